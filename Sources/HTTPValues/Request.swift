@@ -1,0 +1,25 @@
+/// What a client asked of the worker, after nginx and the gate have let it through.
+package struct Request: Sendable {
+    package var method: String
+    /// The path as it was sent, before `?`: neither decoded nor normalised.
+    package var path: String
+    /// What stood behind `?`, still percent-encoded; empty if nothing did.
+    package var query: String
+    package var fields: HeaderFields
+    package var body: [UInt8]
+    /// The peer as nginx saw it; `nil` when nginx did not say.
+    package var peerAddress: String?
+
+    /// - Parameter target: path and query as in the request line.
+    package init(
+        method: String, target: String, fields: HeaderFields = [:], body: [UInt8] = [], peerAddress: String? = nil
+    ) {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        self.method = method
+        self.path = String(parts[0])
+        self.query = parts.count > 1 ? String(parts[1]) : ""
+        self.fields = fields
+        self.body = body
+        self.peerAddress = peerAddress
+    }
+}

@@ -1,0 +1,51 @@
+/// A request of ours to STS or S3.
+package struct UpstreamRequest: Sendable, Equatable {
+    package var method: String
+    /// Absolute; sent byte for byte: path segments are not normalised.
+    package var url: String
+    package var fields: HeaderFields
+    package var body: [UInt8]
+
+    package init(method: String, url: String, fields: HeaderFields = [:], body: [UInt8] = []) {
+        self.method = method
+        self.url = url
+        self.fields = fields
+        self.body = body
+    }
+}
+
+/// What STS or S3 answered, whole.
+package struct UpstreamResponse: Sendable, Equatable {
+    package var status: Int
+    package var fields: HeaderFields
+    package var body: [UInt8]
+
+    package init(status: Int, fields: HeaderFields = [:], body: [UInt8] = []) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+}
+
+/// Why no whole answer came.
+package enum TransportError: Error, Sendable, Equatable {
+    /// The name did not resolve, or nobody listened there.
+    case unreachable
+    /// The certificate, its name or the protocol version was not acceptable; trying again changes nothing.
+    case untrusted
+    /// No whole answer within the timeout.
+    case timeout
+    /// The connection broke before the answer was whole.
+    case interrupted
+    /// The answer was larger than an answer of STS or S3 may be.
+    case tooLarge
+    case cancelled
+    /// The request itself cannot be sent, such as a URL that is none.
+    case invalidRequest
+}
+
+/// One try at one request: no retries, no redirects, no cookies.
+package protocol Transport: Sendable {
+    /// - Parameter timeout: for the whole exchange, name resolution included.
+    func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse
+}

@@ -1,0 +1,37 @@
+import CloakroomCrypto
+import Testing
+
+struct DigestTests {
+    @Test(arguments: [
+        // FIPS 180-4 examples (NIST CSRC).
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    ])
+    func `hashes the published examples`(message: String, digest: String) {
+        #expect(SHA256.hash(message.utf8).hexadecimal == digest)
+    }
+
+    @Test func `authenticates as RFC 4231 does`() {
+        let key = HMACSHA256(key: [UInt8](repeating: 0x0b, count: 20))
+        let code = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        #expect(key.authenticate("Hi There".utf8).hexadecimal == code)
+        #expect(key.authenticate("Hi There".utf8).hexadecimal == code, "the key survives its first message")
+    }
+
+    @Test func `takes an empty key`() {
+        let code = "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"
+        #expect(HMACSHA256(key: []).authenticate([]).hexadecimal == code)
+    }
+}
+
+struct Base64URLTests {
+    @Test(arguments: ["", "f", "fo", "foo", "foob", "\u{ff}\u{fe}~~"])
+    func `comes back as it went`(text: String) {
+        #expect(Base64URL.decode(Base64URL.encode(text.utf8).utf8) == Array(text.utf8))
+    }
+
+    @Test(arguments: ["A", "AA==", "A+A", "A/A", "A A", "AB", "AAB", "é"])
+    func `refuses what no encoder writes`(text: String) {
+        #expect(Base64URL.decode(text.utf8) == nil)
+    }
+}
