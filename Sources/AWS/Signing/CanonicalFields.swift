@@ -1,0 +1,80 @@
+import HTTPValues
+
+/// The signed header fields: names lower-case and sorted, values trimmed, repeated ones joined.
+struct CanonicalFields {
+    /// `name:value\n` each.
+    let lines: [UInt8]
+    /// `name;name`.
+    let names: [UInt8]
+
+    /// Fields that proxies or the transport itself may change on the way.
+    private static let unsigned: Set<String> = [
+        "authorization", "connection", "expect", "te", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
+    ]
+
+    init(_ fields: HeaderFields) {
+        var entries: [(name: String, value: String)] = []
+        entries.reserveCapacity(fields.count)
+        for field in fields {
+            let name = Self.lowercased(field.name)
+            // Everything of AWS's own that we send starts with "x-amz-".
+            if name.utf8.starts(with: "x-amz-".utf8) || !Self.unsigned.contains(name) {
+                entries.append((name, field.value))
+            }
+        }
+        Self.sort(&entries)
+        var lines: [UInt8] = []
+        var names: [UInt8] = []
+        lines.reserveCapacity(entries.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
+        names.reserveCapacity(entries.reduce(0) { $0 + $1.name.utf8.count + 1 })
+        for (index, entry) in entries.enumerated() {
+            if index > 0, entries[index - 1].name == entry.name {
+                lines[lines.count - 1] = UInt8(ascii: ",")
+            } else {
+                if index > 0 { names.append(UInt8(ascii: ";")) }
+                names.append(contentsOf: entry.name.utf8)
+                lines.append(contentsOf: entry.name.utf8)
+                lines.append(UInt8(ascii: ":"))
+            }
+            Self.append(value: entry.value, to: &lines)
+            lines.append(newline)
+        }
+        self.lines = lines
+        self.names = names
+    }
+
+    private static func lowercased(_ name: String) -> String {
+        let isLowercase = name.utf8.allSatisfy { !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+        return isLowercase ? name : name.lowercased()
+    }
+
+    /// Few and almost sorted; equal names keep their order.
+    private static func sort(_ entries: inout [(name: String, value: String)]) {
+        for index in entries.indices.dropFirst() {
+            var place = index
+            while place > 0, entries[place].name < entries[place - 1].name {
+                entries.swapAt(place, place - 1)
+                place -= 1
+            }
+        }
+    }
+
+    /// Trimmed; spaces in a row become one.
+    private static func append(value: String, to lines: inout [UInt8]) {
+        var text = value
+        text.withUTF8 { bytes in
+            var wasBlank = true
+            var isPlain = true
+            for byte in bytes {
+                let isBlank = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+                if isBlank && (wasBlank || byte == UInt8(ascii: "\t")) { isPlain = false }
+                wasBlank = isBlank
+            }
+            if isPlain && !wasBlank { return lines.append(contentsOf: bytes) }
+            for word in bytes.split(whereSeparator: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) {
+                if word.startIndex != bytes.startIndex, lines.last != UInt8(ascii: ":") { lines.append(UInt8(ascii: " ")) }
+                lines.append(contentsOf: word)
+            }
+        }
+    }
+}
