@@ -4,7 +4,9 @@ package enum PercentEncoding {
 
     private static let unreserved: [Bool] = {
         var table = [Bool](repeating: false, count: 256)
-        for byte in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8 { table[Int(byte)] = true }
+        for byte in UInt8.min ... .max {
+            table[Int(byte)] = isLetterOrDigit(byte) || isUppercase(byte) || "-._~".utf8.contains(byte)
+        }
         return table
     }()
 

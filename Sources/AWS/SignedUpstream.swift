@@ -144,7 +144,9 @@ final class SignedUpstream {
         return fault
     }
 
-    private static let mayBeWrongKeys: Set<String> = ["SignatureDoesNotMatch", "InvalidSignatureException", "AuthFailure"]
+    private static let mayBeWrongKeys: Set<String> = [
+        "SignatureDoesNotMatch", "InvalidSignatureException", "AuthFailure",
+    ]
 
     /// - Returns: whether the clocks did differ by more than they may.
     private func correctClock(_ response: UpstreamResponse) -> Bool {

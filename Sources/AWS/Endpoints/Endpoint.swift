@@ -63,7 +63,9 @@ package struct Endpoint: Sendable, Equatable {
         if name.hasPrefix("[") {
             guard let end = name.firstIndex(of: "]") else { return nil }
             let address = name[name.index(after: name.startIndex)..<end]
-            guard address.contains(":"), address.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else { return nil }
+            guard address.contains(":"), address.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
+                return nil
+            }
             let rest = name[name.index(after: end)...]
             guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
             port = rest.isEmpty ? nil : rest.dropFirst()

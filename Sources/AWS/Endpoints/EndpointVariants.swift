@@ -40,7 +40,7 @@ extension Endpoint {
         region: String, bucket: String, pathStyle: Bool? = nil, variants: EndpointVariants = .init(),
         custom: String? = nil
     ) throws(EndpointError) -> Endpoint {
-        guard !bucket.isEmpty else { throw .invalidBucket }
+        guard !bucket.isEmpty, !isSpecial(bucket) else { throw .invalidBucket }
         let service = try s3(region: region, variants: variants, custom: custom)
         let allowsDots = service.scheme == .http
         let inHost: Bool
@@ -75,6 +75,11 @@ extension Endpoint {
         return Endpoint(
             host: "\(service)\(hostRegion).\(partition.suffix)",
             signingRegion: isGlobal ? partition.globalRegion : region)
+    }
+
+    /// Access points, directory buckets and Outposts have rules, and some of them signatures, of their own.
+    private static func isSpecial(_ bucket: String) -> Bool {
+        bucket.hasPrefix("arn:") || ["--x-s3", "--xa-s3", "--op-s3"].contains { bucket.hasSuffix($0) }
     }
 
     /// Whether a bucket's name can stand in a host name: 3 to 63 characters, labels, no address.

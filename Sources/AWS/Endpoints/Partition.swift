@@ -4,48 +4,36 @@
 package struct Partition: Sendable, Equatable {
     /// As in an ARN.
     package let identifier: String
+    /// What the names of its regions begin with.
+    private let prefix: String
     package let suffix: String
     package let dualStackSuffix: String
     /// The region that signs for services without one.
     package let globalRegion: String
 
-    package static let aws = Partition(
-        identifier: "aws", suffix: "amazonaws.com", dualStackSuffix: "api.aws", globalRegion: "us-east-1")
+    package static let aws = Partition("aws", "", "amazonaws.com", "api.aws", "us-east-1")
 
-    /// The prefix of its regions' names, and the partition.
-    private static let others: [(prefix: String, partition: Partition)] = [
-        ("cn-", Partition(
-            identifier: "aws-cn", suffix: "amazonaws.com.cn", dualStackSuffix: "api.amazonwebservices.com.cn",
-            globalRegion: "cn-northwest-1")),
-        ("us-gov-", Partition(
-            identifier: "aws-us-gov", suffix: "amazonaws.com", dualStackSuffix: "api.aws",
-            globalRegion: "us-gov-west-1")),
-        ("eusc-", Partition(
-            identifier: "aws-eusc", suffix: "amazonaws.eu", dualStackSuffix: "api.amazonwebservices.eu",
-            globalRegion: "eusc-de-east-1")),
-        ("us-iso-", Partition(
-            identifier: "aws-iso", suffix: "c2s.ic.gov", dualStackSuffix: "api.aws.ic.gov",
-            globalRegion: "us-iso-east-1")),
-        ("us-isob-", Partition(
-            identifier: "aws-iso-b", suffix: "sc2s.sgov.gov", dualStackSuffix: "api.aws.scloud",
-            globalRegion: "us-isob-east-1")),
-        ("eu-isoe-", Partition(
-            identifier: "aws-iso-e", suffix: "cloud.adc-e.uk", dualStackSuffix: "api.cloud-aws.adc-e.uk",
-            globalRegion: "eu-isoe-west-1")),
-        ("us-isof-", Partition(
-            identifier: "aws-iso-f", suffix: "csp.hci.ic.gov", dualStackSuffix: "api.aws.hci.ic.gov",
-            globalRegion: "us-isof-south-1")),
+    private static let others = [
+        Partition("aws-cn", "cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "cn-northwest-1"),
+        Partition("aws-us-gov", "us-gov-", "amazonaws.com", "api.aws", "us-gov-west-1"),
+        Partition("aws-eusc", "eusc-", "amazonaws.eu", "api.amazonwebservices.eu", "eusc-de-east-1"),
+        Partition("aws-iso", "us-iso-", "c2s.ic.gov", "api.aws.ic.gov", "us-iso-east-1"),
+        Partition("aws-iso-b", "us-isob-", "sc2s.sgov.gov", "api.aws.scloud", "us-isob-east-1"),
+        Partition("aws-iso-e", "eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", "eu-isoe-west-1"),
+        Partition("aws-iso-f", "us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", "us-isof-south-1"),
     ]
 
     /// The partition of a region; ``aws`` for names that no other partition claims.
     package init(region: String) {
-        self = Self.others.first { prefix, partition in
-            region.hasPrefix(prefix) || region == "\(partition.identifier)-global"
-        }?.partition ?? .aws
+        let claims = Self.others.first { region.hasPrefix($0.prefix) || region == "\($0.identifier)-global" }
+        self = claims ?? .aws
     }
 
-    private init(identifier: String, suffix: String, dualStackSuffix: String, globalRegion: String) {
+    private init(
+        _ identifier: String, _ prefix: String, _ suffix: String, _ dualStackSuffix: String, _ globalRegion: String
+    ) {
         self.identifier = identifier
+        self.prefix = prefix
         self.suffix = suffix
         self.dualStackSuffix = dualStackSuffix
         self.globalRegion = globalRegion

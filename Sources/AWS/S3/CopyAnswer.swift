@@ -24,7 +24,7 @@ enum CopyAnswer: Equatable {
         let error = root.flatMap { ErrorAnswer($0) }
         if response.status == 200 {
             guard let root, root.name == "CopyObjectResult", root.text(of: "ETag")?.isEmpty == false else {
-                throw Fault(response, error: error ?? .none)
+                throw Fault(response, error: error)
             }
             self = .copied(expiration: Self.expiration(response.fields))
             return
@@ -51,7 +51,9 @@ enum CopyAnswer: Equatable {
 
     /// `expiry-date="Fri, 23 Dec 2012 00:00:00 GMT", rule-id="…"`
     static func expiration(_ fields: HeaderFields) -> Date? {
-        guard let text = fields["x-amz-expiration"], let start = text.firstRange(of: "expiry-date=\"") else { return nil }
+        guard let text = fields["x-amz-expiration"], let start = text.firstRange(of: "expiry-date=\"") else {
+            return nil
+        }
         return Timestamp(http: String(text[start.upperBound...].prefix { $0 != "\"" }))?.date
     }
 }

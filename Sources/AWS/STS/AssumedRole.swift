@@ -23,7 +23,9 @@ package struct AssumedRole: Sendable, Equatable {
     ///
     /// - Throws: ``Fault``: transient for what is no answer of STS's; refused for one without a token or an end.
     init(_ response: UpstreamResponse, now: Date) throws(Fault) {
-        guard let root = try? XMLReader.read(response.body) else { throw Fault(.transient, status: 200, code: "MalformedAnswer") }
+        guard let root = try? XMLReader.read(response.body) else {
+            throw Fault(.transient, status: 200, code: "MalformedAnswer")
+        }
         if let error = ErrorAnswer(root) { throw Fault(response, error: error) }
         guard root.name == "AssumeRoleResponse", let result = root["AssumeRoleResult"],
             let credentials = result["Credentials"],

@@ -36,7 +36,7 @@ struct CanonicalFields {
                 lines.append(contentsOf: entry.name.utf8)
                 lines.append(UInt8(ascii: ":"))
             }
-            Self.append(value: entry.value, to: &lines)
+            append(value: entry.value, to: &lines)
             lines.append(newline)
         }
         self.lines = lines
@@ -58,23 +58,27 @@ struct CanonicalFields {
             }
         }
     }
+}
 
-    /// Trimmed; spaces in a row become one.
-    private static func append(value: String, to lines: inout [UInt8]) {
-        var text = value
-        text.withUTF8 { bytes in
-            var wasBlank = true
-            var isPlain = true
-            for byte in bytes {
-                let isBlank = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-                if isBlank && (wasBlank || byte == UInt8(ascii: "\t")) { isPlain = false }
-                wasBlank = isBlank
-            }
-            if isPlain && !wasBlank { return lines.append(contentsOf: bytes) }
-            for word in bytes.split(whereSeparator: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) {
-                if word.startIndex != bytes.startIndex, lines.last != UInt8(ascii: ":") { lines.append(UInt8(ascii: " ")) }
-                lines.append(contentsOf: word)
-            }
+/// Trimmed; spaces in a row become one.
+private func append(value: String, to lines: inout [UInt8]) {
+    var text = value
+    text.withUTF8 { bytes in
+        var wasBlank = true
+        var isPlain = true
+        for byte in bytes {
+            let isBlank = isBlank(byte)
+            if isBlank && (wasBlank || byte != UInt8(ascii: " ")) { isPlain = false }
+            wasBlank = isBlank
+        }
+        if isPlain && !wasBlank { return lines.append(contentsOf: bytes) }
+        for (number, word) in bytes.split(whereSeparator: isBlank).enumerated() {
+            if number > 0 { lines.append(UInt8(ascii: " ")) }
+            lines.append(contentsOf: word)
         }
     }
+}
+
+private func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r") || byte == newline
 }

@@ -75,10 +75,10 @@ package struct SigV4: Sendable {
         _ message: inout Message, with credentials: Credentials, key: SigningKey, at time: Timestamp
     ) -> Signature {
         let timestamp = time.basic
-        message.fields.add("x-amz-date", timestamp)
-        if rules.sendsPayloadHash { message.fields.add("x-amz-content-sha256", message.payloadHash) }
-        if let token = credentials.sessionToken, !rules.leavesSessionTokenUnsigned {
-            message.fields.add("x-amz-security-token", token.reveal())
+        message.fields["x-amz-date"] = timestamp
+        if rules.sendsPayloadHash { message.fields["x-amz-content-sha256"] = message.payloadHash }
+        if let token = credentials.sessionToken {
+            message.fields["x-amz-security-token"] = rules.leavesSessionTokenUnsigned ? nil : token.reveal()
         }
         let canonical = CanonicalRequest(message, query: CanonicalQuery(message.query).text, rules: rules)
         let signature = signature(of: canonical, timestamp: timestamp, key: key)
@@ -94,13 +94,18 @@ package struct SigV4: Sendable {
 
     /// Signs in the query instead of in the fields: whoever has the URL may send that one request.
     ///
-    /// `message.query` becomes the whole query, signature included; `message.fields` stay, and must be sent as they are.
+    /// `message.query` becomes the whole query, signature included; `message.fields` must be sent as they then are.
     /// - Parameter seconds: how long it holds, at most 604,800 at S3.
     @discardableResult
     package func presign(
         _ message: inout Message, for seconds: Int, with credentials: Credentials, key: SigningKey, at time: Timestamp
     ) -> Signature {
         let timestamp = time.basic
+        // It stands in the query.
+        message.fields["x-amz-date"] = nil
+        if rules.sendsPayloadHash, message.payloadHash != Self.unsignedPayload {
+            message.fields["x-amz-content-sha256"] = message.payloadHash
+        }
         let names = CanonicalFields(message.fields).names
         var query = CanonicalQuery(message.query)
         query.add("X-Amz-Algorithm", Self.algorithm)
