@@ -28,9 +28,9 @@ package struct Timestamp: Sendable, Equatable {
         text.reserveCapacity(16)
         text.append(day: time)
         text.append(UInt8(ascii: "T"))
-        text.append(decimal: time.hour, width: 2)
-        text.append(decimal: time.minute, width: 2)
-        text.append(decimal: time.second, width: 2)
+        text.append(twoDigits: time.hour)
+        text.append(twoDigits: time.minute)
+        text.append(twoDigits: time.second)
         text.append(UInt8(ascii: "Z"))
         return String(decoding: text, as: UTF8.self)
     }
@@ -49,17 +49,17 @@ package struct Timestamp: Sendable, Equatable {
         text.reserveCapacity(29)
         text.append(contentsOf: weekdays[time.weekday].utf8)
         text.append(contentsOf: ", ".utf8)
-        text.append(decimal: time.day, width: 2)
+        text.append(twoDigits: time.day)
         text.append(UInt8(ascii: " "))
         text.append(contentsOf: months[time.month - 1].utf8)
         text.append(UInt8(ascii: " "))
-        text.append(decimal: time.year, width: 4)
+        text.append(year: time.year)
         text.append(UInt8(ascii: " "))
-        text.append(decimal: time.hour, width: 2)
+        text.append(twoDigits: time.hour)
         text.append(UInt8(ascii: ":"))
-        text.append(decimal: time.minute, width: 2)
+        text.append(twoDigits: time.minute)
         text.append(UInt8(ascii: ":"))
-        text.append(decimal: time.second, width: 2)
+        text.append(twoDigits: time.second)
         text.append(contentsOf: " GMT".utf8)
         return String(decoding: text, as: UTF8.self)
     }
@@ -167,19 +167,20 @@ private struct CivilTime {
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(decimal number: Int, width: Int) {
-        var divisor = 1
-        for _ in 1..<width { divisor *= 10 }
-        while divisor > 0 {
-            append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-            divisor /= 10
-        }
+    fileprivate mutating func append(year: Int) {
+        append(twoDigits: year / 100)
+        append(twoDigits: year % 100)
+    }
+
+    fileprivate mutating func append(twoDigits number: Int) {
+        append(UInt8(ascii: "0") + UInt8(number / 10 % 10))
+        append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 
     fileprivate mutating func append(day time: CivilTime) {
-        append(decimal: time.year, width: 4)
-        append(decimal: time.month, width: 2)
-        append(decimal: time.day, width: 2)
+        append(year: time.year)
+        append(twoDigits: time.month)
+        append(twoDigits: time.day)
     }
 
     fileprivate func decimal(_ range: Range<Int>) -> Int? {

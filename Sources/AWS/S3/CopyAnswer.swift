@@ -51,9 +51,9 @@ enum CopyAnswer: Equatable {
 
     /// `expiry-date="Fri, 23 Dec 2012 00:00:00 GMT", rule-id="…"`
     static func expiration(_ fields: HeaderFields) -> Date? {
-        guard let text = fields["x-amz-expiration"], let start = text.firstRange(of: "expiry-date=\"") else {
-            return nil
-        }
-        return Timestamp(http: String(text[start.upperBound...].prefix { $0 != "\"" }))?.date
+        let name = "expiry-date=\""
+        // Always first; a date is 29 characters long.
+        guard let text = fields["x-amz-expiration"], text.hasPrefix(name) else { return nil }
+        return Timestamp(http: String(decoding: text.utf8.dropFirst(name.utf8.count).prefix(29), as: UTF8.self))?.date
     }
 }

@@ -40,7 +40,7 @@ package struct CopyRequest: Sendable {
     package func message(at endpoint: Endpoint) -> SigV4.Message {
         var fields = metadata
         fields.add("host", endpoint.host)
-        fields.add("x-amz-copy-source", "\(PercentEncoding.encode(bucket))/\(object.encodedKey)")
+        fields.add("x-amz-copy-source", PercentEncoding.encode(bucket) + "/" + object.encodedKey)
         if let entityTag { fields.add("x-amz-copy-source-if-match", entityTag) }
         if let unmodifiedSince { fields.add("x-amz-copy-source-if-unmodified-since", unmodifiedSince.http) }
         if let expectedBucketOwner { fields.add("x-amz-expected-bucket-owner", expectedBucketOwner) }

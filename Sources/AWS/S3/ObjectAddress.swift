@@ -9,5 +9,5 @@ package struct ObjectAddress: Sendable, Equatable {
         encodedKey = PercentEncoding.encode(key, keepingSlashes: true)
     }
 
-    package func path(at endpoint: Endpoint) -> String { "\(endpoint.path)/\(encodedKey)" }
+    package func path(at endpoint: Endpoint) -> String { endpoint.path + "/" + encodedKey }
 }

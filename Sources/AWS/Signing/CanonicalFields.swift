@@ -18,9 +18,7 @@ struct CanonicalFields {
         for field in fields {
             let name = Self.lowercased(field.name)
             // Everything of AWS's own that we send starts with "x-amz-".
-            if name.utf8.starts(with: "x-amz-".utf8) || !Self.unsigned.contains(name) {
-                entries.append((name, field.value))
-            }
+            if name.hasPrefix("x-amz-") || !Self.unsigned.contains(name) { entries.append((name, field.value)) }
         }
         Self.sort(&entries)
         var lines: [UInt8] = []
@@ -44,8 +42,13 @@ struct CanonicalFields {
     }
 
     private static func lowercased(_ name: String) -> String {
-        let isLowercase = name.utf8.allSatisfy { !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
-        return isLowercase ? name : name.lowercased()
+        var name = name
+        let hasUppercase = name.withUTF8 { bytes in
+            var found: UInt8 = 0
+            for byte in bytes { found |= isUppercase(byte) ? 1 : 0 }
+            return found != 0
+        }
+        return hasUppercase ? name.lowercased() : name
     }
 
     /// Few and almost sorted; equal names keep their order.

@@ -85,10 +85,7 @@ package struct SigV4: Sendable {
         if let token = credentials.sessionToken, rules.leavesSessionTokenUnsigned {
             message.fields.add("x-amz-security-token", token.reveal())
         }
-        message.fields.add(
-            "authorization",
-            "\(Self.algorithm) Credential=\(credentials.accessKeyID)/\(key.scope), "
-                + "SignedHeaders=\(canonical.signedHeaders), Signature=\(signature.text)")
+        message.fields.add("authorization", Self.authorization(signature, credentials: credentials, key: key))
         return signature
     }
 
@@ -123,6 +120,21 @@ package struct SigV4: Sendable {
             message.query += "&X-Amz-Security-Token=\(PercentEncoding.encode(token))"
         }
         return signature
+    }
+
+    private static func authorization(_ signature: Signature, credentials: Credentials, key: SigningKey) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(384)
+        text.append(contentsOf: algorithm.utf8)
+        text.append(contentsOf: " Credential=".utf8)
+        text.append(contentsOf: credentials.accessKeyID.utf8)
+        text.append(UInt8(ascii: "/"))
+        text.append(contentsOf: key.scope.utf8)
+        text.append(contentsOf: ", SignedHeaders=".utf8)
+        text.append(contentsOf: signature.signedHeaders.utf8)
+        text.append(contentsOf: ", Signature=".utf8)
+        text.append(contentsOf: signature.text.utf8)
+        return String(decoding: text, as: UTF8.self)
     }
 
     private func signature(of canonical: CanonicalRequest, timestamp: String, key: SigningKey) -> Signature {

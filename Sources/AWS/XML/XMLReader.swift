@@ -122,11 +122,20 @@ package struct XMLReader {
 
     /// Up to the next `<`.
     private mutating func text(into text: inout [UInt8]) throws(XMLError) {
-        while let byte = peek, byte != UInt8(ascii: "<") {
+        while true {
+            let start = position
+            while position < bytes.count, !Self.isSpecial(bytes[position]) { position += 1 }
+            if position > start { text.append(contentsOf: bytes[start..<position]) }
+            guard let byte = peek else { throw .malformed }
+            if byte == UInt8(ascii: "<") { return }
             if byte == UInt8(ascii: "]"), starts(with: "]]>") { throw .malformed }
             try character(into: &text)
         }
-        guard peek != nil else { throw .malformed }
+    }
+
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "\r")
+            || byte == UInt8(ascii: "]")
     }
 
     /// One byte of text, a line end, or a whole reference.
