@@ -48,6 +48,9 @@ let package = Package(
             dependencies: ["Service", "AWS", "JOSE", "CloakroomCrypto", "CloakroomWire", "HTTPValues"],
             path: "Tests/Conformance", swiftSettings: house),
 
+        .testTarget(
+            name: "AWSTests", dependencies: ["AWS", "CloakroomCrypto", "HTTPValues"],
+            resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(name: "HTTPValuesTests", dependencies: ["HTTPValues"], swiftSettings: house),
         .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
