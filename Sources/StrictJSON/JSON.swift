@@ -1,5 +1,5 @@
 /// A JSON text as a value (RFC 8259).
-package enum JSON: Sendable, Equatable {
+package enum JSON: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     case null
     case bool(Bool)
     /// Always finite.
@@ -13,6 +13,11 @@ package enum JSON: Sendable, Equatable {
         package struct Member: Sendable, Equatable {
             package let name: String
             package let value: JSON
+
+            package init(name: String, value: JSON) {
+                self.name = name
+                self.value = value
+            }
         }
 
         package private(set) var members: [Member]
@@ -21,11 +26,20 @@ package enum JSON: Sendable, Equatable {
             members = elements.map { Member(name: $0.0, value: $0.1) }
         }
 
-        init(members: [Member]) { self.members = members }
+        /// - Precondition: no name twice.
+        package init(members: [Member]) { self.members = members }
 
         /// The value under exactly these bytes: Swift's own `==` would take a Kelvin sign for a K.
         package subscript(name: String) -> JSON? {
             members.first { $0.name.hasSameBytes(as: name) }?.value
+        }
+
+        package func mapValues(_ transform: (JSON) -> JSON) -> Object {
+            Object(members: members.map { Member(name: $0.name, value: transform($0.value)) })
+        }
+
+        package func filter(_ isIncluded: (String) -> Bool) -> Object {
+            Object(members: members.filter { isIncluded($0.name) })
         }
     }
 }
@@ -44,6 +58,10 @@ package enum JSONError: Error, Sendable, Equatable {
 }
 
 extension JSON {
+    package init(dictionaryLiteral elements: (String, JSON)...) {
+        self = .object(Object(members: elements.map { Object.Member(name: $0.0, value: $0.1) }))
+    }
+
     package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     package var number: Double? { if case .number(let value) = self { value } else { nil } }
     package var integer: Int? { number.flatMap(Int.init(exactly:)) }
