@@ -37,7 +37,9 @@ let package = Package(
         .target(name: "CloakroomWire", dependencies: ["StrictJSON"], swiftSettings: house),
         .target(
             name: "Service",
-            dependencies: ["Loop", "HTTPValues", "CloakroomCrypto", "JOSE", "AWS", "CloakroomWire", "StrictJSON", "Redis"],
+            dependencies: [
+                "Loop", "HTTPValues", "CloakroomCrypto", "JOSE", "AWS", "CloakroomWire", "StrictJSON", "Redis",
+            ],
             swiftSettings: house),
         .executableTarget(
             name: "cloakroom",
@@ -52,7 +54,6 @@ let package = Package(
             path: "Tests/Conformance", swiftSettings: house),
 
         .testTarget(name: "HTTPValuesTests", dependencies: ["HTTPValues"], swiftSettings: house),
-        .testTarget(name: "LoopTests", dependencies: ["Loop"], swiftSettings: house),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: house),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "StrictJSON"],
@@ -60,8 +61,13 @@ let package = Package(
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: house),
         .testTarget(
             name: "ServiceTests",
-            dependencies: ["Service", "JOSE", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "StrictJSON"],
+            dependencies: [
+                "Service", "JOSE", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "StrictJSON", "Loop",
+                "Support",
+            ],
             swiftSettings: house),
+        .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
+        .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),
     ]
 )

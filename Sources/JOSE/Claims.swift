@@ -1,9 +1,9 @@
 import StrictJSON
 
 #if canImport(FoundationEssentials)
-package import FoundationEssentials
+    package import FoundationEssentials
 #else
-package import Foundation
+    package import Foundation
 #endif
 
 /// The claims set of a token (RFC 7519 §4).

@@ -2,9 +2,9 @@ import CloakroomCrypto
 import StrictJSON
 
 #if canImport(FoundationEssentials)
-package import FoundationEssentials
+    package import FoundationEssentials
 #else
-package import Foundation
+    package import Foundation
 #endif
 
 /// Makes tokens as an issuer would, for trying out and for our own sessions (HS256).

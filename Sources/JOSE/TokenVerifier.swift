@@ -1,9 +1,9 @@
 import StrictJSON
 
 #if canImport(FoundationEssentials)
-package import FoundationEssentials
+    package import FoundationEssentials
 #else
-package import Foundation
+    package import Foundation
 #endif
 
 /// The names under which an issuer's tokens carry what we need.

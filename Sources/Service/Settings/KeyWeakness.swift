@@ -2,9 +2,9 @@ import CloakroomCrypto
 import JOSE
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #else
-import Darwin
+    import Darwin
 #endif
 
 /// Why a key must not sign tokens: whoever guesses it is everybody.

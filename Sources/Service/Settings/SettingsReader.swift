@@ -138,7 +138,8 @@ struct SettingsReader {
 
     private func contents(of name: String, for path: String) throws(SettingsFault) -> [UInt8] {
         guard var bytes = readFile(name) else {
-            throw SettingsFault(path, "names the file \(name), which cannot be read", "create it, or let the worker read it")
+            throw SettingsFault(
+                path, "names the file \(name), which cannot be read", "create it, or let the worker read it")
         }
         // Editors and `echo` end a file with a line feed that is no part of a secret.
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }

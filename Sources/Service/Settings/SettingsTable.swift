@@ -10,8 +10,11 @@ enum SettingsTable {
             "The worker's own key. Without it and its secret, the credentials of the place it runs in."),
         .init("aws.secretAccessKey", .secret, .env("AWS_SECRET_ACCESS_KEY"), "Its secret."),
         .init("aws.sessionToken", .secret, .env("AWS_SESSION_TOKEN"), "Its session token, if it is temporary."),
-        .init("aws.stsEndpoint", .text(.endpoint), .none, "Scheme, host and port of another STS; null: AWS's regional one."),
-        .init("aws.s3Endpoint", .text(.endpoint), .none, "Scheme, host and port of another S3; null: AWS's regional one."),
+        .init(
+            "aws.stsEndpoint", .text(.endpoint), .none,
+            "Scheme, host and port of another STS; null: AWS's regional one."),
+        .init(
+            "aws.s3Endpoint", .text(.endpoint), .none, "Scheme, host and port of another S3; null: AWS's regional one."),
         .init("aws.pathStyle", .flag, .none, "Whether the bucket stands in the path; null: where it has to."),
         .init("aws.certificateAuthorities", .file, .none, "PEM file of whom to trust; null: whom the system trusts."),
         .init("aws.timeoutMilliseconds", .integer(100...60_000), .integer(5000), "How long one try may take."),
@@ -34,14 +37,17 @@ enum SettingsTable {
         .init("algorithms", .texts(.algorithm), .texts(["HS256"]), "What this issuer signs with; `HS256`."),
         .init("secret", .signingKey, .required, "The key for HS256: at least 32 bytes, from a random generator."),
         .init("claims.subject", .text(.claimName), .text("sub"), "The claim that names the user."),
-        .init("claims.device", .text(.claimName), .text("deviceId"), "The claim that names the device; rate limits count by it."),
+        .init(
+            "claims.device", .text(.claimName), .text("deviceId"),
+            "The claim that names the device; rate limits count by it."),
         .init("claims.tier", .text(.claimName), .text("tier"), "The claim that names the subscription tier."),
     ]
 
     private static let vending: [SettingsRow] = [
         .init("vending.roleARN", .text(.roleARN), .required, "The role that users' sessions assume."),
         .init("vending.lifetimeSeconds", .integer(900...43_200), .integer(3600), "How long credentials live."),
-        .init("vending.externalID", .text(.externalID), .none, "The external ID that the role's trust policy asks for."),
+        .init(
+            "vending.externalID", .text(.externalID), .none, "The external ID that the role's trust policy asks for."),
         .init(
             "vending.policyTemplate", .file, .none,
             "IAM policy with `${user}`, `${bucket}`, `${partition}` left open; null: the built-in one."),
@@ -82,7 +88,9 @@ enum SettingsTable {
         .init(
             "renewal.minimumAgeSeconds", .integer(0...2_592_000), .integer(86_400),
             "What is younger counts as renewed already."),
-        .init("renewal.keyPrefix", .text(.keyPrefix), .text(""), "What stands before each key of a request; empty, or ending in `/`."),
+        .init(
+            "renewal.keyPrefix", .text(.keyPrefix), .text(""),
+            "What stands before each key of a request; empty, or ending in `/`."),
         .init("renewal.maximumInFlight", .integer(1...1024), .integer(128), "How many copies a worker has under way."),
         .init(
             "renewal.partialFailure", .choice(Settings.Renewal.PartialFailure.allCases.map(\.rawValue)), .text("retry"),

@@ -1,9 +1,9 @@
 import StrictJSON
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// A JSON5 text as a value tree.
