@@ -1,5 +1,7 @@
 /// Why a token is refused. The raw value is the reason in the log; the client only ever learns 401.
 package enum TokenError: String, Error, Sendable, CaseIterable {
+    /// The request has no token where one is looked for.
+    case missing
     case tooLarge = "too_large"
     /// Not three parts of strict base64url (RFC 7515 §3.1).
     case malformed

@@ -19,6 +19,15 @@ package struct JSONWriter {
         needsComma = false
     }
 
+    /// - Parameter name: of characters that JSON does not escape, for names known when compiling.
+    package mutating func plainName(_ name: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: "\":".utf8)
+        needsComma = false
+    }
+
     package mutating func string(_ text: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))

@@ -42,7 +42,7 @@ enum TextShape: Sendable, CaseIterable {
         case .headerName:
             text.wholeMatch(of: /[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}/) != nil && text.lowercased() != "authorization"
         case .algorithm: SignatureAlgorithm(rawValue: text) != nil
-        case .tier: text.wholeMatch(of: /[A-Za-z0-9_.:\/=+@-]{1,64}/) != nil
+        case .tier: Subject.isTier(text)
         case .folder: isFolder(text)
         case .keyPrefix: text.isEmpty || text.last == "/" && isFolder(text.dropLast())
         case .mediaType: text.wholeMatch(of: /[a-z0-9][a-z0-9.+-]{0,126}\/[a-z0-9][a-z0-9.+-]{0,126}/) != nil
