@@ -43,7 +43,7 @@ let package = Package(
             swiftSettings: house),
         .executableTarget(
             name: "cloakroom",
-            dependencies: ["Service", "Loop", "FastCGI", "Curl", "Redis", "CLinux"],
+            dependencies: ["Service", "JOSE", "Loop", "FastCGI", "Curl", "Redis", "CLinux"],
             swiftSettings: house),
 
         .executableTarget(

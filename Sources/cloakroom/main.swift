@@ -1,1 +1,3 @@
-print("cloakroom")
+import Glibc
+
+exit(CommandLineTool.run(CommandLine.arguments).rawValue)
