@@ -50,7 +50,7 @@ package enum JSONError: Error, Sendable, Equatable {
     case malformed(at: Int)
     case tooDeep
     /// RFC 8259 §4 leaves this open, and readers disagree about the meaning.
-    case duplicateName
+    case duplicateName(at: Int)
     /// Not UTF-8, or half of a surrogate pair in an escape.
     case notUnicode
     /// A number beyond what a Double holds.

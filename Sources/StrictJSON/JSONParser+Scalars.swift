@@ -39,7 +39,7 @@ extension JSONParser {
         throw malformed
     }
 
-    private mutating func escape(into content: inout [UInt8]) throws(JSONError) {
+    mutating func escape(into content: inout [UInt8]) throws(JSONError) {
         let character = next
         index += 1
         switch character {
@@ -66,7 +66,7 @@ extension JSONParser {
         return try Self.scalar(0x10000 + (UInt32(first) & 0x3FF) << 10 + UInt32(second) & 0x3FF)
     }
 
-    private static func scalar(_ value: UInt32) throws(JSONError) -> Unicode.Scalar {
+    static func scalar(_ value: UInt32) throws(JSONError) -> Unicode.Scalar {
         guard let scalar = Unicode.Scalar(value) else { throw .notUnicode }
         return scalar
     }
@@ -82,7 +82,7 @@ extension JSONParser {
         return unit
     }
 
-    private static func hexadecimal(_ byte: UInt8) -> UInt16? {
+    static func hexadecimal(_ byte: UInt8) -> UInt16? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
         case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a") + 10)
@@ -91,7 +91,7 @@ extension JSONParser {
         }
     }
 
-    private static func decoded(_ content: ArraySlice<UInt8>, isASCII: Bool) throws(JSONError) -> String {
+    static func decoded(_ content: ArraySlice<UInt8>, isASCII: Bool) throws(JSONError) -> String {
         let string = String(decoding: content, as: UTF8.self)
         // Decoding repairs what is not UTF-8, so a text that changed was none.
         guard isASCII || string.utf8.elementsEqual(content) else { throw .notUnicode }

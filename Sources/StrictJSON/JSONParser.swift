@@ -57,7 +57,7 @@ struct JSONParser {
             members.append(JSON.Object.Member(name: name, value: try value(depth: depth)))
         } while take(",")
         guard take("}") else { throw malformed }
-        guard Self.namesAreUnique(members) else { throw .duplicateName }
+        guard Self.namesAreUnique(members) else { throw .duplicateName(at: index) }
         return JSON.Object(members: members)
     }
 
@@ -80,7 +80,7 @@ struct JSONParser {
         return elements
     }
 
-    private mutating func word(_ word: StaticString, _ value: JSON) throws(JSONError) -> JSON {
+    mutating func word(_ word: StaticString, _ value: JSON) throws(JSONError) -> JSON {
         let end = index + word.utf8CodeUnitCount
         guard end <= bytes.count, bytes[index..<end].elementsEqual(word.description.utf8) else { throw malformed }
         index = end
