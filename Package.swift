@@ -43,7 +43,10 @@ let package = Package(
             swiftSettings: house),
         .executableTarget(
             name: "cloakroom",
-            dependencies: ["Service", "JOSE", "Loop", "FastCGI", "Curl", "Redis", "CLinux"],
+            dependencies: [
+                "Service", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "JOSE", "Loop", "FastCGI", "Curl",
+                "Redis", "CLinux",
+            ],
             swiftSettings: house),
 
         .executableTarget(

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -137,3 +138,36 @@ static inline int cloakroom_resolve(const char *host, char *text, size_t capacit
     freeaddrinfo(found);
     return failed;
 }
+
+// A descriptor for log lines that never blocks and that shares no flags with whoever gave us the original.
+static inline int cloakroom_open_lines(int original) {
+    struct stat status;
+    char path[32];
+    if (fstat(original, &status) != 0) return -1;
+    if (S_ISSOCK(status.st_mode)) return fcntl(original, F_DUPFD_CLOEXEC, 3);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", original);
+    int fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 ? fd : fcntl(original, F_DUPFD_CLOEXEC, 3);
+}
+static inline int cloakroom_is_socket(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+static inline uint64_t cloakroom_counter_add(uint64_t *counter, uint64_t value) {
+    return __atomic_add_fetch(counter, value, __ATOMIC_RELAXED);
+}
+static inline uint64_t cloakroom_counter_read(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
+static inline void cloakroom_counter_set(uint64_t *counter, uint64_t value) { __atomic_store_n(counter, value, __ATOMIC_RELAXED); }
+
+// How a child ended; -1 is none has. Stopped and continued children are not told.
+static inline int cloakroom_exited(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
+static inline int cloakroom_signalled(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : -1; }
+static inline int cloakroom_pipe(int ends[2]) {
+    int made = pipe(ends);
+    if (made == 0) { fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+        fcntl(ends[1], F_SETFD, FD_CLOEXEC); }
+    return made;
+}
+static inline int cloakroom_duplicate(int fd, int lowest) { return fcntl(fd, F_DUPFD_CLOEXEC, lowest); }
+extern char **environ;
+static inline char *const *cloakroom_environment(void) { return environ; }

@@ -23,7 +23,9 @@ package actor LoopActor {
 
     /// Starts a task that never leaves the loop: `Task {}` would run its nonisolated parts elsewhere.
     @discardableResult
-    package static func spawn(_ body: @escaping @LoopActor @Sendable () async -> Void) -> Task<Void, Never> {
+    package static func spawn<Value: Sendable>(
+        _ body: @escaping @LoopActor @Sendable () async -> Value
+    ) -> Task<Value, Never> {
         Task(executorPreference: shared.loop, operation: body)
     }
 

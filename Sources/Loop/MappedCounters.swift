@@ -1,33 +1,65 @@
 import CLinux
 
-/// A row of 64-bit counters in memory that other processes can map too: a file of the metrics folder, or a `memfd`.
+/// A row of 64-bit counters in memory that other processes map too: a file of the metrics folder, or a `memfd`.
 ///
-/// One process writes, any number read. Aligned 64-bit loads and stores are whole on the machines we build for.
+/// Adding is atomic: while a worker is replaced, the old one and the new one count in the same row.
 @safe package final class MappedCounters: @unchecked Sendable {
-    // Written by the loop's thread of the one process that owns the row.
+    // Only ever reached through atomic operations.
     private let base: UnsafeMutablePointer<UInt64>
     package let count: Int
 
-    /// - Parameter descriptor: a file that is `count` × 8 bytes long at least, open for reading, and for writing if
-    ///   `writable`. The mapping outlives the descriptor.
-    package init(descriptor: Int32, count: Int, writable: Bool = true) throws(SystemError) {
-        let protection = writable ? PROT_READ | PROT_WRITE : PROT_READ
+    /// - Parameter descriptor: open for reading and writing; made as long as it must be. The mapping outlives it.
+    package init(descriptor: Int32, count: Int) throws(SystemError) {
         let size = count * MemoryLayout<UInt64>.size
-        guard let address = unsafe cloakroom_map(size, protection, descriptor) else { throw SystemError() }
+        guard ftruncate(descriptor, size) == 0 else { throw SystemError() }
+        guard let address = unsafe cloakroom_map(size, PROT_READ | PROT_WRITE, descriptor) else { throw SystemError() }
         unsafe base = address.bindMemory(to: UInt64.self, capacity: count)
         self.count = count
+    }
+
+    /// - Parameter path: a file of counters; created, with zeros, if there is none.
+    package convenience init(path: String, count: Int) throws(SystemError) {
+        let file = try Descriptor(checking: unsafe cloakroom_open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o640))
+        try self.init(descriptor: file.raw, count: count)
+    }
+
+    /// Counters that nobody else sees.
+    package static func anonymous(count: Int) throws(SystemError) -> MappedCounters {
+        try MappedCounters(descriptor: try memory().raw, count: count)
+    }
+
+    /// Counters for this process and those that are given the descriptor.
+    package static func shared(count: Int) throws(SystemError) -> (counters: MappedCounters, memory: SharedMemory) {
+        let memory = SharedMemory(descriptor: try memory())
+        return (try MappedCounters(descriptor: memory.raw, count: count), memory)
+    }
+
+    private static func memory() throws(SystemError) -> Descriptor {
+        try Descriptor(checking: unsafe cloakroom_memfd("counters"))
     }
 
     deinit { unsafe munmap(base, count * MemoryLayout<UInt64>.size) }
 
     package subscript(index: Int) -> UInt64 {
-        get {
-            precondition(index < count)
-            return unsafe base[index]
-        }
-        set {
-            precondition(index < count)
-            unsafe base[index] = newValue
-        }
+        get { unsafe cloakroom_counter_read(base + checked(index)) }
+        set { unsafe cloakroom_counter_set(base + checked(index), newValue) }
     }
+
+    package func add(_ value: UInt64, at index: Int) {
+        _ = unsafe cloakroom_counter_add(base + checked(index), value)
+    }
+
+    private func checked(_ index: Int) -> Int {
+        precondition(index >= 0 && index < count)
+        return index
+    }
+}
+
+/// Memory without a name, for as long as somebody holds it.
+package final class SharedMemory: Sendable {
+    private let descriptor: Descriptor
+
+    fileprivate init(descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+    package var raw: Int32 { descriptor.raw }
 }

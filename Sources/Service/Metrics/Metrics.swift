@@ -1,0 +1,92 @@
+package import AWS
+package import CloakroomWire
+package import Loop
+package import Redis
+
+/// Counts what the worker does, in a row of counters that its neighbours can read.
+@LoopActor
+package final class Metrics {
+    let layout: MetricsLayout
+    let row: MappedCounters
+
+    /// - Parameter row: at least as long as the layout; `nil` for one nobody else sees.
+    package convenience init() throws(SystemError) {
+        let layout = MetricsLayout()
+        try self.init(layout: layout, row: .anonymous(count: layout.count))
+    }
+
+    init(layout: MetricsLayout, row: MappedCounters) {
+        self.layout = layout
+        self.row = row
+        row.add(1, at: layout.starts)
+    }
+
+    package func answered(_ route: Route?, status: Int, after duration: Duration) {
+        let place = route.flatMap { Route.allCases.firstIndex(of: $0) } ?? Route.allCases.count
+        let width = MetricsLayout.statuses.count + 1
+        let column = MetricsLayout.statuses.firstIndex(of: status) ?? MetricsLayout.statuses.count
+        row.add(1, at: layout.requests + place * width + column)
+        observe(duration, at: layout.requestDurations + place * MetricsLayout.histogramWidth)
+    }
+
+    package func attempted(_ attempt: Attempt) {
+        let upstream = attempt.service == .sts ? 0 : 1
+        let outcome = attempt.fault.map { Self.place($0.kind) } ?? 0
+        row.add(1, at: layout.upstreamAttempts + upstream * MetricsLayout.upstreamOutcomes.count + outcome)
+        observe(attempt.duration, at: layout.upstreamDurations + upstream * MetricsLayout.histogramWidth)
+    }
+
+    package func limited(_ name: LimitName, _ verdict: LimitDecision.Verdict) {
+        let verdicts = LimitDecision.Verdict.allCases
+        guard let row = LimitName.allCases.firstIndex(of: name), let column = verdicts.firstIndex(of: verdict) else {
+            return
+        }
+        self.row.add(1, at: layout.limits + row * verdicts.count + column)
+    }
+
+    package func renewed(_ outcome: Renewal.Outcome) { row.add(1, at: layout.renewals + Self.place(outcome)) }
+
+    package enum CacheOutcome: Int, Sendable { case hit, miss, joined, off }
+
+    package func lookedUp(_ outcome: CacheOutcome) { row.add(1, at: layout.cache + outcome.rawValue) }
+
+    package func redisFailed(_ error: RedisError) {
+        let reasons = MetricsLayout.redisFailures
+        row.add(1, at: layout.redis + (reasons.firstIndex(of: error.label) ?? reasons.count - 1))
+    }
+
+    package func issued(_ kind: AuditLog.Issue.Kind) { row.add(1, at: layout.issued + (kind == .credentials ? 0 : 1)) }
+    package func auditFailed() { row.add(1, at: layout.auditFailures) }
+    package func lineDropped() { row.add(1, at: layout.droppedLines) }
+
+    private func observe(_ duration: Duration, at base: Int) {
+        row.add(1, at: base + MetricsLayout.bucket(duration))
+        row.add(duration.nanoseconds / 1000, at: base + MetricsLayout.bounds.count + 1)
+    }
+
+    private static func place(_ kind: Fault.Kind) -> Int {
+        switch kind {
+        case .throttled: 1
+        case .transient: 2
+        case .staleCredentials: 3
+        case .skewedClock: 4
+        case .refused: 5
+        case .noCredentials: 6
+        case .cancelled: 7
+        }
+    }
+
+    private static func place(_ outcome: Renewal.Outcome) -> Int {
+        switch outcome {
+        case .renewed: 0
+        case .fresh: 1
+        case .notFound: 2
+        case .archived: 3
+        case .invalidKey: 4
+        case .unrenewable: 5
+        case .forbidden: 6
+        case .misconfigured: 7
+        case .unavailable: 8
+        }
+    }
+}

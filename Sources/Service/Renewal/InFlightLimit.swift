@@ -1,0 +1,54 @@
+import Loop
+
+/// How many copies this process has on the way at once: never more than the setting, fewer after S3 said "slow down",
+/// one more again after as many good answers as are allowed at once.
+@LoopActor
+final class InFlightLimit {
+    private let maximum: Int
+    private var allowed: Double
+    private var running = 0
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var head = 0
+
+    init(maximum: Int) {
+        precondition(maximum > 0)
+        self.maximum = maximum
+        allowed = Double(maximum)
+    }
+
+    var current: Int { Int(allowed) }
+
+    /// Runs `body` when its turn comes, first come, first served.
+    ///
+    /// - Parameter wasThrottled: whether what `body` gave says that S3 is asked too much.
+    func run<Value: Sendable>(
+        _ body: @LoopActor () async -> Value, wasThrottled: (Value) -> Bool
+    ) async -> Value {
+        if running < current {
+            running += 1
+        } else {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+        let value = await body()
+        running -= 1
+        if wasThrottled(value) {
+            allowed = max(1, allowed / 2)
+        } else {
+            allowed = min(Double(maximum), allowed + 1 / allowed)
+        }
+        admit()
+        return value
+    }
+
+    private func admit() {
+        while running < current, head < waiting.count {
+            running += 1
+            waiting[head].resume()
+            head += 1
+        }
+        if head == waiting.count {
+            waiting.removeAll(keepingCapacity: true)
+            head = 0
+        }
+    }
+}

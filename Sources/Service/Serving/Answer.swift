@@ -1,0 +1,34 @@
+import CloakroomWire
+import HTTPValues
+
+/// A response, and what the log should know of how it came about.
+struct Answer {
+    var response: Response
+    var user: String?
+    /// Why it was refused, for the log alone.
+    var reason: String?
+
+    static func json(_ body: some WireBody, status: Int = 200) -> Answer {
+        Answer(
+            response: Response(
+                status: status, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+                body: body.encoded))
+    }
+
+    static func error(_ status: Int, _ sentence: String, _ code: ErrorCode, reason: String? = nil) -> Answer {
+        var answer = json(ErrorBody(error: sentence, code: code), status: status)
+        answer.reason = reason
+        return answer
+    }
+
+    /// 503; the client may come back.
+    static func unavailable(retryAfter: Duration = .seconds(1), reason: String) -> Answer {
+        var answer = error(503, "Temporarily unavailable", .unavailable, reason: reason)
+        answer.response.fields.add("Retry-After", String(max(1, (retryAfter.milliseconds + 999) / 1000)))
+        return answer
+    }
+
+    static func internalError(reason: String) -> Answer {
+        error(500, "Internal error", .internalError, reason: reason)
+    }
+}

@@ -1,0 +1,151 @@
+import AWS
+import CloakroomWire
+import HTTPValues
+import JOSE
+
+extension CloakroomService {
+    /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
+    func vend(_ request: Request, _ route: Route) async -> Answer {
+        await counted(request, .vend, acceptsBare: route == .containerCredentials) { [self] subject in
+            let vended: VendedCredentials
+            do throws(STSError) { vended = try await parts.vendor.credentials(for: subject) } catch {
+                return Answer(error)
+            }
+            guard let body = body(route, vended) else { return .internalError(reason: "NoSessionToken") }
+            let issue = AuditLog.Issue(
+                kind: .credentials, subject: subject, key: vended.role.credentials.accessKeyID,
+                expiration: vended.role.expiration, session: vended.sessionName)
+            return await issued(issue, body)
+        }
+    }
+
+    private func body(_ route: Route, _ vended: VendedCredentials) -> Answer? {
+        let credentials = vended.role.credentials
+        guard let token = credentials.sessionToken else { return nil }
+        if route == .containerCredentials {
+            return .json(
+                ContainerCredentialsBody(
+                    accessKeyID: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey.reveal(),
+                    token: token.reveal(), expiration: vended.role.expiration))
+        }
+        return .json(
+            STSTokenBody(
+                credentials: .init(
+                    accessKeyId: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey.reveal(),
+                    sessionToken: token.reveal(), expiration: vended.role.expiration),
+                region: parts.settings.region, bucket: parts.settings.bucket))
+    }
+
+    /// `GET /v2/attachments/presigned`.
+    func presign(_ request: Request) async -> Answer {
+        await counted(request, .upload) { [self] subject in
+            let upload: UploadRequest
+            do throws(UploadRequest.Failure) {
+                upload = try UploadRequest(query: request.query, allowedTypes: parts.settings.uploads.contentTypes)
+            } catch {
+                let code: ErrorCode = error == .contentType ? .contentTypeNotAllowed : .invalidRequest
+                return .error(400, error.rawValue, code)
+            }
+            do throws(Fault) {
+                let body = try await parts.uploader.upload(upload)
+                let issue = AuditLog.Issue(
+                    kind: .upload, subject: subject, key: body.objectKey, expiration: body.expiresAt)
+                return await issued(issue, .json(body))
+            } catch {
+                return .unavailable(reason: error.code)
+            }
+        }
+    }
+
+    /// `POST /v2/assets/renew-batch` and `PUT /v2/assets/renew`.
+    func renew(_ request: Request, _ route: Route) async -> Answer {
+        guard request.isJSON else {
+            return .error(415, "Content-Type must be application/json", .contentTypeNotAllowed)
+        }
+        return await counted(request, .renew) { [self] subject in
+            let keys: [String]
+            do throws(RenewRequestError) {
+                keys =
+                    route == .renewBatch
+                    ? try RenewBatchRequest(parsing: request.body).assetKeys
+                    : [try RenewOneRequest(parsing: request.body).assetKey]
+            } catch {
+                return .error(400, error.rawValue, .invalidRequest)
+            }
+            switch await parts.renewer.renew(keys) {
+            case .results(let results):
+                return route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
+            case .tryAgain(let delay, let code): return .unavailable(retryAfter: delay, reason: code)
+            case .misconfigured(let code): return .internalError(reason: code)
+            }
+        }
+    }
+
+    /// Who asks, and may it be once more? Then the work; its answer tells what is left.
+    private func counted(
+        _ request: Request, _ name: LimitName, acceptsBare: Bool = false, _ work: (Subject) async -> Answer
+    ) async -> Answer {
+        let subject: Subject
+        do {
+            subject = try parts.authenticator.subject(of: request, acceptsBare: acceptsBare)
+        } catch {
+            let sentence = error == .missing ? "Missing auth token" : "Invalid auth token"
+            var answer = Answer.error(401, sentence, .unauthorized, reason: error.rawValue)
+            answer.response.fields.add("WWW-Authenticate", "Bearer")
+            return answer
+        }
+        let decision = await parts.limiter.take(name, for: subject)
+        parts.metrics.limited(name, decision.verdict)
+        var answer: Answer =
+            switch decision.verdict {
+            case .allowed, .open: await work(subject)
+            case .refused, .openRefused: .error(429, name.refusal, .tooManyRequests, reason: decision.verdict.rawValue)
+            case .closed: .error(503, "Temporarily unavailable", .unavailable, reason: "redis")
+            }
+        answer.response.fields.add(name, parts.limiter.limit(name), decision)
+        answer.user = subject.userID.text
+        return answer
+    }
+
+    /// The answer, once the line that says so is written; without it nothing is issued.
+    private func issued(_ issue: AuditLog.Issue, _ answer: Answer) async -> Answer {
+        guard await parts.audit.record(issue) else {
+            parts.metrics.auditFailed()
+            parts.log.error("audit line could not be written; nothing was issued")
+            return .unavailable(retryAfter: .seconds(5), reason: "audit")
+        }
+        parts.metrics.issued(issue.kind)
+        return answer
+    }
+}
+
+extension LimitName {
+    fileprivate var refusal: String {
+        switch self {
+        case .renew: "Too many renewal requests"
+        case .vend: "Too many credential requests"
+        case .upload: "Too many upload requests"
+        }
+    }
+}
+
+extension Answer {
+    /// STS's part in an answer: what may pass is 503, what somebody must mend is 500.
+    fileprivate init(_ error: STSError) {
+        switch error {
+        case .unavailable(let retryAfter, let code):
+            self = .unavailable(retryAfter: retryAfter ?? .seconds(1), reason: code)
+        case .unusable(let code): self = .internalError(reason: code)
+        case .refused(_, let code): self = .internalError(reason: code)
+        case .cancelled: self = .unavailable(reason: "cancelled")
+        }
+    }
+}
+
+extension Request {
+    /// Whether the body is said to be JSON, whatever parameters follow (RFC 9110 §8.3).
+    fileprivate var isJSON: Bool {
+        guard let type = fields["Content-Type"]?.prefix(while: { $0 != ";" }) else { return false }
+        return type.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { $0 | 0x20 } == Array("application/json".utf8)
+    }
+}

@@ -1,0 +1,140 @@
+import CloakroomWire
+package import HTTPValues
+import JOSE
+package import Loop
+
+/// The worker's answer to every request: finds the route, asks who it is, counts, does the work, logs one line.
+@LoopActor
+package final class CloakroomService {
+    /// What the service is built from; `cloakroom serve` and the tests build the same.
+    package struct Parts {
+        package var settings: Settings
+        package var authenticator: Authenticator
+        package var limiter: RateLimiter
+        package var vendor: Vendor
+        package var renewer: Renewer
+        package var uploader: Uploader
+        package var audit: AuditLog
+        package var log: Log
+        package var metrics: Metrics
+        package var metricsFolder: MetricsFolder?
+        package var readiness: Readiness
+
+        package init(
+            settings: Settings, authenticator: Authenticator, limiter: RateLimiter, vendor: Vendor, renewer: Renewer,
+            uploader: Uploader, audit: AuditLog, log: Log, metrics: Metrics, metricsFolder: MetricsFolder?,
+            readiness: Readiness
+        ) {
+            self.settings = settings
+            self.authenticator = authenticator
+            self.limiter = limiter
+            self.vendor = vendor
+            self.renewer = renewer
+            self.uploader = uploader
+            self.audit = audit
+            self.log = log
+            self.metrics = metrics
+            self.metricsFolder = metricsFolder
+            self.readiness = readiness
+        }
+    }
+
+    let parts: Parts
+    private let routes: [String: Route]
+
+    package init(_ parts: Parts) {
+        self.parts = parts
+        routes = Dictionary(uniqueKeysWithValues: Self.served.map { ($0.rawValue, $0) })
+    }
+
+    /// The routes this worker has.
+    private static let served: [Route] = [
+        .stsToken, .containerCredentials, .presignedUpload, .renewBatch, .renewOne, .health, .readiness, .metrics,
+    ]
+
+    /// The header fields that are read of a request; no other is even copied.
+    package static func fieldNames(_ settings: Settings) -> [String] {
+        ["Authorization", settings.tokens.header, "Content-Type", "Content-Length"]
+    }
+
+    /// The answer to a body that is larger than the settings allow.
+    package static var tooLarge: Response {
+        Answer.error(413, "Request body too large", .bodyTooLarge).response
+    }
+
+    package func respond(to request: Request) async -> Response {
+        let start = Monotonic.now
+        let route = routes[request.path]
+        let answer = await answer(to: request, route)
+        let duration = Duration.nanoseconds(Int64(clamping: Monotonic.now &- start))
+        parts.metrics.answered(route, status: answer.response.status, after: duration)
+        record(request, route, answer, duration)
+        return answer.response
+    }
+
+    private func answer(to request: Request, _ route: Route?) async -> Answer {
+        guard let route else { return .error(404, "No such route", .notFound) }
+        guard request.method == route.method else {
+            var answer = Answer.error(405, "Method not allowed", .methodNotAllowed)
+            answer.response.fields.add("Allow", route.method)
+            return answer
+        }
+        guard request.hasTrueLength else {
+            return .error(400, "Invalid request body", .invalidRequest, reason: "content_length")
+        }
+        switch route {
+        case .stsToken, .containerCredentials: return await vend(request, route)
+        case .presignedUpload: return await presign(request)
+        case .renewBatch, .renewOne: return await renew(request, route)
+        case .health: return Self.healthy
+        case .readiness: return parts.readiness.answer
+        case .metrics: return metrics()
+        case .session: return .error(404, "No such route", .notFound)
+        }
+    }
+
+    private static let healthy = Answer(
+        response: Response(
+            status: 200, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
+            body: Array(#"{"status":"ok"}"#.utf8)))
+
+    private func metrics() -> Answer {
+        let layout = parts.metrics.layout
+        let sums =
+            parts.metricsFolder?.sums(of: layout)
+            ?? (values: (0..<layout.count).map { parts.metrics.row[$0] }, workers: 1)
+        let gauges = [("cloakroom_workers", "Workers whose counters are added up here.", sums.workers)]
+        return Answer(
+            response: Response(
+                status: 200, fields: ["Content-Type": PrometheusText.contentType, "Cache-Control": "no-store"],
+                body: PrometheusText.encode(layout, values: sums.values, gauges: gauges)))
+    }
+
+    private func record(_ request: Request, _ route: Route?, _ answer: Answer, _ duration: Duration) {
+        let status = answer.response.status
+        let fields: Log.Fields = [
+            "route": .text(route?.rawValue ?? "unknown"), "method": .text(request.method), "status": .integer(status),
+            "milliseconds": .milliseconds(duration), "user": answer.user.map { .text($0) },
+            "reason": answer.reason.map { .text($0) },
+        ]
+        switch (status, route) {
+        case (500, _): parts.log.error("request", fields)
+        case (503, .readiness), (_, .health): parts.log.debug("request", fields)
+        case (503, _): parts.log.warning("request", fields)
+        default: parts.log.info("request", fields)
+        }
+    }
+}
+
+extension Request {
+    /// Whether the body is as long as its header says; nginx sends an empty value for none.
+    fileprivate var hasTrueLength: Bool {
+        guard let text = fields["Content-Length"], !text.isEmpty else { return true }
+        return Int(text) == body.count
+    }
+}
+
+extension CloakroomService {
+    /// Keeps asking the dependencies until the task is cancelled.
+    package func watchReadiness() async { await parts.readiness.watch(log: parts.log) }
+}

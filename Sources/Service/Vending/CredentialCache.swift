@@ -1,0 +1,67 @@
+import AWS
+import Loop
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What this process has vended, by subject, scope and tier: a thousand devices of one user cost one call of STS.
+///
+/// Two generations of half the capacity, as for verified tokens: nothing is searched for a victim.
+@LoopActor
+final class CredentialCache {
+    struct Key: Hashable, Sendable {
+        let user: UserID
+        let tier: String
+    }
+
+    typealias Result = Swift.Result<VendedCredentials, STSError>
+
+    private let generationSize: Int
+    private let now: @Sendable () -> Date
+    private var young: [Key: VendedCredentials] = [:]
+    private var old: [Key: VendedCredentials] = [:]
+    private var flights: [Key: Task<Result, Never>] = [:]
+
+    init(capacity: Int, now: @escaping @Sendable () -> Date) {
+        generationSize = max(1, capacity / 2)
+        self.now = now
+    }
+
+    /// - Parameter fetch: called by the first who asks; the others wait for it. A failure is kept for nobody.
+    func credentials(
+        _ key: Key, fetch: @escaping @LoopActor @Sendable () async -> Result
+    ) async -> (Result, Metrics.CacheOutcome) {
+        if let flight = flights[key] { return (await flight.value, .joined) }
+        let known = young[key] ?? old[key]
+        if let known, known.isFresh(at: now()) {
+            if young[key] == nil { insert(known, key) }
+            return (.success(known), .hit)
+        }
+        let flight = LoopActor.spawn(fetch)
+        flights[key] = flight
+        let result = await flight.value
+        flights[key] = nil
+        switch result {
+        case .success(let vended):
+            insert(vended, key)
+            return (result, .miss)
+        case .failure(.unavailable):
+            // What the user could have had a moment ago is better than nothing while STS is away.
+            if let known, known.role.expiration > now().addingTimeInterval(60) { return (.success(known), .hit) }
+            return (result, .miss)
+        case .failure:
+            return (result, .miss)
+        }
+    }
+
+    private func insert(_ vended: VendedCredentials, _ key: Key) {
+        if young.count >= generationSize {
+            old = young
+            young = [:]
+        }
+        young[key] = vended
+    }
+}

@@ -1,0 +1,72 @@
+import AWS
+import CloakroomCrypto
+import Curl
+import HTTPValues
+import Loop
+import Redis
+import Service
+
+/// Builds a worker's service from its settings: the one place that knows every part.
+@LoopActor
+struct Assembly {
+    enum Failure: Error, CustomStringConvertible {
+        case noCredentials
+
+        var description: String {
+            switch self {
+            case .noCredentials: "no AWS credentials: aws.accessKeyID and aws.secretAccessKey are unset"
+            }
+        }
+    }
+
+    let service: CloakroomService
+    let log: Log
+
+    /// - Parameter worker: names the worker's row of counters.
+    init(settings: Settings, worker: String) throws {
+        let folder = settings.server.metricsFolder.map { MetricsFolder(path: $0) }
+        let metrics = try folder?.metrics(worker: worker) ?? Metrics()
+        // A closed standard error must not keep the worker from starting: lines are dropped and counted then.
+        log = Log(sink: try? LineSink(path: nil), level: settings.log.level)
+        log.onDrop = { metrics.lineDropped() }
+
+        let redis = RedisConnection(options: .init(settings.redis))
+        let limiter = RateLimiter(redis: redis, keyPrefix: settings.redis.keyPrefix, limits: settings.limits)
+        limiter.onRedisFailure = { metrics.redisFailed($0) }
+
+        let upstreams = try Upstreams(settings: settings, metrics: metrics)
+        let s3 = upstreams.s3
+        let seconds = settings.server.requestDeadline
+        service = CloakroomService(
+            .init(
+                settings: settings,
+                authenticator: Authenticator(tokens: settings.tokens, defaultTier: settings.vending.defaultTier),
+                limiter: limiter,
+                vendor: Vendor(
+                    sts: upstreams.sts, settings: settings.vending, requestDeadline: seconds, metrics: metrics),
+                renewer: Renewer(
+                    settings: settings.renewal, requestDeadline: seconds, metrics: metrics,
+                    renew: { await s3.renew(key: $0, deadline: $1) }),
+                uploader: Uploader(s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL),
+                audit: AuditLog(sink: try LineSink(path: settings.audit.file)),
+                log: log, metrics: metrics, metricsFolder: folder,
+                readiness: Readiness([
+                    ("redis", { redis.isReady ? nil : "no connection" }),
+                    ("sts", { await upstreams.probeSTS() }),
+                    ("s3", { await upstreams.probeS3() }),
+                ])))
+    }
+}
+
+extension RedisConnection.Options {
+    init(_ settings: Settings.Redis) {
+        switch settings.address {
+        case .unix(let path): self.init(address: .unix(path: path))
+        case .tcp(let host, let port): self.init(address: .internet(host: host, port: port))
+        }
+        username = settings.username
+        password = settings.password?.reveal()
+        database = settings.database
+        timeout = settings.timeout
+    }
+}

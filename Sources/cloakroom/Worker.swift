@@ -1,0 +1,90 @@
+import FastCGI
+import Glibc
+import Loop
+import Service
+
+/// One worker: a loop, a listening socket, the service.
+enum Worker {
+    /// What a supervisor holds a worker by.
+    struct Reins: Sendable {
+        /// The read end of a pipe that ends when the supervisor does.
+        var lifeline: Int32?
+        /// Shared memory with one counter, added to as long as the loop turns.
+        var heartbeat: Int32?
+    }
+
+    static func run(listen address: ListenAddress, settings: Settings, reins: Reins) -> ExitStatus {
+        signal(SIGPIPE, SIG_IGN)
+        Signals.block(stopSignals + [SIGHUP])
+        raiseDescriptorLimit()
+        let status = LoopActor.run { await serve(on: address, settings, reins).rawValue }
+        return ExitStatus(rawValue: status) ?? .failure
+    }
+
+    private static let stopSignals = [SIGTERM, SIGINT, SIGQUIT]
+
+    @LoopActor
+    private static func serve(on address: ListenAddress, _ settings: Settings, _ reins: Reins) async -> ExitStatus {
+        do {
+            let assembly = try Assembly(settings: settings, worker: address.description)
+            let (socket, publish) = try address.listen()
+            let listener = try FastCGIListener(
+                socket: socket, limits: .init(bodyBytes: settings.server.maximumBodyBytes),
+                fields: FieldTable(CloakroomService.fieldNames(settings)), tooLarge: CloakroomService.tooLarge
+            ) { await assembly.service.respond(to: $0) }
+            let stop = Stop()
+            let signals = try Signals(stopSignals + [SIGHUP]) { number in
+                if number != SIGHUP { stop.now() }
+            }
+            let heart = try reins.heartbeat.map { try Heartbeat(descriptor: $0, within: settings.server.hungAfter) }
+            if let lifeline = reins.lifeline { stop.whenEnded(lifeline) }
+            let probing = LoopActor.spawn { await assembly.service.watchReadiness() }
+            try publish()
+            heart?.start()
+            assembly.log.info("worker is up", ["listen": .text("\(address)"), "process": .integer(Int(getpid()))])
+            await stop.wait()
+            assembly.log.info(
+                "worker drains", ["process": .integer(Int(getpid())), "requests": .integer(listener.inFlight)])
+            await drain(listener, within: settings.server.drain)
+            probing.cancel()
+            withExtendedLifetime((signals, heart)) {}
+            return .success
+        } catch {
+            return Output.fail("cannot serve on \(address): \(error)")
+        }
+    }
+
+    /// Answers what was taken, but waits no longer than the settings say.
+    @LoopActor
+    private static func drain(_ listener: FastCGIListener, within limit: Duration) async {
+        await withCheckedContinuation { continuation in
+            let once = Once { continuation.resume() }
+            Reactor.shared.schedule(after: limit) { once.call() }
+            LoopActor.spawn {
+                await listener.drain()
+                once.call()
+            }
+        }
+    }
+
+    /// Every connection is a descriptor, here and to the upstreams.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
+
+/// Something that happens once, whoever is first.
+@LoopActor
+private final class Once {
+    private var body: (() -> Void)?
+
+    init(_ body: @escaping () -> Void) { self.body = body }
+
+    func call() {
+        body?()
+        body = nil
+    }
+}
