@@ -27,6 +27,9 @@ make_state() {
     (umask 077 && mkdir -p "$state" "$state/logs" "$state/pids" "$state/secrets" "$state/tools") \
         || die "cannot write to $state; CLOAKROOM_STATE=<folder> chooses another"
     state=$(cd "$state" && pwd -P)
+    # It is written into configuration files, each with quoting rules of its own.
+    [[ $state =~ ^[A-Za-z0-9/._+@%=:,~-]+$ ]] \
+        || die "the path $state has characters that do not survive configuration files; CLOAKROOM_STATE=<folder> chooses another"
 }
 
 # make_secret NAME: 64 hexadecimal digits (256 bits) in secrets/NAME, made once, mode 0600, no line end.

@@ -18,20 +18,21 @@ need_packages() {
     fi
     for name in "${missing[@]}"; do say "installing $name"; done
 
-    # Services that come with the packages are not to start by themselves: the stack runs its own, elsewhere.
-    # invoke-rc.d asks this file; 101 means "do not".
-    local policy=/usr/sbin/policy-rc.d guarded=
-    if [[ ! -e $policy ]]; then
-        printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy" && guarded=yes
-    fi
-    local log=$state/logs/apt.log failed=
-    {
-        "${as_root[@]}" apt-get -q update \
+    local log=$state/logs/apt.log
+    (
+        # Services that come with the packages are not to start by themselves: the stack runs its own, elsewhere.
+        # invoke-rc.d asks this file; 101 means "do not".
+        policy=/usr/sbin/policy-rc.d
+        if [[ ! -e $policy ]]; then
+            trap '"${as_root[@]}" rm -f "$policy"' EXIT
+            trap 'exit 130' INT
+            trap 'exit 143' TERM
+            printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
+        fi
+        "${as_root[@]}" apt-get -q update >"$log" 2>&1 </dev/null \
             && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-                apt-get -q install -y --no-install-recommends "${missing[@]}"
-    } >"$log" 2>&1 </dev/null || failed=yes
-    [[ -z $guarded ]] || "${as_root[@]}" rm -f "$policy"
-    [[ -z $failed ]] || {
+                apt-get -q install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1 </dev/null
+    ) || {
         tail -n 20 "$log" >&2
         die "apt-get could not install ${missing[*]}; the whole story: $log"
     }

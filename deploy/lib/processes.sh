@@ -15,16 +15,18 @@ stop_hard() { hard[$1]=yes; }
 # only_one: a second run in the same folder would pull files from under the first.
 only_one() {
     exec 9>>"$state/lock"
-    flock -n 9 || die "another run uses $state (pid $(<"$state/lock")); stop it, or set CLOAKROOM_STATE to another folder"
+    # Not at once: what a killed run was just calling, a sleep or a curl, holds the lock for a moment longer.
+    flock -w 3 9 || die "another run uses $state (pid $(<"$state/lock")); stop it, or set CLOAKROOM_STATE to another folder"
     printf '%s\n' $$ >"$state/lock"
 }
 
 # start NAME COMMAND…: in the background, output to logs/NAME.log.
 # The command line must name the state folder: that is how stop_stale recognises it.
 start() {
-    local name=$1
+    local name=$1 signal=TERM
     shift
-    setsid setpriv --pdeathsig TERM -- "$@" >"$state/logs/$name.log" 2>&1 </dev/null 9>&- &
+    [[ -z ${hard[$name]:-} ]] || signal=KILL
+    setsid setpriv --pdeathsig "$signal" -- "$@" >"$state/logs/$name.log" 2>&1 </dev/null 9>&- &
     local pid=$!
     printf '%s\n' "$pid" >"$state/pids/$name"
     started+=("$name $pid")

@@ -40,6 +40,11 @@ start_workers() {
         "$CLOAKROOM_WORKER" serve --workers "$workers" --listen "unix:$sockets/worker-%d.sock" "$state/settings.json5"
 }
 
+sockets_exist() {
+    local path
+    for path in "$@"; do [[ -S $path ]] || return 1; done
+}
+
 # Ready through nginx: the workers answer, and reach Redis and S3.
 workers_ready() { [[ $(curl -s -o /dev/null -w '%{http_code}' --max-time 2 "${url:?}/readyz") == 200 ]]; }
 
