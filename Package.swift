@@ -49,7 +49,8 @@ let package = Package(
             path: "Tests/Conformance", swiftSettings: house),
 
         .testTarget(name: "HTTPValuesTests", dependencies: ["HTTPValues"], swiftSettings: house),
-        .testTarget(name: "LoopTests", dependencies: ["Loop"], swiftSettings: house),
+        .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
+        .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),
     ]
 )

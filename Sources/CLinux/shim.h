@@ -5,6 +5,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -19,6 +20,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static inline int cloakroom_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
@@ -34,3 +36,9 @@ static inline int cloakroom_epoll_mod(int ep, int fd, uint32_t events, uint64_t 
 }
 static inline int cloakroom_epoll_del(int ep, int fd) { return epoll_ctl(ep, EPOLL_CTL_DEL, fd, NULL); }
 static inline uint64_t cloakroom_event_token(const struct epoll_event *e) { return e->data.u64; }
+static inline int cloakroom_errno(void) { return errno; }
+static inline unsigned long cloakroom_thread(void) { return (unsigned long)pthread_self(); }
+static inline void *cloakroom_map(size_t size, int protection, int fd) {
+    void *address = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
+    return address == MAP_FAILED ? NULL : address;
+}

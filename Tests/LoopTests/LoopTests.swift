@@ -1,0 +1,87 @@
+import Glibc
+import Loop
+import Support
+import Testing
+
+@Suite(.onLoop)
+struct LoopTests {
+    @Test @LoopActor func `keeps actors, child tasks and nonisolated functions on its thread`() async {
+        let task = LoopActor.spawn {
+            #expect(LoopActor.shared.loop.isCurrent)
+            await Elsewhere().check()
+            async let child = isOnLoop()
+            #expect(await child)
+            await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<3 { group.addTask { isOnLoop() } }
+                for await isOnLoop in group { #expect(isOnLoop) }
+            }
+        }
+        await task.value
+    }
+
+    @Test @LoopActor func `runs timers by deadline, not by order of making`() async {
+        var order: [Int] = []
+        await withCheckedContinuation { continuation in
+            Reactor.shared.schedule(after: .milliseconds(6)) {
+                order.append(3)
+                continuation.resume()
+            }
+            Reactor.shared.schedule(after: .milliseconds(2)) { order.append(1) }
+            let cancelled = Reactor.shared.schedule(after: .milliseconds(3)) { order.append(-1) }
+            Reactor.shared.schedule(after: .milliseconds(4)) { order.append(2) }
+            Reactor.shared.cancel(cancelled)
+        }
+        #expect(order == [1, 2, 3])
+    }
+
+    @Test @LoopActor func `sleeps no shorter than asked`() async throws {
+        let start = Monotonic.now
+        try await LoopActor.sleep(for: .milliseconds(5))
+        #expect(Monotonic.now - start >= 5_000_000)
+    }
+
+    @Test(.timeLimit(.minutes(1))) @LoopActor func `wakes a sleeper that is cancelled`() async {
+        let sleeper = LoopActor.spawn {
+            await #expect(throws: CancellationError.self) { try await LoopActor.sleep(for: .seconds(3600)) }
+        }
+        sleeper.cancel()
+        await sleeper.value
+    }
+
+    @Test @LoopActor func `puts work off to the end of the turn, once for many jobs`() async {
+        var flushed: [[Int]] = []
+        var gathered: [Int] = []
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<3 {
+                group.addTask { @LoopActor in
+                    gathered.append(number)
+                    guard gathered.count == 1 else { return }
+                    Reactor.shared.atTurnEnd {
+                        flushed.append(gathered)
+                        gathered = []
+                    }
+                }
+            }
+        }
+        while flushed.isEmpty { await Task.yield() }
+        #expect(flushed == [[0, 1, 2]])
+    }
+
+    @Test @LoopActor func `forgets a descriptor that is unwatched while its event is on the way`() async throws {
+        var pipe: [Int32] = [0, 0]
+        #expect(Glibc.pipe(&pipe) == 0)
+        defer { for end in pipe { close(end) } }
+        var calls = 0
+        let watch = Reactor.shared.watch(pipe[0], for: .readable) { _ in calls += 1 }
+        #expect(write(pipe[1], "x", 1) == 1)
+        Reactor.shared.unwatch(watch)
+        try await LoopActor.sleep(for: .milliseconds(2))
+        #expect(calls == 0)
+    }
+}
+
+private actor Elsewhere {
+    func check() { #expect(isOnLoop()) }
+}
+
+private nonisolated func isOnLoop() -> Bool { LoopActor.shared.loop.isCurrent }
