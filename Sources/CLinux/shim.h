@@ -3,13 +3,17 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -42,3 +46,81 @@ static inline void *cloakroom_map(size_t size, int protection, int fd) {
     void *address = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
     return address == MAP_FAILED ? NULL : address;
 }
+
+// Listening sockets: address structures are unions in disguise, which C fills in fewer words.
+static inline int cloakroom_closed(int fd) {
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+static inline int cloakroom_listen_unix(const char *path, int backlog) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) { errno = ENAMETOOLONG; return -1; }
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    mode_t mask = umask(0117); // nginx, in the same group, may connect
+    int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+    umask(mask);
+    return bound == 0 && listen(fd, backlog) == 0 ? fd : cloakroom_closed(fd);
+}
+static inline int cloakroom_internet_address(const char *host, uint16_t port, struct sockaddr_storage *out, socklen_t *length) {
+    struct sockaddr_in *four = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
+    memset(out, 0, sizeof *out);
+    if (inet_pton(AF_INET, host, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(port);
+        *length = sizeof *four;
+        return AF_INET;
+    }
+    if (inet_pton(AF_INET6, host, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons(port);
+        *length = sizeof *six;
+        return AF_INET6;
+    }
+    errno = EADDRNOTAVAIL;
+    return -1;
+}
+static inline int cloakroom_listen_internet(const char *host, uint16_t port, int backlog) {
+    struct sockaddr_storage address;
+    socklen_t length;
+    int family = cloakroom_internet_address(host, port, &address, &length), on = 1;
+    if (family < 0) return -1;
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    // SO_REUSEPORT lets a replacement bind before the one it replaces lets go.
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    return bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, backlog) == 0 ? fd : cloakroom_closed(fd);
+}
+// Starts a connection; 0 or EINPROGRESS in *error means it is on its way.
+static inline int cloakroom_connect_unix(const char *path, int *error) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) { *error = ENAMETOOLONG; return -1; }
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) { *error = errno; return -1; }
+    *error = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? 0 : errno;
+    return fd;
+}
+static inline int cloakroom_connect_internet(const char *host, uint16_t port, int *error) {
+    struct sockaddr_storage address;
+    socklen_t length;
+    int family = cloakroom_internet_address(host, port, &address, &length), on = 1;
+    if (family < 0) { *error = errno; return -1; }
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) { *error = errno; return -1; }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    *error = connect(fd, (struct sockaddr *)&address, length) == 0 ? 0 : errno;
+    return fd;
+}
+static inline int cloakroom_socket_error(int fd) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+static inline ssize_t cloakroom_send(int fd, const void *bytes, size_t count) { return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL); }
+static inline ssize_t cloakroom_receive(int fd, void *bytes, size_t capacity) { return recv(fd, bytes, capacity, MSG_DONTWAIT); }

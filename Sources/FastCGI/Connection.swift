@@ -1,0 +1,208 @@
+import CLinux
+import HTTPValues
+import Loop
+
+/// One connection of nginx: reads requests through the gate, one at a time, and writes their answers.
+@LoopActor
+final class Connection {
+    private enum State {
+        /// No byte of the next request has come.
+        case idle
+        /// Part of a request is in `buffer`.
+        case reading
+        /// A handler works on a request.
+        case answering
+        /// Something was refused: whatever still comes is thrown away until the peer closes.
+        case discarding
+        case closed
+    }
+
+    private static let interest: Reactor.Readiness = [.readable, .hangup, .edge]
+
+    private let socket: Descriptor
+    private unowned let listener: FastCGIListener
+    private var watch: Reactor.Watch?
+    private var state = State.idle
+    private var gate: Gate
+    private var buffer: [UInt8] = []
+    private var parser: LibFCGIRequest?
+    private var output: [UInt8] = []
+    private var written = 0
+    private var hasAnswered = false
+    private var closesAfterAnswer = false
+    private var mayHaveMore = false
+    private var waitsToWrite = false
+
+    /// When the sweep may close it, in ``Monotonic`` nanoseconds; `nil` while idle on a kept connection or answering.
+    private(set) var deadline: UInt64?
+
+    init(socket: Int32, listener: FastCGIListener) {
+        self.socket = Descriptor(owning: socket)
+        self.listener = listener
+        gate = Gate(limits: listener.gateLimits)
+        deadline = listener.nextDeadline
+        watch = Reactor.shared.watch(socket, for: Self.interest) { [unowned self] readiness in
+            become(readiness)
+        }
+    }
+
+    /// Whether nothing is lost when it is closed now.
+    var isIdle: Bool { state == .idle && hasAnswered && output.isEmpty }
+
+    var bufferedBytes: Int { buffer.count + output.count - written }
+
+    // MARK: Events
+
+    private func become(_ readiness: Reactor.Readiness) {
+        if readiness.contains(.writable) { flush() }
+        if state == .answering {
+            // The next request, or a client that gave up: nginx closes then. The answer is finished either way.
+            mayHaveMore = true
+            return
+        }
+        if state != .closed { read() }
+    }
+
+    /// Reads until the socket is empty or a handler has work.
+    func read() {
+        while state == .idle || state == .reading || state == .discarding {
+            let count = listener.scratch.receive(from: socket.raw)
+            guard count > 0 else {
+                if count < 0, cloakroom_errno() == EAGAIN || cloakroom_errno() == EINTR { return }
+                return close()
+            }
+            if state != .discarding { take(count) }
+            // A short read has emptied the socket: the next edge tells of more.
+            if count < listener.scratch.capacity { return }
+        }
+    }
+
+    private func take(_ count: Int) {
+        if buffer.isEmpty {
+            let verdict = listener.scratch.withSpan(count) { gate.walk($0) }
+            if case .complete(let end) = verdict {
+                if end < count { buffer = listener.scratch.bytes(end..<count) }
+                return unsafe begin(listener.scratch.raw(0..<end))
+            }
+            buffer = listener.scratch.bytes(0..<count)
+            return act(on: verdict)
+        }
+        listener.scratch.append(count, to: &buffer)
+        act(on: gate.walk(buffer.span))
+    }
+
+    private func act(on verdict: Gate.Verdict) {
+        switch verdict {
+        case .incomplete:
+            if state == .idle {
+                state = .reading
+                deadline = listener.nextDeadline
+            }
+            if !listener.mayBuffer() { close() }
+        case .complete(let end):
+            let request = Array(buffer[..<end])
+            buffer.removeFirst(end)
+            unsafe request.withUnsafeBytes { unsafe begin($0) }
+        case .values(let end):
+            buffer.removeFirst(end)
+            send(Answers.values(connections: listener.limits.connections))
+            walkAgain()
+        case .tooLarge(let requestID):
+            buffer = []
+            state = .discarding
+            deadline = listener.nextDeadline
+            send(Answers.refusal(requestID: requestID, listener.tooLarge))
+            shutdown(socket.raw, Int32(SHUT_WR))
+        case .malformed:
+            close()
+        }
+    }
+
+    private func walkAgain() {
+        gate = Gate(limits: listener.gateLimits)
+        state = .idle
+        deadline = nil
+        if !buffer.isEmpty { act(on: gate.walk(buffer.span)) }
+    }
+
+    // MARK: One exchange
+
+    private func begin(_ bytes: UnsafeRawBufferPointer) {
+        state = .answering
+        deadline = nil
+        let parser = self.parser ?? LibFCGIRequest()
+        self.parser = parser
+        guard let request = unsafe parser.parse(bytes, fields: listener.fields) else {
+            return close()
+        }
+        listener.begin(request, on: self)
+    }
+
+    /// Called once for each request, when its handler has answered.
+    func answer(_ response: Response) {
+        guard state == .answering, let parser else { return }
+        let records = parser.finish(response)
+        hasAnswered = true
+        if listener.isDraining { closesAfterAnswer = true }
+        send(records)
+        guard state != .closed else { return }
+        if closesAfterAnswer {
+            if output.isEmpty { close() }
+            return
+        }
+        walkAgain()
+        if mayHaveMore, state != .closed, state != .answering {
+            mayHaveMore = false
+            read()
+        }
+    }
+
+    // MARK: Writing
+
+    private func send(_ bytes: [UInt8]) {
+        if output.isEmpty {
+            output = bytes
+        } else {
+            output += bytes
+        }
+        flush()
+    }
+
+    private func flush() {
+        guard state != .closed, !output.isEmpty else { return }
+        let count = unsafe output.withUnsafeBytes { bytes in
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+            return unsafe cloakroom_send(socket.raw, rest.baseAddress, rest.count)
+        }
+        if count < 0 {
+            guard cloakroom_errno() == EAGAIN || cloakroom_errno() == EINTR else { return close() }
+        } else {
+            written += count
+        }
+        if written == output.count {
+            if deadline != nil, state == .answering || state == .idle { deadline = nil }
+            output = []
+            written = 0
+            waitToWrite(false)
+            if closesAfterAnswer { close() }
+        } else {
+            deadline = listener.nextDeadline
+            waitToWrite(true)
+        }
+    }
+
+    private func waitToWrite(_ waits: Bool) {
+        guard waits != waitsToWrite, let watch else { return }
+        waitsToWrite = waits
+        Reactor.shared.rewatch(watch, for: waits ? Self.interest.union(.writable) : Self.interest)
+    }
+
+    func close() {
+        guard state != .closed else { return }
+        if state == .answering { closesAfterAnswer = true }
+        state = .closed
+        if let watch { Reactor.shared.unwatch(watch) }
+        watch = nil
+        listener.forget(self)
+    }
+}

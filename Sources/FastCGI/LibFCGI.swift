@@ -1,0 +1,117 @@
+import CFastCGI
+import HTTPValues
+import Loop
+
+/// One request inside libfcgi, which parses from memory and writes to memory.
+///
+/// libfcgi is given a descriptor number that no process can have, so it can touch no socket of ours, whatever it reads.
+@LoopActor
+@safe final class LibFCGIRequest {
+    private static let noDescriptor = Int32.max - 1
+
+    // libfcgi keeps pointers into it: it needs one address for all its life.
+    private let raw: UnsafeMutablePointer<FCGX_Request>
+
+    private static let initialized: Void = {
+        precondition(FCGX_Init() == 0, "FCGX_Init failed")
+    }()
+
+    init() {
+        Self.initialized
+        unsafe raw = .allocate(capacity: 1)
+        unsafe FCGX_InitRequest(raw, -1, 0)
+    }
+
+    isolated deinit {
+        unsafe raw.pointee.keepConnection = 1
+        unsafe FCGX_Finish_r(raw)
+        unsafe raw.deallocate()
+    }
+
+    /// - Parameter feed: one whole request that ``Gate`` has passed.
+    /// - Returns: its parameters and body; `nil` if libfcgi would not have it.
+    func parse(_ feed: UnsafeRawBufferPointer, fields: FieldTable) -> Request? {
+        unsafe MemoryWire.feed = feed
+        defer { unsafe MemoryWire.feed = UnsafeRawBufferPointer(start: nil, count: 0) }
+        unsafe raw.pointee.ipcFd = Self.noDescriptor
+        unsafe raw.pointee.keepConnection = 1
+        guard unsafe FCGX_Accept_r(raw) == 0 else { return nil }
+        let body = readBody(upTo: feed.count)
+        return unsafe fields.request(from: raw.pointee.envp, body: body)
+    }
+
+    /// Ends the request and gives the records that answer it; none if no request is open.
+    func finish(_ response: Response) -> [UInt8] {
+        guard unsafe raw.pointee.out != nil else { return [] }
+        unsafe MemoryWire.output.reserveCapacity(response.body.count + 512)
+        let head = response.head
+        unsafe head.withUnsafeBytes { unsafe put($0) }
+        unsafe response.body.withUnsafeBytes { unsafe put($0) }
+        unsafe raw.pointee.keepConnection = 1
+        unsafe FCGX_Finish_r(raw)
+        defer { unsafe MemoryWire.output = [] }
+        return unsafe MemoryWire.output
+    }
+
+    /// STDIN to its end: nginx answers 502 to a request whose body was left unread.
+    private func readBody(upTo limit: Int) -> [UInt8] {
+        let stream = unsafe raw.pointee.in
+        var body: [UInt8] = []
+        while body.count <= limit {
+            let chunk = unsafe [UInt8](unsafeUninitializedCapacity: min(limit, 65_536)) { buffer, count in
+                count = unsafe max(0, Int(FCGX_GetStr(buffer.baseAddress, Int32(buffer.count), stream)))
+            }
+            guard !chunk.isEmpty else { break }
+            if body.isEmpty { body = chunk } else { body += chunk }
+        }
+        return body
+    }
+
+    private func put(_ bytes: UnsafeRawBufferPointer) {
+        guard unsafe !bytes.isEmpty else { return }
+        _ = unsafe FCGX_PutStr(bytes.bindMemory(to: CChar.self).baseAddress, Int32(bytes.count), raw.pointee.out)
+    }
+}
+
+extension Response {
+    /// The CGI header block (RFC 3875 §6.3). Line breaks in a value would start a field of their own: they go.
+    fileprivate var head: [UInt8] {
+        var head = Array("Status: ".utf8)
+        head += String(status).utf8
+        head += "\r\n".utf8
+        for field in fields {
+            head += field.name.utf8
+            head += ": ".utf8
+            head += field.value.utf8.lazy.filter { $0 != 0x0D && $0 != 0x0A }
+            head += "\r\n".utf8
+        }
+        head += "\r\n".utf8
+        return head
+    }
+}
+
+/// Where libfcgi reads and writes instead of a socket.
+enum MemoryWire {
+    // C callbacks without a context argument; libfcgi is called on the loop's thread alone.
+    nonisolated(unsafe) static var feed = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    nonisolated(unsafe) static var output: [UInt8] = []
+}
+
+/// Takes the place of libfcgi's own function of that name, which it calls through its PLT.
+///
+/// Public for the linker's sake: the optimiser hides other symbols, and a hidden one takes nobody's place.
+/// - Returns: bytes given; 0 at the end of the feed: libfcgi may fail but never blocks.
+@_cdecl("OS_Read")
+public func cloakroomRead(_ descriptor: Int32, _ buffer: UnsafeMutablePointer<CChar>, _ capacity: Int) -> Int32 {
+    let count = unsafe min(capacity, MemoryWire.feed.count)
+    guard count > 0 else { return 0 }
+    unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: MemoryWire.feed.baseAddress!, byteCount: count)
+    unsafe MemoryWire.feed = UnsafeRawBufferPointer(rebasing: MemoryWire.feed[count...])
+    return Int32(count)
+}
+
+@_cdecl("OS_Write")
+public func cloakroomWrite(_ descriptor: Int32, _ buffer: UnsafePointer<CChar>, _ count: Int) -> Int32 {
+    unsafe MemoryWire.output.append(contentsOf: UnsafeRawBufferPointer(start: buffer, count: count))
+    return Int32(count)
+}

@@ -1,0 +1,23 @@
+import HTTPValues
+import Loop
+
+/// Proves at start that libfcgi reads and writes through our functions, with a canned request.
+@LoopActor
+enum SelfTest {
+    static func run() throws(FastCGIError) {
+        let parser = LibFCGIRequest()
+        let request = unsafe canned.withUnsafeBytes { unsafe parser.parse($0, fields: FieldTable([])) }
+        let answer = parser.finish(Response(status: 204))
+        guard request?.path == "/self-test", request?.body == Array("hello".utf8) else { throw .notIntercepted }
+        guard answer.starts(with: [1, 6, 0, 1]), answer.count > 16 else { throw .notIntercepted }
+    }
+
+    private static let canned: [UInt8] =
+        [1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+        + [1, 4, 0, 1, 0, 43, 0, 0]
+        + [14, 4] + Array("REQUEST_METHODPOST".utf8)
+        + [11, 10] + Array("REQUEST_URI/self-test".utf8)
+        + [1, 4, 0, 1, 0, 0, 0, 0]
+        + [1, 5, 0, 1, 0, 5, 0, 0] + Array("hello".utf8)
+        + [1, 5, 0, 1, 0, 0, 0, 0]
+}
