@@ -1,8 +1,5 @@
 // What Glibc's Swift module leaves out: epoll, eventfd, signalfd, accept4, memfd_create, and typed variadics.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +23,14 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+// Declared here and not through _GNU_SOURCE: that changes types which Glibc's module has too (fd_set), and two modules
+// that disagree on a type do not build from a cold module cache.
+extern int accept4(int, struct sockaddr *, socklen_t *, int);
+extern int memfd_create(const char *, unsigned int);
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1U
+#endif
 
 static inline int cloakroom_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
 static inline int cloakroom_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
