@@ -31,24 +31,44 @@ let package = Package(
         .target(name: "Curl", dependencies: ["CCurl", "Loop", "HTTPValues"], swiftSettings: border),
         .target(name: "Redis", dependencies: ["CHiredis", "CLinux", "Loop"], swiftSettings: border),
         .target(name: "CloakroomCrypto", dependencies: ["COpenSSL"], swiftSettings: border),
-        .target(name: "JOSE", dependencies: ["CloakroomCrypto"], swiftSettings: house),
+        .target(name: "StrictJSON", swiftSettings: house),
+        .target(name: "JOSE", dependencies: ["CloakroomCrypto", "StrictJSON"], swiftSettings: house),
         .target(name: "AWS", dependencies: ["CloakroomCrypto", "HTTPValues"], swiftSettings: house),
-        .target(name: "CloakroomWire", swiftSettings: house),
+        .target(name: "CloakroomWire", dependencies: ["StrictJSON"], swiftSettings: house),
         .target(
             name: "Service",
-            dependencies: ["Loop", "HTTPValues", "CloakroomCrypto", "JOSE", "AWS", "CloakroomWire", "Redis"],
+            dependencies: [
+                "Loop", "HTTPValues", "CloakroomCrypto", "JOSE", "AWS", "CloakroomWire", "StrictJSON", "Redis",
+            ],
             swiftSettings: house),
         .executableTarget(
             name: "cloakroom",
-            dependencies: ["Service", "Loop", "FastCGI", "Curl", "Redis", "CLinux"],
+            dependencies: ["Service", "JOSE", "Loop", "FastCGI", "Curl", "Redis", "CLinux"],
             swiftSettings: house),
 
         .executableTarget(
             name: "conformance",
-            dependencies: ["Service", "AWS", "JOSE", "CloakroomCrypto", "CloakroomWire", "HTTPValues"],
+            dependencies: [
+                "Service", "AWS", "JOSE", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "StrictJSON",
+            ],
             path: "Tests/Conformance", swiftSettings: house),
 
+        .testTarget(
+            name: "AWSTests", dependencies: ["AWS", "CloakroomCrypto", "HTTPValues"],
+            resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(name: "HTTPValuesTests", dependencies: ["HTTPValues"], swiftSettings: house),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: house),
+        .testTarget(
+            name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "StrictJSON"],
+            resources: [.copy("Vectors")], swiftSettings: house),
+        .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: house),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: [
+                "Service", "JOSE", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "StrictJSON", "Loop",
+                "Support",
+            ],
+            swiftSettings: house),
         .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),

@@ -1,6 +1,7 @@
 // Typed names for libcurl's variadic setters and getters, which Swift cannot call.
 #pragma once
 #include <curl/curl.h>
+#include <unistd.h>
 
 static inline CURLcode cloakroom_set_long(CURL *h, CURLoption o, long v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode cloakroom_set_off(CURL *h, CURLoption o, curl_off_t v) { return curl_easy_setopt(h, o, v); }
@@ -17,3 +18,6 @@ typedef int (*cloakroom_socket_callback)(CURL *, curl_socket_t, int, void *, voi
 static inline CURLMcode cloakroom_multi_socket_callback(CURLM *m, cloakroom_socket_callback v) { return curl_multi_setopt(m, CURLMOPT_SOCKETFUNCTION, v); }
 typedef int (*cloakroom_timer_callback)(CURLM *, long, void *);
 static inline CURLMcode cloakroom_multi_timer_callback(CURLM *m, cloakroom_timer_callback v) { return curl_multi_setopt(m, CURLMOPT_TIMERFUNCTION, v); }
+typedef int (*cloakroom_close_callback)(void *, curl_socket_t);
+static inline CURLcode cloakroom_set_close_callback(CURL *h, cloakroom_close_callback v) { return curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, v); }
+static inline int cloakroom_close_socket(curl_socket_t socket) { return close(socket); }

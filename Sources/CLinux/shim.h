@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -24,10 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// Declared here and not through _GNU_SOURCE: that changes types which Glibc's module has too (fd_set), and two modules
-// that disagree on a type do not build from a cold module cache.
-extern int accept4(int, struct sockaddr *, socklen_t *, int);
-extern int memfd_create(const char *, unsigned int);
+// glibc hides these two behind _GNU_SOURCE, which Swift's view of the same headers is built without.
+extern int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
+extern int memfd_create(const char *name, unsigned int flags);
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1U
 #endif
@@ -129,3 +129,11 @@ static inline int cloakroom_socket_error(int fd) {
 }
 static inline ssize_t cloakroom_send(int fd, const void *bytes, size_t count) { return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL); }
 static inline ssize_t cloakroom_receive(int fd, void *bytes, size_t capacity) { return recv(fd, bytes, capacity, MSG_DONTWAIT); }
+// The first address of a name, as text; 0 on success.
+static inline int cloakroom_resolve(const char *host, char *text, size_t capacity) {
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    if (getaddrinfo(host, NULL, &hints, &found) != 0) return -1;
+    int failed = getnameinfo(found->ai_addr, found->ai_addrlen, text, (socklen_t)capacity, NULL, 0, NI_NUMERICHOST);
+    freeaddrinfo(found);
+    return failed;
+}

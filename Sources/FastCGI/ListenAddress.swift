@@ -16,7 +16,9 @@ package enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
             self = .unix(path: path)
             return
         }
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
         guard !host.isEmpty else { return nil }
@@ -34,16 +36,21 @@ package enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
     /// a worker: to the old one, then to the new one.
     ///
     /// - Parameter publish: called to put a unix socket in its place; call it when the worker is ready.
-    package func listen(backlog: Int32 = 4096) throws(SystemError) -> (socket: Int32, publish: @Sendable () throws(SystemError) -> Void) {
+    package func listen(backlog: Int32 = 4096) throws(SystemError) -> (
+        socket: Int32, publish: @Sendable () throws(SystemError) -> Void
+    ) {
         switch self {
         case .unix(let path):
             let temporary = "\(path).\(getpid())"
             _ = unsafe unlink(temporary)
             let socket = unsafe cloakroom_listen_unix(temporary, backlog)
             guard socket >= 0 else { throw SystemError() }
-            return (socket, { () throws(SystemError) in
-                guard unsafe rename(temporary, path) == 0 else { throw SystemError() }
-            })
+            return (
+                socket,
+                { () throws(SystemError) in
+                    guard unsafe rename(temporary, path) == 0 else { throw SystemError() }
+                }
+            )
         case .internet(let host, let port):
             let socket = unsafe cloakroom_listen_internet(host, port, backlog)
             guard socket >= 0 else { throw SystemError() }

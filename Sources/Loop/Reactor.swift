@@ -55,10 +55,12 @@ import CLinux
 
     @discardableResult
     package func watch(_ descriptor: Int32, for readiness: Readiness, _ handler: @escaping Handler) -> Watch {
-        let slot = free.popLast() ?? {
-            slots.append(Slot())
-            return UInt32(slots.count - 1)
-        }()
+        let slot =
+            free.popLast()
+            ?? {
+                slots.append(Slot())
+                return UInt32(slots.count - 1)
+            }()
         slots[Int(slot)].handler = handler
         let watch = Watch(slot: slot, generation: slots[Int(slot)].generation, descriptor: descriptor)
         let added = cloakroom_epoll_add(epoll.raw, descriptor, readiness.rawValue, watch.token)

@@ -1,1 +1,22 @@
-print("conformance")
+import Foundation
+
+// `conformance VERB`: one JSON object a line in, one a line out, until the input ends.
+
+/// What can be asked, each in a file of its own.
+let verbs: [String: Verb] = [
+    "assume": assume,
+    "copy": copy,
+    "endpoint": endpoint,
+    "presign": presign,
+    "sigv4": sigv4,
+]
+
+guard CommandLine.arguments.count == 2 else {
+    print("usage: conformance \(verbs.keys.sorted().joined(separator: "|"))")
+    exit(2)
+}
+let verb = verbs[CommandLine.arguments[1]]
+while let line = readLine() {
+    print(answer(line, with: verb))
+    fflush(nil)
+}

@@ -7,7 +7,9 @@ package struct OnLoop: TestTrait, SuiteTrait {
     package let isRecursive = true
 
     private static let started: Void = {
-        let thread = Thread { _ = LoopActor.run { await withUnsafeContinuation { (_: UnsafeContinuation<Int32, Never>) in } } }
+        let thread = Thread {
+            _ = LoopActor.run { await withUnsafeContinuation { (_: UnsafeContinuation<Int32, Never>) in } }
+        }
         thread.start()
     }()
 

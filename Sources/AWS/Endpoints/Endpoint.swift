@@ -1,0 +1,109 @@
+/// Why there is no endpoint for what the settings say.
+package enum EndpointError: Error, Sendable, Equatable {
+    /// A region becomes part of a host name; this one cannot.
+    case invalidRegion
+    case invalidBucket
+    /// No `http` or `https` URL of scheme, host, port and path.
+    case invalidURL
+    /// The partition has no such endpoint.
+    case noFIPS
+    /// FIPS and dual stack name AWS's own hosts; a given endpoint is none of them.
+    case variantOfCustomEndpoint
+}
+
+/// Where a service listens.
+package struct Endpoint: Sendable, Equatable {
+    package enum Scheme: String, Sendable {
+        case http
+        case https
+    }
+
+    package let scheme: Scheme
+    /// As in `Host`: lower-case, the default port left out.
+    package let host: String
+    /// Stands before every path; percent-encoded, without a slash at its end.
+    package let path: String
+    /// What requests are signed for.
+    package let signingRegion: String
+
+    init(scheme: Scheme = .https, host: String, path: String = "", signingRegion: String) {
+        self.scheme = scheme
+        self.host = host
+        self.path = path
+        self.signingRegion = signingRegion
+    }
+
+    package var url: String { "\(scheme.rawValue)://\(host)\(path)" }
+
+    /// Reads an endpoint from the settings, such as `http://127.0.0.1:18333`.
+    package init(url: String, signingRegion: String) throws(EndpointError) {
+        let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let scheme = Scheme(rawValue: parts[0].lowercased()) else { throw .invalidURL }
+        let slash = parts[1].firstIndex(of: "/") ?? parts[1].endIndex
+        guard let host = Self.host(parts[1][..<slash], scheme: scheme) else { throw .invalidURL }
+        var path = parts[1][slash...]
+        while path.last == "/" { path.removeLast() }
+        guard path.utf8.allSatisfy(Self.isPath) else { throw .invalidURL }
+        self.init(scheme: scheme, host: host, path: String(path), signingRegion: signingRegion)
+    }
+
+    /// Whether the host is an address, to which no bucket can be prefixed.
+    package var isAddress: Bool {
+        if host.hasPrefix("[") { return true }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+    }
+
+    private var name: Substring { host.prefix { $0 != ":" } }
+
+    private static func host(_ authority: Substring, scheme: Scheme) -> String? {
+        let text = authority.lowercased()
+        var name = text[...]
+        var port: Substring?
+        if name.hasPrefix("[") {
+            guard let end = name.firstIndex(of: "]") else { return nil }
+            let address = name[name.index(after: name.startIndex)..<end]
+            guard address.contains(":"), address.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
+                return nil
+            }
+            let rest = name[name.index(after: end)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+            port = rest.isEmpty ? nil : rest.dropFirst()
+            name = name[...end]
+        } else {
+            if let colon = name.firstIndex(of: ":") {
+                port = name[name.index(after: colon)...]
+                name = name[..<colon]
+            }
+            guard !name.isEmpty, name.utf8.allSatisfy(isName) else { return nil }
+        }
+        guard let port else { return String(name) }
+        guard let number = UInt16(port), number > 0, port.utf8.allSatisfy(isDigit) else { return nil }
+        return number == (scheme == .http ? 80 : 443) ? String(name) : "\(name):\(number)"
+    }
+
+    private static func isName(_ byte: UInt8) -> Bool {
+        isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+    }
+
+    private static func isPath(_ byte: UInt8) -> Bool {
+        isLetterOrDigit(byte) || isUppercase(byte) || "-._~/%".utf8.contains(byte)
+    }
+}
+
+/// At most 63 lower- or upper-case letters, digits and inner hyphens (RFC 1123 §2.1).
+func isDNSLabel(_ text: Substring) -> Bool {
+    let bytes = text.utf8
+    guard (1...63).contains(bytes.count), bytes.first != UInt8(ascii: "-"), bytes.last != UInt8(ascii: "-") else {
+        return false
+    }
+    return bytes.allSatisfy { isLetterOrDigit($0) || isUppercase($0) || $0 == UInt8(ascii: "-") }
+}
+
+func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || isDigit(byte)
+}
+
+func isUppercase(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
+
+func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

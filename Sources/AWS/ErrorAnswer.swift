@@ -1,0 +1,36 @@
+/// What an error document says.
+///
+/// S3 writes `<Error>`; STS wraps it into `<ErrorResponse>`, though not when SeaweedFS or Ceph speak for it.
+struct ErrorAnswer: Equatable {
+    let code: String
+    let message: String
+    /// Which precondition failed.
+    let condition: String?
+
+    /// - Returns: `nil` when the bytes are no error document.
+    init?(_ body: [UInt8]) {
+        guard let root = try? XMLReader.read(body) else { return nil }
+        self.init(root)
+    }
+
+    init?(_ root: XMLElement) {
+        let error: XMLElement
+        switch root.name {
+        case "Error": error = root
+        case "ErrorResponse":
+            guard let inner = root["Error"] else { return nil }
+            error = inner
+        default: return nil
+        }
+        guard let code = error.text(of: "Code"), Self.isCode(code) else { return nil }
+        self.code = code
+        self.message = error.text(of: "Message") ?? ""
+        self.condition = error.text(of: "Condition")
+    }
+
+    /// Codes go into logs and metrics: a word, nothing else.
+    private static func isCode(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { isLetterOrDigit($0) || isUppercase($0) || "._-".utf8.contains($0) }
+    }
+}

@@ -1,0 +1,43 @@
+/// One try at one call, for metrics and for adapting to the service.
+package struct Attempt: Sendable, Equatable {
+    package enum Service: String, Sendable {
+        case sts
+        case s3
+    }
+
+    package enum Operation: String, Sendable {
+        case assumeRole = "AssumeRole"
+        case copyObject = "CopyObject"
+        case headObject = "HeadObject"
+        case getObject = "GetObject"
+        case putObject = "PutObject"
+        case deleteObject = "DeleteObject"
+    }
+
+    package let service: Service
+    package let operation: Operation
+    /// From 0.
+    package let number: Int
+    /// `nil` for the answer that was asked for, or a definite no such as "there is no such object".
+    package let fault: Fault?
+    package let duration: Duration
+
+    package init(service: Service, operation: Operation, number: Int, fault: Fault?, duration: Duration) {
+        self.service = service
+        self.operation = operation
+        self.number = number
+        self.fault = fault
+        self.duration = duration
+    }
+}
+
+/// What a result took.
+package struct Effort: Sendable, Equatable {
+    package var attempts = 0
+    package var throttles = 0
+
+    package init(attempts: Int = 0, throttles: Int = 0) {
+        self.attempts = attempts
+        self.throttles = throttles
+    }
+}

@@ -1,0 +1,68 @@
+import HTTPValues
+
+extension Fault {
+    /// Judges an answer that is an error. By the code first: STS throttles with status 400.
+    ///
+    /// Source: botocore 1.44.5, `retries/standard.py`; S3 API Reference, "Error responses".
+    init(_ response: UpstreamResponse, error: ErrorAnswer?) {
+        let code = error?.code ?? "Status\(response.status)"
+        self.init(
+            Self.kind(status: response.status, code: code), status: response.status, code: code,
+            retryAfter: Self.retryAfter(response.fields))
+    }
+
+    init(_ error: TransportError) {
+        switch error {
+        case .unreachable: self.init(.transient, code: "Unreachable")
+        case .timeout: self.init(.transient, code: "Timeout")
+        case .interrupted: self.init(.transient, code: "Interrupted")
+        case .tooLarge: self.init(.transient, code: "TooLarge")
+        case .untrusted: self.init(.refused, code: "Untrusted")
+        case .invalidRequest: self.init(.refused, code: "InvalidRequest")
+        case .cancelled: self.init(.cancelled, code: "Cancelled")
+        }
+    }
+
+    static func kind(status: Int, code: String) -> Kind {
+        if throttles.contains(code) || status == 429 { return .throttled }
+        if staleCredentials.contains(code) { return .staleCredentials }
+        if skewedClock.contains(code) { return .skewedClock }
+        if transients.contains(code) || [500, 502, 503, 504].contains(status) { return .transient }
+        // A success whose body is an error or nothing we know: S3 broke off.
+        if (200..<300).contains(status) { return .transient }
+        return .refused
+    }
+
+    private static let throttles: Set<String> = [
+        "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException",
+        "TooManyRequestsException", "RequestLimitExceeded", "BandwidthLimitExceeded", "LimitExceededException",
+        "SlowDown", "PriorRequestNotComplete", "EC2ThrottledException", "ProvisionedThroughputExceededException",
+        "TransactionInProgressException",
+    ]
+
+    private static let transients: Set<String> = [
+        "RequestTimeout", "RequestTimeoutException", "InternalError", "InternalErrors", "InternalFailure",
+        "ServiceUnavailable", "OperationAborted", "ConditionalRequestConflict", "IDPCommunicationError",
+    ]
+
+    /// `InvalidAccessKeyId` too: credentials may have been rotated under us.
+    private static let staleCredentials: Set<String> = [
+        "ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId",
+        "InvalidClientTokenId", "UnrecognizedClientException",
+    ]
+
+    /// STS reports a skewed clock as a wrong signature; whether it was one, the `Date` field tells.
+    private static let skewedClock: Set<String> = [
+        "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture", "SignatureDoesNotMatch",
+        "InvalidSignatureException", "AuthFailure",
+    ]
+
+    /// `x-amz-retry-after` is in milliseconds, `Retry-After` in seconds; one with a date is left alone.
+    private static func retryAfter(_ fields: HeaderFields) -> Duration? {
+        if let text = fields["x-amz-retry-after"], let milliseconds = UInt32(text) {
+            return .milliseconds(Int64(milliseconds))
+        }
+        guard let text = fields["retry-after"], let seconds = UInt32(text) else { return nil }
+        return .seconds(Int64(seconds))
+    }
+}

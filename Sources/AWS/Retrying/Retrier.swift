@@ -1,0 +1,67 @@
+/// Tries again, within a deadline and within a quota.
+struct Retrier: Sendable {
+    let settings: RetrySettings
+    let surroundings: Surroundings
+
+    /// - Parameters:
+    ///   - quota: shared by all calls of a client.
+    ///   - try: is told the number of the attempt, from 0, and how long it may take.
+    func run<Value>(
+        until deadline: ContinuousClock.Instant, quota: RetryQuota, effort: inout Effort,
+        try: (_ attempt: Int, _ timeout: Duration) async throws(Fault) -> Value
+    ) async throws(Fault) -> Value {
+        var corrected: Set<Fault.Kind> = []
+        var attempt = 0
+        var cost = 0
+        while true {
+            let left = surroundings.now().duration(to: deadline)
+            guard left > .zero else { throw Fault(.transient, code: "DeadlineExceeded") }
+            effort.attempts += 1
+            do {
+                let value = try await `try`(attempt, min(settings.timeout, left))
+                quota.refund(cost)
+                return value
+            } catch {
+                if error.kind == .throttled { effort.throttles += 1 }
+                guard let delay = delay(after: error, attempt: attempt, corrected: &corrected) else { throw error }
+                // A wait that outlasts the deadline helps nobody.
+                guard surroundings.now().advanced(by: delay) < deadline else { throw error }
+                guard let taken = quota.take(for: error) else { throw error }
+                cost = taken
+                guard await isAwake(after: delay) else { throw Fault(.cancelled, code: "Cancelled") }
+            }
+            attempt += 1
+        }
+    }
+
+    /// - Returns: `nil` when there is no point in another try.
+    private func delay(after fault: Fault, attempt: Int, corrected: inout Set<Fault.Kind>) -> Duration? {
+        var generator = Surroundings.Generator(randomNumber: surroundings.randomNumber)
+        switch fault.kind {
+        case .throttled:
+            return settings.throttled.delay(afterAttempt: attempt, using: &generator).map { raised($0, by: fault) }
+        case .transient:
+            return settings.transient.delay(afterAttempt: attempt, using: &generator).map { raised($0, by: fault) }
+        case .staleCredentials, .skewedClock:
+            return corrected.insert(fault.kind).inserted ? .zero : nil
+        case .refused, .noCredentials, .cancelled:
+            return nil
+        }
+    }
+
+    /// AWS may ask for more patience than we would have, but for no more than five seconds of it.
+    private func raised(_ delay: Duration, by fault: Fault) -> Duration {
+        guard let asked = fault.retryAfter else { return delay }
+        return max(delay, min(asked, delay + .seconds(5)))
+    }
+
+    private func isAwake(after delay: Duration) async -> Bool {
+        if delay == .zero { return true }
+        do {
+            try await surroundings.sleep(delay)
+            return true
+        } catch {
+            return false
+        }
+    }
+}

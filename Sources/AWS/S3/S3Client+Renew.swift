@@ -1,0 +1,115 @@
+import HTTPValues
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension S3Client {
+    /// Lets an object's life start anew, by copying it onto itself.
+    ///
+    /// AWS takes that as soon as the storage class is named. A store that refuses it gets the metadata once more,
+    /// read by HEAD, and only if the object is still the one they were read from.
+    package func renew(key: String, deadline: ContinuousClock.Instant) async -> Renewal {
+        var effort = Effort()
+        guard let object = ObjectAddress(key: key) else { return Renewal(outcome: .invalidKey, effort: effort) }
+        do {
+            let outcome = try await renew(object, deadline: deadline, effort: &effort)
+            return Renewal(outcome: outcome, effort: effort)
+        } catch {
+            return Renewal(outcome: Renewal.Outcome(error), effort: effort)
+        }
+    }
+
+    private func renew(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Renewal.Outcome {
+        if settings.mode == .replace || (settings.mode == .auto && refusesSelfCopy) {
+            return try await replace(object, deadline: deadline, effort: &effort)
+        }
+        var request = request(.copy, object)
+        if settings.minimumAge > .zero {
+            request.unmodifiedSince = Timestamp(upstream.time.addingTimeInterval(-settings.minimumAge.inSeconds))
+        }
+        switch try await copy(request, deadline: deadline, effort: &effort) {
+        case .copied(let expiration): return .renewed(expiration: expiration)
+        case .preconditionFailed: return .fresh
+        case .notFound: return .notFound
+        case .archived: return .archived
+        case .invalidKey: return .invalidKey
+        case .unrenewable(let code): return .unrenewable(code: code)
+        case .selfCopyRefused:
+            guard settings.mode == .auto else { return .misconfigured(code: "InvalidRequest") }
+            refusesSelfCopy = true
+            return try await replace(object, deadline: deadline, effort: &effort)
+        }
+    }
+
+    private func replace(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Renewal.Outcome {
+        // Twice, because somebody may write between HEAD and copy.
+        for _ in 0..<2 {
+            guard let stored = try await head(object, deadline: deadline, effort: &effort) else {
+                return try await missing(object, deadline: deadline, effort: &effort)
+            }
+            // Not a precondition of the copy: S3 ignores it beside an entity tag that matches.
+            if let written = stored.lastModified, settings.minimumAge > .zero,
+                written.addingTimeInterval(settings.minimumAge.inSeconds) > upstream.time
+            {
+                return .fresh
+            }
+            guard let metadata = stored.metadata else { return .unrenewable(code: "UnreadableMetadata") }
+            var request = request(.replace, object)
+            request.metadata = metadata
+            request.entityTag = stored.entityTag
+            switch try await copy(request, deadline: deadline, effort: &effort) {
+            case .copied(let expiration): return .renewed(expiration: expiration)
+            case .preconditionFailed: continue
+            case .notFound: return .notFound
+            case .archived: return .archived
+            case .invalidKey: return .invalidKey
+            case .unrenewable(let code): return .unrenewable(code: code)
+            case .selfCopyRefused: return .misconfigured(code: "InvalidRequest")
+            }
+        }
+        throw Fault(.transient, status: 412, code: "PreconditionFailed")
+    }
+
+    /// HEAD said 404, which a wrong bucket says too. GET's answer has a body, and S3's word in it.
+    private func missing(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Renewal.Outcome {
+        var message = message("GET", object)
+        message.fields.add("range", "bytes=0-0")
+        return try await upstream.call(
+            .getObject, message, deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            let error = ErrorAnswer(response.body)
+            if response.status == 404, error?.code == "NoSuchKey" { return .notFound }
+            throw Fault(response, error: error)
+        }
+    }
+
+    private func copy(
+        _ request: CopyRequest, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> CopyAnswer {
+        try await upstream.call(
+            .copyObject, request.message(at: upstream.endpoint), deadline: deadline, effort: &effort
+        ) { response throws(Fault) in try CopyAnswer(response) }
+    }
+
+    private func request(_ directive: CopyRequest.MetadataDirective, _ object: ObjectAddress) -> CopyRequest {
+        CopyRequest(
+            bucket: bucket, object: object, metadataDirective: directive, storageClass: settings.storageClass,
+            expectedBucketOwner: settings.expectedBucketOwner)
+    }
+}
+
+extension Duration {
+    fileprivate var inSeconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) * 1e-18
+    }
+}

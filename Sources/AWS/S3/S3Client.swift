@@ -1,0 +1,95 @@
+package import HTTPValues
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One bucket of S3, or of a store that speaks like it.
+package actor S3Client {
+    let upstream: SignedUpstream
+    let bucket: String
+    let settings: RenewalSettings
+    /// Learnt from the first refusal; for mode `auto`.
+    var refusesSelfCopy = false
+    private nonisolated let place: any Actor
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { place.unownedExecutor }
+
+    /// - Parameters:
+    ///   - endpoint: of this bucket.
+    ///   - place: the actor on whose executor the client runs; `nil` for one of its own.
+    ///   - onAttempt: told of every try.
+    package init(
+        bucket: String, endpoint: Endpoint, transport: any Transport, credentials: CredentialSource,
+        renewal: RenewalSettings = .init(), retry: RetrySettings = .init(), surroundings: Surroundings = .init(),
+        place: (any Actor)? = nil, onAttempt: @escaping @Sendable (Attempt) -> Void = { _ in }
+    ) {
+        self.place = place ?? OwnPlace()
+        self.bucket = bucket
+        self.settings = renewal
+        upstream = SignedUpstream(
+            .init(
+                service: .s3, endpoint: endpoint, transport: transport, credentials: credentials, retry: retry,
+                surroundings: surroundings, onAttempt: onAttempt))
+    }
+
+    /// - Returns: `nil` when there is no object, as far as S3 tells without a body.
+    /// - Throws: ``Fault``; status 403 also for a missing object that we may not list.
+    package func head(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant
+    ) async throws(Fault) -> StoredObject? {
+        var effort = Effort()
+        return try await head(object, deadline: deadline, effort: &effort)
+    }
+
+    func head(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> StoredObject? {
+        try await upstream.call(
+            .headObject, message("HEAD", object), deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            switch response.status {
+            case 200:
+                guard let stored = StoredObject(response) else { throw Fault(response, error: nil) }
+                return stored
+            case 404:
+                return nil
+            default:
+                throw Self.headFault(response)
+            }
+        }
+    }
+
+    /// Leave for somebody else to upload one object.
+    package func presignUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(Fault) -> PresignedUpload {
+        var fields: HeaderFields = ["content-type": terms.contentType]
+        if let byteCount = terms.byteCount { fields.add("content-length", String(byteCount)) }
+        if let checksum = terms.checksum { fields.add("x-amz-checksum-sha256", checksum) }
+        var message = SigV4.Message(
+            method: "PUT", path: object.path(at: upstream.endpoint), fields: fields,
+            payloadHash: SigV4.unsignedPayload)
+        // In the query S3 minds it as well, and no client has to know.
+        if terms.createsOnly { message.query = "If-None-Match=*" }
+        message.fields.add("host", upstream.endpoint.host)
+        let signed = try await upstream.presign(message, for: Int(terms.lifetime.components.seconds))
+        return PresignedUpload(url: signed.url, fields: fields, expiration: signed.expiration)
+    }
+
+    func message(_ method: String, _ object: ObjectAddress) -> SigV4.Message {
+        var message = SigV4.Message(
+            method: method, path: object.path(at: upstream.endpoint), fields: ["host": upstream.endpoint.host],
+            payloadHash: SigV4.emptyPayloadHash)
+        if let owner = settings.expectedBucketOwner { message.fields.add("x-amz-expected-bucket-owner", owner) }
+        return message
+    }
+
+    /// HEAD has no body, so no code: 400 may be an expired token, 403 a skewed clock.
+    private static func headFault(_ response: UpstreamResponse) -> Fault {
+        var fault = Fault(response, error: nil)
+        if response.status == 400 { fault.kind = .staleCredentials }
+        if response.status == 403 { fault.kind = .skewedClock }
+        return fault
+    }
+}

@@ -1,0 +1,61 @@
+import CloakroomCrypto
+import HTTPValues
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What AssumeRole gave.
+package struct AssumedRole: Sendable, Equatable {
+    /// With a session token and an expiration, always.
+    package let credentials: Credentials
+    package let expiration: Date
+    /// Such as `arn:aws:sts::123456789012:assumed-role/vending/u_1`; `nil` from stores that do not say.
+    package let arn: String?
+    /// `AROA…:u_1`.
+    package let identifier: String?
+    /// How much of the limit on policy and tags is used, in percent.
+    package let packedPolicySize: Int?
+
+    /// Reads AWS's answer and those of its imitators; of what they leave out, only the credentials are missed.
+    ///
+    /// - Throws: ``Fault``: transient for what is no answer of STS's; refused for one without a token or an end.
+    init(_ response: UpstreamResponse, now: Date) throws(Fault) {
+        guard let root = try? XMLReader.read(response.body) else {
+            throw Fault(.transient, status: 200, code: "MalformedAnswer")
+        }
+        if let error = ErrorAnswer(root) { throw Fault(response, error: error) }
+        guard root.name == "AssumeRoleResponse", let result = root["AssumeRoleResult"],
+            let credentials = result["Credentials"],
+            let accessKeyID = Self.word(credentials.text(of: "AccessKeyId")),
+            let secretAccessKey = Self.word(credentials.text(of: "SecretAccessKey"))
+        else { throw Fault(.transient, status: 200, code: "MalformedAnswer") }
+        guard let token = Self.word(credentials.text(of: "SessionToken")) else { throw Self.fault("NoSessionToken") }
+        guard let text = Self.word(credentials.text(of: "Expiration")), let time = Timestamp(iso8601: text) else {
+            throw Self.fault("NoExpiration")
+        }
+        guard time.date > now else { throw Self.fault("AlreadyExpired") }
+        self.credentials = Credentials(
+            accessKeyID: accessKeyID, secretAccessKey: Secret(secretAccessKey), sessionToken: Secret(token),
+            expiration: time.date)
+        expiration = time.date
+        let user = result["AssumedRoleUser"]
+        arn = Self.word(user?.text(of: "Arn"))
+        // Ceph writes AssumeRoleId.
+        identifier = Self.word(user?.text(of: "AssumedRoleId") ?? user?.text(of: "AssumeRoleId"))
+        packedPolicySize = Self.word(result.text(of: "PackedPolicySize")).flatMap { Int($0) }
+    }
+
+    private static func fault(_ code: String) -> Fault { Fault(.refused, status: 200, code: code) }
+
+    /// One word of visible ASCII, blanks around it left out; anything else could break out of a header field.
+    private static func word(_ text: String?) -> String? {
+        guard let text else { return nil }
+        let isBlank = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        let word = text.utf8.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+        guard !word.isEmpty, word.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return String(decoding: word, as: UTF8.self)
+    }
+}

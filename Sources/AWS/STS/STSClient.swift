@@ -1,0 +1,48 @@
+import CloakroomCrypto
+package import HTTPValues
+
+/// AWS Security Token Service, as far as we need it.
+package actor STSClient {
+    private nonisolated let place: any Actor
+    private let upstream: SignedUpstream
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { place.unownedExecutor }
+
+    /// - Parameters:
+    ///   - place: the actor on whose executor the client runs; `nil` for one of its own.
+    ///   - onAttempt: told of every try.
+    package init(
+        endpoint: Endpoint, transport: any Transport, credentials: CredentialSource, retry: RetrySettings = .init(),
+        surroundings: Surroundings = .init(), place: (any Actor)? = nil,
+        onAttempt: @escaping @Sendable (Attempt) -> Void = { _ in }
+    ) {
+        self.place = place ?? OwnPlace()
+        upstream = SignedUpstream(
+            .init(
+                service: .sts, endpoint: endpoint, transport: transport, credentials: credentials, retry: retry,
+                surroundings: surroundings, onAttempt: onAttempt))
+    }
+
+    package func assumeRole(
+        _ request: AssumeRole, deadline: ContinuousClock.Instant
+    ) async throws(STSError) -> AssumedRole {
+        let body = request.form
+        let message = SigV4.Message(
+            method: "POST", path: "\(upstream.endpoint.path)/",
+            fields: [
+                "content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": upstream.endpoint.host,
+            ],
+            payloadHash: SHA256.hash(body).hexadecimal)
+        var effort = Effort()
+        do {
+            return try await upstream.call(
+                .assumeRole, message, body: body, deadline: deadline, effort: &effort
+            ) { response throws(Fault) in
+                guard response.status == 200 else { throw Fault(response, error: ErrorAnswer(response.body)) }
+                return try AssumedRole(response, now: upstream.time)
+            }
+        } catch {
+            throw STSError(error)
+        }
+    }
+}

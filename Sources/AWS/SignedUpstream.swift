@@ -1,0 +1,161 @@
+import CloakroomCrypto
+import HTTPValues
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Signed calls to one service: signs, sends, judges, tries again.
+///
+/// Belongs to the actor that made it: it keeps the day's signing key, the retry quota and what is known of the clocks.
+final class SignedUpstream {
+    /// What a client is made of.
+    struct Parts {
+        let service: Attempt.Service
+        let endpoint: Endpoint
+        let transport: any Transport
+        let credentials: CredentialSource
+        let retry: RetrySettings
+        let surroundings: Surroundings
+        let onAttempt: @Sendable (Attempt) -> Void
+    }
+
+    let endpoint: Endpoint
+    let surroundings: Surroundings
+    private let parts: Parts
+    private let origin: String
+    private let signer: SigV4
+    private let retrier: Retrier
+    private let quota = RetryQuota()
+    private var signing: (credentials: Credentials, key: SigningKey)?
+    /// What AWS's clock shows when ours shows 0, in seconds.
+    private var clockOffset: Double = 0
+
+    init(_ parts: Parts) {
+        self.parts = parts
+        endpoint = parts.endpoint
+        surroundings = parts.surroundings
+        origin = "\(parts.endpoint.scheme.rawValue)://\(parts.endpoint.host)"
+        signer = SigV4(rules: parts.service == .s3 ? .s3 : .others)
+        retrier = Retrier(settings: parts.retry, surroundings: parts.surroundings)
+    }
+
+    /// AWS's time, as well as we know it.
+    var time: Date { surroundings.wallClock().addingTimeInterval(clockOffset) }
+
+    /// - Parameters:
+    ///   - message: unsigned.
+    ///   - judge: gives the answer's meaning, or throws what is wrong with it.
+    func call<Value>(
+        _ operation: Attempt.Operation, _ message: SigV4.Message, body: [UInt8] = [],
+        deadline: ContinuousClock.Instant, effort: inout Effort,
+        judge: (UpstreamResponse) throws(Fault) -> Value
+    ) async throws(Fault) -> Value {
+        try await retrier.run(until: deadline, quota: quota, effort: &effort) {
+            (attempt: Int, timeout: Duration) async throws(Fault) -> Value in
+            let start = surroundings.now()
+            let result = await once(message, body: body, timeout: timeout, judge: judge)
+            var fault: Fault?
+            if case .failure(let failure) = result { fault = failure }
+            parts.onAttempt(
+                Attempt(
+                    service: parts.service, operation: operation, number: attempt, fault: fault,
+                    duration: start.duration(to: surroundings.now())))
+            return try result.get()
+        }
+    }
+
+    /// Signs a URL that somebody else may use; nothing is sent.
+    ///
+    /// - Returns: the URL, and when it ends: the credentials may end before their time.
+    func presign(_ message: SigV4.Message, for seconds: Int) async throws(Fault) -> (url: Secret, expiration: Date) {
+        let credentials = try await currentCredentials()
+        let time = Timestamp(self.time)
+        var message = message
+        signer.presign(&message, for: seconds, with: credentials, key: key(for: credentials, day: time.day), at: time)
+        let end = time.date.addingTimeInterval(Double(seconds))
+        return (Secret("\(origin)\(message.path)?\(message.query)"), min(end, credentials.expiration ?? end))
+    }
+
+    private func once<Value>(
+        _ message: SigV4.Message, body: [UInt8], timeout: Duration, judge: (UpstreamResponse) throws(Fault) -> Value
+    ) async -> Result<Value, Fault> {
+        let credentials: Credentials
+        do { credentials = try await currentCredentials() } catch { return .failure(error) }
+        let request = signed(message, body: body, with: credentials)
+        let response: UpstreamResponse
+        do {
+            response = try await parts.transport.send(request, timeout: timeout)
+        } catch {
+            return .failure(Fault(error))
+        }
+        do {
+            return .success(try judge(response))
+        } catch {
+            return .failure(await corrected(error, response: response, credentials: credentials))
+        }
+    }
+
+    private func signed(_ message: SigV4.Message, body: [UInt8], with credentials: Credentials) -> UpstreamRequest {
+        let time = Timestamp(self.time)
+        var message = message
+        signer.sign(&message, with: credentials, key: key(for: credentials, day: time.day), at: time)
+        var url = origin + message.path
+        if !message.query.isEmpty { url += "?" + message.query }
+        return UpstreamRequest(method: message.method, url: url, fields: message.fields, body: body)
+    }
+
+    private func key(for credentials: Credentials, day: String) -> SigningKey {
+        if let signing, signing.key.day == day, signing.credentials.accessKeyID == credentials.accessKeyID,
+            // Both are ours: nobody learns anything from how long this takes.
+            signing.credentials.secretAccessKey.reveal() == credentials.secretAccessKey.reveal()
+        {
+            return signing.key
+        }
+        let key = SigningKey(
+            secretAccessKey: credentials.secretAccessKey, day: day, region: endpoint.signingRegion,
+            service: parts.service.rawValue)
+        signing = (credentials, key)
+        return key
+    }
+
+    private func currentCredentials() async throws(Fault) -> Credentials {
+        do {
+            return try await parts.credentials.current()
+        } catch is CancellationError {
+            throw Fault(.cancelled, code: "Cancelled")
+        } catch {
+            throw Fault(.noCredentials, code: "NoCredentials")
+        }
+    }
+
+    /// Does what a fault asks for before the next try. Where nothing can be done, the fault becomes a refusal.
+    private func corrected(_ fault: Fault, response: UpstreamResponse, credentials: Credentials) async -> Fault {
+        var fault = fault
+        if fault.kind == .skewedClock, !correctClock(response) {
+            fault.kind = Self.mayBeWrongKeys.contains(fault.code) ? .staleCredentials : .refused
+        }
+        if fault.kind == .staleCredentials {
+            await parts.credentials.whenRefused(credentials)
+            let next = try? await currentCredentials()
+            if next == nil || next == credentials { fault.kind = .refused }
+        }
+        return fault
+    }
+
+    private static let mayBeWrongKeys: Set<String> = [
+        "SignatureDoesNotMatch", "InvalidSignatureException", "AuthFailure",
+    ]
+
+    /// - Returns: whether the clocks did differ by more than they may.
+    private func correctClock(_ response: UpstreamResponse) -> Bool {
+        guard let text = response.fields["date"], let theirs = Timestamp(http: text) else { return false }
+        let offset = theirs.date.timeIntervalSince(surroundings.wallClock())
+        // AWS tolerates a quarter of an hour; its own SDKs correct from five minutes.
+        guard abs(offset - clockOffset) >= 300 else { return false }
+        clockOffset = offset
+        return true
+    }
+}

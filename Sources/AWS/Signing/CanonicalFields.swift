@@ -1,0 +1,87 @@
+import HTTPValues
+
+/// The signed header fields: names lower-case and sorted, values trimmed, repeated ones joined.
+struct CanonicalFields {
+    /// `name:value\n` each.
+    let lines: [UInt8]
+    /// `name;name`.
+    let names: [UInt8]
+
+    /// Fields that proxies or the transport itself may change on the way.
+    private static let unsigned: Set<String> = [
+        "authorization", "connection", "expect", "te", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
+    ]
+
+    init(_ fields: HeaderFields) {
+        var entries: [(name: String, value: String)] = []
+        entries.reserveCapacity(fields.count)
+        for field in fields {
+            let name = Self.lowercased(field.name)
+            // Everything of AWS's own that we send starts with "x-amz-".
+            if name.hasPrefix("x-amz-") || !Self.unsigned.contains(name) { entries.append((name, field.value)) }
+        }
+        Self.sort(&entries)
+        var lines: [UInt8] = []
+        var names: [UInt8] = []
+        lines.reserveCapacity(entries.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
+        names.reserveCapacity(entries.reduce(0) { $0 + $1.name.utf8.count + 1 })
+        for (index, entry) in entries.enumerated() {
+            if index > 0, entries[index - 1].name == entry.name {
+                lines[lines.count - 1] = UInt8(ascii: ",")
+            } else {
+                if index > 0 { names.append(UInt8(ascii: ";")) }
+                names.append(contentsOf: entry.name.utf8)
+                lines.append(contentsOf: entry.name.utf8)
+                lines.append(UInt8(ascii: ":"))
+            }
+            append(value: entry.value, to: &lines)
+            lines.append(newline)
+        }
+        self.lines = lines
+        self.names = names
+    }
+
+    private static func lowercased(_ name: String) -> String {
+        var name = name
+        let hasUppercase = name.withUTF8 { bytes in
+            var found: UInt8 = 0
+            for byte in bytes { found |= isUppercase(byte) ? 1 : 0 }
+            return found != 0
+        }
+        return hasUppercase ? name.lowercased() : name
+    }
+
+    /// Few and almost sorted; equal names keep their order.
+    private static func sort(_ entries: inout [(name: String, value: String)]) {
+        for index in entries.indices.dropFirst() {
+            var place = index
+            while place > 0, entries[place].name < entries[place - 1].name {
+                entries.swapAt(place, place - 1)
+                place -= 1
+            }
+        }
+    }
+}
+
+/// Trimmed; spaces in a row become one.
+private func append(value: String, to lines: inout [UInt8]) {
+    var text = value
+    text.withUTF8 { bytes in
+        var wasBlank = true
+        var isPlain = true
+        for byte in bytes {
+            let isBlank = isBlank(byte)
+            if isBlank && (wasBlank || byte != UInt8(ascii: " ")) { isPlain = false }
+            wasBlank = isBlank
+        }
+        if isPlain && !wasBlank { return lines.append(contentsOf: bytes) }
+        for (number, word) in bytes.split(whereSeparator: isBlank).enumerated() {
+            if number > 0 { lines.append(UInt8(ascii: " ")) }
+            lines.append(contentsOf: word)
+        }
+    }
+}
+
+private func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r") || byte == newline
+}

@@ -1,0 +1,156 @@
+import CloakroomCrypto
+package import HTTPValues
+
+/// AWS Signature Version 4, in published stages: canonical request, string to sign, signature.
+///
+/// Source: AWS IAM User Guide, "AWS Signature Version 4 for API requests"; S3 API Reference, "Authenticating Requests".
+package struct SigV4: Sendable {
+    /// What services differ in.
+    package struct Rules: Sendable, Equatable {
+        /// Dot segments and repeated slashes are taken out of the path before it is signed.
+        package var normalizesPath: Bool
+        /// The path, already percent-encoded on the wire, is encoded once more before it is signed.
+        package var encodesPathAgain: Bool
+        /// The hash of the body is sent and signed as `x-amz-content-sha256`.
+        package var sendsPayloadHash: Bool
+        /// The session token is sent, but not signed.
+        package var leavesSessionTokenUnsigned: Bool
+
+        package init(
+            normalizesPath: Bool, encodesPathAgain: Bool, sendsPayloadHash: Bool,
+            leavesSessionTokenUnsigned: Bool = false
+        ) {
+            self.normalizesPath = normalizesPath
+            self.encodesPathAgain = encodesPathAgain
+            self.sendsPayloadHash = sendsPayloadHash
+            self.leavesSessionTokenUnsigned = leavesSessionTokenUnsigned
+        }
+
+        package static let s3 = Rules(normalizesPath: false, encodesPathAgain: false, sendsPayloadHash: true)
+        package static let others = Rules(normalizesPath: true, encodesPathAgain: true, sendsPayloadHash: false)
+    }
+
+    /// What is signed.
+    package struct Message: Sendable, Equatable {
+        package var method: String
+        /// As it stands in the request line, before `?`.
+        package var path: String
+        /// As it stands in the request line, behind `?`.
+        package var query: String
+        /// With `host`.
+        package var fields: HeaderFields
+        /// SHA-256 of the body in hexadecimal, or ``SigV4/unsignedPayload``.
+        package var payloadHash: String
+
+        package init(method: String, path: String, query: String = "", fields: HeaderFields, payloadHash: String) {
+            self.method = method
+            self.path = path
+            self.query = query
+            self.fields = fields
+            self.payloadHash = payloadHash
+        }
+    }
+
+    /// The stages of one signature.
+    package struct Signature: Sendable {
+        package let canonicalRequest: [UInt8]
+        package let stringToSign: [UInt8]
+        /// In hexadecimal.
+        package let text: String
+        /// Names, in order, separated by `;`.
+        package let signedHeaders: String
+    }
+
+    package static let emptyPayloadHash = SHA256.hash([]).hexadecimal
+    package static let unsignedPayload = "UNSIGNED-PAYLOAD"
+    static let algorithm = "AWS4-HMAC-SHA256"
+
+    package let rules: Rules
+
+    package init(rules: Rules) { self.rules = rules }
+
+    /// Adds `x-amz-date`, what the rules ask for, the session token and `Authorization` to the fields.
+    @discardableResult
+    package func sign(
+        _ message: inout Message, with credentials: Credentials, key: SigningKey, at time: Timestamp
+    ) -> Signature {
+        let timestamp = time.basic
+        message.fields["x-amz-date"] = timestamp
+        if rules.sendsPayloadHash { message.fields["x-amz-content-sha256"] = message.payloadHash }
+        if let token = credentials.sessionToken {
+            message.fields["x-amz-security-token"] = rules.leavesSessionTokenUnsigned ? nil : token.reveal()
+        }
+        let canonical = CanonicalRequest(message, query: CanonicalQuery(message.query).text, rules: rules)
+        let signature = signature(of: canonical, timestamp: timestamp, key: key)
+        if let token = credentials.sessionToken, rules.leavesSessionTokenUnsigned {
+            message.fields.add("x-amz-security-token", token.reveal())
+        }
+        message.fields.add("authorization", Self.authorization(signature, credentials: credentials, key: key))
+        return signature
+    }
+
+    /// Signs in the query instead of in the fields: whoever has the URL may send that one request.
+    ///
+    /// `message.query` becomes the whole query, signature included; `message.fields` must be sent as they then are.
+    /// - Parameter seconds: how long it holds, at most 604,800 at S3.
+    @discardableResult
+    package func presign(
+        _ message: inout Message, for seconds: Int, with credentials: Credentials, key: SigningKey, at time: Timestamp
+    ) -> Signature {
+        let timestamp = time.basic
+        // It stands in the query.
+        message.fields["x-amz-date"] = nil
+        if rules.sendsPayloadHash, message.payloadHash != Self.unsignedPayload {
+            message.fields["x-amz-content-sha256"] = message.payloadHash
+        }
+        let names = CanonicalFields(message.fields).names
+        var query = CanonicalQuery(message.query)
+        query.add("X-Amz-Algorithm", Self.algorithm)
+        query.add("X-Amz-Credential", "\(credentials.accessKeyID)/\(key.scope)")
+        query.add("X-Amz-Date", timestamp)
+        query.add("X-Amz-Expires", String(seconds))
+        query.add("X-Amz-SignedHeaders", String(decoding: names, as: UTF8.self))
+        let token = credentials.sessionToken?.reveal()
+        if let token, !rules.leavesSessionTokenUnsigned { query.add("X-Amz-Security-Token", token) }
+        let text = query.text
+        let canonical = CanonicalRequest(message, query: text, rules: rules)
+        let signature = signature(of: canonical, timestamp: timestamp, key: key)
+        message.query = String(decoding: text, as: UTF8.self) + "&X-Amz-Signature=\(signature.text)"
+        if let token, rules.leavesSessionTokenUnsigned {
+            message.query += "&X-Amz-Security-Token=\(PercentEncoding.encode(token))"
+        }
+        return signature
+    }
+
+    private static func authorization(_ signature: Signature, credentials: Credentials, key: SigningKey) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(384)
+        text.append(contentsOf: algorithm.utf8)
+        text.append(contentsOf: " Credential=".utf8)
+        text.append(contentsOf: credentials.accessKeyID.utf8)
+        text.append(UInt8(ascii: "/"))
+        text.append(contentsOf: key.scope.utf8)
+        text.append(contentsOf: ", SignedHeaders=".utf8)
+        text.append(contentsOf: signature.signedHeaders.utf8)
+        text.append(contentsOf: ", Signature=".utf8)
+        text.append(contentsOf: signature.text.utf8)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private func signature(of canonical: CanonicalRequest, timestamp: String, key: SigningKey) -> Signature {
+        var text: [UInt8] = []
+        text.reserveCapacity(160)
+        text.append(contentsOf: Self.algorithm.utf8)
+        text.append(newline)
+        text.append(contentsOf: timestamp.utf8)
+        text.append(newline)
+        text.append(contentsOf: key.scope.utf8)
+        text.append(newline)
+        text.append(contentsOf: SHA256.hash(canonical.bytes).hexadecimal.utf8)
+        return Signature(
+            canonicalRequest: canonical.bytes, stringToSign: text, text: key.sign(text),
+            signedHeaders: canonical.signedHeaders)
+    }
+}
+
+let newline = UInt8(ascii: "\n")

@@ -1,0 +1,117 @@
+package import StrictJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What ``Route/stsToken`` answers.
+package struct STSTokenBody: WireBody, Codable {
+    package struct Credentials: Sendable, Equatable, Codable {
+        package var accessKeyId: String
+        package var secretAccessKey: String
+        package var sessionToken: String
+        package var expiration: Date
+
+        package init(accessKeyId: String, secretAccessKey: String, sessionToken: String, expiration: Date) {
+            self.accessKeyId = accessKeyId
+            self.secretAccessKey = secretAccessKey
+            self.sessionToken = sessionToken
+            self.expiration = expiration
+        }
+    }
+
+    package var credentials: Credentials
+    package var region: String
+    package var bucket: String
+
+    package init(credentials: Credentials, region: String, bucket: String) {
+        self.credentials = credentials
+        self.region = region
+        self.bucket = bucket
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.plainName("credentials")
+        writer.beginObject()
+        writer.member("accessKeyId", credentials.accessKeyId)
+        writer.member("secretAccessKey", credentials.secretAccessKey)
+        writer.member("sessionToken", credentials.sessionToken)
+        writer.member("expiration", credentials.expiration)
+        writer.endObject()
+        writer.member("region", region)
+        writer.member("bucket", bucket)
+        writer.endObject()
+    }
+}
+
+/// What ``Route/containerCredentials`` answers, in the spelling that AWS SDKs read
+/// (AWS SDKs and Tools Reference Guide, "Container credential provider").
+package struct ContainerCredentialsBody: WireBody, Codable {
+    package var accessKeyID: String
+    package var secretAccessKey: String
+    package var token: String
+    package var expiration: Date
+
+    package enum CodingKeys: String, CodingKey {
+        case accessKeyID = "AccessKeyId"
+        case secretAccessKey = "SecretAccessKey"
+        case token = "Token"
+        case expiration = "Expiration"
+    }
+
+    package init(accessKeyID: String, secretAccessKey: String, token: String, expiration: Date) {
+        self.accessKeyID = accessKeyID
+        self.secretAccessKey = secretAccessKey
+        self.token = token
+        self.expiration = expiration
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("AccessKeyId", accessKeyID)
+        writer.member("SecretAccessKey", secretAccessKey)
+        writer.member("Token", token)
+        writer.member("Expiration", expiration)
+        writer.endObject()
+    }
+}
+
+/// What ``Route/session`` answers.
+package struct SessionBody: WireBody, Codable {
+    package var token: String
+    package var expiresAt: Date
+    package var userId: String
+
+    package init(token: String, expiresAt: Date, userId: String) {
+        self.token = token
+        self.expiresAt = expiresAt
+        self.userId = userId
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("token", token)
+        writer.member("expiresAt", expiresAt)
+        writer.member("userId", userId)
+        writer.endObject()
+    }
+}
+
+// A printed body would be a leaked key; these print what is safe to know.
+extension STSTokenBody.Credentials: CustomStringConvertible, CustomReflectable {
+    package var description: String { "credentials until \(expiration.wireText)" }
+    package var customMirror: Mirror { Mirror(self, children: ["expiration": expiration]) }
+}
+
+extension ContainerCredentialsBody: CustomStringConvertible, CustomReflectable {
+    package var description: String { "credentials until \(expiration.wireText)" }
+    package var customMirror: Mirror { Mirror(self, children: ["expiration": expiration]) }
+}
+
+extension SessionBody: CustomStringConvertible, CustomReflectable {
+    package var description: String { "session until \(expiresAt.wireText)" }
+    package var customMirror: Mirror { Mirror(self, children: ["expiresAt": expiresAt]) }
+}

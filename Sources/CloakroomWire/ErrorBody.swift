@@ -1,0 +1,37 @@
+package import StrictJSON
+
+/// The word for programs in an error's body; a code once given keeps its meaning.
+package enum ErrorCode: String, Sendable, Codable, CaseIterable {
+    case invalidRequest = "invalid_request"
+    case unauthorized
+    case forbidden
+    case notFound = "not_found"
+    case methodNotAllowed = "method_not_allowed"
+    case bodyTooLarge = "body_too_large"
+    case contentTypeNotAllowed = "content_type_not_allowed"
+    case tooManyRequests = "too_many_requests"
+    case unavailable
+    case internalError = "internal_error"
+}
+
+/// The body of every answer that is an error.
+package struct ErrorBody: Sendable, Equatable, Codable {
+    /// A sentence for people.
+    package var error: String
+    /// A code this version does not know stays as it came.
+    package var code: String
+
+    package init(error: String, code: ErrorCode) {
+        self.error = error
+        self.code = code.rawValue
+    }
+}
+
+extension ErrorBody: WireBody {
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("error", error)
+        writer.member("code", code)
+        writer.endObject()
+    }
+}

@@ -1,0 +1,77 @@
+package import StrictJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Why one key was not renewed.
+package enum RenewFailure: String, Sendable, Codable, CaseIterable {
+    /// The object is gone. Clients delete their reference on this word: only S3's `NoSuchKey` may bring it.
+    case notFound = "not_found"
+    case invalidKey = "invalid_key"
+    case archived
+    case forbidden
+    case internalError = "internal_error"
+}
+
+/// What became of one key.
+package struct RenewResult: WireBody, Codable {
+    /// As in the request, byte for byte.
+    package var key: String
+    package var success: Bool
+    /// `nil` on success.
+    package var error: RenewFailure?
+    /// When the object would expire now; `nil` when nobody said.
+    package var expiresAt: Date?
+
+    package init(key: String, renewedUntil expiresAt: Date?) {
+        self.key = key
+        self.success = true
+        self.expiresAt = expiresAt
+    }
+
+    package init(key: String, failure: RenewFailure) {
+        self.key = key
+        self.success = false
+        self.error = failure
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("key", key)
+        writer.plainName("success")
+        writer.bool(success)
+        if let error { writer.member("error", error.rawValue) }
+        if let expiresAt { writer.member("expiresAt", expiresAt) }
+        writer.endObject()
+    }
+}
+
+/// What ``Route/renewBatch`` answers.
+package struct RenewBatchBody: WireBody, Codable {
+    package var renewed: Int
+    package var failed: Int
+    /// One for each key of the request, in its order.
+    package var results: [RenewResult]
+
+    package init(results: [RenewResult]) {
+        renewed = results.count { $0.success }
+        failed = results.count - renewed
+        self.results = results
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.plainName("renewed")
+        writer.integer(renewed)
+        writer.plainName("failed")
+        writer.integer(failed)
+        writer.plainName("results")
+        writer.beginArray()
+        for result in results { result.write(to: &writer) }
+        writer.endArray()
+        writer.endObject()
+    }
+}

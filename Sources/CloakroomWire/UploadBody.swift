@@ -1,0 +1,53 @@
+package import StrictJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What ``Route/presignedUpload`` answers: where to PUT one object, and where it can be read afterwards.
+package struct UploadBody: WireBody, Codable {
+    package var objectKey: String
+    /// Whoever has it may upload until ``expiresAt``.
+    package var uploadUrl: String
+    package var assetUrl: String
+    /// The same as ``assetUrl``, under the name older clients read.
+    package var url: String
+    package var expiresAt: Date
+    /// What the client must send with its PUT, exactly.
+    package var headers: [String: String]
+
+    package init(
+        objectKey: String, uploadUrl: String, assetUrl: String, expiresAt: Date, headers: [String: String]
+    ) {
+        self.objectKey = objectKey
+        self.uploadUrl = uploadUrl
+        self.assetUrl = assetUrl
+        self.url = assetUrl
+        self.expiresAt = expiresAt
+        self.headers = headers
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("objectKey", objectKey)
+        writer.member("uploadUrl", uploadUrl)
+        writer.member("assetUrl", assetUrl)
+        writer.member("url", url)
+        writer.member("expiresAt", expiresAt)
+        writer.plainName("headers")
+        writer.beginObject()
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
+            writer.name(name)
+            writer.string(value)
+        }
+        writer.endObject()
+        writer.endObject()
+    }
+}
+
+extension UploadBody: CustomStringConvertible, CustomReflectable {
+    package var description: String { "upload of \(objectKey) until \(expiresAt.wireText)" }
+    package var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "expiresAt": expiresAt]) }
+}

@@ -1,0 +1,164 @@
+import CCurl
+package import HTTPValues
+package import Loop
+
+/// libcurl's multi interface on the loop: any number of requests at once, one thread, connections kept.
+///
+/// Source: libcurl's manual, `curl_multi_socket_action(3)`.
+@LoopActor
+@safe package final class CurlTransport: Transport {
+    package struct Options: Sendable {
+        /// Connections kept open when idle; below the usual concurrency each surplus request pays for a handshake.
+        package var keptConnections = 1024
+        package var connectTimeout: Duration = .seconds(3)
+        /// Answers of STS and S3 to what we ask are a few kilobytes.
+        package var maximumResponseBytes = 1 << 20
+        /// A PEM file to trust instead of the system's; `nil` for the system's.
+        package var certificateAuthorities: String?
+
+        package init() {}
+    }
+
+    private let multi: OpaquePointer
+    private let options: Options
+    private var sockets: [Int32: CurlSocket] = [:]
+    private var idle: [CurlTransfer] = []
+    private var running: [UInt: CurlTransfer] = [:]
+    private var timer: TimerID?
+    private var isKicked = false
+
+    package init(options: Options = Options()) {
+        precondition(curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK, "curl_global_init")
+        guard let multi = unsafe curl_multi_init() else { preconditionFailure("curl_multi_init") }
+        unsafe self.multi = OpaquePointer(multi)
+        self.options = options
+        let me = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe set(cloakroom_multi_long(multi, CURLMOPT_MAXCONNECTS, options.keptConnections))
+        unsafe set(cloakroom_multi_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)))
+        unsafe set(cloakroom_multi_pointer(multi, CURLMOPT_SOCKETDATA, me))
+        unsafe set(cloakroom_multi_pointer(multi, CURLMOPT_TIMERDATA, me))
+        unsafe set(
+            cloakroom_multi_timer_callback(multi) { _, milliseconds, me in
+                unsafe CurlTransport.at(me).setTimer(milliseconds)
+                return 0
+            })
+        unsafe set(
+            cloakroom_multi_socket_callback(multi) { _, socket, what, me, _ in
+                unsafe CurlTransport.at(me).setInterest(socket, what)
+                return 0
+            })
+    }
+
+    isolated deinit {
+        for transfer in idle { transfer.free() }
+        unsafe curl_multi_cleanup(UnsafeMutableRawPointer(multi))
+    }
+
+    // MARK: Transport
+
+    @LoopActor package func send(
+        _ request: UpstreamRequest, timeout: Duration
+    ) async throws(TransportError) -> UpstreamResponse {
+        let transfer =
+            unsafe idle.popLast()
+            ?? CurlTransfer(options: options, transport: Unmanaged.passUnretained(self).toOpaque())
+        guard transfer.prepare(request, timeout: timeout) else {
+            idle.append(transfer)
+            throw .invalidRequest
+        }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                transfer.continuation = continuation
+                start(transfer)
+            }
+        } onCancel: {
+            LoopActor.spawn { self.cancel(transfer) }
+        }
+        return try result.get()
+    }
+
+    private func start(_ transfer: CurlTransfer) {
+        running[transfer.id] = transfer
+        let added = unsafe curl_multi_add_handle(
+            UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
+        precondition(added == CURLM_OK, "curl_multi_add_handle")
+    }
+
+    private func cancel(_ transfer: CurlTransfer) {
+        guard transfer.continuation != nil else { return }
+        finish(transfer, .failure(.cancelled))
+    }
+
+    private func finish(_ transfer: CurlTransfer, _ result: Result<UpstreamResponse, TransportError>) {
+        unsafe curl_multi_remove_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
+        running[transfer.id] = nil
+        let continuation = transfer.continuation
+        transfer.reset()
+        idle.append(transfer)
+        continuation?.resume(returning: result)
+    }
+
+    // MARK: What libcurl asks for
+
+    private nonisolated static func at(_ pointer: UnsafeMutableRawPointer?) -> CurlTransport {
+        guard let pointer = unsafe pointer else { preconditionFailure("libcurl lost its context") }
+        return unsafe Unmanaged<CurlTransport>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private nonisolated func setTimer(_ milliseconds: Int) {
+        LoopActor.assumeIsolated {
+            if let timer { Reactor.shared.cancel(timer) }
+            timer = nil
+            if milliseconds == 0 {
+                kickAtTurnEnd()
+            } else if milliseconds > 0 {
+                timer = Reactor.shared.schedule(after: .milliseconds(milliseconds)) { [unowned self] in
+                    timer = nil
+                    act(CURL_SOCKET_TIMEOUT, 0)
+                }
+            }
+        }
+    }
+
+    /// All transfers added in one turn start together.
+    private func kickAtTurnEnd() {
+        guard !isKicked else { return }
+        isKicked = true
+        Reactor.shared.atTurnEnd { [unowned self] in
+            isKicked = false
+            act(CURL_SOCKET_TIMEOUT, 0)
+        }
+    }
+
+    private nonisolated func setInterest(_ socket: Int32, _ what: Int32) {
+        LoopActor.assumeIsolated {
+            let interest = CurlSocket.Interest(curl: what)
+            if let known = sockets[socket] {
+                known.want(interest)
+            } else if what != CURL_POLL_REMOVE {
+                sockets[socket] = CurlSocket(socket, interest) { [unowned self] events in act(socket, events) }
+            }
+        }
+    }
+
+    /// libcurl is about to close the socket.
+    nonisolated func forget(_ socket: Int32) {
+        LoopActor.assumeIsolated { sockets.removeValue(forKey: socket)?.unwatch() }
+    }
+
+    private func act(_ socket: Int32, _ events: Int32) {
+        var stillRunning: Int32 = 0
+        unsafe curl_multi_socket_action(UnsafeMutableRawPointer(multi), socket, events, &stillRunning)
+        var left: Int32 = 0
+        while let message = unsafe curl_multi_info_read(UnsafeMutableRawPointer(multi), &left) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE, let easy = unsafe message.pointee.easy_handle else {
+                continue
+            }
+            let code = unsafe message.pointee.data.result
+            guard let transfer = running[UInt(bitPattern: easy)] else { continue }
+            finish(transfer, transfer.result(code))
+        }
+    }
+
+    private func set(_ code: CURLMcode) { precondition(code == CURLM_OK, "curl_multi_setopt \(code.rawValue)") }
+}

@@ -1,0 +1,262 @@
+import CLinux
+package import Loop
+
+/// One pipelined connection to Redis: all that a turn of the loop has to ask goes out in one write, and the answers
+/// come back in order.
+///
+/// It connects by itself and again after a loss. Once lost, commands fail at once until it is back: nobody waits for a
+/// server that is known to be away.
+@LoopActor
+package final class RedisConnection {
+    package struct Options: Sendable {
+        package var address: RedisAddress
+        package var username: String?
+        package var password: String?
+        package var database = 0
+        /// Until a command counts as unanswered and the connection as lost; checked four times in that time.
+        package var timeout: Duration = .milliseconds(40)
+        /// Between attempts to connect again.
+        package var retryInterval: Duration = .milliseconds(250)
+        /// Commands on the way; one more is refused.
+        package var maximumPending = 20_000
+
+        package init(address: RedisAddress) { self.address = address }
+    }
+
+    private enum State {
+        case connecting
+        case ready
+        /// Waiting for the next attempt.
+        case away
+        case closed
+    }
+
+    private struct Pending {
+        let deadline: UInt64
+        let continuation: CheckedContinuation<Result<RedisReply, RedisError>, Never>
+    }
+
+    private let options: Options
+    private var state = State.away
+    private var hasBeenLost = false
+    private var socket: Int32 = -1
+    private var watch: Reactor.Watch?
+    private var reader = ReplyReader()
+    private var output: [UInt8] = []
+    private var written = 0
+    private var waiting: [(RedisCommand, Pending)] = []
+    private var pending = Queue<Pending>()
+    private var isFlushScheduled = false
+    private var isWatchScheduled = false
+    private var attempt = 0
+    private var greetings = 0
+
+    package init(options: Options) {
+        self.options = options
+        connect()
+    }
+
+    /// Whether commands are being answered.
+    package var isReady: Bool { state == .ready }
+
+    /// - Throws: also for an error reply of the server's; the connection stays then, unless the code says that this
+    ///   server cannot help.
+    package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
+        let result = await withCheckedContinuation { continuation in
+            let entry = Pending(deadline: Monotonic.now &+ options.timeout.nanoseconds, continuation: continuation)
+            switch state {
+            case .ready where pending.count < options.maximumPending: put(command, entry)
+            case .connecting where !hasBeenLost && waiting.count < options.maximumPending:
+                waiting.append((command, entry))
+                scheduleWatch()
+            default: continuation.resume(returning: .failure(.unavailable))
+            }
+        }
+        let reply = try result.get()
+        guard case .error(let message) = reply else { return reply }
+        let code = String(message.prefix { $0 != " " })
+        // A replica after failover: the address may lead to the new primary by now.
+        if code == "READONLY" || code == "NOAUTH" || code == "MASTERDOWN" { lose(.interrupted) }
+        throw .refused(code: code)
+    }
+
+    package func close() {
+        state = .closed
+        drop(.unavailable)
+    }
+
+    // MARK: Connecting
+
+    private func connect() {
+        guard state == .away else { return }
+        state = .connecting
+        attempt += 1
+        let number = attempt
+        Reactor.shared.schedule(after: max(options.timeout, .milliseconds(250)) * 2) { [weak self] in
+            guard let self, attempt == number, state == .connecting else { return }
+            lose(.timeout)
+        }
+        switch options.address {
+        case .unix(let path):
+            var code: Int32 = 0
+            open(unsafe cloakroom_connect_unix(path, &code), code)
+        case .internet(let host, let port):
+            LoopActor.spawn { [weak self] in
+                let literal = await resolve(host)
+                guard let self, attempt == number, state == .connecting else { return }
+                guard let literal else { return lose(.unavailable) }
+                var code: Int32 = 0
+                open(unsafe cloakroom_connect_internet(literal, port, &code), code)
+            }
+        }
+    }
+
+    private func open(_ descriptor: Int32, _ code: Int32) {
+        guard descriptor >= 0 else { return lose(.unavailable) }
+        socket = descriptor
+        guard code == 0 || code == EINPROGRESS else { return lose(.unavailable) }
+        reader = ReplyReader()
+        watch = Reactor.shared.watch(descriptor, for: [.readable, .writable, .hangup, .edge]) { [unowned self] in
+            become($0)
+        }
+        greet()
+    }
+
+    /// What every connection says first; it is ready when the last of it is answered.
+    private func greet() {
+        var commands: [RedisCommand] = []
+        if let password = options.password {
+            commands.append(RedisCommand(["AUTH"] + (options.username.map { [$0] } ?? []) + [password]))
+        }
+        if options.database != 0 { commands.append(RedisCommand(["SELECT", String(options.database)])) }
+        commands.append(RedisCommand(["PING"]))
+        greetings = commands.count
+        output = commands.flatMap(\.bytes)
+        flush()
+    }
+
+    private func takeGreeting(_ reply: RedisReply) {
+        guard case .status = reply else { return lose(.unavailable) }
+        greetings -= 1
+        if greetings == 0 { becomeReady() }
+    }
+
+    private func becomeReady() {
+        state = .ready
+        hasBeenLost = false
+        for (command, entry) in waiting { put(command, entry) }
+        waiting = []
+    }
+
+    /// Gives the connection up and tries again after the interval.
+    private func lose(_ error: RedisError) {
+        guard state != .closed, state != .away else { return }
+        state = .away
+        hasBeenLost = true
+        drop(error)
+        Reactor.shared.schedule(after: options.retryInterval) { [weak self] in self?.connect() }
+    }
+
+    private func drop(_ error: RedisError) {
+        if let watch { Reactor.shared.unwatch(watch) }
+        watch = nil
+        if socket >= 0 { CLinux.close(socket) }
+        socket = -1
+        output = []
+        written = 0
+        let unsent = waiting
+        waiting = []
+        for (_, entry) in unsent { entry.continuation.resume(returning: .failure(.unavailable)) }
+        while let entry = pending.popFirst() { entry.continuation.resume(returning: .failure(error)) }
+    }
+
+    // MARK: The pipeline
+
+    private func put(_ command: RedisCommand, _ entry: Pending) {
+        output += command.bytes
+        pending.append(entry)
+        scheduleWatch()
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
+        Reactor.shared.atTurnEnd { [weak self] in
+            self?.isFlushScheduled = false
+            self?.flush()
+        }
+    }
+
+    private func flush() {
+        guard socket >= 0, written < output.count else { return }
+        let count = unsafe output.withUnsafeBytes { bytes in
+            unsafe cloakroom_send(socket, bytes.baseAddress! + written, bytes.count - written)
+        }
+        if count < 0 {
+            // Not connected yet, or full: the edge to writable brings us back.
+            if [EAGAIN, EINTR, ENOTCONN].contains(cloakroom_errno()) { return }
+            return lose(.interrupted)
+        }
+        written += count
+        if written == output.count {
+            output.removeAll(keepingCapacity: output.capacity < 1 << 20)
+            written = 0
+        }
+    }
+
+    private func become(_ readiness: Reactor.Readiness) {
+        if readiness.contains(.writable) { flush() }
+        if !readiness.isDisjoint(with: [.readable, .hangup, .error]), socket >= 0 { read() }
+    }
+
+    private func read() {
+        while socket >= 0 {
+            let size = 65_536
+            let outcome = unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { buffer -> Int in
+                let count = unsafe cloakroom_receive(socket, buffer.baseAddress, size)
+                guard count > 0 else { return count < 0 && cloakroom_errno() == EAGAIN ? 0 : -1 }
+                return unsafe reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ? count : -1
+            }
+            guard outcome >= 0 else { return lose(.interrupted) }
+            takeReplies()
+            // A short read has emptied the socket.
+            if outcome < size { return }
+        }
+    }
+
+    private func takeReplies() {
+        while socket >= 0, state != .away {
+            switch reader.next() {
+            case .incomplete: return
+            case .garbage: return lose(.interrupted)
+            case .reply(let reply):
+                if state == .connecting {
+                    takeGreeting(reply)
+                    continue
+                }
+                guard let entry = pending.popFirst() else { return lose(.interrupted) }
+                entry.continuation.resume(returning: .success(reply))
+            }
+        }
+    }
+
+    // MARK: Time
+
+    private func scheduleWatch() {
+        guard !isWatchScheduled else { return }
+        isWatchScheduled = true
+        Reactor.shared.schedule(after: options.timeout / 4) { [weak self] in
+            guard let self else { return }
+            isWatchScheduled = false
+            let now = Monotonic.now
+            if let first = pending.first, first.deadline <= now { return lose(.timeout) }
+            while let (_, entry) = waiting.first, entry.deadline <= now {
+                waiting.removeFirst()
+                entry.continuation.resume(returning: .failure(.unavailable))
+            }
+            if !pending.isEmpty || !waiting.isEmpty { scheduleWatch() }
+        }
+    }
+}
+
+/// A literal address for a host name; the system's resolver blocks, so it runs on another thread.
+private func resolve(_ host: String) async -> String? {
+    await Task.detached { Resolution.literal(of: host) }.value
+}

@@ -1,0 +1,29 @@
+/// Whom a request is for, after its token was believed.
+package struct Subject: Sendable, Equatable {
+    package let userID: UserID
+    /// As the token has it; `nil` when it names none.
+    package let deviceID: String?
+    package let tier: String
+    package let issuer: String
+
+    package init(userID: UserID, deviceID: String?, tier: String, issuer: String) {
+        self.userID = userID
+        self.deviceID = deviceID
+        self.tier = tier
+        self.issuer = issuer
+    }
+
+    /// Whether a tier can be the value of a session tag: 1 to 64 of those characters STS takes that are ASCII.
+    static func isTier(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "/"),
+                    UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "@"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+}

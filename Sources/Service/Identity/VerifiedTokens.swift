@@ -1,0 +1,53 @@
+import CloakroomCrypto
+import Loop
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Remembers which tokens were believed, so that each signature is checked about once.
+///
+/// Two generations of half the capacity: when the young one is full it becomes the old one, and the old one goes.
+/// What is asked for moves back to the young one, so tokens in use stay and nothing is ever searched for a victim.
+@LoopActor
+final class VerifiedTokens {
+    private struct Entry {
+        let subject: Subject
+        let end: Date
+    }
+
+    private let generationSize: Int
+    // By SHA-256 of the token: the tokens themselves are not kept.
+    private var young: [[UInt8]: Entry] = [:]
+    private var old: [[UInt8]: Entry] = [:]
+
+    /// - Parameter capacity: at least 2.
+    init(capacity: Int) {
+        precondition(capacity >= 2, "one token a generation")
+        generationSize = capacity / 2
+    }
+
+    var count: Int { young.count + old.count }
+
+    func subject(of token: [UInt8], now: Date) -> Subject? {
+        let key = SHA256.hash(token)
+        if let entry = young[key] { return now < entry.end ? entry.subject : nil }
+        guard let entry = old.removeValue(forKey: key), now < entry.end else { return nil }
+        insert(entry, key)
+        return entry.subject
+    }
+
+    func insert(_ subject: Subject, for token: [UInt8], until end: Date) {
+        insert(Entry(subject: subject, end: end), SHA256.hash(token))
+    }
+
+    private func insert(_ entry: Entry, _ key: [UInt8]) {
+        if young.count >= generationSize {
+            old = young
+            young = [:]
+        }
+        young[key] = entry
+    }
+}

@@ -1,0 +1,92 @@
+import CloakroomCrypto
+import JOSE
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Why a key must not sign tokens: whoever guesses it is everybody.
+package enum KeyWeakness: Sendable, Equatable {
+    case short
+    /// A few bytes over and over, or one after the other as they are counted.
+    case pattern
+    case lowVariety
+    /// Printed in a standard, a tutorial or a manual, or made of words from there.
+    case wellKnown
+
+    package init?(of key: [UInt8]) {
+        guard key.count >= HMACKey.minimumByteCount else {
+            self = .short
+            return
+        }
+        if Self.isWellKnown(key) {
+            self = .wellKnown
+        } else if Self.isPattern(key) {
+            self = .pattern
+        } else if Self.entropy(key) < Self.leastEntropy {
+            self = .lowVariety
+        } else {
+            return nil
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .short: "is shorter than \(HMACKey.minimumByteCount) bytes"
+        case .pattern: "repeats a pattern"
+        case .lowVariety: "has too little variety to be random"
+        case .wellKnown: "is, or is made of, a well-known example"
+        }
+    }
+
+    /// A random key of 32 decimal digits has about 100.
+    private static let leastEntropy = 80.0
+
+    /// Bits, as if each byte came alone with the frequency it has here: high for random keys of any alphabet.
+    private static func entropy(_ key: [UInt8]) -> Double {
+        Dictionary(grouping: key) { $0 }.values.reduce(0) { bits, same in
+            bits - Double(same.count) * log2(Double(same.count) / Double(key.count))
+        }
+    }
+
+    private static func isPattern(_ key: [UInt8]) -> Bool {
+        let steps = zip(key, key.dropFirst()).map { $1 &- $0 }
+        let commonest = Dictionary(grouping: steps) { $0 }.values.map(\.count).max() ?? 0
+        return commonest * 2 > steps.count
+            || (1...key.count / 2).contains { period in key.dropFirst(period).elementsEqual(key.dropLast(period)) }
+    }
+
+    private static func isWellKnown(_ key: [UInt8]) -> Bool {
+        guard !examples.contains(key) else { return true }
+        var rest = String(decoding: key, as: UTF8.self).lowercased()
+        let length = rest.count
+        for word in words { rest = rest.replacing(word, with: "") }
+        guard rest.count < length else { return false }
+        // A random key that had a word in it by chance is still random without it.
+        return entropy(Array(rest.utf8)) < leastEntropy
+    }
+
+    /// Longer words first, so that none hides another.
+    private static let words = [
+        "administrator", "authentication", "development", "production", "cloakroom", "placeholder", "replaceme",
+        "changethis", "changeit", "changeme", "supersecret", "topsecret", "verysecret", "password", "passphrase",
+        "insecure", "default", "example", "sample", "random", "secure", "secret", "shared", "signing", "private",
+        "string", "convos", "photolala", "letmein", "qwerty", "minimum", "characters", "character", "bytes", "long",
+        "least", "please", "change", "replace", "this", "that", "with", "your", "hmac", "sha256", "hs256", "token",
+        "jwt", "admin", "test", "demo", "super", "value", "here", "must", "more", "than", "very", "bits", "foo", "bar",
+        "key", "abc", "the", "not", "for", "and", "use", "bit",
+    ]
+
+    /// As text, and as the bytes it encodes.
+    private static let examples = Set(
+        printed.flatMap { text in [Array(text.utf8), Base64URL.decode(text.utf8) ?? []] })
+
+    /// RFC 7515 A.1, RFC 7520 §3.5, the secret key in AWS's manuals.
+    private static let printed = [
+        "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow",
+        "hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    ]
+}

@@ -1,0 +1,131 @@
+package import CloakroomCrypto
+package import JOSE
+
+/// Everything an operator decides, read once at start; nothing else reads the environment or the file.
+///
+/// Each key is described in ``SettingsTable``.
+package struct Settings: Sendable {
+    package var region: String
+    package var bucket: String
+    package var aws: AWSAccess
+    package var tokens: Tokens
+    package var vending: Vending
+    package var uploads: Uploads
+    package var renewal: Renewal
+    package var limits: Limits
+    package var redis: Redis
+    package var audit: Audit
+    package var log: Log
+    package var server: Server
+}
+
+extension Settings {
+    package struct AWSAccess: Sendable {
+        /// `nil`, together with the secret: the credentials come from where the worker runs.
+        package var accessKeyID: String?
+        package var secretAccessKey: Secret?
+        package var sessionToken: Secret?
+        /// Scheme and host, without a path; `nil` means AWS's own for the region.
+        package var stsEndpoint: String?
+        package var s3Endpoint: String?
+        /// `nil` means by the rules of the endpoint.
+        package var pathStyle: Bool?
+        /// A PEM file; `nil` means the system's.
+        package var certificateAuthorities: String?
+        /// For one try.
+        package var timeout: Duration
+        package var maximumAttempts: Int
+    }
+
+    package struct Tokens: Sendable {
+        /// Read besides `Authorization`.
+        package var header: String
+        package var leeway: Duration
+        package var issuers: [TrustedIssuer]
+    }
+
+    package struct Vending: Sendable {
+        package var roleARN: String
+        package var lifetime: Duration
+        package var externalID: String?
+        package var policy: SessionPolicy
+        /// The tier of a token that names none.
+        package var defaultTier: String
+        package var credentialCache: CredentialCache
+    }
+
+    package struct CredentialCache: Sendable {
+        package var enabled: Bool
+        package var maximumEntries: Int
+    }
+
+    package struct Uploads: Sendable {
+        package var contentTypes: [String]
+        package var lifetime: Duration
+        /// Empty, or ends in `/`.
+        package var keyPrefix: String
+        /// Without a trailing `/`; `nil` means the bucket's own address.
+        package var assetBaseURL: String?
+    }
+
+    package struct Renewal: Sendable {
+        package enum Mode: String, Sendable, CaseIterable { case auto, copy, replace }
+        package enum PartialFailure: String, Sendable, CaseIterable { case retry, report }
+
+        package var mode: Mode
+        package var storageClass: String
+        package var minimumAge: Duration
+        package var keyPrefix: String
+        package var maximumInFlight: Int
+        package var partialFailure: PartialFailure
+        package var retention: Duration
+    }
+
+    package struct Limits: Sendable {
+        package var renew: Limit
+        package var vend: Limit
+        package var upload: Limit
+    }
+
+    package struct Limit: Sendable {
+        package enum WithoutRedis: String, Sendable, CaseIterable { case open, closed }
+
+        package var requests: Int
+        package var window: Duration
+        package var whenRedisIsAway: WithoutRedis
+    }
+
+    package struct Redis: Sendable {
+        package enum Address: Sendable, Equatable {
+            case tcp(host: String, port: UInt16)
+            case unix(path: String)
+        }
+
+        package var address: Address
+        package var username: String?
+        package var password: Secret?
+        package var database: Int
+        package var keyPrefix: String
+        package var timeout: Duration
+    }
+
+    package struct Audit: Sendable {
+        /// `nil` means standard error.
+        package var file: String?
+    }
+
+    package struct Log: Sendable {
+        package enum Level: String, Sendable, CaseIterable { case debug, info, warning, error }
+
+        package var level: Level
+    }
+
+    package struct Server: Sendable {
+        package var maximumBodyBytes: Int
+        package var requestDeadline: Duration
+        /// Where workers leave their counters for each other; `nil` means each shows its own.
+        package var metricsFolder: String?
+        package var drain: Duration
+        package var hungAfter: Duration
+    }
+}

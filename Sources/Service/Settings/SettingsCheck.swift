@@ -1,0 +1,145 @@
+import StrictJSON
+
+/// What each key may say alone, but not together with another.
+///
+/// A key with a fault of its own is absent here, and so is every check that needs it.
+struct SettingsCheck {
+    let values: SettingsValues
+
+    var faults: [SettingsFault] {
+        [
+            keyPair, sessionTokenAlone, lifetimeInChain, partition, policyFault, issuersTwice,
+            deadline, redisDeadline, drain, renewalAge,
+        ].compactMap(\.self)
+    }
+
+    /// - Precondition: region, bucket, prefixes and template are without a fault.
+    func policy() throws(SessionPolicyError) -> SessionPolicy {
+        let template = PolicyTemplate(bucket: values.text("bucket"), partition: partitionOfRole)
+        guard let file = values.file("vending.policyTemplate") else {
+            return try template.policy(from: template.builtIn(prefixes: values.texts("vending.prefixes")))
+        }
+        guard let json = try? JSON(parsing: file.bytes) else { throw .notJSON }
+        return try template.policy(from: json)
+    }
+
+    private var policyFault: SettingsFault? {
+        let needed = ["bucket", "vending.roleARN", "vending.prefixes", "vending.policyTemplate"]
+        guard needed.allSatisfy({ values.values[$0] != nil }) else { return nil }
+        do throws(SessionPolicyError) {
+            _ = try policy()
+            return nil
+        } catch {
+            let isBuiltIn = values.file("vending.policyTemplate") == nil
+            return SettingsFault(
+                isBuiltIn ? "vending.prefixes" : "vending.policyTemplate", "the policy \(error)",
+                isBuiltIn ? "name fewer or shorter prefixes" : error.wayOut)
+        }
+    }
+
+    private var keyPair: SettingsFault? {
+        guard let id = values.values["aws.accessKeyID"], let secret = values.values["aws.secretAccessKey"],
+            id.isAbsent != secret.isAbsent
+        else { return nil }
+        return SettingsFault(
+            id.isAbsent ? "aws.accessKeyID" : "aws.secretAccessKey", "is absent while the other half is there",
+            "give both, or neither to use the credentials of the place the worker runs in")
+    }
+
+    private var sessionTokenAlone: SettingsFault? {
+        guard let token = values.values["aws.sessionToken"], !token.isAbsent,
+            let id = values.values["aws.accessKeyID"], id.isAbsent
+        else { return nil }
+        return SettingsFault("aws.sessionToken", "stands without an access key", "give all three, or none")
+    }
+
+    /// IAM User Guide, "Role chaining": one hour at most, and a longer session is refused, not shortened.
+    private var lifetimeInChain: SettingsFault? {
+        guard let token = values.values["aws.sessionToken"], !token.isAbsent,
+            let lifetime = integer("vending.lifetimeSeconds"), lifetime > 3600
+        else { return nil }
+        return SettingsFault(
+            "vending.lifetimeSeconds", "is \(lifetime), but credentials with a session token can vend 3600 at most",
+            "give 3600 or less, or the keys of an IAM user")
+    }
+
+    private var partition: SettingsFault? {
+        guard let region = text("region"), text("vending.roleARN") != nil else { return nil }
+        let expected = Self.partition(ofRegion: region)
+        guard expected != partitionOfRole else { return nil }
+        return SettingsFault(
+            "vending.roleARN", "is in the partition \(partitionOfRole), but \(region) is in \(expected)",
+            "give a role of \(expected), or a Region of \(partitionOfRole)")
+    }
+
+    /// The second part of the role's ARN.
+    private var partitionOfRole: String {
+        text("vending.roleARN")?.split(separator: ":").dropFirst().first.map(String.init) ?? "aws"
+    }
+
+    /// botocore, data/partitions.json: the Regions of a partition share the beginning of their names.
+    private static func partition(ofRegion region: String) -> String {
+        [
+            ("cn-", "aws-cn"), ("us-gov-", "aws-us-gov"), ("us-iso-", "aws-iso"), ("us-isob-", "aws-iso-b"),
+            ("eu-isoe-", "aws-iso-e"), ("us-isof-", "aws-iso-f"), ("eusc-", "aws-eusc"),
+        ].first { region.hasPrefix($0.0) }?.1 ?? "aws"
+    }
+
+    private var issuersTwice: SettingsFault? {
+        guard case .objects(let issuers)? = values.values["tokens.issuers"] else { return nil }
+        let names = issuers.map { issuer in SettingsCheck(values: issuer).text("issuer") }
+        for (index, name) in names.enumerated() where name != nil && names[..<index].contains(name) {
+            return SettingsFault(
+                "tokens.issuers[\(index)].issuer", "is there twice", "give each issuer once, with all its audiences")
+        }
+        return nil
+    }
+
+    private var deadline: SettingsFault? {
+        guard let timeout = integer("aws.timeoutMilliseconds"),
+            let deadline = integer("server.requestDeadlineMilliseconds"), timeout > deadline
+        else { return nil }
+        return SettingsFault(
+            "aws.timeoutMilliseconds", "is \(timeout), longer than the whole request's \(deadline)",
+            "give less, or raise server.requestDeadlineMilliseconds")
+    }
+
+    private var redisDeadline: SettingsFault? {
+        guard let timeout = integer("redis.timeoutMilliseconds"),
+            let deadline = integer("server.requestDeadlineMilliseconds"), timeout >= deadline
+        else { return nil }
+        return SettingsFault(
+            "redis.timeoutMilliseconds", "is \(timeout), not shorter than the whole request's \(deadline)",
+            "give less, or raise server.requestDeadlineMilliseconds")
+    }
+
+    private var drain: SettingsFault? {
+        guard let drain = integer("server.drainSeconds"),
+            let deadline = integer("server.requestDeadlineMilliseconds"), drain * 1000 < deadline
+        else { return nil }
+        return SettingsFault(
+            "server.drainSeconds", "is \(drain), but one request may take \(deadline) ms",
+            "give more, or lower server.requestDeadlineMilliseconds")
+    }
+
+    private var renewalAge: SettingsFault? {
+        guard let age = integer("renewal.minimumAgeSeconds"), let days = integer("renewal.retentionDays"),
+            age * 2 > days * 86_400
+        else { return nil }
+        return SettingsFault(
+            "renewal.minimumAgeSeconds", "is \(age), more than half of the retention of \(days) days",
+            "give less, or objects may expire before they count as old enough")
+    }
+
+    private func text(_ path: String) -> String? {
+        if case .text(let text)? = values.values[path] { text } else { nil }
+    }
+
+    private func integer(_ path: String) -> Int? {
+        if case .integer(let number)? = values.values[path] { number } else { nil }
+    }
+}
+
+extension SettingsValue {
+    fileprivate var isAbsent: Bool { if case .absent = self { true } else { false } }
+}

@@ -1,0 +1,127 @@
+import JOSE
+import StrictJSON
+
+extension Settings {
+    /// Reads a JSON5 file; finds all faults before it gives up.
+    ///
+    /// - Parameter file: where the settings are; relative paths in them start in its folder.
+    /// - Parameter readFile: the bytes of a file, `nil` when it cannot be read.
+    package static func load(
+        file: String, environment: [String: String], readFile: @escaping (String) -> [UInt8]?
+    ) throws(SettingsFaults) -> Settings {
+        guard let text = readFile(file) else {
+            throw SettingsFaults(faults: [
+                SettingsFault("", "the file \(file) cannot be read", "name a file that the worker may read")
+            ])
+        }
+        let tree: JSON.Object
+        do { tree = try SettingsTree.root(of: text) } catch { throw SettingsFaults(faults: [error]) }
+        let folder = file.lastIndex(of: "/").map { file[...$0] } ?? ""
+        return try load(tree, environment: environment) { name in
+            readFile(name.hasPrefix("/") ? name : folder + name)
+        }
+    }
+
+    private static func load(
+        _ tree: JSON.Object, environment: [String: String], readFile: @escaping (String) -> [UInt8]?
+    ) throws(SettingsFaults) -> Settings {
+        var reader = SettingsReader(environment: environment, readFile: readFile)
+        let values = reader.read(SettingsTable.rows, from: tree)
+        let faults = reader.faults + SettingsCheck(values: values).faults
+        guard faults.isEmpty else { throw SettingsFaults(faults: faults) }
+        do throws(SessionPolicyError) {
+            return Settings(values, policy: try SettingsCheck(values: values).policy())
+        } catch {
+            preconditionFailure("the check lets through a policy that is none")
+        }
+    }
+}
+
+extension Settings {
+    /// - Precondition: the values are without a fault.
+    fileprivate init(_ values: SettingsValues, policy: SessionPolicy) {
+        region = values.text("region")
+        bucket = values.text("bucket")
+        aws = AWSAccess(
+            accessKeyID: values.optionalText("aws.accessKeyID"),
+            secretAccessKey: values.secret("aws.secretAccessKey"),
+            sessionToken: values.secret("aws.sessionToken"),
+            stsEndpoint: values.optionalText("aws.stsEndpoint"),
+            s3Endpoint: values.optionalText("aws.s3Endpoint"),
+            pathStyle: values.optionalFlag("aws.pathStyle"),
+            certificateAuthorities: values.file("aws.certificateAuthorities")?.path,
+            timeout: values.milliseconds("aws.timeoutMilliseconds"),
+            maximumAttempts: values.integer("aws.maximumAttempts"))
+        tokens = Tokens(
+            header: values.text("tokens.header"),
+            leeway: values.seconds("tokens.leewaySeconds"),
+            issuers: values.objects("tokens.issuers").map(TrustedIssuer.init))
+        vending = Vending(
+            roleARN: values.text("vending.roleARN"),
+            lifetime: values.seconds("vending.lifetimeSeconds"),
+            externalID: values.optionalText("vending.externalID"),
+            policy: policy,
+            defaultTier: values.text("vending.defaultTier"),
+            credentialCache: CredentialCache(
+                enabled: values.flag("vending.credentialCache.enabled"),
+                maximumEntries: values.integer("vending.credentialCache.maximumEntries")))
+        uploads = Uploads(
+            contentTypes: values.texts("uploads.contentTypes"),
+            lifetime: values.seconds("uploads.lifetimeSeconds"),
+            keyPrefix: values.text("uploads.keyPrefix"),
+            assetBaseURL: values.optionalText("uploads.assetBaseURL"))
+        renewal = Renewal(
+            mode: values.choice("renewal.mode"),
+            storageClass: values.text("renewal.storageClass"),
+            minimumAge: values.seconds("renewal.minimumAgeSeconds"),
+            keyPrefix: values.text("renewal.keyPrefix"),
+            maximumInFlight: values.integer("renewal.maximumInFlight"),
+            partialFailure: values.choice("renewal.partialFailure"),
+            retention: .seconds(86_400) * values.integer("renewal.retentionDays"))
+        limits = Limits(
+            renew: Limit(values, "renew"), vend: Limit(values, "vend"), upload: Limit(values, "upload"))
+        redis = Redis(values)
+        audit = Audit(file: values.optionalText("audit.file"))
+        log = Log(level: values.choice("log.level"))
+        server = Server(
+            maximumBodyBytes: values.integer("server.maximumBodyBytes"),
+            requestDeadline: values.milliseconds("server.requestDeadlineMilliseconds"),
+            metricsFolder: values.optionalText("server.metricsFolder"),
+            drain: values.seconds("server.drainSeconds"),
+            hungAfter: values.milliseconds("server.hungAfterMilliseconds"))
+    }
+}
+
+extension Settings.Limit {
+    fileprivate init(_ values: SettingsValues, _ name: String) {
+        requests = values.integer("limits.\(name).requests")
+        window = values.seconds("limits.\(name).windowSeconds")
+        whenRedisIsAway = values.choice("limits.\(name).whenRedisIsAway")
+    }
+}
+
+extension Settings.Redis {
+    fileprivate init(_ values: SettingsValues) {
+        guard let address = Address(values.text("redis.address")) else { preconditionFailure("checked by its shape") }
+        self.address = address
+        username = values.optionalText("redis.username")
+        password = values.secret("redis.password")
+        database = values.integer("redis.database")
+        keyPrefix = values.text("redis.keyPrefix")
+        timeout = values.milliseconds("redis.timeoutMilliseconds")
+    }
+}
+
+extension TrustedIssuer {
+    fileprivate init(_ values: SettingsValues) {
+        guard let key = values.key("secret") else { preconditionFailure("the secret is required") }
+        self.init(
+            issuer: values.text("issuer"),
+            audiences: values.texts("audiences"),
+            algorithms: Set(values.texts("algorithms").compactMap(SignatureAlgorithm.init)),
+            key: .hmac(key),
+            claims: ClaimNames(
+                subject: values.text("claims.subject"), device: values.text("claims.device"),
+                tier: values.text("claims.tier")))
+    }
+}

@@ -1,0 +1,74 @@
+/// One key of the settings file: all that is known of it, said once.
+struct SettingsRow: Sendable {
+    enum Kind: Sendable {
+        case text(TextShape)
+        case integer(ClosedRange<Int>)
+        case flag
+        case choice([String])
+        /// At least one.
+        case texts(TextShape)
+        /// A string, or where to find it: `{env: "NAME"}` or `{file: "path"}`.
+        case textOrReference
+        /// Only where to find it.
+        case secret
+        /// The same, but bytes, and strong enough to sign with.
+        case signingKey
+        /// A path; the file must be readable.
+        case file
+        /// Objects with keys of their own.
+        case objects([SettingsRow])
+    }
+
+    enum Fallback: Sendable {
+        case required
+        case none
+        case text(String)
+        case integer(Int)
+        case flag(Bool)
+        case texts([String])
+        /// Taken if the environment has it.
+        case env(String)
+    }
+
+    /// Dots between the levels; within ``Kind/objects(_:)`` relative to the object.
+    let path: String
+    let kind: Kind
+    let fallback: Fallback
+    let sentence: String
+
+    init(_ path: String, _ kind: Kind, _ fallback: Fallback, _ sentence: String) {
+        self.path = path
+        self.kind = kind
+        self.fallback = fallback
+        self.sentence = sentence
+    }
+}
+
+extension SettingsRow {
+    /// What may stand there, for the README and for faults.
+    var expected: String {
+        switch kind {
+        case .text(let shape): shape.expected
+        case .integer(let range): "integer, \(range.lowerBound)…\(range.upperBound)"
+        case .flag: "true or false"
+        case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+        case .texts(let shape): "array, each a \(shape.expected)"
+        case .textOrReference: "string, {env: \"NAME\"} or {file: \"path\"}"
+        case .secret, .signingKey: "{env: \"NAME\"} or {file: \"path\"}"
+        case .file: "path of a file"
+        case .objects: "array of objects"
+        }
+    }
+
+    var standard: String {
+        switch fallback {
+        case .required: "required"
+        case .none: "null"
+        case .text(let text): "\"\(text)\""
+        case .integer(let number): "\(number)"
+        case .flag(let flag): "\(flag)"
+        case .texts(let texts): "[" + texts.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
+        case .env(let name): "{env: \"\(name)\"} if set"
+        }
+    }
+}

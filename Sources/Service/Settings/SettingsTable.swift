@@ -1,0 +1,145 @@
+/// The table of all keys. Decoding, defaults, faults and the README's section all come from it.
+enum SettingsTable {
+    static let rows: [SettingsRow] = aws + tokens + vending + uploads + renewal + limits + redis + process
+
+    private static let aws: [SettingsRow] = [
+        .init("region", .text(.region), .required, "The bucket's Region; also the one whose STS is asked."),
+        .init("bucket", .text(.bucket), .required, "The bucket."),
+        .init(
+            "aws.accessKeyID", .textOrReference, .env("AWS_ACCESS_KEY_ID"),
+            "The worker's own key. Without it and its secret, the credentials of the place it runs in."),
+        .init("aws.secretAccessKey", .secret, .env("AWS_SECRET_ACCESS_KEY"), "Its secret."),
+        .init("aws.sessionToken", .secret, .env("AWS_SESSION_TOKEN"), "Its session token, if it is temporary."),
+        .init(
+            "aws.stsEndpoint", .text(.endpoint), .none,
+            "Scheme, host and port of another STS; null: AWS's regional one."),
+        .init(
+            "aws.s3Endpoint", .text(.endpoint), .none, "Scheme, host and port of another S3; null: AWS's regional one."),
+        .init("aws.pathStyle", .flag, .none, "Whether the bucket stands in the path; null: where it has to."),
+        .init("aws.certificateAuthorities", .file, .none, "PEM file of whom to trust; null: whom the system trusts."),
+        .init("aws.timeoutMilliseconds", .integer(100...60_000), .integer(5000), "How long one try may take."),
+        .init("aws.maximumAttempts", .integer(1...10), .integer(3), "How often one call is tried, the first included."),
+    ]
+
+    private static let tokens: [SettingsRow] = [
+        .init(
+            "tokens.header", .text(.headerName), .text("X-Convos-AuthToken"),
+            "A header that may carry the token, besides `Authorization: Bearer`."),
+        .init(
+            "tokens.leewaySeconds", .integer(0...60), .integer(30),
+            "How far the issuer's clock may be from ours."),
+        .init("tokens.issuers", .objects(issuer), .required, "Whose tokens are believed; at least one."),
+    ]
+
+    private static let issuer: [SettingsRow] = [
+        .init("issuer", .text(.any), .required, "The claim `iss`, exactly."),
+        .init("audiences", .texts(.any), .required, "One of them must be in the claim `aud`."),
+        .init("algorithms", .texts(.algorithm), .texts(["HS256"]), "What this issuer signs with; `HS256`."),
+        .init("secret", .signingKey, .required, "The key for HS256: at least 32 bytes, from a random generator."),
+        .init("claims.subject", .text(.claimName), .text("sub"), "The claim that names the user."),
+        .init(
+            "claims.device", .text(.claimName), .text("deviceId"),
+            "The claim that names the device; rate limits count by it."),
+        .init("claims.tier", .text(.claimName), .text("tier"), "The claim that names the subscription tier."),
+    ]
+
+    private static let vending: [SettingsRow] = [
+        .init("vending.roleARN", .text(.roleARN), .required, "The role that users' sessions assume."),
+        .init("vending.lifetimeSeconds", .integer(900...43_200), .integer(3600), "How long credentials live."),
+        .init(
+            "vending.externalID", .text(.externalID), .none, "The external ID that the role's trust policy asks for."),
+        .init(
+            "vending.policyTemplate", .file, .none,
+            "IAM policy with `${user}`, `${bucket}`, `${partition}` left open; null: the built-in one."),
+        .init(
+            "vending.prefixes", .texts(.folder), .texts(["photos", "thumbnails", "metadata"]),
+            "Where the built-in policy gives each user a folder."),
+        .init("vending.defaultTier", .text(.tier), .text("free"), "The tier of a token that names none."),
+        .init(
+            "vending.credentialCache.enabled", .flag, .flag(true),
+            "Whether a worker hands out credentials again while more than half of their life is left."),
+        .init(
+            "vending.credentialCache.maximumEntries", .integer(1...1_000_000), .integer(10_000),
+            "How many users' credentials a worker keeps."),
+    ]
+
+    private static let uploads: [SettingsRow] = [
+        .init(
+            "uploads.contentTypes", .texts(.mediaType),
+            .texts([
+                "image/jpeg", "image/png", "image/heic", "image/webp", "image/gif", "video/mp4",
+                "application/octet-stream",
+            ]), "What may be uploaded."),
+        .init("uploads.lifetimeSeconds", .integer(1...604_800), .integer(900), "How long an upload URL works."),
+        .init("uploads.keyPrefix", .text(.keyPrefix), .text(""), "What new keys start with; empty, or ending in `/`."),
+        .init("uploads.assetBaseURL", .text(.baseURL), .none, "Where assets are read from; null: the bucket itself."),
+    ]
+
+    private static let renewal: [SettingsRow] = [
+        .init(
+            "renewal.mode", .choice(Settings.Renewal.Mode.allCases.map(\.rawValue)), .text("auto"),
+            "`copy` as AWS takes it, `replace` for stores that refuse that, `auto` to find out."),
+        .init(
+            "renewal.storageClass",
+            .choice([
+                "STANDARD", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "REDUCED_REDUNDANCY",
+                "EXPRESS_ONEZONE",
+            ]), .text("STANDARD"), "The storage class of a renewed object."),
+        .init(
+            "renewal.minimumAgeSeconds", .integer(0...2_592_000), .integer(86_400),
+            "What is younger counts as renewed already."),
+        .init(
+            "renewal.keyPrefix", .text(.keyPrefix), .text(""),
+            "What stands before each key of a request; empty, or ending in `/`."),
+        .init("renewal.maximumInFlight", .integer(1...1024), .integer(128), "How many copies a worker has under way."),
+        .init(
+            "renewal.partialFailure", .choice(Settings.Renewal.PartialFailure.allCases.map(\.rawValue)), .text("retry"),
+            "When some keys fail for a while: `retry` answers 503 for all, `report` tells each key's result."),
+        .init(
+            "renewal.retentionDays", .integer(1...36_500), .integer(30),
+            "The bucket's lifecycle rule, for `expiresAt` when S3 does not say."),
+    ]
+
+    private static let limits: [SettingsRow] = [("renew", 10, "open"), ("vend", 60, "closed"), ("upload", 120, "open")]
+        .flatMap { name, requests, away in
+            [
+                SettingsRow(
+                    "limits.\(name).requests", .integer(1...1_000_000), .integer(requests),
+                    "How many requests a device has in a window."),
+                SettingsRow(
+                    "limits.\(name).windowSeconds", .integer(1...86_400), .integer(3600),
+                    "The window, from the first request on."),
+                SettingsRow(
+                    "limits.\(name).whenRedisIsAway",
+                    .choice(Settings.Limit.WithoutRedis.allCases.map(\.rawValue)), .text(away),
+                    "`open`: serve under a limit of the worker's own; `closed`: answer 503."),
+            ]
+        }
+
+    private static let redis: [SettingsRow] = [
+        .init("redis.address", .text(.redisAddress), .text("127.0.0.1:6379"), "`host:port`, or `unix:` and a path."),
+        .init("redis.username", .text(.any), .none, "The ACL user."),
+        .init("redis.password", .secret, .none, "Its password."),
+        .init("redis.database", .integer(0...15), .integer(0), "The database's number."),
+        .init("redis.keyPrefix", .text(.any), .text("cloakroom:"), "What all our keys start with."),
+        .init("redis.timeoutMilliseconds", .integer(1...5000), .integer(40), "How long one answer may take."),
+    ]
+
+    private static let process: [SettingsRow] = [
+        .init("audit.file", .text(.path), .none, "Where the audit lines go; null: standard error."),
+        .init(
+            "log.level", .choice(Settings.Log.Level.allCases.map(\.rawValue)), .text("info"),
+            "The least level that is written."),
+        .init(
+            "server.maximumBodyBytes", .integer(1024...16_777_216), .integer(65_536),
+            "The largest request body; nginx has the same limit."),
+        .init(
+            "server.requestDeadlineMilliseconds", .integer(100...300_000), .integer(15_000),
+            "When a request is answered 503, whatever it waits for."),
+        .init("server.metricsFolder", .text(.path), .none, "Where workers share counters; null: each shows its own."),
+        .init("server.drainSeconds", .integer(1...600), .integer(20), "How long a stopping worker finishes requests."),
+        .init(
+            "server.hungAfterMilliseconds", .integer(500...60_000), .integer(5000),
+            "How long a worker may show no sign of life before it is replaced."),
+    ]
+}

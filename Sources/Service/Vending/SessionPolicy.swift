@@ -1,0 +1,33 @@
+/// The session policy of a user's credentials: an IAM policy whose user is still open.
+///
+/// A session policy only takes away: what the credentials may do is what this and the role both allow
+/// (IAM User Guide, "Session policies").
+package struct SessionPolicy: Sendable, Equatable {
+    /// What STS takes (AssumeRole, parameter Policy).
+    package static let maximumLength = 2048
+
+    /// The encoded JSON, cut at each place where the user's id goes.
+    ///
+    /// Joining the parts with an id gives the text that a JSON encoder would give for it: the id stands inside JSON
+    /// strings, and a ``UserID`` has no character that JSON escapes, nor one that IAM reads (`* ? $ { }`).
+    private let parts: [String]
+
+    /// - Parameter encoded: JSON whose open places are ``PolicyTemplate/userPlaceholder``.
+    init(encoded: String) {
+        var parts: [String] = []
+        var rest = encoded[...]
+        while let place = rest.firstRange(of: PolicyTemplate.userPlaceholder) {
+            parts.append(String(rest[..<place.lowerBound]))
+            rest = rest[place.upperBound...]
+        }
+        self.parts = parts + [String(rest)]
+    }
+
+    /// The length for the longest id, in characters.
+    var longestLength: Int {
+        parts.reduce(0) { $0 + $1.count } + (parts.count - 1) * UserID.maximumLength
+    }
+
+    /// The policy as it goes to STS, minified.
+    package func text(for user: UserID) -> String { parts.joined(separator: user.text) }
+}

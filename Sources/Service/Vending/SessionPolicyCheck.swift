@@ -1,0 +1,133 @@
+import StrictJSON
+
+/// Refuses every policy that could give a user more than objects below a folder of their own.
+///
+/// What it does not know, it refuses: IAM grows, and a new element must not slip through.
+struct SessionPolicyCheck: Sendable {
+    static let version = "2012-10-17"
+
+    /// Lower case: IAM compares actions without regard to case. `PutObjectAcl` is missing because it can publish.
+    private static let objectActions: Set<String> = [
+        "s3:getobject", "s3:putobject", "s3:deleteobject", "s3:restoreobject", "s3:getobjectattributes",
+        "s3:abortmultipartupload", "s3:listmultipartuploadparts",
+        "s3:getobjectversion", "s3:getobjectversionattributes", "s3:deleteobjectversion",
+        "s3:getobjecttagging", "s3:putobjecttagging", "s3:deleteobjecttagging",
+    ]
+    private static let listAction = "s3:listbucket"
+
+    let bucket: String
+    let partition: String
+
+    private var bucketARN: String { "arn:\(partition):s3:::\(bucket)" }
+
+    /// - Returns: the policy without `Sid` and `Id`, which only cost length.
+    func checked(_ policy: JSON) throws(SessionPolicyError) -> JSON {
+        guard let policy = policy.object else { throw .badShape(place: "the top", expected: "an object") }
+        try allow(["Version", "Id", "Statement"], in: policy, at: "the top")
+        guard policy["Version"]?.string == Self.version else {
+            throw .badShape(place: "Version", expected: Self.version)
+        }
+        let statements = policy["Statement"].map { $0.array ?? [$0] } ?? []
+        guard !statements.isEmpty else { throw .badShape(place: "Statement", expected: "a statement") }
+        var result: [JSON] = []
+        for (index, statement) in statements.enumerated() {
+            result.append(try checked(statement: statement, at: "Statement[\(index)]"))
+        }
+        return ["Version": .string(Self.version), "Statement": .array(result)]
+    }
+
+    private func checked(statement: JSON, at place: String) throws(SessionPolicyError) -> JSON {
+        guard let statement = statement.object else { throw .badShape(place: place, expected: "an object") }
+        try allow(["Sid", "Effect", "Action", "Resource", "Condition"], in: statement, at: place)
+        guard statement["Effect"]?.string == "Allow" else {
+            throw .badShape(place: "\(place).Effect", expected: "Allow")
+        }
+        let actions = try texts(statement["Action"], at: "\(place).Action").map { $0.lowercased() }
+        let resources = try texts(statement["Resource"], at: "\(place).Resource")
+        let confinesPrefix = try checkedCondition(statement["Condition"], at: "\(place).Condition")
+        if actions == [Self.listAction] {
+            for resource in resources where resource != bucketARN {
+                throw .tooBroad(place: "\(place).Resource", value: resource)
+            }
+            guard confinesPrefix else { throw .tooBroad(place: "\(place).Condition", value: "s3:ListBucket") }
+        } else {
+            for action in actions where !Self.objectActions.contains(action) {
+                throw .actionRefused(place: "\(place).Action", action: action)
+            }
+            for resource in resources {
+                let key = resource.hasPrefix(bucketARN + "/") ? resource.dropFirst(bucketARN.count + 1) : ""
+                guard Self.isConfined(key) else { throw .tooBroad(place: "\(place).Resource", value: resource) }
+            }
+        }
+        return .object(statement.filter { $0 != "Sid" })
+    }
+
+    /// Whether every operator has the shape of one, and whether the list's prefix is held to the user's folder.
+    private func checkedCondition(_ condition: JSON?, at place: String) throws(SessionPolicyError) -> Bool {
+        guard let condition else { return false }
+        guard let operators = condition.object else { throw .badShape(place: place, expected: "an object") }
+        var confinesPrefix = false
+        for entry in operators.members {
+            let place = "\(place).\(entry.name)"
+            guard let keys = entry.value.object, !keys.members.isEmpty else {
+                throw .badShape(place: place, expected: "an object of condition keys")
+            }
+            for key in keys.members {
+                let place = "\(place).\(key.name)"
+                let values = try texts(key.value, at: place)
+                guard !key.name.contains("$") else { throw .tooBroad(place: place, value: key.name) }
+                guard key.name.lowercased() == "s3:prefix" else {
+                    // Further conditions only take away, but a variable in one could stand for another user.
+                    for value in values where value.contains("${") { throw .tooBroad(place: place, value: value) }
+                    continue
+                }
+                // "…IfExists" and the set operators hold for a request without the key: a list of everything.
+                guard ["StringLike", "StringEquals"].contains(entry.name) else {
+                    throw .badShape(place: place, expected: "StringLike or StringEquals")
+                }
+                for value in values where !Self.isConfined(value[...]) { throw .tooBroad(place: place, value: value) }
+                confinesPrefix = true
+            }
+        }
+        return confinesPrefix
+    }
+
+    /// Whether a key pattern is a folder of plain names, then `${user}/`, then anything but a variable.
+    ///
+    /// A wildcard before the user's folder would match in another user's: `*/u_1/*` matches `photos/u_2/u_1/x`.
+    static func isConfined(_ pattern: Substring) -> Bool {
+        let segments = pattern.split(separator: "/", omittingEmptySubsequences: false)
+        guard let user = segments.firstIndex(where: { $0 == PolicyTemplate.userPlaceholder }),
+            user < segments.endIndex - 1
+        else { return false }
+        return segments[..<user].allSatisfy(isPlainName)
+            && !segments[(user + 1)...].contains { $0.contains("${") && $0 != PolicyTemplate.userPlaceholder }
+    }
+
+    static func isPlainName(_ segment: Substring) -> Bool {
+        !segment.isEmpty && segment != "." && segment != ".."
+            && segment.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+
+    private func allow(_ names: [String], in object: JSON.Object, at place: String) throws(SessionPolicyError) {
+        for member in object.members where !names.contains(where: member.name.hasSameBytes) {
+            throw .badShape(place: "\(place).\(member.name)", expected: names.joined(separator: ", "))
+        }
+    }
+
+    /// One string or an array of them: printable ASCII, of which STS takes all.
+    private func texts(_ value: JSON?, at place: String) throws(SessionPolicyError) -> [String] {
+        let texts = value?.string.map { [$0] } ?? value?.strings ?? []
+        guard !texts.isEmpty, texts.allSatisfy({ $0.utf8.allSatisfy { (0x20..<0x7F).contains($0) } }) else {
+            throw .badShape(place: place, expected: "a string or an array of strings, in ASCII")
+        }
+        return texts
+    }
+}

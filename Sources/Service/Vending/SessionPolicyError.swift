@@ -1,0 +1,34 @@
+/// Why a policy template is refused; `place` is such as `Statement[0].Resource[1]`.
+enum SessionPolicyError: Error, Sendable, Equatable {
+    case notJSON
+    /// Not the shape of an IAM policy, or an element that this template may not have.
+    case badShape(place: String, expected: String)
+    case actionRefused(place: String, action: String)
+    /// Reaches beyond the user's own folder.
+    case tooBroad(place: String, value: String)
+    case tooLong(Int)
+}
+
+extension SessionPolicyError: CustomStringConvertible {
+    /// One line: where and why.
+    var description: String {
+        switch self {
+        case .notJSON: "is not JSON"
+        case .badShape(let place, let expected): "has at \(place) something other than \(expected)"
+        case .actionRefused(let place, let action): "allows \(action) at \(place)"
+        case .tooBroad(let place, let value): "reaches beyond the user's own folder with \(value) at \(place)"
+        case .tooLong(let length): "is \(length) characters long for the longest user id"
+        }
+    }
+
+    var wayOut: String {
+        switch self {
+        case .notJSON: "write an IAM policy as JSON, each name once, without comments"
+        case .badShape: "write Version 2012-10-17 and statements of Effect, Action, Resource and Condition"
+        case .actionRefused: "leave it out; a session may read, write, delete and restore objects and list"
+        case .tooBroad:
+            "confine it to ${bucket} and a folder ${user}/, with nothing but plain names before it"
+        case .tooLong: "shorten it to \(SessionPolicy.maximumLength), STS takes no more"
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// How the process ends, for shells and for systemd.
+enum ExitStatus: Int32 {
+    case success = 0
+    case failure = 1
+    /// The command line was not understood.
+    case usage = 2
+}
+
+/// Finds the command; each has a file of its own.
+enum CommandLineTool {
+    static let version = "0.1.0"
+
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let rest = Array(arguments.dropFirst())
+        switch rest.first {
+        case "serve": return Serve.run(Array(rest.dropFirst()))
+        case "check": return Check.run(Array(rest.dropFirst()))
+        case "token": return Token.run(Array(rest.dropFirst()))
+        case "--version": return Output.print("cloakroom \(version)")
+        case "--help", "-h", "help": return Output.print(help)
+        case nil: return Output.usage("a command is missing", see: "cloakroom --help")
+        case .some(let other): return Output.usage("there is no command \(other)", see: "cloakroom --help")
+        }
+    }
+
+    private static let help = """
+        Usage: cloakroom COMMAND …
+
+        Hands out short-lived, narrow S3 credentials, and keeps alive what is still used.
+
+        Commands:
+          serve       answer FastCGI requests from nginx
+          check       say what is wrong with a settings file, all of it at once
+          token mint  make a token as an issuer would, to try things out
+
+        Options:
+          --help      this text; after a command, that command's
+          --version   the version
+
+        Exit status: 0 done, 1 failed, 2 the command line was not understood.
+        """
+}

@@ -1,0 +1,31 @@
+import Glibc
+
+/// Lines to standard output and standard error.
+enum Output {
+    @discardableResult
+    static func print(_ text: String) -> ExitStatus {
+        write(text, to: STDOUT_FILENO)
+    }
+
+    static func fail(_ text: String) -> ExitStatus {
+        write("cloakroom: \(text)", to: STDERR_FILENO)
+        return .failure
+    }
+
+    static func usage(_ text: String, see command: String) -> ExitStatus {
+        write("cloakroom: \(text); see: \(command)", to: STDERR_FILENO)
+        return .usage
+    }
+
+    @discardableResult
+    private static func write(_ text: String, to descriptor: Int32) -> ExitStatus {
+        var rest = Array((text + "\n").utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return .failure }
+            rest = rest.dropFirst(count)
+        }
+        return .success
+    }
+}

@@ -1,0 +1,70 @@
+import JOSE
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom token mint`
+enum TokenMint {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let options: Options
+        do { options = try Options(arguments, names: ["user", "device", "tier", "lifetime", "issuer"]) } catch {
+            return Output.usage("\(error)", see: "cloakroom token mint --help")
+        }
+        if options.wantsHelp { return Output.print(help) }
+        guard options.operands.count == 1, let file = options.operands.first, let user = options.values["user"] else {
+            return Output.usage("token mint takes --user and one settings file", see: "cloakroom token mint --help")
+        }
+        guard let lifetime = Int(options.values["lifetime"] ?? "3600"), (1...31_536_000).contains(lifetime) else {
+            return Output.usage("--lifetime takes 1…31536000 seconds", see: "cloakroom token mint --help")
+        }
+        do {
+            let settings = try SettingsFile.load(file)
+            guard let issuer = issuer(named: options.values["issuer"], in: settings) else {
+                return Output.fail("the settings have no such issuer")
+            }
+            return Output.print(
+                token(
+                    issuer, user: user, device: options.values["device"], tier: options.values["tier"],
+                    lifetime: .seconds(lifetime)))
+        } catch {
+            return Output.fail("\(file) has faults:\n\(error)")
+        }
+    }
+
+    private static func issuer(named name: String?, in settings: Settings) -> TrustedIssuer? {
+        settings.tokens.issuers.first { name == nil || $0.issuer == name }
+    }
+
+    private static func token(
+        _ issuer: TrustedIssuer, user: String, device: String?, tier: String?, lifetime: Duration
+    ) -> String {
+        switch issuer.key {
+        case .hmac(let key):
+            TokenSigner(issuer: issuer.issuer, audience: issuer.audiences[0], key: key, claims: issuer.claims)
+                .token(subject: user, deviceID: device, tier: tier, now: Date(), lifetime: lifetime)
+        }
+    }
+
+    static let help = """
+        Usage: cloakroom token mint --user U [--device D] [--tier T] [--lifetime SECONDS] [--issuer ISSUER] SETTINGS
+
+        Writes a token signed with the secret of an issuer of the settings, as that issuer would. For trying things out:
+        whoever has the secret can be every user.
+
+        Options:
+          --user U            the subject
+          --device D          the device, by which requests are counted
+          --tier T            the subscription tier; without it, the settings' default
+          --lifetime SECONDS  how long it is good for; 3600
+          --issuer ISSUER     which issuer of the settings; the first
+
+        Examples:
+          cloakroom token mint --user u_1 --device phone cloakroom.json5
+          curl -X POST -H "Authorization: Bearer $(cloakroom token mint --user u_1 cloakroom.json5)" \\
+            http://localhost:8080/api/v1/auth/sts-token
+        """
+}

@@ -1,0 +1,10 @@
+import AWS
+
+/// The form of an AssumeRole.
+let assume: Verb = { request in
+    let role = AssumeRole(
+        roleARN: try request.string("role_arn"), sessionName: try request.string("session_name"),
+        duration: .seconds(try request.integer("duration", default: 3600)), policy: try request.optionalString("policy")
+    )
+    return ["body": .string(String(decoding: role.form, as: UTF8.self))]
+}
