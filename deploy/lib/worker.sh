@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# For sourcing: the supervisor with two workers, and their settings.
+: "${state:?}" "${region:?}" "${bucket:?}" "${role:?}"
+
+workers=2
+
+write_settings() {
+    cat >"$state/settings.json5" <<EOF
+// Settings of the local stack, written anew by deploy/run at each start. Secrets are in files beside, mode 0600.
+{
+  region: "$region",
+  bucket: "$bucket",
+  aws: {
+    accessKeyID: "cloakroom-broker",
+    secretAccessKey: {file: "$state/secrets/s3-broker"},
+    stsEndpoint: "${s3:?}",
+    s3Endpoint: "$s3",
+  },
+  tokens: {
+    issuers: [
+      {
+        issuer: "https://auth.localhost",
+        audiences: ["cloakroom"],
+        algorithms: ["HS256"],
+        secret: {file: "$state/secrets/token"},
+      },
+    ],
+  },
+  vending: {roleARN: "$role"},
+  // The demonstration renews objects that are a second old; in production a day is the least that makes sense.
+  renewal: {minimumAgeSeconds: 0},
+  redis: {address: "unix:${sockets:?}/redis.sock"},
+}
+EOF
+}
+
+start_workers() {
+    # Credentials of whoever starts this have no place here.
+    start worker env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY -u AWS_SESSION_TOKEN \
+        "$CLOAKROOM_WORKER" serve --workers "$workers" --listen "unix:$sockets/worker-%d.sock" "$state/settings.json5"
+}
+
+sockets_exist() {
+    local path
+    for path in "$@"; do [[ -S $path ]] || return 1; done
+}
+
+# Ready through nginx: the workers answer, and reach Redis and S3.
+workers_ready() { [[ $(curl -s -o /dev/null -w '%{http_code}' --max-time 2 "${url:?}/readyz") == 200 ]]; }
+
+worker_sockets() {
+    local number
+    for ((number = 1; number <= workers; number++)); do printf '%s\n' "$sockets/worker-$number.sock"; done
+}
