@@ -1,0 +1,223 @@
+"""The run: start the parts, measure in turns, report. Called by deploy/bench, which explains the options."""
+
+import argparse
+import fcntl
+import json
+import pathlib
+import resource
+import signal
+import sys
+
+import bars
+import load
+import measure
+import report
+import stack
+from processes import NotMeasured, memory_megabytes
+from scenarios import all_scenarios
+
+_LONGEST_RUN = 285          # seconds, for everything together
+_SLOW_MILLISECONDS = 50
+
+
+class Stopped(BaseException):
+    """A signal, or the time is up. Not an Exception: no step may take it for its own fault."""
+
+
+class Bench:
+    """One run's plan and what it has found so far."""
+
+    def __init__(self, parts, only, quick):
+        self.parts = parts
+        self.only = only
+        self.rounds = 2 if quick else 5
+        self.seconds = 1 if quick else 3
+        self.starts = 3 if quick else 7
+        self.warm_up = not quick
+        chosen = all_scenarios()
+        if only:
+            chosen = [each for each in chosen if each.name == only or each.floor and only != "start"]
+            if only in ("renew_20", "renew_100", "clients_1000"):
+                chosen = [each for each in chosen if each.name == only]
+        self.scenarios = chosen
+        self.measured = {each.name: [] for each in chosen}
+        self.more = {each.name: {} for each in chosen}      # syscalls, rss, peak
+        self.values = {}
+        self.faults = []
+        self.notes = []
+
+    def run(self):
+        redis = self.parts.start_redis()
+        self.canned, canned_worker = self.parts.start_canned()
+        self.slow = self.parts.start_slow(_SLOW_MILLISECONDS)
+        if self.only in (None, "start"):
+            self._try(self._start)
+        backends = {each.name: pid for each in self.scenarios if (pid := self._try(self._backend, each))}
+        self.scenarios = [each for each in self.scenarios if each.name in backends]
+        if not self.scenarios:
+            return
+        self.ports, front = self.parts.start_front({each.name: each.keeps_connections for each in self.scenarios})
+        self.files = {each.name: each.write(self.parts.run) for each in self.scenarios}
+        self.watched = {each.name: {"worker": backends[each.name], "nginx": front, "redis": redis,
+                                    "upstream": canned_worker} for each in self.scenarios}
+        self.scenarios = [each for each in self.scenarios
+                          if self._try(lambda each=each: each.check(self.ports[each.name]) or True)]
+        self._rounds()
+        self._syscalls()
+        self._values()
+
+    def _try(self, step, *arguments):
+        """What `step` gives, or None when it could not be measured; then the reason is kept."""
+        try:
+            return step(*arguments)
+        except NotMeasured as fault:
+            self.faults.append(str(fault))
+            print(f"cannot be measured: {fault}", file=sys.stderr, flush=True)
+            return None
+
+    def _backend(self, scenario):
+        if scenario.floor:
+            return self.parts.start_floor(scenario.name, scenario.floor)
+        if not self.parts.worker:
+            raise NotMeasured(f"{scenario.name}: there is no worker")
+        upstream = self.slow if scenario.slow else self.canned
+        return self.parts.start_worker(scenario.name, upstream, scenario.credential_cache)
+
+    def _start(self):
+        if not self.parts.worker:
+            raise NotMeasured("start: there is no worker")
+        print("starting", flush=True)
+        milliseconds, megabytes = measure.start_and_rest(self.parts, self.canned, self.starts)
+        self.values["start_to_first_answer_ms"] = milliseconds
+        self.values["rss_at_rest_mb"] = megabytes
+
+    def _rounds(self):
+        """Everything in turns, so that what disturbs the machine disturbs all alike."""
+        if self.warm_up:
+            print("warming up", flush=True)
+            for each in self.scenarios:
+                self._try(self._load, each)
+        for number in range(self.rounds):
+            print(f"round {number + 1} of {self.rounds}", flush=True)
+            for each in list(self.scenarios):
+                if each.slow and number >= 2:
+                    continue
+                if each.slow:
+                    stack.peak_of(self.slow)
+                result = self._try(measure.one_round, each, self.ports[each.name], self.files[each.name],
+                                   self.seconds, self.watched[each.name])
+                if result is None:
+                    self.scenarios.remove(each)
+                    continue
+                if each.slow:
+                    peak = stack.peak_of(self.slow)
+                    self.more[each.name]["peak"] = max(peak, self.more[each.name].get("peak", 0))
+                self.measured[each.name].append(result)
+        for each in self.scenarios:
+            field = "VmHWM" if each.slow else "VmRSS"
+            self.more[each.name]["rss"] = memory_megabytes(self.watched[each.name]["worker"], field)
+
+    def _load(self, scenario):
+        return load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 1)
+
+    def _syscalls(self):
+        """Counted in rounds of their own: counting slows what it counts."""
+        print("counting system calls", flush=True)
+        for each in self.scenarios:
+            if not each.slow:
+                count = self._try(load.count_syscalls, self.watched[each.name]["worker"], self.parts.run,
+                                  lambda each=each: self._load(each))
+                if count is not None:
+                    self.more[each.name]["syscalls"] = count
+
+    def results(self):
+        return [{"name": each.name, "title": each.title, "keys": each.keys, **measure.summary(self.measured[each.name]),
+                 **self.more[each.name]} for each in self.scenarios]
+
+    def _values(self):
+        """The bars' values, of scenarios that were measured without an error."""
+        found = {each["name"]: each for each in self.results()}
+        for name, result in list(found.items()):
+            if result["errors"] and name != "clients_1000":
+                self.faults.append(f"{name}: {result['errors']} of {result['requests']} requests failed")
+                del found[name]
+            if result["busy"]["upstream"] > 0.9:
+                self.notes.append(f"{name}: the canned upstream was busy {result['busy']['upstream']:.0%} of the time.")
+        both = ("worker", "nginx")
+        for name in ("healthz", "vend_cached", "vend_sts"):
+            if name in found and "floor_f1" in found:
+                self.values[f"{name}_w+n_over_F1"] = self._ratio(name, both, "floor_f1")
+            if name in found and "syscalls" in found[name]:
+                self.values[f"syscalls_{name}"] = found[name]["syscalls"]
+        if "healthz" in found and "floor_f2" in found:
+            self.values["healthz_w_over_F2"] = self._ratio("healthz", ("worker",), "floor_f2")
+        if "renew_100" in found:
+            self.values["renew_100_cpu_per_key_us"] = found["renew_100"]["cpu"]["worker"]  # s per 10^6 keys = µs per key
+        if "clients_1000" in found:
+            slow = found["clients_1000"]
+            self.values.update({"clients_1000_errors": slow["errors"], "clients_1000_in_flight": slow["peak"],
+                                "clients_1000_rss_mb": slow["rss"]})
+            verb = "thread did" if slow["threads"] == 1 else "threads did"
+            self.notes.append(f"clients_1000: {slow['threads']} {verb} the work (one is meant to).")
+
+    def _ratio(self, name, roles, floor):
+        return measure.ratio(self.measured[name], roles, self.measured[floor], roles)
+
+
+def _report(bench, state, how):
+    results = bench.results()
+    lines = bars.lines(bench.values, bench.only)
+    if results:
+        print(f"\n{report.machine()}\n{how}\nCPU: CPU-seconds per 10,000 requests of worker (or floor), nginx, Redis\n")
+        print(report.table(results))
+    print("\n".join(["", *bench.notes, *lines]))
+    (state / "report.md").write_text(report.markdown(results, lines, bench.notes, how))
+    (state / "cpu.svg").write_text(report.chart(results))
+    (state / "results.json").write_text(json.dumps(
+        {"machine": report.machine(), "how": how, "values": bench.values, "faults": bench.faults,
+         "scenarios": results, "rounds": bench.measured}, indent=1))
+    print(f"\nreport: {state / 'report.md'}")
+
+
+def _stop(number, _):
+    raise Stopped(f"stopped after {_LONGEST_RUN} s" if number == signal.SIGALRM else "stopped by a signal")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--state", type=pathlib.Path, required=True)
+    parser.add_argument("--worker", default="")
+    parser.add_argument("--only")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--log-level", default="info")
+    options = parser.parse_args()
+
+    lock = open(options.state / "lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("another deploy/bench runs in this checkout", file=sys.stderr)
+        return 1
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM):
+        signal.signal(number, _stop)
+    signal.alarm(_LONGEST_RUN)
+
+    with stack.Stack(options.state, options.worker, options.log_level) as parts:
+        bench = Bench(parts, options.only, options.quick)
+        how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
+               f"medians; worker's log level: {options.log_level}")
+        bench.run()
+    _report(bench, options.state, how)
+    for fault in bench.faults:
+        print(f"cannot be measured: {fault}", file=sys.stderr)
+    unmeasured = bench.faults or any(name not in bench.values for name, *_ in bars.expected(options.only))
+    return 1 if unmeasured else 0
+
+
+try:
+    sys.exit(main())
+except (NotMeasured, Stopped) as fault:
+    print(f"deploy/bench: {fault}", file=sys.stderr)
+    sys.exit(1)
