@@ -6,6 +6,7 @@ import json
 import pathlib
 import resource
 import signal
+import statistics
 import sys
 
 import bars
@@ -30,9 +31,10 @@ class Bench:
     def __init__(self, parts, only, quick):
         self.parts = parts
         self.only = only
-        self.rounds = 2 if quick else 5
-        self.seconds = 1 if quick else 3
+        self.rounds = 2 if quick else 7
+        self.seconds = 1 if quick else 2
         self.starts = 3 if quick else 7
+        self.counts = 1 if quick else 3
         self.warm_up = not quick
         chosen = all_scenarios()
         if only:
@@ -52,19 +54,18 @@ class Bench:
         self.slow = self.parts.start_slow(_SLOW_MILLISECONDS)
         if self.only in (None, "start"):
             self._try(self._start)
-        backends = {each.name: pid for each in self.scenarios if (pid := self._try(self._backend, each))}
-        self.scenarios = [each for each in self.scenarios if each.name in backends]
+        self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
+        self.scenarios = [each for each in self.scenarios if each.name in self.backends]
         if not self.scenarios:
             return
         self.ports, front = self.parts.start_front({each.name: each.keeps_connections for each in self.scenarios})
         self.files = {each.name: each.write(self.parts.run) for each in self.scenarios}
-        self.watched = {each.name: {"worker": backends[each.name], "nginx": front, "redis": redis,
+        self.watched = {each.name: {"worker": self.backends[each.name].pid, "nginx": front, "redis": redis,
                                     "upstream": canned_worker} for each in self.scenarios}
         self.scenarios = [each for each in self.scenarios
                           if self._try(lambda each=each: each.check(self.ports[each.name]) or True)]
         self._rounds()
         self._syscalls()
-        self._values()
 
     def _try(self, step, *arguments):
         """What `step` gives, or None when it could not be measured; then the reason is kept."""
@@ -72,7 +73,7 @@ class Bench:
             return step(*arguments)
         except NotMeasured as fault:
             self.faults.append(str(fault))
-            print(f"cannot be measured: {fault}", file=sys.stderr, flush=True)
+            print(f"fault: {fault}", file=sys.stderr, flush=True)
             return None
 
     def _backend(self, scenario):
@@ -104,8 +105,7 @@ class Bench:
                     continue
                 if each.slow:
                     stack.peak_of(self.slow)
-                result = self._try(measure.one_round, each, self.ports[each.name], self.files[each.name],
-                                   self.seconds, self.watched[each.name])
+                result = self._try(self._round, each)
                 if result is None:
                     self.scenarios.remove(each)
                     continue
@@ -113,9 +113,17 @@ class Bench:
                     peak = stack.peak_of(self.slow)
                     self.more[each.name]["peak"] = max(peak, self.more[each.name].get("peak", 0))
                 self.measured[each.name].append(result)
-        for each in self.scenarios:
-            field = "VmHWM" if each.slow else "VmRSS"
-            self.more[each.name]["rss"] = memory_megabytes(self.watched[each.name]["worker"], field)
+                # Before a thousand clients the most there ever was counts, elsewhere what is there now.
+                field = "VmHWM" if each.slow else "VmRSS"
+                self.more[each.name]["rss"] = memory_megabytes(self.watched[each.name]["worker"], field)
+
+    def _round(self, scenario):
+        result = measure.one_round(scenario, self.ports[scenario.name], self.files[scenario.name], self.seconds,
+                                   self.watched[scenario.name])
+        backend = self.backends[scenario.name]
+        if not backend.running():
+            raise NotMeasured(f"{backend.name} ended: {backend.last_words()}")
+        return result
 
     def _load(self, scenario):
         return load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 1)
@@ -125,16 +133,16 @@ class Bench:
         print("counting system calls", flush=True)
         for each in self.scenarios:
             if not each.slow:
-                count = self._try(load.count_syscalls, self.watched[each.name]["worker"], self.parts.run,
-                                  lambda each=each: self._load(each))
-                if count is not None:
-                    self.more[each.name]["syscalls"] = count
+                counts = [self._try(load.count_syscalls, self.watched[each.name]["worker"], self.parts.run,
+                                    lambda each=each: self._load(each)) for _ in range(self.counts)]
+                if None not in counts:
+                    self.more[each.name]["syscalls"] = statistics.median(counts)
 
     def results(self):
         return [{"name": each.name, "title": each.title, "keys": each.keys, **measure.summary(self.measured[each.name]),
-                 **self.more[each.name]} for each in self.scenarios]
+                 **self.more[each.name]} for each in self.scenarios if self.measured[each.name]]
 
-    def _values(self):
+    def compare(self):
         """The bars' values, of scenarios that were measured without an error."""
         found = {each["name"]: each for each in self.results()}
         for name, result in list(found.items()):
@@ -166,20 +174,30 @@ class Bench:
 
 def _report(bench, state, how):
     results = bench.results()
-    lines = bars.lines(bench.values, bench.only)
+    lines = bars.lines(bench.values, bench.only) + [f"fault: {each}" for each in bench.faults]
     if results:
         print(f"\n{report.machine()}\n{how}\nCPU: CPU-seconds per 10,000 requests of worker (or floor), nginx, Redis\n")
         print(report.table(results))
     print("\n".join(["", *bench.notes, *lines]))
-    (state / "report.md").write_text(report.markdown(results, lines, bench.notes, how))
-    (state / "cpu.svg").write_text(report.chart(results))
-    (state / "results.json").write_text(json.dumps(
+    # A run of one scenario leaves the report of the whole alone.
+    suffix = f"-{bench.only}" if bench.only else ""
+    chart = f"cpu{suffix}.svg"
+    written = state / f"report{suffix}.md"
+    written.write_text(report.markdown(results, lines, bench.notes, how, chart))
+    (state / chart).write_text(report.chart(results))
+    (state / f"results{suffix}.json").write_text(json.dumps(
         {"machine": report.machine(), "how": how, "values": bench.values, "faults": bench.faults,
          "scenarios": results, "rounds": bench.measured}, indent=1))
-    print(f"\nreport: {state / 'report.md'}")
+    print(f"\nreport: {written}")
+
+
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
 
 
 def _stop(number, _):
+    # The end, with its stopping and reporting, is not to be interrupted again.
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
     raise Stopped(f"stopped after {_LONGEST_RUN} s" if number == signal.SIGALRM else "stopped by a signal")
 
 
@@ -200,7 +218,7 @@ def main():
         return 1
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM):
+    for number in _SIGNALS:
         signal.signal(number, _stop)
     signal.alarm(_LONGEST_RUN)
 
@@ -208,10 +226,12 @@ def main():
         bench = Bench(parts, options.only, options.quick)
         how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
                f"medians; worker's log level: {options.log_level}")
-        bench.run()
+        try:
+            bench.run()
+        except Stopped as reason:
+            bench.faults.append(str(reason))
+    bench.compare()
     _report(bench, options.state, how)
-    for fault in bench.faults:
-        print(f"cannot be measured: {fault}", file=sys.stderr)
     unmeasured = bench.faults or any(name not in bench.values for name, *_ in bars.expected(options.only))
     return 1 if unmeasured else 0
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcgiapp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,6 +34,8 @@ static int open_socket(const char *path) {
         fprintf(stderr, "libfcgi does not start\n");
         exit(1);
     }
+    // libfcgi's own handler only sets a flag.
+    signal(SIGTERM, SIG_DFL);
     unlink(path);
     int listener = FCGX_OpenSocket(path, 4096);
     if (listener < 0) {

@@ -1,5 +1,6 @@
 """Load from wrk, and system calls counted by perf or strace while it runs."""
 
+import functools
 import os
 import pathlib
 import re
@@ -41,6 +42,7 @@ def count_syscalls(pid, scratch, load):
     return count() / requests
 
 
+@functools.cache
 def _perf_works():
     if not shutil.which("perf"):
         return False

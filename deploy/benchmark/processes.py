@@ -32,15 +32,18 @@ class Process:
     def running(self):
         return self._popen.poll() is None
 
-    def stop(self):
-        """SIGTERM, and SIGKILL after three seconds."""
+    def ask_to_stop(self):
         if self.running():
             self._popen.terminate()
-            try:
-                self._popen.wait(3)
-            except subprocess.TimeoutExpired:
-                self._popen.kill()
-                self._popen.wait()
+
+    def stop(self):
+        """SIGTERM, and SIGKILL after three seconds."""
+        self.ask_to_stop()
+        try:
+            self._popen.wait(3)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
 
     def last_words(self):
         lines = self.log.read_text(errors="replace").splitlines()[-3:]

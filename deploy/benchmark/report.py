@@ -37,12 +37,12 @@ def table(results):
         for row in rows)
 
 
-def markdown(results, bar_lines, notes, how):
+def markdown(results, bar_lines, notes, how, chart_name):
     rows = [_HEAD, ["---"] + ["---:"] * (len(_HEAD) - 1), *_rows(results)]
     lines = ["# Benchmark", "", machine(), "", how, "",
              "CPU is CPU-seconds per 10,000 requests: w the worker (or the floor), n nginx, R Redis.", "",
              *("| " + " | ".join(row) + " |" for row in rows), "",
-             *(f"- {note}" for note in notes), *([""] if notes else []), "![CPU-seconds](cpu.svg)", "", "```",
+             *(f"- {note}" for note in notes), *([""] if notes else []), f"![CPU-seconds]({chart_name})", "", "```",
              *bar_lines, "```", ""]
     return "\n".join(lines)
 

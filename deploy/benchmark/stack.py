@@ -48,6 +48,8 @@ class Stack:
 
     def __exit__(self, *_):
         for process in reversed(self._started):
+            process.ask_to_stop()
+        for process in reversed(self._started):
             process.stop()
             _shorten(process.log)
         shutil.rmtree(self.run, ignore_errors=True)
@@ -87,7 +89,7 @@ class Stack:
         path = self.run / f"{name}.sock"
         floor = self.start(name, [self.binaries / program, path])
         wait_until(lambda: fastcgi.answers(path), floor)
-        return floor.pid
+        return floor
 
     def worker_command(self, name, upstream_port, credential_cache=True):
         """(arguments, environment, socket) of a worker, its settings written."""
@@ -100,7 +102,7 @@ class Stack:
         arguments, environment, path = self.worker_command(name, upstream_port, credential_cache)
         worker = self.start(name, arguments, environment)
         wait_until(lambda: fastcgi.answers(path), worker)
-        return worker.pid
+        return worker
 
     def start_front(self, backends):
         """nginx before the sockets. `backends`: {name: keeps connections}. Gives ({name: port}, process id)."""
