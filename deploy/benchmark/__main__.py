@@ -28,7 +28,7 @@ class Stopped(BaseException):
 class Bench:
     """One run's plan and what it has found so far."""
 
-    def __init__(self, parts, only, quick):
+    def __init__(self, parts, only, quick, counter):
         self.parts = parts
         self.only = only
         self.rounds = 2 if quick else 7
@@ -47,6 +47,7 @@ class Bench:
         self.values = {}
         self.faults = []
         self.notes = []
+        self.counter = self._try(load.counter, counter)
 
     def run(self):
         redis = self.parts.start_redis()
@@ -65,6 +66,9 @@ class Bench:
         self.scenarios = [each for each in self.scenarios
                           if self._try(lambda each=each: each.check(self.ports[each.name]) or True)]
         self._rounds()
+        for each in self.scenarios:
+            if each.slow:
+                self._try(self._hold, each)
         self._syscalls()
 
     def _try(self, step, *arguments):
@@ -103,23 +107,22 @@ class Bench:
             for each in list(self.scenarios):
                 if each.slow and number >= 2:
                     continue
-                if each.slow:
-                    stack.peak_of(self.slow)
                 result = self._try(self._round, each)
                 if result is None:
                     self.scenarios.remove(each)
                     continue
-                if each.slow:
-                    peak = stack.peak_of(self.slow)
-                    self.more[each.name]["peak"] = max(peak, self.more[each.name].get("peak", 0))
                 self.measured[each.name].append(result)
                 # Before a thousand clients the most there ever was counts, elsewhere what is there now.
                 field = "VmHWM" if each.slow else "VmRSS"
                 self.more[each.name]["rss"] = memory_megabytes(self.watched[each.name]["worker"], field)
 
     def _round(self, scenario):
+        if scenario.slow:
+            stack.reset_slow(self.slow)
         result = measure.one_round(scenario, self.ports[scenario.name], self.files[scenario.name], self.seconds,
                                    self.watched[scenario.name])
+        if scenario.slow:
+            result["peak"] = stack.ask_slow(self.slow)["peak"]
         backend = self.backends[scenario.name]
         if not backend.running():
             raise NotMeasured(f"{backend.name} ended: {backend.last_words()}")
@@ -128,15 +131,28 @@ class Bench:
     def _load(self, scenario):
         return load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 1)
 
+    def _hold(self, scenario):
+        """Whether all clients' requests fit at once. Under the delay alone only rate × delay are open at a time."""
+        stack.reset_slow(self.slow)
+        stack.ask_slow(self.slow, f"hold/{scenario.connections}")
+        errors = load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 2)["errors"]
+        self.more[scenario.name] |= {
+            "held": stack.ask_slow(self.slow)["peak"], "held_errors": errors,
+            "peak": max(each["peak"] for each in self.measured[scenario.name]),
+            "rss": memory_megabytes(self.watched[scenario.name]["worker"], "VmHWM")}
+
     def _syscalls(self):
         """Counted in rounds of their own: counting slows what it counts."""
+        if self.counter is None:
+            return
         print("counting system calls", flush=True)
         for each in self.scenarios:
             if not each.slow:
-                counts = [self._try(load.count_syscalls, self.watched[each.name]["worker"], self.parts.run,
-                                    lambda each=each: self._load(each)) for _ in range(self.counts)]
+                counts = [self._try(load.count_syscalls, self.counter, self.watched[each.name]["worker"],
+                                    self.parts.run, lambda each=each: self._load(each)) for _ in range(self.counts)]
                 if None not in counts:
-                    self.more[each.name]["syscalls"] = statistics.median(counts)
+                    calls, waits = (statistics.median(column) for column in zip(*counts))
+                    self.more[each.name] |= {"syscalls": calls, "waits": waits}
 
     def results(self):
         return [{"name": each.name, "title": each.title, "keys": each.keys, **measure.summary(self.measured[each.name]),
@@ -161,10 +177,13 @@ class Bench:
             self.values["healthz_w_over_F2"] = self._ratio("healthz", ("worker",), "floor_f2")
         if "renew_100" in found:
             self.values["renew_100_cpu_per_key_us"] = found["renew_100"]["cpu"]["worker"]  # s per 10^6 keys = µs per key
-        if "clients_1000" in found:
+        if "held" in found.get("clients_1000", {}):
             slow = found["clients_1000"]
-            self.values.update({"clients_1000_errors": slow["errors"], "clients_1000_in_flight": slow["peak"],
-                                "clients_1000_rss_mb": slow["rss"]})
+            self.values |= {"clients_1000_errors": slow["errors"] + slow["held_errors"],
+                            "clients_1000_in_flight": max(slow["peak"], slow["held"]),
+                            "clients_1000_rss_mb": slow["rss"]}
+            self.notes.append(f"clients_1000: the upstream had at most {slow['peak']} requests at once while it answered "
+                              f"after {_SLOW_MILLISECONDS} ms, and {slow['held']} when it waited for all of them.")
             verb = "thread did" if slow["threads"] == 1 else "threads did"
             self.notes.append(f"clients_1000: {slow['threads']} {verb} the work (one is meant to).")
 
@@ -207,6 +226,7 @@ def main():
     parser.add_argument("--worker", default="")
     parser.add_argument("--only")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--counter")
     parser.add_argument("--log-level", default="info")
     options = parser.parse_args()
 
@@ -223,9 +243,10 @@ def main():
     signal.alarm(_LONGEST_RUN)
 
     with stack.Stack(options.state, options.worker, options.log_level) as parts:
-        bench = Bench(parts, options.only, options.quick)
+        bench = Bench(parts, options.only, options.quick, options.counter)
         how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
-               f"medians; worker's log level: {options.log_level}")
+               f""
+               f"medians; system calls counted by {bench.counter}; worker's log level: {options.log_level}")
         try:
             bench.run()
         except Stopped as reason:

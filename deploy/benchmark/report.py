@@ -14,7 +14,7 @@ def machine():
     return f"{os.cpu_count()} × {model}, Linux {platform.release()}, {platform.machine()}"
 
 
-_HEAD = ["scenario", "requests/s", "CPU w", "CPU n", "CPU R", "syscalls", "p50 ms", "p99 ms", "RSS MB", "threads",
+_HEAD = ["scenario", "requests/s", "CPU w", "CPU n", "CPU R", "syscalls", "waits", "p50 ms", "p99 ms", "RSS MB", "threads",
          "errors"]
 
 
@@ -22,7 +22,7 @@ def _rows(results):
     for result in results:
         cpu = result["cpu"]
         yield [result["title"], f"{result['rate']:,.0f}", *(f"{cpu[role]:.3f}" for role, _, _ in _ROLES),
-               f"{result['syscalls']:.2f}" if "syscalls" in result else "-",
+               *(f"{result[key]:.2f}" if key in result else "-" for key in ("syscalls", "waits")),
                f"{result['p50']:.2f}", f"{result['p99']:.2f}", f"{result['rss']:.1f}",
                str(result["threads"]), str(result["errors"])]
 
@@ -40,7 +40,8 @@ def table(results):
 def markdown(results, bar_lines, notes, how, chart_name):
     rows = [_HEAD, ["---"] + ["---:"] * (len(_HEAD) - 1), *_rows(results)]
     lines = ["# Benchmark", "", machine(), "", how, "",
-             "CPU is CPU-seconds per 10,000 requests: w the worker (or the floor), n nginx, R Redis.", "",
+             "CPU is CPU-seconds per 10,000 requests: w the worker (or the floor), n nginx, R Redis.",
+             "System calls are per request; waits are those among them that wait for events.", "",
              *("| " + " | ".join(row) + " |" for row in rows), "",
              *(f"- {note}" for note in notes), *([""] if notes else []), f"![CPU-seconds]({chart_name})", "", "```",
              *bar_lines, "```", ""]

@@ -5,6 +5,9 @@
 //
 // POST gets the STS answer, PUT the S3 one. `GET /peak` is answered at once:
 // {"inFlight":N,"peak":N,"requests":N}, the peak since the last `GET /peak`.
+// `GET /hold/N` too; then no request is answered until N are waiting at once,
+// or until two seconds have passed over the first. That shows how many requests
+// the client can have open: the delay alone shows only its rate × the delay.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -45,6 +48,8 @@ static fixed_answer sts_answer, s3_answer;
 static connection *first, *last;    // all delays are equal: due times are in order
 static long long delay;
 static long in_flight, peak, requests;
+static long hold;                   // answer nothing before so many are waiting; 0: no hold
+static const long long longest_hold = 2000000000LL;
 static int epoll;
 
 static long long now(void) {
@@ -140,6 +145,9 @@ static bool take_request(connection *client) {
             return length == 0;
         }
         bool report = client->input[0] == 'G';
+        if (report && memcmp(client->input, "GET /hold/", 10) == 0) {
+            hold = strtol(client->input + 10, NULL, 10);
+        }
         client->copy = client->input[1] == 'U';
         client->filled -= (size_t)length;
         memmove(client->input, client->input + length, client->filled);
@@ -168,8 +176,17 @@ static void receive(connection *client) {
     }
 }
 
+// When the oldest request is to be answered, if nothing else arrives before.
+static long long release_time(void) {
+    return hold > in_flight ? first->due + longest_hold : first->due;
+}
+
 static void answer_due(void) {
     long long time = now();
+    if (first == NULL || time < release_time()) {
+        return;
+    }
+    hold = 0;
     while (first != NULL && first->due <= time) {
         connection *client = first;
         first = client->next;
@@ -230,7 +247,7 @@ int main(int count, char **arguments) {
     epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event);
     for (;;) {
         struct epoll_event events[events_per_turn];
-        long long left = first == NULL ? -1 : first->due - now();
+        long long left = first == NULL ? -1 : release_time() - now();
         int timeout = first == NULL ? -1 : left <= 0 ? 0 : (int)((left + 999999) / 1000000);
         int ready = epoll_wait(epoll, events, events_per_turn, timeout);
         for (int i = 0; i < ready; i++) {

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import socket
 import tempfile
+import time
 import urllib.request
 
 import fastcgi
@@ -174,10 +175,17 @@ def free_port():
 _given = set()
 
 
-def peak_of(port):
-    """The most requests the slow server held at once since it was last asked."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/peak", timeout=5) as answer:
-        return json.load(answer)["peak"]
+def ask_slow(port, path="peak"):
+    """What the slow server counted since it was last asked: `peak` and others. `hold/N`: and it waits for N next."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
+        return json.load(answer)
+
+
+def reset_slow(port):
+    """Waits until nothing of an earlier round is open, and begins to count."""
+    deadline = time.monotonic() + 5
+    while ask_slow(port)["inFlight"] > 0 and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def _connects(family, address):
@@ -205,8 +213,8 @@ def _server(name, port, run, keeps):
 
 
 def _utc(hours):
-    time = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=hours)
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+    instant = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=hours)
+    return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def sts_answer():
