@@ -15,7 +15,7 @@ _here = pathlib.Path(__file__).parent
 
 
 def run(port, requests, connections, seconds):
-    """One wrk run. Latencies in milliseconds; `errors` counts answers that are not 2xx or 3xx and broken connections."""
+    """One wrk run. Latencies in milliseconds; `errors`: answers that are not 2xx or 3xx, and broken connections."""
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "--latency",
                "-s", str(_here / "requests.lua"), f"http://127.0.0.1:{port}", "--", str(requests)]
     try:

@@ -9,7 +9,7 @@ from processes import NotMeasured, cpu_by_thread, memory_megabytes
 
 
 def one_round(scenario, port, requests, seconds, watched):
-    """One wrk run. `watched` is {role: process id}; gives wrk's numbers and, per role, CPU-seconds per 10,000 requests."""
+    """One wrk run. `watched` is {role: process id}; adds to wrk's numbers CPU-seconds per 10,000 requests by role."""
     before = {role: cpu_by_thread(pid) for role, pid in watched.items()}
     numbers = load.run(port, requests, scenario.connections, seconds)
     after = {role: cpu_by_thread(pid) for role, pid in watched.items()}

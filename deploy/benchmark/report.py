@@ -14,8 +14,8 @@ def machine():
     return f"{os.cpu_count()} × {model}, Linux {platform.release()}, {platform.machine()}"
 
 
-_HEAD = ["scenario", "requests/s", "CPU w", "CPU n", "CPU R", "syscalls", "waits", "p50 ms", "p99 ms", "RSS MB", "threads",
-         "errors"]
+_HEAD = ["scenario", "requests/s", "CPU w", "CPU n", "CPU R", "syscalls", "waits", "p50 ms", "p99 ms", "RSS MB",
+         "threads", "errors"]
 
 
 def _rows(results):

@@ -1,6 +1,5 @@
 """The parts around the measured programs: Redis, nginx, canned STS and S3, settings."""
 
-import datetime
 import getpass
 import json
 import os
@@ -8,9 +7,8 @@ import pathlib
 import shutil
 import socket
 import tempfile
-import time
-import urllib.request
 
+import canned
 import fastcgi
 from processes import NotMeasured, Process, only_child, wait_until
 
@@ -71,14 +69,14 @@ class Stack:
     def start_canned(self):
         """nginx with fixed STS and S3 answers. Gives (port, process id of its worker)."""
         port = free_port()
-        master = self._nginx("canned", {"PORT": port, "STS": sts_answer(), "S3": s3_answer()})
+        master = self._nginx("canned", {"PORT": port, "STS": canned.sts_answer(), "S3": canned.s3_answer()})
         wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
         return port, self._worker_of(master)
 
     def start_slow(self, milliseconds):
         """The canned server that waits before it answers. Gives its port."""
         port = free_port()
-        files = {"sts.xml": sts_answer(), "s3.xml": s3_answer()}
+        files = {"sts.xml": canned.sts_answer(), "s3.xml": canned.s3_answer()}
         for name, text in files.items():
             (self.run / name).write_text(text)
         slow = self.start("slow", [self.binaries / "slow_upstream", port, milliseconds,
@@ -175,19 +173,6 @@ def free_port():
 _given = set()
 
 
-def ask_slow(port, path="peak"):
-    """What the slow server counted since it was last asked: `peak` and others. `hold/N`: and it waits for N next."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
-        return json.load(answer)
-
-
-def reset_slow(port):
-    """Waits until nothing of an earlier round is open, and begins to count."""
-    deadline = time.monotonic() + 5
-    while ask_slow(port)["inFlight"] > 0 and time.monotonic() < deadline:
-        time.sleep(0.02)
-
-
 def _connects(family, address):
     with socket.socket(family) as probe:
         probe.settimeout(1)
@@ -210,40 +195,3 @@ def _server(name, port, run, keeps):
             f"    server {{\n        listen 127.0.0.1:{port} backlog=4096;\n"
             f"        location / {{\n            fastcgi_pass {name};\n"
             f"            fastcgi_keep_conn {'on' if keeps else 'off'};\n        }}\n    }}")
-
-
-def _utc(hours):
-    instant = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=hours)
-    return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def sts_answer():
-    """AssumeRole's answer in AWS's shape and size, good for twelve hours."""
-    token = "IQoJb3JpZ2luX2VjE" + "benchmark0123456" * 45
-    return (
-        '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">\n'
-        "  <AssumeRoleResult>\n"
-        "    <AssumedRoleUser>\n"
-        "      <AssumedRoleId>AROAEXAMPLEEXAMPLE000:bench</AssumedRoleId>\n"
-        "      <Arn>arn:aws:sts::000000000000:assumed-role/cloakroom-bench/bench</Arn>\n"
-        "    </AssumedRoleUser>\n"
-        "    <Credentials>\n"
-        "      <AccessKeyId>ASIAIOSFODNN7EXAMPLE</AccessKeyId>\n"
-        "      <SecretAccessKey>wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY</SecretAccessKey>\n"
-        f"      <SessionToken>{token}</SessionToken>\n"
-        f"      <Expiration>{_utc(hours=12)}</Expiration>\n"
-        "    </Credentials>\n"
-        "    <PackedPolicySize>32</PackedPolicySize>\n"
-        "  </AssumeRoleResult>\n"
-        "  <ResponseMetadata>\n"
-        "    <RequestId>c6104cbe-af31-11e0-8154-cbc7ccf896c7</RequestId>\n"
-        "  </ResponseMetadata>\n"
-        "</AssumeRoleResponse>\n")
-
-
-def s3_answer():
-    """CopyObject's answer."""
-    return ('<?xml version="1.0" encoding="UTF-8"?>\n'
-            '<CopyObjectResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
-            f"<LastModified>{_utc(hours=0)[:-1]}.000Z</LastModified>"
-            "<ETag>&quot;9b2cf535f27731c974343645a3985328&quot;</ETag></CopyObjectResult>\n")
