@@ -27,7 +27,7 @@ def answers(path, route="/healthz"):
             connection.connect(str(path))
             connection.sendall(_get(route))
             received = b""
-            while chunk := connection.recv(65536):
+            while _status(received) is None and (chunk := connection.recv(65536)):
                 received += chunk
         except OSError:
             return False
@@ -35,7 +35,7 @@ def answers(path, route="/healthz"):
 
 
 def _status(received):
-    """The HTTP status in the STDOUT records, None when the request was not ended properly."""
+    """The HTTP status in the STDOUT records, None before the record that ends the request."""
     output, ended, offset = b"", False, 0
     while offset + 8 <= len(received):
         _, kind, _, length, padding, _ = struct.unpack_from(">BBHHBB", received, offset)
@@ -48,4 +48,4 @@ def _status(received):
     for line in output.split(b"\r\n\r\n")[0].split(b"\r\n"):
         if line.lower().startswith(b"status:"):
             return int(line[7:].split()[0])
-    return 200 if output else None
+    return 200 if output else 500
