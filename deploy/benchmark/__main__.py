@@ -1,0 +1,93 @@
+"""The whole run within its time, and its report. Called by deploy/bench, which explains the options."""
+
+import argparse
+import fcntl
+import json
+import pathlib
+import resource
+import signal
+import sys
+
+import bars
+import report
+import stack
+from bench import Bench
+from processes import NotMeasured
+
+_LONGEST_RUN = 285          # seconds, for everything together
+
+
+class Stopped(BaseException):
+    """A signal, or the time is up. Not an Exception: no step may take it for its own fault."""
+
+
+def _report(bench, state, how):
+    results = bench.results()
+    lines = bars.lines(bench.values, bench.only) + [f"fault: {each}" for each in bench.faults]
+    if results:
+        print(f"\n{report.machine()}\n{how}\nCPU: CPU-seconds per 10,000 requests of worker (or floor), nginx, Redis\n")
+        print(report.table(results))
+    print("\n".join(["", *bench.notes, *lines]))
+    # A run of one scenario leaves the report of the whole alone.
+    suffix = f"-{bench.only}" if bench.only else ""
+    chart = f"cpu{suffix}.svg"
+    written = state / f"report{suffix}.md"
+    written.write_text(report.markdown(results, lines, bench.notes, how, chart))
+    (state / chart).write_text(report.chart(results))
+    (state / f"results{suffix}.json").write_text(json.dumps(
+        {"machine": report.machine(), "how": how, "values": bench.values, "faults": bench.faults,
+         "scenarios": results, "rounds": bench.measured}, indent=1))
+    print(f"\nreport: {written}")
+
+
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
+
+
+def _stop(number, _):
+    # The end, with its stopping and reporting, is not to be interrupted again.
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise Stopped(f"stopped after {_LONGEST_RUN} s" if number == signal.SIGALRM else "stopped by a signal")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--state", type=pathlib.Path, required=True)
+    parser.add_argument("--worker", default="")
+    parser.add_argument("--only")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--counter")
+    parser.add_argument("--log-level", default="info")
+    options = parser.parse_args()
+
+    lock = open(options.state / "lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("another deploy/bench runs in this checkout", file=sys.stderr)
+        return 1
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    for number in _SIGNALS:
+        signal.signal(number, _stop)
+    signal.alarm(_LONGEST_RUN)
+
+    with stack.Stack(options.state, options.worker, options.log_level) as parts:
+        bench = Bench(parts, options.only, options.quick, options.counter)
+        how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
+               f"medians; system calls counted by {bench.counter}; worker's log level: {options.log_level}")
+        try:
+            bench.run()
+        except Stopped as reason:
+            bench.faults.append(str(reason))
+    bench.compare()
+    _report(bench, options.state, how)
+    unmeasured = bench.faults or any(name not in bench.values for name, *_ in bars.expected(options.only))
+    return 1 if unmeasured else 0
+
+
+try:
+    sys.exit(main())
+except (NotMeasured, OSError, Stopped) as fault:
+    print(f"deploy/bench: {fault}", file=sys.stderr)
+    sys.exit(1)

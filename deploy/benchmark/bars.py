@@ -1,0 +1,49 @@
+"""The bars: what was promised, and which measured numbers meet it."""
+
+import math
+
+# Name, whether the value may be at most ("≤") or must be at least ("≥") the number, scenario it comes from.
+BARS = [
+    ("healthz_w+n_over_F1", "≤", 0.45, "healthz"),
+    ("healthz_w_over_F2", "≤", 1.3, "healthz"),
+    ("vend_cached_w+n_over_F1", "≤", 0.60, "vend_cached"),
+    ("vend_sts_w+n_over_F1", "≤", 1.4, "vend_sts"),
+    ("syscalls_healthz", "≤", 2.4, "healthz"),
+    ("syscalls_vend_cached", "≤", 2.7, "vend_cached"),
+    ("syscalls_vend_sts", "≤", 7, "vend_sts"),
+    ("renew_100_cpu_per_key_us", "≤", 35, "renew_100"),
+    ("clients_1000_errors", "≤", 0, "clients_1000"),
+    ("clients_1000_in_flight", "≥", 1000, "clients_1000"),
+    ("clients_1000_rss_mb", "≤", 80, "clients_1000"),
+    ("rss_at_rest_mb", "≤", 20, "start"),
+    ("start_to_first_answer_ms", "≤", 100, "start"),
+]
+
+
+def expected(only):
+    """The bars a run measures: all, or those of one scenario."""
+    return [bar for bar in BARS if only in (None, bar[3])]
+
+
+def met(relation, bar, value):
+    return value <= bar if relation == "≤" else value >= bar
+
+
+def plain(value):
+    """A number without exponent: whole, or with three decimals."""
+    return str(int(value)) if value == math.floor(value) else f"{value:.3f}"
+
+
+def lines(values, only):
+    """`ratio NAME VALUE` for every measured bar, then what is met, missed and not measured."""
+    bars = expected(only)
+    text = [f"ratio {name} {plain(values[name])}" for name, *_ in bars if name in values]
+    missed = [f"{name} is {plain(values[name])}, the bar is {relation} {plain(bar)}"
+              for name, relation, bar, _ in bars if name in values and not met(relation, bar, values[name])]
+    absent = [name for name, *_ in bars if name not in values]
+    measured = len(bars) - len(absent)
+    text.append("")
+    if bars:
+        text.append(f"{measured - len(missed)} of {len(bars)} bars are met.")
+    text += [f"missed: {each}" for each in missed] + [f"not measured: {each}" for each in absent]
+    return text

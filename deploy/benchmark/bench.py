@@ -1,0 +1,178 @@
+"""The run: start the parts, measure in turns, compare."""
+
+import statistics
+import sys
+
+import canned
+import load
+import measure
+from processes import NotMeasured, memory_megabytes
+from scenarios import all_scenarios
+
+_SLOW_MILLISECONDS = 50
+_COMPARED_WITH_FLOORS = ("floors", "healthz", "vend_cached", "vend_sts")
+
+
+class Bench:
+    """One run's plan and what it has found so far."""
+
+    def __init__(self, parts, only, quick, counter):
+        self.parts = parts
+        self.only = only
+        self.rounds = 2 if quick else 7
+        self.seconds = 1 if quick else 2
+        self.starts = 3 if quick else 7
+        self.counts = 1 if quick else 3
+        self.warm_up = not quick
+        chosen = [each for each in all_scenarios()
+                  if only in (None, each.name) or each.floor and only in _COMPARED_WITH_FLOORS]
+        self.scenarios = chosen
+        self.measured = {each.name: [] for each in chosen}
+        self.more = {each.name: {} for each in chosen}      # syscalls, rss, peak
+        self.values = {}
+        self.faults = []
+        self.notes = []
+        self.counter = self._try(load.counter, counter)
+
+    def run(self):
+        redis = self.parts.start_redis()
+        self.canned, canned_worker = self.parts.start_canned()
+        self.slow = self.parts.start_slow(_SLOW_MILLISECONDS)
+        if self.only in (None, "start"):
+            self._try(self._start)
+        self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
+        self.scenarios = [each for each in self.scenarios if each.name in self.backends]
+        if not self.scenarios:
+            return
+        self.ports, front = self.parts.start_front({each.name: each.keeps_connections for each in self.scenarios})
+        self.files = {each.name: each.write(self.parts.run) for each in self.scenarios}
+        self.watched = {each.name: {"worker": self.backends[each.name].pid, "nginx": front, "redis": redis,
+                                    "upstream": canned_worker} for each in self.scenarios}
+        self.scenarios = [each for each in self.scenarios
+                          if self._try(lambda each=each: each.check(self.ports[each.name]) or True)]
+        self._rounds()
+        for each in self.scenarios:
+            if each.slow:
+                self._try(self._hold, each)
+        self._syscalls()
+
+    def _try(self, step, *arguments):
+        """What `step` gives, or None when it could not be measured; then the reason is kept."""
+        try:
+            return step(*arguments)
+        except (NotMeasured, OSError) as fault:
+            self.faults.append(str(fault))
+            print(f"fault: {fault}", file=sys.stderr, flush=True)
+            return None
+
+    def _backend(self, scenario):
+        if scenario.floor:
+            return self.parts.start_floor(scenario.name, scenario.floor)
+        if not self.parts.worker:
+            raise NotMeasured(f"{scenario.name}: there is no worker")
+        upstream = self.slow if scenario.slow else self.canned
+        return self.parts.start_worker(scenario.name, upstream, scenario.credential_cache)
+
+    def _start(self):
+        if not self.parts.worker:
+            raise NotMeasured("start: there is no worker")
+        print("starting", flush=True)
+        milliseconds, megabytes = measure.start_and_rest(self.parts, self.canned, self.starts)
+        self.values["start_to_first_answer_ms"] = milliseconds
+        self.values["rss_at_rest_mb"] = megabytes
+
+    def _rounds(self):
+        """Everything in turns, so that what disturbs the machine disturbs all alike."""
+        if self.warm_up:
+            print("warming up", flush=True)
+            for each in self.scenarios:
+                self._try(self._load, each)
+        for number in range(self.rounds):
+            print(f"round {number + 1} of {self.rounds}", flush=True)
+            for each in list(self.scenarios):
+                if each.slow and number >= 2:
+                    continue
+                result = self._try(self._round, each)
+                if result is None:
+                    self.scenarios.remove(each)
+                    continue
+                self.measured[each.name].append(result)
+                # Before a thousand clients the most there ever was counts, elsewhere what is there now.
+                field = "VmHWM" if each.slow else "VmRSS"
+                self.more[each.name]["rss"] = memory_megabytes(self.watched[each.name]["worker"], field)
+
+    def _round(self, scenario):
+        if scenario.slow:
+            canned.reset_slow(self.slow)
+        result = measure.one_round(scenario, self.ports[scenario.name], self.files[scenario.name], self.seconds,
+                                   self.watched[scenario.name])
+        if scenario.slow:
+            result["peak"] = canned.ask_slow(self.slow)["peak"]
+        backend = self.backends[scenario.name]
+        if not backend.running():
+            raise NotMeasured(f"{backend.name} ended: {backend.last_words()}")
+        return result
+
+    def _load(self, scenario):
+        return load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 1)
+
+    def _hold(self, scenario):
+        """Whether all clients' requests fit at once. Under the delay alone only rate × delay are open at a time."""
+        canned.reset_slow(self.slow)
+        canned.ask_slow(self.slow, f"hold/{scenario.connections}")
+        errors = load.run(self.ports[scenario.name], self.files[scenario.name], scenario.connections, 2)["errors"]
+        self.more[scenario.name] |= {
+            "held": canned.ask_slow(self.slow)["peak"], "held_errors": errors,
+            "peak": max(each["peak"] for each in self.measured[scenario.name]),
+            "rss": memory_megabytes(self.watched[scenario.name]["worker"], "VmHWM")}
+
+    def _syscalls(self):
+        """Counted in rounds of their own: counting slows what it counts."""
+        if self.counter is None:
+            return
+        print("counting system calls", flush=True)
+        for each in self.scenarios:
+            if not each.slow:
+                counts = [self._try(load.count_syscalls, self.counter, self.watched[each.name]["worker"],
+                                    self.parts.run, lambda each=each: self._load(each)) for _ in range(self.counts)]
+                if None not in counts:
+                    calls, waits = (statistics.median(column) for column in zip(*counts))
+                    self.more[each.name] |= {"syscalls": calls, "waits": waits}
+
+    def results(self):
+        return [{"name": each.name, "title": each.title, "keys": each.keys, **measure.summary(self.measured[each.name]),
+                 **self.more[each.name]} for each in self.scenarios if self.measured[each.name]]
+
+    def compare(self):
+        """The bars' values, of scenarios that were measured without an error."""
+        found = {each["name"]: each for each in self.results()}
+        for name, result in list(found.items()):
+            if result["errors"] and name != "clients_1000":
+                self.faults.append(f"{name}: {result['errors']} of {result['requests']} requests failed")
+                del found[name]
+            busy = result["busy"]["upstream"]
+            if busy > 0.9:
+                self.notes.append(f"{name}: the canned upstream was busy {busy:.0%} of the time.")
+        both = ("worker", "nginx")
+        for name in ("healthz", "vend_cached", "vend_sts"):
+            if name in found and "floor_f1" in found:
+                self.values[f"{name}_w+n_over_F1"] = self._ratio(name, both, "floor_f1")
+            if name in found and "syscalls" in found[name]:
+                self.values[f"syscalls_{name}"] = found[name]["syscalls"]
+        if "healthz" in found and "floor_f2" in found:
+            self.values["healthz_w_over_F2"] = self._ratio("healthz", ("worker",), "floor_f2")
+        if "renew_100" in found:
+            # CPU-seconds per 10,000 batches are seconds per 10^6 keys: microseconds per key.
+            self.values["renew_100_cpu_per_key_us"] = found["renew_100"]["cpu"]["worker"]
+        if "held" in found.get("clients_1000", {}):
+            slow = found["clients_1000"]
+            self.values |= {"clients_1000_errors": slow["errors"] + slow["held_errors"],
+                            "clients_1000_in_flight": max(slow["peak"], slow["held"]),
+                            "clients_1000_rss_mb": slow["rss"]}
+            self.notes.append(f"clients_1000: the upstream had at most {slow['peak']} requests at once while it "
+                              f"answered after {_SLOW_MILLISECONDS} ms, and {slow['held']} when it waited for all.")
+            verb = "thread did" if slow["threads"] == 1 else "threads did"
+            self.notes.append(f"clients_1000: {slow['threads']} {verb} the work (one is meant to).")
+
+    def _ratio(self, name, roles, floor):
+        return measure.ratio(self.measured[name], roles, self.measured[floor], roles)

@@ -1,0 +1,62 @@
+"""Rounds of load, and what the processes used meanwhile."""
+
+import statistics
+import time
+
+import fastcgi
+import load
+from processes import NotMeasured, cpu_by_thread, memory_megabytes
+
+
+def one_round(scenario, port, requests, seconds, watched):
+    """One wrk run. `watched` is {role: process id}; adds to wrk's numbers CPU-seconds per 10,000 requests by role."""
+    before = {role: cpu_by_thread(pid) for role, pid in watched.items()}
+    numbers = load.run(port, requests, scenario.connections, seconds)
+    after = {role: cpu_by_thread(pid) for role, pid in watched.items()}
+    used = {role: [spent - before[role].get(thread, 0) for thread, spent in after[role].items()] for role in watched}
+    numbers["cpu"] = {role: sum(spent) / 1e9 / numbers["requests"] * 10_000 for role, spent in used.items()}
+    numbers["busy"] = {role: sum(spent) / 1e9 / numbers["seconds"] for role, spent in used.items()}
+    # A thread works when it has at least a hundredth of the process's CPU time.
+    numbers["threads"] = sum(1 for spent in used["worker"] if spent * 100 >= sum(used["worker"]) and spent > 0)
+    numbers["rate"] = numbers["requests"] / numbers["seconds"]
+    return numbers
+
+
+def summary(rounds):
+    """Medians over the rounds; errors are added up, and the greatest number of threads counts."""
+    def median(value):
+        return statistics.median(value(each) for each in rounds)
+    return {
+        **{key: median(lambda each, key=key: each[key]) for key in ("rate", "p50", "p99")},
+        "cpu": {role: median(lambda each, role=role: each["cpu"][role]) for role in rounds[0]["cpu"]},
+        "busy": {role: median(lambda each, role=role: each["busy"][role]) for role in rounds[0]["busy"]},
+        "requests": sum(each["requests"] for each in rounds),
+        "errors": sum(each["errors"] for each in rounds),
+        "threads": max(each["threads"] for each in rounds),
+    }
+
+
+def ratio(rounds, roles, floor_rounds, floor_roles):
+    """CPU of some roles over CPU of a floor's, each round against its neighbour in time: the median of the rounds."""
+    return statistics.median(
+        sum(each["cpu"][role] for role in roles) / sum(floor["cpu"][role] for role in floor_roles)
+        for each, floor in zip(rounds, floor_rounds))
+
+
+def start_and_rest(parts, upstream_port, times):
+    """Starts a worker several times: (median milliseconds until it answers on its socket, median MB at rest)."""
+    arguments, environment, path = parts.worker_command("start", upstream_port)
+    milliseconds, megabytes = [], []
+    for _ in range(times):
+        path.unlink(missing_ok=True)
+        began = time.perf_counter()
+        worker = parts.start("start", arguments, environment)
+        while not fastcgi.answers(path):
+            if not worker.running() or time.perf_counter() - began > 10:
+                raise NotMeasured(f"the worker does not answer: {worker.last_words()}")
+            time.sleep(0.0005)
+        milliseconds.append((time.perf_counter() - began) * 1000)
+        time.sleep(0.2)
+        megabytes.append(memory_megabytes(worker.pid))
+        worker.stop()
+    return statistics.median(milliseconds), statistics.median(megabytes)

@@ -1,0 +1,197 @@
+"""The parts around the measured programs: Redis, nginx, canned STS and S3, settings."""
+
+import getpass
+import json
+import os
+import pathlib
+import shutil
+import socket
+import tempfile
+
+import canned
+import fastcgi
+from processes import NotMeasured, Process, only_child, wait_until
+
+_here = pathlib.Path(__file__).parent
+BUCKET = "photos"
+AUDIENCE = "cloakroom"
+ISSUER = "https://auth.example"
+TOKEN_SECRET = "a secret of the benchmark alone, 48 bytes long.."
+_ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "CLOAKROOM_TOKEN_SECRET": TOKEN_SECRET,
+}
+
+
+class Stack:
+    """Starts parts on 127.0.0.1 and on unix sockets, and stops all of them at the end of a `with`."""
+
+    def __init__(self, state, worker, log_level):
+        self.state = pathlib.Path(state)
+        self.binaries = self.state / "bin"
+        self.logs = self.state / "logs"
+        self.worker = worker
+        self._log_level = log_level
+        self._started = []
+
+    def __enter__(self):
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self.run = self.state / "run"
+        # A unix socket's path has at most 107 bytes; a checkout may lie deeper.
+        if len(str(self.run)) > 70:
+            self.run = pathlib.Path(tempfile.mkdtemp(prefix="cloakroom-bench-"))
+        shutil.rmtree(self.run, ignore_errors=True)
+        self.run.mkdir(mode=0o700)
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self._started):
+            process.ask_to_stop()
+        for process in reversed(self._started):
+            process.stop()
+            _shorten(process.log)
+        shutil.rmtree(self.run, ignore_errors=True)
+
+    def start(self, name, arguments, environment=None):
+        process = Process(name, arguments, self.logs / f"{name}.log", environment)
+        self._started.append(process)
+        return process
+
+    def start_redis(self):
+        """Redis on a unix socket, with nothing on disk. Gives its process id."""
+        path = self.run / "redis.sock"
+        redis = self.start("redis", ["redis-server", "--port", "0", "--unixsocket", path, "--save", "",
+                                     "--appendonly", "no", "--dir", self.run])
+        wait_until(lambda: _connects(socket.AF_UNIX, str(path)), redis)
+        return redis.pid
+
+    def start_canned(self):
+        """nginx with fixed STS and S3 answers. Gives (port, process id of its worker)."""
+        port = free_port()
+        master = self._nginx("canned", {"PORT": port, "STS": canned.sts_answer(), "S3": canned.s3_answer()})
+        wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
+        return port, self._worker_of(master)
+
+    def start_slow(self, milliseconds):
+        """The canned server that waits before it answers. Gives its port."""
+        port = free_port()
+        files = {"sts.xml": canned.sts_answer(), "s3.xml": canned.s3_answer()}
+        for name, text in files.items():
+            (self.run / name).write_text(text)
+        slow = self.start("slow", [self.binaries / "slow_upstream", port, milliseconds,
+                                   *(self.run / name for name in files)])
+        wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), slow)
+        return port
+
+    def start_floor(self, name, program):
+        path = self.run / f"{name}.sock"
+        floor = self.start(name, [self.binaries / program, path])
+        wait_until(lambda: fastcgi.answers(path), floor)
+        return floor
+
+    def worker_command(self, name, upstream_port, credential_cache=True):
+        """(arguments, environment, socket) of a worker, its settings written."""
+        settings = self.run / f"{name}.json5"
+        settings.write_text(json.dumps(self._settings(upstream_port, credential_cache), indent=2))
+        path = self.run / f"{name}.sock"
+        return [self.worker, "serve", "--listen", f"unix:{path}", settings], _ENVIRONMENT, path
+
+    def start_worker(self, name, upstream_port, credential_cache=True):
+        arguments, environment, path = self.worker_command(name, upstream_port, credential_cache)
+        worker = self.start(name, arguments, environment)
+        wait_until(lambda: fastcgi.answers(path), worker)
+        return worker
+
+    def start_front(self, backends):
+        """nginx before the sockets. `backends`: {name: keeps connections}. Gives ({name: port}, process id)."""
+        ports = {name: free_port() for name in backends}
+        servers = "\n".join(_server(name, ports[name], self.run, keeps) for name, keeps in backends.items())
+        master = self._nginx("front", {"SERVERS": servers})
+        for port in ports.values():
+            wait_until(lambda port=port: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
+        return ports, self._worker_of(master)
+
+    def _nginx(self, name, values):
+        text = (_here / f"{name}.conf").read_text()
+        # Started by root, nginx would drop to a user who may not open the sockets.
+        user = f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
+        for key, value in {"RUN": self.run, "USER": user, **values}.items():
+            text = text.replace(f"@{key}@", str(value))
+        configuration = self.run / f"{name}.conf"
+        configuration.write_text(text)
+        return self.start(name, ["nginx", "-e", "stderr", "-p", self.run, "-c", configuration])
+
+    def _worker_of(self, master):
+        wait_until(lambda: only_child(master.pid), master)
+        return only_child(master.pid)
+
+    def _settings(self, upstream_port, credential_cache):
+        """The defaults, but for endpoints, places, and rate limits nobody reaches."""
+        upstream = f"http://127.0.0.1:{upstream_port}"
+        limit = {"requests": 1_000_000, "windowSeconds": 3600}
+        return {
+            "region": "us-east-1",
+            "bucket": BUCKET,
+            "aws": {
+                "accessKeyID": {"env": "AWS_ACCESS_KEY_ID"},
+                "secretAccessKey": {"env": "AWS_SECRET_ACCESS_KEY"},
+                "stsEndpoint": upstream,
+                "s3Endpoint": upstream,
+            },
+            "tokens": {"issuers": [{
+                "issuer": ISSUER, "audiences": [AUDIENCE], "algorithms": ["HS256"],
+                "secret": {"env": "CLOAKROOM_TOKEN_SECRET"},
+                "claims": {"subject": "sub", "device": "deviceId", "tier": "tier"},
+            }]},
+            "vending": {
+                "roleARN": "arn:aws:iam::000000000000:role/cloakroom-bench",
+                "credentialCache": {"enabled": credential_cache},
+            },
+            "limits": {"renew": limit, "vend": limit, "upload": limit},
+            "redis": {"address": f"unix:{self.run / 'redis.sock'}"},
+            "log": {"level": self._log_level},
+        }
+
+
+def free_port():
+    """A free port of 127.0.0.1 below those the kernel gives to outgoing connections."""
+    for port in range(20000 + os.getpid() % 5000, 32000):
+        if port in _given:
+            continue
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            _given.add(port)
+            return port
+    raise NotMeasured("no free port between 20000 and 32000")
+
+
+_given = set()
+
+
+def _connects(family, address):
+    with socket.socket(family) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(address) == 0
+
+
+def _shorten(log, most=1_000_000):
+    """Keeps the end of a log only: a worker writes a line for each of its many requests."""
+    if log.stat().st_size > most:
+        with open(log, "rb") as file:
+            file.seek(-most, os.SEEK_END)
+            file.readline()
+            end = file.read()
+        log.write_bytes(end)
+
+
+def _server(name, port, run, keeps):
+    keep_alive = "        keepalive 128;\n        keepalive_requests 1000000000;\n" if keeps else ""
+    return (f"    upstream {name} {{\n        server unix:{run}/{name}.sock;\n{keep_alive}    }}\n"
+            f"    server {{\n        listen 127.0.0.1:{port} backlog=4096;\n"
+            f"        location / {{\n            fastcgi_pass {name};\n"
+            f"            fastcgi_keep_conn {'on' if keeps else 'off'};\n        }}\n    }}")
