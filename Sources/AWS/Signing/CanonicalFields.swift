@@ -67,10 +67,10 @@ struct CanonicalFields {
 private func append(value: String, to lines: inout [UInt8]) {
     var text = value
     text.withUTF8 { bytes in
-        // Most values have none, and the longest of all, the session token, never has: no branch, so vectors.
-        var blanks: UInt8 = 0
-        for index in bytes.indices { blanks |= bytes[index] <= UInt8(ascii: " ") ? 1 : 0 }
-        if blanks == 0 { return lines.append(contentsOf: bytes) }
+        // Most values have none, and the longest of all, the session token, never has. No branch, so vectors.
+        var lowest = UInt8.max
+        for byte in bytes { lowest = min(lowest, byte) }
+        if lowest > UInt8(ascii: " ") { return lines.append(contentsOf: bytes) }
         var wasBlank = true
         var isPlain = true
         for byte in bytes {

@@ -34,7 +34,8 @@ package struct XMLReader {
         _ = take("\u{FEFF}")
         // Blanks before the declaration are S3 keeping us waiting.
         skipBlanks()
-        if take("<?xml") { try declaration() }
+        // What AWS writes, and else what it might.
+        if !take(#"<?xml version="1.0" encoding="UTF-8"?>"#), take("<?xml") { try declaration() }
         try skipMiscellany()
         guard take("<") else { throw .malformed }
         let root = try element(depth: 1)
