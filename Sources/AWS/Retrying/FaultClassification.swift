@@ -23,7 +23,7 @@ extension Fault {
         }
     }
 
-    static func kind(status: Int, code: String) -> Kind {
+    package static func kind(status: Int, code: String) -> Kind {
         if throttles.contains(code) || status == 429 { return .throttled }
         if staleCredentials.contains(code) { return .staleCredentials }
         if skewedClock.contains(code) { return .skewedClock }

@@ -45,7 +45,7 @@ struct CanonicalFields {
         var name = name
         let hasUppercase = name.withUTF8 { bytes in
             var found: UInt8 = 0
-            for byte in bytes { found |= isUppercase(byte) ? 1 : 0 }
+            for index in bytes.indices { found |= isUppercase(bytes[index]) ? 1 : 0 }
             return found != 0
         }
         return hasUppercase ? name.lowercased() : name
@@ -67,6 +67,10 @@ struct CanonicalFields {
 private func append(value: String, to lines: inout [UInt8]) {
     var text = value
     text.withUTF8 { bytes in
+        // Most values have none, and the longest of all, the session token, never has. No branch, so vectors.
+        var lowest = UInt8.max
+        for byte in bytes { lowest = min(lowest, byte) }
+        if lowest > UInt8(ascii: " ") { return lines.append(contentsOf: bytes) }
         var wasBlank = true
         var isPlain = true
         for byte in bytes {

@@ -32,6 +32,10 @@ package struct XMLReader {
 
     private mutating func document() throws(XMLError) -> XMLElement {
         _ = take("\u{FEFF}")
+        // Blanks before the declaration are S3 keeping us waiting.
+        skipBlanks()
+        // What AWS writes, and else what it might.
+        if !take(#"<?xml version="1.0" encoding="UTF-8"?>"#), take("<?xml") { try declaration() }
         try skipMiscellany()
         guard take("<") else { throw .malformed }
         let root = try element(depth: 1)
@@ -40,12 +44,42 @@ package struct XMLReader {
         return root
     }
 
-    /// What may stand around the root: blanks, comments, instructions. Blanks before `<?xml` are S3 keeping us waiting.
+    /// `<?xml` has been taken. Only UTF-8 is read, so nothing else may be announced.
+    private mutating func declaration() throws(XMLError) {
+        var names = ["version", "encoding", "standalone"][...]
+        while let attribute = try attribute() {
+            guard let place = names.firstIndex(where: { $0.utf8.elementsEqual(bytes[attribute.name]) }) else {
+                throw .malformed
+            }
+            let value = String(decoding: attribute.value, as: UTF8.self).lowercased()
+            let isGood =
+                switch names[place] {
+                case "version": value == "1.0" || value == "1.1"
+                case "encoding": value == "utf-8"
+                default: value == "yes" || value == "no"
+                }
+            guard isGood, place == 0 || names.startIndex > 0 else { throw .malformed }
+            names = names[(place + 1)...]
+        }
+        guard names.startIndex > 0, take("?>") else { throw .malformed }
+    }
+
+    /// An instruction, whose `<?` has been taken; `xml` would be a declaration where none may be.
+    private mutating func skipInstruction() throws(XMLError) {
+        let name = String(decoding: bytes[try self.name()], as: UTF8.self)
+        guard name.lowercased() != "xml" else { throw .malformed }
+        let start = position
+        skipBlanks()
+        guard position > start || starts(with: "?>") else { throw .malformed }
+        try skip(past: "?>")
+    }
+
+    /// What may stand around the root: blanks, comments, instructions.
     private mutating func skipMiscellany() throws(XMLError) {
         while true {
             skipBlanks()
             if take("<?") {
-                try skip(past: "?>")
+                try skipInstruction()
             } else if take("<!--") {
                 try skipComment()
             } else if take("<!") {
@@ -77,7 +111,8 @@ package struct XMLReader {
                 element.text = try decoded(text)
                 return element
             case UInt8(ascii: "?"):
-                try skip(past: "?>")
+                position += 1
+                try skipInstruction()
             case UInt8(ascii: "!"):
                 if take("!--") {
                     try skipComment()
@@ -95,29 +130,36 @@ package struct XMLReader {
     /// - Returns: whether the tag was an empty element's.
     private mutating func skipAttributes() throws(XMLError) -> Bool {
         var seen: [Range<Int>] = []
-        while true {
-            let start = position
-            skipBlanks()
-            if take("/>") { return true }
-            if take(">") { return false }
-            guard position > start else { throw .malformed }
-            let name = try self.name()
-            guard !seen.contains(where: { bytes[$0] == bytes[name] }) else { throw .malformed }
-            seen.append(name)
-            skipBlanks()
-            guard take("=") else { throw .malformed }
-            skipBlanks()
-            guard let quote = peek, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw .malformed }
-            position += 1
-            var value: [UInt8] = []
-            while let byte = peek, byte != quote {
-                guard byte != UInt8(ascii: "<") else { throw .malformed }
-                try character(into: &value)
-            }
-            guard peek == quote else { throw .malformed }
-            position += 1
-            _ = try decoded(value)
+        while let attribute = try attribute() {
+            guard !seen.contains(where: { bytes[$0] == bytes[attribute.name] }) else { throw .malformed }
+            seen.append(attribute.name)
+            _ = try decoded(attribute.value)
         }
+        if take(">") { return false }
+        guard take("/>") else { throw .malformed }
+        return true
+    }
+
+    /// - Returns: the next attribute of a tag; `nil` where no name follows.
+    private mutating func attribute() throws(XMLError) -> (name: Range<Int>, value: [UInt8])? {
+        let start = position
+        skipBlanks()
+        guard let byte = peek, Self.isNameStart(byte) else { return nil }
+        guard position > start else { throw .malformed }
+        let name = try self.name()
+        skipBlanks()
+        guard take("=") else { throw .malformed }
+        skipBlanks()
+        guard let quote = peek, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw .malformed }
+        position += 1
+        var value: [UInt8] = []
+        while let byte = peek, byte != quote {
+            guard byte != UInt8(ascii: "<") else { throw .malformed }
+            try character(into: &value)
+        }
+        guard peek == quote else { throw .malformed }
+        position += 1
+        return (name, value)
     }
 
     /// Up to the next `<`.

@@ -1,0 +1,47 @@
+import AWS
+import Testing
+
+struct BackoffTests {
+    private struct Maximum: RandomNumberGenerator {
+        mutating func next() -> UInt64 { .max }
+    }
+
+    @Test func `doubles up to its cap`() {
+        let backoff = Backoff(base: .milliseconds(50), cap: .seconds(1), maximumAttempts: 8)
+        var generator = Maximum()
+        let delays = (0..<8).map { backoff.delay(afterAttempt: $0, using: &generator) }
+        #expect(
+            delays == [
+                .milliseconds(50), .milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800),
+                .seconds(1), .seconds(1), nil,
+            ])
+    }
+
+    @Test func `stays within its bounds, and does not overflow`() {
+        var generator = SeededGenerator(seed: 1)
+        let backoff = Backoff(maximumAttempts: 1000)
+        for attempt in 0..<999 {
+            let delay = backoff.delay(afterAttempt: attempt, using: &generator)
+            #expect(delay.map { (.zero ... .seconds(20)).contains($0) } == true)
+        }
+    }
+}
+
+struct FaultTests {
+    @Test(arguments: [
+        (503, "SlowDown", Fault.Kind.throttled), (400, "Throttling", .throttled), (429, "Status429", .throttled),
+        (400, "RequestLimitExceeded", .throttled), (500, "InternalError", .transient), (502, "Status502", .transient),
+        (503, "ServiceUnavailable", .transient), (504, "Status504", .transient), (400, "RequestTimeout", .transient),
+        (409, "OperationAborted", .transient), (409, "ConditionalRequestConflict", .transient),
+        (200, "AccessDenied", .transient), (200, "Status200", .transient), (200, "SlowDown", .throttled),
+        (400, "ExpiredToken", .staleCredentials), (403, "ExpiredTokenException", .staleCredentials),
+        (403, "InvalidAccessKeyId", .staleCredentials), (403, "RequestTimeTooSkewed", .skewedClock),
+        (403, "SignatureDoesNotMatch", .skewedClock), (403, "AccessDenied", .refused),
+        (301, "PermanentRedirect", .refused),
+        (400, "PackedPolicyTooLarge", .refused), (400, "MalformedPolicyDocument", .refused),
+        (404, "NoSuchBucket", .refused), (501, "NotImplemented", .refused),
+    ])
+    func `is judged by code, then by status`(status: Int, code: String, kind: Fault.Kind) {
+        #expect(Fault.kind(status: status, code: code) == kind)
+    }
+}

@@ -1,0 +1,281 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Testing
+
+struct STSClientTests {
+    private let world = TestWorld()
+    private let request = AssumeRole(
+        roleARN: "arn:aws:iam::123456789012:role/vending", sessionName: "u_1-t3kf0w", duration: .seconds(3600),
+        policy: #"{"a":"b c+d"}"#, tags: [.init(key: "UserId", value: "u_1"), .init(key: "Tier", value: "free &")],
+        externalID: "x:1")
+    private static let assumed = UpstreamResponse(status: 200, body: UpstreamDocuments.assumed)
+    private static let credentials = Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))
+
+    private func client(
+        _ transport: ScriptedTransport, credentials: CredentialSource = CredentialSource(STSClientTests.credentials),
+        retry: RetrySettings = .init()
+    ) throws -> STSClient {
+        STSClient(
+            endpoint: try .sts(region: "eu-west-1"), transport: transport, credentials: credentials, retry: retry,
+            surroundings: world.surroundings, onAttempt: world.onAttempt)
+    }
+
+    @Test func `asks as STS wants it and reads what it says`() async throws {
+        let transport = ScriptedTransport(Self.assumed)
+        let role = try await client(transport).assumeRole(request, deadline: world.deadline())
+        let end = Date(timeIntervalSince1970: 1_795_186_800)
+        #expect(
+            role.credentials
+                == Credentials(
+                    accessKeyID: "ASIAIOSFODNN7EXAMPLE",
+                    secretAccessKey: Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY"),
+                    sessionToken: Secret("AQoDYXdzEPT//////////wEXAMPLE+/=="), expiration: end))
+        #expect(role.expiration == end)
+        #expect(role.arn == "arn:aws:sts::123456789012:assumed-role/vending/u_1")
+        #expect(role.identifier == "AROA123EXAMPLE123:u_1")
+        #expect(role.packedPolicySize == 6)
+        let sent = try #require(transport.requests.first)
+        #expect(sent.method == "POST")
+        #expect(sent.url == "https://sts.eu-west-1.amazonaws.com/")
+        #expect(
+            String(decoding: sent.body, as: UTF8.self)
+                == "Action=AssumeRole&Version=2011-06-15"
+                + "&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fvending&RoleSessionName=u_1-t3kf0w"
+                + "&DurationSeconds=3600&Policy=%7B%22a%22%3A%22b%20c%2Bd%22%7D"
+                + "&Tags.member.1.Key=UserId&Tags.member.1.Value=u_1"
+                + "&Tags.member.2.Key=Tier&Tags.member.2.Value=free%20%26&ExternalId=x%3A1")
+        #expect(
+            sent.fields.map(\.name) == ["content-type", "host", "x-amz-date", "authorization"])
+        #expect(
+            sent.fields["authorization"]?.hasPrefix(
+                "AWS4-HMAC-SHA256 Credential=AKID/20261120/eu-west-1/sts/aws4_request, "
+                    + "SignedHeaders=content-type;host;x-amz-date, Signature=") == true)
+        #expect(world.attempts.map(\.fault) == [nil])
+    }
+
+    @Test func `reads Ceph's dialect`() async throws {
+        let text = """
+            <AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>A</AccessKeyId>\
+            <Expiration>2026-11-20T15:00:00.123456789Z</Expiration><SecretAccessKey>S</SecretAccessKey>\
+            <SessionToken>\nT\n</SessionToken></Credentials><AssumedRoleUser><Arn>arn:x</Arn>\
+            <AssumeRoleId>R:u</AssumeRoleId></AssumedRoleUser></AssumeRoleResult></AssumeRoleResponse>
+            """
+        let role = try await client(ScriptedTransport(.xml(200, text))).assumeRole(
+            request, deadline: world.deadline())
+        #expect(role.credentials.sessionToken == Secret("T"))
+        #expect(role.identifier == "R:u")
+        #expect(role.expiration == Date(timeIntervalSince1970: 1_795_186_800))
+    }
+
+    @Test(arguments: [
+        ("<SessionToken>AQoDYXdzEPT//////////wEXAMPLE+/==</SessionToken>", "", "NoSessionToken"),
+        ("AQoDYXdzEPT//////////wEXAMPLE+/==", "a&#13;&#10;b", "NoSessionToken"),
+        ("<Expiration>2026-11-20T15:00:00Z</Expiration>", "", "NoExpiration"),
+        ("2026-11-20T15:00:00Z", "tomorrow", "NoExpiration"),
+        ("2026-11-20T15:00:00Z", "2026-11-20T14:00:00Z", "AlreadyExpired"),
+    ])
+    func `refuses credentials that must not be handed out, at once`(
+        part: String, replacement: String, code: String
+    ) async throws {
+        let text = String(decoding: UpstreamDocuments.assumed, as: UTF8.self)
+            .replacingOccurrences(of: part, with: replacement)
+        let transport = ScriptedTransport(.xml(200, text))
+        await #expect(throws: STSError.unusable(code: code)) {
+            try await client(transport).assumeRole(request, deadline: world.deadline())
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        "", "<html><body>maintenance</body></html>", "<!DOCTYPE x><AssumeRoleResponse/>", "<AssumeRoleResponse/>",
+        "<GetCallerIdentityResponse/>", String(repeating: "x", count: 1 << 20),
+        String(decoding: UpstreamDocuments.assumed.prefix(500), as: UTF8.self),
+    ])
+    func `tries again what is no answer of STS's`(text: String) async throws {
+        let transport = ScriptedTransport(.xml(200, text), .xml(200, text), Self.assumed)
+        _ = try await client(transport).assumeRole(request, deadline: world.deadline())
+        #expect(world.sleeps == [.milliseconds(50), .milliseconds(100)])
+        let hopeless = ScriptedTransport(.xml(200, text))
+        await #expect(throws: STSError.unusable(code: "MalformedAnswer")) {
+            try await client(hopeless).assumeRole(request, deadline: world.deadline())
+        }
+    }
+
+    @Test func `gives up on throttling after three attempts, with a second as the base`() async throws {
+        let transport = ScriptedTransport(.stsError(400, "Throttling"))
+        await #expect(throws: STSError.unavailable(retryAfter: nil, code: "Throttling")) {
+            try await client(transport).assumeRole(request, deadline: world.deadline())
+        }
+        #expect(world.sleeps == [.seconds(1), .seconds(2)])
+        #expect(world.attempts.map(\.number) == [0, 1, 2])
+        #expect(world.attempts.allSatisfy { $0.fault?.kind == .throttled })
+    }
+
+    @Test(arguments: [
+        ("retry-after", "3", Duration.seconds(3)), ("x-amz-retry-after", "1500", .milliseconds(1500)),
+        ("retry-after", "3600", .milliseconds(5050)),
+        ("retry-after", "Fri, 20 Nov 2026 14:00:00 GMT", .milliseconds(50)),
+    ])
+    func `waits as long as it is asked to, within reason`(name: String, value: String, wait: Duration) async throws {
+        var fields: HeaderFields = [:]
+        fields.add(name, value)
+        let transport = ScriptedTransport(UpstreamResponse(status: 503, fields: fields), Self.assumed)
+        _ = try await client(transport).assumeRole(request, deadline: world.deadline())
+        #expect(world.sleeps == [wait])
+    }
+
+    @Test(arguments: ["AccessDenied", "PackedPolicyTooLarge", "MalformedPolicyDocument", "RegionDisabledException"])
+    func `does not repeat what was refused`(code: String) async throws {
+        let transport = ScriptedTransport(.stsError(403, code))
+        await #expect(throws: STSError.refused(status: 403, code: code)) {
+            try await client(transport).assumeRole(request, deadline: world.deadline())
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `understands a bare error`() async throws {
+        let transport = ScriptedTransport(.s3Error(403, "AccessDenied"))
+        await #expect(throws: STSError.refused(status: 403, code: "AccessDenied")) {
+            try await client(transport).assumeRole(request, deadline: world.deadline())
+        }
+    }
+
+    @Test func `lets no foreign text into its errors`() async throws {
+        let transport = ScriptedTransport(.stsError(403, "Bad&#10;{secret}"))
+        await #expect(throws: STSError.refused(status: 403, code: "Status403")) {
+            try await client(transport).assumeRole(request, deadline: world.deadline())
+        }
+    }
+
+    @Test(arguments: [
+        (TransportError.unreachable, 3), (.timeout, 3), (.interrupted, 3), (.tooLarge, 3), (.untrusted, 1),
+        (.invalidRequest, 1), (.cancelled, 1),
+    ])
+    func `repeats what may have been bad luck`(error: TransportError, attempts: Int) async throws {
+        let transport = ScriptedTransport([.failure(error)])
+        await #expect(throws: STSError.self) {
+            try await client(transport).assumeRole(request, deadline: world.deadline())
+        }
+        #expect(transport.requests.count == attempts)
+    }
+
+    @Test func `never waits past its deadline`() async throws {
+        let transport = ScriptedTransport(.stsError(400, "Throttling"))
+        await #expect(throws: STSError.unavailable(retryAfter: nil, code: "Throttling")) {
+            try await client(transport).assumeRole(request, deadline: world.deadline(in: .milliseconds(1500)))
+        }
+        #expect(world.elapsed == .seconds(1))
+        #expect(transport.timeouts == [.milliseconds(1500), .milliseconds(500)])
+        await #expect(throws: STSError.unavailable(retryAfter: nil, code: "DeadlineExceeded")) {
+            try await client(transport).assumeRole(request, deadline: world.deadline(in: .zero))
+        }
+    }
+
+    @Test func `stops when it is cancelled`() async throws {
+        let transport = ScriptedTransport(.stsError(400, "Throttling"))
+        let client = try client(transport)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await client.assumeRole(request, deadline: world.deadline())
+        }
+        await #expect(throws: STSError.cancelled) { try await task.value }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `corrects a skewed clock once, from the answer's date`() async throws {
+        let date: HeaderFields = ["Date": "Fri, 20 Nov 2026 15:00:00 GMT"]
+        var late = UpstreamResponse(status: 200, body: UpstreamDocuments.assumed)
+        late.body = Array(
+            String(decoding: late.body, as: UTF8.self).replacingOccurrences(of: "T15:00:00Z", with: "T16:00:00Z").utf8)
+        let transport = ScriptedTransport(.stsError(403, "SignatureDoesNotMatch", fields: date), late)
+        let client = try client(transport)
+        _ = try await client.assumeRole(request, deadline: world.deadline())
+        #expect(transport.requests.map { $0.fields["x-amz-date"] } == ["20261120T140000Z", "20261120T150000Z"])
+        #expect(world.sleeps.isEmpty)
+        _ = try await client.assumeRole(request, deadline: world.deadline())
+        #expect(transport.requests.last?.fields["x-amz-date"] == "20261120T150000Z", "it remembers")
+    }
+
+    @Test func `does not take a wrong signature for a wrong clock`() async throws {
+        let date: HeaderFields = ["Date": "Fri, 20 Nov 2026 14:00:01 GMT"]
+        let transport = ScriptedTransport(.stsError(403, "SignatureDoesNotMatch", fields: date))
+        await #expect(throws: STSError.refused(status: 403, code: "SignatureDoesNotMatch")) {
+            try await client(transport).assumeRole(request, deadline: world.deadline())
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `asks for other credentials once when its own are refused`() async throws {
+        let wallet = Wallet()
+        let transport = ScriptedTransport(.stsError(403, "ExpiredToken"), Self.assumed)
+        _ = try await client(transport, credentials: wallet.source)
+            .assumeRole(request, deadline: world.deadline())
+        #expect(await wallet.refused == ["AKID0"])
+        #expect(transport.requests.last?.fields["authorization"]?.contains("Credential=AKID1/") == true)
+        let hopeless = ScriptedTransport(.stsError(403, "ExpiredToken"))
+        await #expect(throws: STSError.refused(status: 403, code: "ExpiredToken")) {
+            try await client(hopeless, credentials: wallet.source).assumeRole(request, deadline: world.deadline())
+        }
+        #expect(hopeless.requests.count == 2)
+    }
+
+    @Test func `says so when there are no credentials`() async throws {
+        struct Gone: Error {}
+        let transport = ScriptedTransport(Self.assumed)
+        let source = CredentialSource(current: { throw Gone() })
+        await #expect(throws: STSError.unavailable(retryAfter: nil, code: "NoCredentials")) {
+            try await client(transport, credentials: source).assumeRole(request, deadline: world.deadline())
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `stops repeating when the quota is spent`() async throws {
+        let transport = ScriptedTransport([.failure(.timeout)])
+        let client = try client(transport, retry: RetrySettings(maximumAttempts: 100, timeout: .seconds(5)))
+        await #expect(throws: STSError.unavailable(retryAfter: nil, code: "Timeout")) {
+            try await client.assumeRole(request, deadline: world.deadline(in: .seconds(3600)))
+        }
+        #expect(transport.requests.count == 1 + 500 / 14)
+    }
+}
+
+/// Gives other credentials after each refusal.
+private actor Wallet {
+    private(set) var refused: [String] = []
+
+    nonisolated var source: CredentialSource {
+        CredentialSource(current: { await self.current }, whenRefused: { await self.refuse($0) })
+    }
+
+    private var current: Credentials {
+        Credentials(accessKeyID: "AKID\(refused.count)", secretAccessKey: Secret("s"))
+    }
+
+    private func refuse(_ credentials: Credentials) { refused.append(credentials.accessKeyID) }
+}
+
+struct SessionNameTests {
+    private let date = Date(timeIntervalSince1970: 1_795_183_200)
+
+    @Test(arguments: [
+        ("u_42", "u_42-tot080"),
+        ("u_0b7c1d2e-1111-4222-8333-444455556666", "u_0b7c1d2e-1111-4222-8333-444455556666-tot080"),
+    ])
+    func `is the user id and the second`(userID: String, name: String) {
+        #expect(SessionName.make(userID: userID, at: date) == name)
+    }
+
+    @Test(arguments: ["", "a b", "u:1", "ü", String(repeating: "x", count: 500), "a/../b", "*", "\u{0}"])
+    func `is valid whatever the user id, and tells users apart`(userID: String) {
+        let name = SessionName.make(userID: userID, at: date)
+        #expect(SessionName.isValid(name))
+        #expect(SessionName.make(userID: userID + "!", at: date) != name)
+    }
+
+    @Test(arguments: ["", "a", "a b", "a:b", "é_", String(repeating: "x", count: 65)])
+    func `has an alphabet and a length`(name: String) {
+        #expect(!SessionName.isValid(name))
+    }
+}

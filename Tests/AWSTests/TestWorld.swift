@@ -1,0 +1,48 @@
+import AWS
+import Foundation
+import Synchronization
+
+/// Time that passes only when somebody sleeps, and dice that always show the same.
+final class TestWorld: Sendable {
+    private struct State {
+        var elapsed = Duration.zero
+        var sleeps: [Duration] = []
+        var attempts: [Attempt] = []
+    }
+
+    private let state = Mutex(State())
+    private let start = ContinuousClock.now
+    private let wallStart: Date
+
+    /// - Parameter time: what our clock shows; `2026-11-20T14:00:00Z`.
+    init(time: Int = 1_795_183_200) { wallStart = Date(timeIntervalSince1970: Double(time)) }
+
+    /// The longest delays that jitter allows.
+    var surroundings: Surroundings {
+        Surroundings(
+            wallClock: { self.wallStart.addingTimeInterval(Double(self.elapsed.components.seconds)) },
+            now: { self.start.advanced(by: self.elapsed) },
+            sleep: { duration in
+                try Task.checkCancellation()
+                self.state.withLock {
+                    $0.elapsed += duration
+                    $0.sleeps.append(duration)
+                }
+            },
+            randomNumber: { .max })
+    }
+
+    var elapsed: Duration { state.withLock { $0.elapsed } }
+    var sleeps: [Duration] { state.withLock { $0.sleeps } }
+    var attempts: [Attempt] { state.withLock { $0.attempts } }
+
+    func pass(_ duration: Duration) { state.withLock { $0.elapsed += duration } }
+
+    func deadline(in duration: Duration = .seconds(15)) -> ContinuousClock.Instant {
+        start.advanced(by: elapsed + duration)
+    }
+
+    var onAttempt: @Sendable (Attempt) -> Void {
+        { attempt in self.state.withLock { $0.attempts.append(attempt) } }
+    }
+}
