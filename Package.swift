@@ -60,7 +60,8 @@ let package = Package(
             name: "AWSTests", dependencies: ["AWS", "CloakroomCrypto", "HTTPValues"],
             resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(name: "HTTPValuesTests", dependencies: ["HTTPValues"], swiftSettings: house),
-        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: house),
+        .testTarget(
+            name: "StrictJSONTests", dependencies: ["StrictJSON"], resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "StrictJSON"],
             resources: [.copy("Vectors")], swiftSettings: house),

@@ -59,13 +59,19 @@ package enum KeyWeakness: Sendable, Equatable {
     }
 
     private static func isWellKnown(_ key: [UInt8]) -> Bool {
-        guard !examples.contains(key) else { return true }
+        guard !examples.contains(key), !examples.contains(urlSafe(key)) else { return true }
         var rest = String(decoding: key, as: UTF8.self).lowercased()
         let length = rest.count
         for word in words { rest = rest.replacing(word, with: "") }
         guard rest.count < length else { return false }
         // A random key that had a word in it by chance is still random without it.
         return entropy(Array(rest.utf8)) < leastEntropy
+    }
+
+    /// base64 as base64url writes it.
+    private static func urlSafe(_ key: [UInt8]) -> [UInt8] {
+        let swapped = [UInt8(ascii: "+"): UInt8(ascii: "-"), UInt8(ascii: "/"): UInt8(ascii: "_")]
+        return key.filter { $0 != UInt8(ascii: "=") }.map { swapped[$0] ?? $0 }
     }
 
     /// Longer words first, so that none hides another.
@@ -87,6 +93,6 @@ package enum KeyWeakness: Sendable, Equatable {
     private static let printed = [
         "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow",
         "hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg",
-        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "wJalrXUtnFEMI_K7MDENG_bPxRfiCYEXAMPLEKEY",
     ]
 }

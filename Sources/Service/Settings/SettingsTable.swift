@@ -1,5 +1,5 @@
 /// The table of all keys. Decoding, defaults, faults and the README's section all come from it.
-enum SettingsTable {
+package enum SettingsTable {
     static let rows: [SettingsRow] = aws + tokens + vending + uploads + renewal + limits + redis + process
 
     private static let aws: [SettingsRow] = [

@@ -1,0 +1,17 @@
+extension SettingsTable {
+    /// The section of the README between its `settings` markers: one row for each key.
+    package static var markdown: String {
+        let head = ["| Key | Value | Default | |", "| --- | --- | --- | --- |"]
+        return (head + rows.flatMap { lines($0, within: "") }).joined(separator: "\n")
+    }
+
+    private static func lines(_ row: SettingsRow, within place: String) -> [String] {
+        let path = place + row.path
+        let cells = [
+            "`\(path)`", row.expected, row.standard == "required" ? "required" : "`\(row.standard)`", row.sentence,
+        ]
+        let line = "| " + cells.joined(separator: " | ") + " |"
+        guard case .objects(let inner) = row.kind else { return [line] }
+        return [line] + inner.flatMap { lines($0, within: path + "[].") }
+    }
+}

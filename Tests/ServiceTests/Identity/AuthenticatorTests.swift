@@ -1,0 +1,108 @@
+import Foundation
+import HTTPValues
+import JOSE
+import Loop
+import Support
+import Testing
+
+@testable import Service
+
+@LoopActor @Suite(.onLoop)
+struct AuthenticatorTests {
+    private let key: HMACKey
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    init() throws { key = try #require(HMACKey(Array("u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".utf8))) }
+
+    private func authenticator(now: Date? = nil) -> Authenticator {
+        let issuer = TrustedIssuer(
+            issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], key: .hmac(key))
+        let instant = now ?? self.now
+        return Authenticator(
+            tokens: Settings.Tokens(header: "X-Token", leeway: .seconds(30), issuers: [issuer]), defaultTier: "free",
+            now: { instant })
+    }
+
+    private func token(_ subject: String = "u_1", tier: String? = nil) -> String {
+        TokenSigner(issuer: "https://a.example", audience: "x", key: key)
+            .token(subject: subject, deviceID: "phone", tier: tier, now: now, lifetime: .seconds(60))
+    }
+
+    private func request(_ fields: HeaderFields) -> Request { Request(method: "POST", target: "/", fields: fields) }
+
+    private func outcome(
+        _ fields: HeaderFields, acceptsBare: Bool = false, of authenticator: Authenticator? = nil
+    ) -> Result<Subject, TokenError> {
+        let authenticator = authenticator ?? self.authenticator()
+        return Result { () throws(TokenError) in
+            try authenticator.subject(of: request(fields), acceptsBare: acceptsBare)
+        }
+    }
+
+    private func subject(_ id: String, tier: String = "free") throws -> Subject {
+        Subject(userID: try #require(UserID(id)), deviceID: "phone", tier: tier, issuer: "https://a.example")
+    }
+
+    @Test func `finds the token in each of its places`() throws {
+        let expected = Result<Subject, TokenError>.success(try subject("u_1"))
+        #expect(outcome(["Authorization": "Bearer \(token())"]) == expected)
+        #expect(outcome(["authorization": "bEARER  \(token())"]) == expected)
+        #expect(outcome(["x-token": token()]) == expected)
+        #expect(outcome(["Authorization": token()], acceptsBare: true) == expected)
+        #expect(outcome(["Authorization": "Basic dTpw", "X-Token": token()]) == expected)
+    }
+
+    @Test func `takes a bare token only where it may be bare`() {
+        #expect(outcome(["Authorization": token()]) == .failure(.missing))
+        #expect(outcome(["Authorization": "Basic \(token())"], acceptsBare: true) == .failure(.missing))
+        #expect(outcome([:]) == .failure(.missing))
+        #expect(outcome(["Authorization": "Bearer"]) == .failure(.missing))
+        #expect(outcome(["X-Token": ""]) == .failure(.missing))
+        #expect(outcome(["X-Token": "Bearer \(token())"]) == .failure(.malformed))
+    }
+
+    @Test func `keeps to the token, whatever other headers say`() throws {
+        let fields: HeaderFields = ["X-Token": token(tier: "pro"), "X-User-Id": "u_2", "X-Device-Id": "other"]
+        #expect(outcome(fields) == .success(try subject("u_1", tier: "pro")))
+    }
+
+    @Test(arguments: ["a<b", "pro plan", "é", "a\u{7f}"])
+    func `refuses a tier that cannot be a session tag`(tier: String) {
+        #expect(outcome(["X-Token": token(tier: tier)]) == .failure(.badClaims))
+    }
+
+    @Test func `remembers a token until its end and not longer`() throws {
+        let clock = Clock(now)
+        let issuer = TrustedIssuer(
+            issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], key: .hmac(key))
+        let authenticator = Authenticator(
+            tokens: Settings.Tokens(header: "X-Token", leeway: .seconds(30), issuers: [issuer]), defaultTier: "free",
+            maximumRemembered: 2, now: { clock.instant })
+        let fields: HeaderFields = ["X-Token": token()]
+        for seconds in [0, 60, 89.5] {
+            clock.instant = now + seconds
+            #expect(outcome(fields, of: authenticator) == .success(try subject("u_1")))
+        }
+        clock.instant = now + 90
+        #expect(outcome(fields, of: authenticator) == .failure(.expired))
+    }
+
+    @Test func `keeps no more tokens than it may`() throws {
+        let tokens = VerifiedTokens(capacity: 10)
+        for number in 0..<1000 {
+            let id = "u_\(number)"
+            tokens.insert(try subject(id), for: Array(id.utf8), until: now + 60)
+            #expect(tokens.subject(of: Array(id.utf8), now: now) == (try subject(id)))
+            #expect(tokens.count <= 10)
+        }
+        #expect(tokens.subject(of: Array("u_1".utf8), now: now) == nil)
+        #expect(tokens.subject(of: Array("u_999".utf8), now: now + 60) == nil)
+    }
+}
+
+/// A clock a test can set; used on one thread.
+private final class Clock: @unchecked Sendable {
+    // Only the loop reads and writes it.
+    var instant: Date
+    init(_ instant: Date) { self.instant = instant }
+}

@@ -1,0 +1,322 @@
+import Foundation
+import JOSE
+import Testing
+
+@testable import Service
+
+/// What a settings file comes to, with an environment and files of the test's own.
+func settings(
+    _ text: String, environment: [String: String] = [:], files: [String: String] = [:]
+) throws(SettingsFaults) -> Settings {
+    let files = files.merging(["/etc/cloakroom/settings.json5": text]) { $1 }
+    let environment = environment.merging(["SIGNING": "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"]) { own, _ in own }
+    return try Settings.load(file: "/etc/cloakroom/settings.json5", environment: environment) { path in
+        files[path].map { Array($0.utf8) }
+    }
+}
+
+/// The shortest settings without a fault, with more put in.
+func smallest(_ more: String = "", issuer: String = "", vending: String = "") -> String {
+    """
+    {
+      region: "eu-central-1", bucket: "photos",
+      tokens: {issuers: [{issuer: "https://auth.example", audiences: ["cloakroom"], secret: {env: "SIGNING"}, \(issuer)}]},
+      vending: {roleARN: "arn:aws:iam::000000000000:role/session", \(vending)},
+      \(more)
+    }
+    """
+}
+
+struct SettingsTests {
+    private func faults(_ text: String, environment: [String: String] = [:], files: [String: String] = [:]) -> [String]
+    {
+        do throws(SettingsFaults) {
+            _ = try settings(text, environment: environment, files: files)
+            return []
+        } catch {
+            return error.faults.map(\.description)
+        }
+    }
+
+    @Test func `takes the defaults for what is left out`() throws {
+        let settings = try settings(smallest())
+        #expect(settings.region == "eu-central-1" && settings.bucket == "photos")
+        #expect(settings.aws.accessKeyID == nil && settings.aws.secretAccessKey == nil && settings.aws.pathStyle == nil)
+        #expect(settings.aws.timeout == .seconds(5) && settings.aws.maximumAttempts == 3)
+        #expect(settings.tokens.header == "X-Convos-AuthToken" && settings.tokens.leeway == .seconds(30))
+        #expect(settings.tokens.issuers.map(\.audiences) == [["cloakroom"]])
+        #expect(settings.tokens.issuers.map(\.claims) == [ClaimNames()])
+        #expect(settings.vending.lifetime == .seconds(3600) && settings.vending.defaultTier == "free")
+        #expect(settings.renewal.mode == .auto && settings.renewal.retention == .seconds(30 * 86_400))
+        #expect(settings.limits.renew.requests == 10 && settings.limits.renew.whenRedisIsAway == .open)
+        #expect(settings.limits.vend.requests == 60 && settings.limits.vend.whenRedisIsAway == .closed)
+        #expect(settings.limits.upload.window == .seconds(3600))
+        #expect(
+            settings.redis.address == .tcp(host: "127.0.0.1", port: 6379) && settings.redis.timeout == .milliseconds(40)
+        )
+        #expect(settings.log.level == .info && settings.audit.file == nil)
+        #expect(settings.server.drain == .seconds(20) && settings.server.maximumBodyBytes == 65_536)
+    }
+
+    @Test func `reads secrets from the environment and from files, without their last line feed`() throws {
+        let text = smallest(
+            """
+            aws: {accessKeyID: "AKID", secretAccessKey: {file: "keys/secret"}, sessionToken: {file: "/run/token"}},
+            redis: {password: {env: "REDIS"}, address: "unix:/run/redis.sock"},
+            """)
+        let settings = try settings(
+            text, environment: ["REDIS": "pass"],
+            files: ["/etc/cloakroom/keys/secret": "shh\n", "/run/token": "tok\r\n"])
+        #expect(settings.aws.accessKeyID == "AKID")
+        #expect(settings.aws.secretAccessKey?.reveal() == "shh")
+        #expect(settings.aws.sessionToken?.reveal() == "tok")
+        #expect(settings.redis.password?.reveal() == "pass")
+        #expect(settings.redis.address == .unix(path: "/run/redis.sock"))
+    }
+
+    @Test func `takes AWS's own variables when the file names none, or them`() throws {
+        let keys = ["AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "shh"]
+        let named = smallest("aws: {accessKeyID: {env: 'AWS_ACCESS_KEY_ID'}, sessionToken: {env: 'AWS_SESSION_TOKEN'}}")
+        for text in [smallest(), named] {
+            let settings = try settings(text, environment: keys)
+            #expect(settings.aws.accessKeyID == "AKID" && settings.aws.secretAccessKey?.reveal() == "shh")
+            #expect(settings.aws.sessionToken == nil)
+        }
+        #expect(faults(named) == [])
+    }
+
+    @Test func `prints no secret`() throws {
+        let text = smallest("redis: {password: {env: 'REDIS'}}")
+        let settings = try settings(
+            text, environment: ["REDIS": "hunter2", "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "shh!"])
+        var dumped = "\(settings)"
+        dump(settings, to: &dumped)
+        for secret in ["hunter2", "shh!", "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"] { #expect(!dumped.contains(secret)) }
+    }
+
+    @Test func `tells all faults at once, in the order of the table`() {
+        let text = """
+            {
+              regoin: "us-east-1",
+              bucket: "Photos_1",
+              aws: {secretAccessKey: "plain", timeoutMilliseconds: 50, pathStyle: "yes", stsEndpoint: "http://a/", x: 1},
+              tokens: {heder: "x", leewaySeconds: 90, issuers: [
+                {issuer: "a", audiences: [], secret: {env: "WEAK"}, algorithms: ["none"], claims: {subjct: "a"}},
+                {issuer: "a", audiences: ["b"], secret: {file: "nope"}},
+                7,
+              ]},
+              vending: {roleARN: "arn:aws:s3:::x", lifetimeSeconds: 60.5, prefixes: ["photos/*"]},
+              limits: 7,
+              log: {level: "loud"},
+              redis: {password: "hunter2", address: "localhost", username: {env: "A"}},
+            }
+            """
+        let found = faults(text, environment: ["WEAK": String(repeating: "secret", count: 6)])
+        #expect(
+            found == [
+                "regoin: is not a key; did you mean region?",
+                "aws.x: is not a key; known here: accessKeyID, secretAccessKey, sessionToken, stsEndpoint, s3Endpoint,"
+                    + " pathStyle, certificateAuthorities, timeoutMilliseconds, maximumAttempts",
+                "tokens.heder: is not a key; did you mean tokens.header?",
+                "limits: is no object; give: {renew, vend, upload}",
+                "region: is missing; give: Region, such as \"eu-central-1\"."
+                    + " The bucket's Region; also the one whose STS is asked.",
+                "bucket: is \"Photos_1\"; give: bucket name: 3…63 of a-z 0-9 - .",
+                "aws.secretAccessKey: is a secret written in the file as plain text;"
+                    + " change the secret, keep it elsewhere, and give: {env: \"NAME\"} or {file: \"path\"}",
+                "aws.stsEndpoint: is \"http://a/\";"
+                    + " give: URL of scheme, host and port, such as \"http://127.0.0.1:18333\"",
+                "aws.pathStyle: is a string; give: true or false",
+                "aws.timeoutMilliseconds: is 50, out of range; give: integer, 100…60000",
+                "tokens.leewaySeconds: is 90, out of range; give: integer, 0…60",
+                "tokens.issuers[0].claims.subjct: is not a key; did you mean tokens.issuers[0].claims.subject?",
+                "tokens.issuers[0].audiences: is empty; give: array, each a string",
+                "tokens.issuers[0].algorithms[0]: is \"none\"; give: \"HS256\"",
+                "tokens.issuers[0].secret: is, or is made of, a well-known example;"
+                    + " make one with: openssl rand -base64 32",
+                "tokens.issuers[1].secret: names the file nope, which cannot be read;"
+                    + " create it, or let the worker read it",
+                "tokens.issuers[2]: is a number; give: an object",
+                "vending.roleARN: is \"arn:aws:s3:::x\";"
+                    + " give: role's ARN, such as \"arn:aws:iam::123456789012:role/name\"",
+                "vending.lifetimeSeconds: is a number; give: integer, 900…43200",
+                "vending.prefixes[0]: is \"photos/*\";"
+                    + " give: folder name of letters, digits and _-., with / between levels",
+                "redis.address: is \"localhost\"; give: \"host:port\" or \"unix:/path\"",
+                "redis.username: is an object; give: string",
+                "redis.password: is a secret written in the file as plain text;"
+                    + " change the secret, keep it elsewhere, and give: {env: \"NAME\"} or {file: \"path\"}",
+                "log.level: is \"loud\"; give: one of \"debug\", \"info\", \"warning\", \"error\"",
+            ])
+    }
+
+    @Test(arguments: [
+        ("{", "line 1, column 2: this is not JSON5; look there, or at the end of the line before"),
+        ("{\n  a: 1,\n  a: 2}", "line 3, column 3: this key stands here a second time; keep one of the two"),
+        ("[]", "the file holds no object; begin it with { and end it with }"),
+        ("", "line 1, column 1: this is not JSON5; look there, or at the end of the line before"),
+    ])
+    func `says where a file is none`(text: String, fault: String) {
+        #expect(faults(text) == [fault])
+    }
+
+    @Test func `says when there is no file`() {
+        do throws(SettingsFaults) {
+            _ = try Settings.load(file: "/nope", environment: [:]) { _ in nil }
+            Issue.record("loaded nothing")
+        } catch {
+            #expect("\(error)" == "the file /nope cannot be read; name a file that the worker may read")
+        }
+    }
+
+    struct Conflict: Sendable {
+        let settings: String
+        let fault: String
+    }
+
+    private static let longPrefixes = (1...8).map { "'\(String(repeating: "p", count: 89))\($0)'" }.joined(
+        separator: ",")
+
+    private static let conflicts: [Conflict] = [
+        Conflict(
+            settings: smallest("aws: {accessKeyID: 'AKID'}"),
+            fault: "aws.secretAccessKey: is absent while the other half is there;"
+                + " give both, or neither to use the credentials of the place the worker runs in"
+        ),
+        Conflict(
+            settings: smallest(
+                "aws: {accessKeyID: 'A', secretAccessKey: {env: 'SIGNING'}, sessionToken: {env: 'SIGNING'}}",
+                vending: "lifetimeSeconds: 3601"),
+            fault: "vending.lifetimeSeconds: is 3601, but credentials with a session token can vend 3600 at most;"
+                + " give 3600 or less, or the keys of an IAM user"
+        ),
+        Conflict(
+            settings: smallest().replacing("eu-central-1", with: "cn-north-1"),
+            fault: "vending.roleARN: is in the partition aws, but cn-north-1 is in aws-cn;"
+                + " give a role of aws-cn, or a Region of aws"
+        ),
+        Conflict(
+            settings: smallest("aws: {timeoutMilliseconds: 20000}"),
+            fault: "aws.timeoutMilliseconds: is 20000, longer than the whole request's 15000;"
+                + " give less, or raise server.requestDeadlineMilliseconds"
+        ),
+        Conflict(
+            settings: smallest("server: {requestDeadlineMilliseconds: 30000}"),
+            fault: "server.drainSeconds: is 20, but one request may take 30000 ms;"
+                + " give more, or lower server.requestDeadlineMilliseconds"
+        ),
+        Conflict(
+            settings: smallest(
+                "redis: {timeoutMilliseconds: 5000}, aws: {timeoutMilliseconds: 100}, server: {requestDeadlineMilliseconds: 400}"
+            ),
+            fault: "redis.timeoutMilliseconds: is 5000, not shorter than the whole request's 400;"
+                + " give less, or raise server.requestDeadlineMilliseconds"
+        ),
+        Conflict(
+            settings: smallest("renewal: {minimumAgeSeconds: 86400, retentionDays: 1}"),
+            fault: "renewal.minimumAgeSeconds: is 86400, more than half of the retention of 1 days;"
+                + " give less, or objects may expire before they count as old enough"
+        ),
+        Conflict(
+            settings: smallest(
+                vending:
+                    "prefixes: [\(Array(repeating: "'\(String(repeating: "p", count: 90))'", count: 8).joined(separator: ","))]"
+            ),
+            fault:
+                "vending.prefixes: the policy is 3886 characters long for the longest user id; name fewer or shorter prefixes"
+        ),
+        Conflict(
+            settings: smallest(vending: "policyTemplate: 'broad.json'"),
+            fault: "vending.policyTemplate: the policy reaches beyond the user's own folder with arn:aws:s3:::photos/*"
+                + " at Statement[0].Resource; confine it to ${bucket} and a folder ${user}/,"
+                + " with nothing but plain names before it"
+        ),
+        Conflict(
+            settings: smallest(issuer: "secret2: 1"),
+            fault: "tokens.issuers[0].secret2: is not a key; did you mean tokens.issuers[0].secret?"
+        ),
+        Conflict(
+            settings: smallest("timeoutMilliseconds: 1"),
+            fault: "timeoutMilliseconds: is not a key; did you mean aws.timeoutMilliseconds?"
+        ),
+        Conflict(
+            settings: smallest("redis: {password: {env: 'NOWHERE'}}"),
+            fault: "redis.password: names NOWHERE, which the environment lacks; set it where the worker starts"
+        ),
+        Conflict(
+            settings: smallest("redis: {password: {vault: 'x'}}"),
+            fault: "redis.password.vault: is not a key; give: {env: \"NAME\"} or {file: \"path\"}"
+        ),
+        Conflict(
+            settings: smallest("redis: {password: {file: 'empty'}}"),
+            fault: "redis.password: names the file empty, which is empty; put the value in it"
+        ),
+        Conflict(
+            settings: smallest("redis: {password: {file: 'lines'}}"),
+            fault: "redis.password: has control characters or is not UTF-8; keep one line of text there"
+        ),
+        Conflict(
+            settings: smallest("tokens: {header: 'authorization'}").replacing(
+                "tokens: {issuers", with: "tokens_: {issuers"),
+            fault: "tokens_: is not a key; did you mean tokens.header?"
+        ),
+    ]
+
+    @Test(arguments: conflicts)
+    func `finds what does not go together`(conflict: Conflict) {
+        let broad = #"""
+            {"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"s3:GetObject",
+            "Resource":"arn:aws:s3:::${bucket}/*"}}
+            """#
+        let files = [
+            "/etc/cloakroom/broad.json": broad, "/etc/cloakroom/empty": "\n", "/etc/cloakroom/lines": "a\nb\n",
+        ]
+        #expect(faults(conflict.settings, files: files).first == conflict.fault)
+    }
+
+    @Test func `takes a template of the operator's own`() throws {
+        let template = #"""
+            {"Version":"2012-10-17","Statement":[{"Sid":"Read","Effect":"Allow","Action":"s3:GetObject",
+            "Resource":"arn:${partition}:s3:::${bucket}/${user}/*"}]}
+            """#
+        let settings = try settings(
+            smallest(vending: "policyTemplate: 'policy.json'"), files: ["/etc/cloakroom/policy.json": template])
+        let user = try #require(UserID("u_1"))
+        #expect(
+            settings.vending.policy.text(for: user)
+                == #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:GetObject","#
+                + #""Resource":"arn:aws:s3:::photos/u_1/*"}]}"#)
+    }
+}
+
+struct SettingsTableTests {
+    @Test func `describes each key once`() {
+        let paths = SettingsTable.rows.map(\.path)
+        #expect(Set(paths).count == paths.count)
+        #expect(paths.count == 57)
+    }
+
+    @Test func `has defaults that it takes itself`() {
+        func check(_ rows: [SettingsRow]) {
+            for row in rows {
+                switch (row.kind, row.fallback) {
+                case (.text(let shape), .text(let text)): #expect(shape.accepts(text), "\(row.path)")
+                case (.texts(let shape), .texts(let texts)): #expect(texts.allSatisfy(shape.accepts), "\(row.path)")
+                case (.integer(let range), .integer(let number)): #expect(range.contains(number), "\(row.path)")
+                case (.choice(let names), .text(let name)): #expect(names.contains(name), "\(row.path)")
+                case (.objects(let rows), _): check(rows)
+                default: break
+                }
+            }
+        }
+        check(SettingsTable.rows)
+    }
+
+    @Test func `is what the README shows`() throws {
+        let readme = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../README.md")
+        let text = try String(contentsOf: readme.standardized, encoding: .utf8)
+        let parts = text.components(separatedBy: "<!-- settings -->")
+        try #require(parts.count == 3, "README.md has the section between two markers")
+        #expect(parts[1].trimmingCharacters(in: .newlines) == SettingsTable.markdown)
+    }
+}

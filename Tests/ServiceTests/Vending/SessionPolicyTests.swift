@@ -1,0 +1,112 @@
+import StrictJSON
+import Testing
+
+@testable import Service
+
+struct SessionPolicyTests {
+    private let template = PolicyTemplate(bucket: "photos", partition: "aws-cn")
+
+    @Test func `gives each user a folder under each prefix`() throws {
+        let policy = try template.policy(from: template.builtIn(prefixes: ["photos", "a/b"]))
+        #expect(
+            policy.text(for: try #require(UserID("u_1")))
+                == [
+                    #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject","s3:PutObject","#,
+                    #""s3:DeleteObject","s3:RestoreObject","s3:GetObjectAttributes","s3:AbortMultipartUpload","#,
+                    #""s3:ListMultipartUploadParts"],"Resource":["arn:aws-cn:s3:::photos/photos/u_1/*","#,
+                    #""arn:aws-cn:s3:::photos/a/b/u_1/*"]},{"Effect":"Allow","Action":"s3:ListBucket","#,
+                    #""Resource":"arn:aws-cn:s3:::photos","Condition":{"StringLike":{"s3:prefix":["photos/u_1/*","#,
+                    #""a/b/u_1/*"]}}}]}"#,
+                ].joined())
+    }
+
+    /// The whole of a policy's reach, read back from its text: what starts it and what lies between are plain.
+    @Test func `reaches nothing but the user's own folders, whoever asks`() throws {
+        let policy = try template.policy(from: template.builtIn(prefixes: ["photos", "thumbnails", "metadata"]))
+        let alphabet = Array("u_10*?${}aws:username/..\\\"'%+ \n\r\té😀\u{0}ABC-")
+        var generator = SystemRandomNumberGenerator()
+        let hostile = (0..<2000).map { _ in
+            String((0..<Int.random(in: 0...80, using: &generator)).map { _ in alphabet.randomElement() ?? "x" })
+        }
+        let known = ["u_1", "u_10", "u_1/../u_2", "*", "?", "${aws:username}", "${user}", "\"],\"x\":[\"", "", ".."]
+        for subject in hostile + known {
+            let user = UserID(issuer: "https://auth.example", subject: subject)
+            let text = policy.text(for: user)
+            #expect(text.count <= SessionPolicy.maximumLength)
+            let statements = try JSON(parsing: Array(text.utf8)).object?["Statement"]?.array ?? []
+            let folders = ["photos", "thumbnails", "metadata"].map { "\($0)/\(user.text)/*" }
+            #expect(statements.count == 2)
+            #expect(statements.first?.object?["Resource"]?.strings == folders.map { "arn:aws-cn:s3:::photos/\($0)" })
+            let condition = statements.last?.object?["Condition"]?.object
+            #expect(condition?["StringLike"]?.object?["s3:prefix"]?.strings == folders)
+            #expect(user.text.wholeMatch(of: /[A-Za-z0-9_-]{1,64}/) != nil)
+        }
+    }
+
+    private static func statement(
+        action: String = #""s3:GetObject""#, resource: String = #""arn:aws-cn:s3:::photos/p/${user}/*""#,
+        more: String = "", version: String = "2012-10-17"
+    ) -> String {
+        #"{"Version":"\#(version)","Statement":[{"Effect":"Allow","Action":\#(action),"Resource":\#(resource)\#(more)}]}"#
+    }
+
+    private static func list(_ condition: String, resource: String = #""arn:aws-cn:s3:::photos""#) -> String {
+        statement(action: #""s3:ListBucket""#, resource: resource, more: #","Condition":\#(condition)"#)
+    }
+
+    @Test(arguments: [
+        statement(),
+        statement(action: #"["S3:PUTOBJECT","s3:GetObjectVersion"]"#),
+        statement(
+            resource: #"["arn:${partition}:s3:::${bucket}/${user}/*","arn:aws-cn:s3:::photos/a/b/${user}/c/?x"]"#),
+        statement(more: #","Condition":{"Bool":{"aws:SecureTransport":"true"}}"#),
+        list(#"{"StringLike":{"s3:prefix":["p/${user}/*","${user}/"]}}"#),
+        list(#"{"StringEquals":{"S3:Prefix":"p/${user}/"},"NumericLessThan":{"s3:max-keys":"10"}}"#),
+    ])
+    func `takes a template that keeps to the user's folder`(text: String) throws {
+        _ = try template.policy(from: try JSON(parsing: Array(text.utf8)))
+    }
+
+    @Test(arguments: [
+        "[]", "{}", #"{"Version":"2012-10-17","Statement":[]}"#,
+        statement(version: "2008-10-17"),
+        statement(action: #""*""#), statement(action: #""s3:*""#), statement(action: #""s3:Get*""#),
+        statement(action: #""s3:PutObjectAcl""#), statement(action: #""s3:PutBucketPolicy""#),
+        statement(action: #""sts:AssumeRole""#), statement(action: #"["s3:GetObject","s3:ListBucket"]"#),
+        statement(action: "[]"), statement(action: "7"),
+        statement(resource: #""*""#), statement(resource: #""arn:aws-cn:s3:::photos/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/p/${user}*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/p/${user}""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/*/${user}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/p?/${user}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/x${user}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/${aws:username}/${user}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/p/${user}/${aws:username}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::other/p/${user}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos*/p/${user}/*""#),
+        statement(resource: #""arn:aws:s3:::photos/p/${user}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/../${user}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos//${user}/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/é/${user}/*""#),
+        statement(resource: #"["arn:aws-cn:s3:::photos/p/${user}/*","arn:aws-cn:s3:::photos/q/*"]"#),
+        statement(more: #","NotAction":"s3:GetObject""#), statement(more: #","NotResource":"a""#),
+        statement(more: #","Principal":"*""#), statement(more: #","Condition":{"Bool":{}}"#),
+        statement(more: #","Condition":{"StringLike":{"aws:PrincipalTag/x":"${user}"}}"#),
+        statement(more: #","Condition":{"StringLike":{"aws:PrincipalTag/${user}":"x"}}"#),
+        statement().replacing("Allow", with: "Deny"),
+        list("{}"), list(#"{"StringLike":{"s3:prefix":"*"}}"#),
+        list(#"{"StringLike":{"s3:prefix":["p/${user}/*",""]}}"#),
+        list(#"{"StringLikeIfExists":{"s3:prefix":"p/${user}/*"}}"#),
+        list(#"{"ForAllValues:StringLike":{"s3:prefix":"p/${user}/*"}}"#),
+        list(#"{"StringNotLike":{"s3:prefix":"p/${user}/*"}}"#),
+        list(#"{"StringLike":{"s3:delimiter":"/"}}"#),
+        list(#"{"StringLike":{"s3:prefix":"p/${user}/*"}}"#, resource: #""arn:aws-cn:s3:::photos/*""#),
+        list(#"{"StringLike":{"s3:prefix":"p/${user}/*"}}"#, resource: #""*""#),
+        statement(action: #""s3:ListBucket""#, resource: #""arn:aws-cn:s3:::photos""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/\#(String(repeating: "p", count: 1900))/${user}/*""#),
+    ])
+    func `refuses a template that could reach further, or is none`(text: String) throws {
+        let json = try JSON(parsing: Array(text.utf8))
+        #expect(throws: SessionPolicyError.self) { try template.policy(from: json) }
+    }
+}
