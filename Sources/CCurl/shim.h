@@ -1,6 +1,7 @@
 // Typed names for libcurl's variadic setters and getters, which Swift cannot call.
 #pragma once
 #include <curl/curl.h>
+#include <string.h>
 #include <unistd.h>
 
 static inline CURLcode cloakroom_set_long(CURL *h, CURLoption o, long v) { return curl_easy_setopt(h, o, v); }

@@ -13,26 +13,21 @@ extension Date {
         let day = second.flooredQuotient(by: 86_400)
         let time = second - day * 86_400
         let (year, month, dayOfMonth) = Self.civilDate(ofDay: day)
-        var text: [UInt8] = []
-        text.reserveCapacity(20)
-        Self.append(year, 4, to: &text)
-        for (mark, number) in [
-            ("-", month), ("-", dayOfMonth), ("T", time / 3600), (":", time / 60 % 60), (":", time % 60),
-        ]
-            as [(Unicode.Scalar, Int)]
-        {
-            text.append(UInt8(ascii: mark))
-            Self.append(number, 2, to: &text)
-        }
-        text.append(UInt8(ascii: "Z"))
+        var text = Array("0000-00-00T00:00:00Z".utf8)
+        Self.put(year, 4, at: 0, in: &text)
+        Self.put(month, 2, at: 5, in: &text)
+        Self.put(dayOfMonth, 2, at: 8, in: &text)
+        Self.put(time / 3600, 2, at: 11, in: &text)
+        Self.put(time / 60 % 60, 2, at: 14, in: &text)
+        Self.put(time % 60, 2, at: 17, in: &text)
         return String(decoding: text, as: UTF8.self)
     }
 
-    private static func append(_ number: Int, _ digits: Int, to text: inout [UInt8]) {
-        var divisor = digits == 4 ? 1000 : 10
-        while divisor > 0 {
-            text.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-            divisor /= 10
+    private static func put(_ number: Int, _ digits: Int, at place: Int, in text: inout [UInt8]) {
+        var rest = number
+        for index in stride(from: place + digits - 1, through: place, by: -1) {
+            text[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
         }
     }
 

@@ -63,7 +63,7 @@ import Loop
 
     /// - Returns: whether libcurl takes the request at all.
     func prepare(_ request: UpstreamRequest, timeout: Duration) -> Bool {
-        guard !request.url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else { return false }
+        guard isSendable(request.url) else { return false }
         set(CURLOPT_HTTPGET, 1)
         switch request.method {
         case "GET": unset(CURLOPT_CUSTOMREQUEST)
@@ -90,17 +90,25 @@ import Loop
 
     private func addHeaders(_ fields: HeaderFields) -> Bool {
         // What libcurl would add by itself: it is not in the signature, and `Expect` costs a round trip.
-        var lines = ["Expect:", "Accept:"]
-        if fields["Content-Type"] == nil { lines.append("Content-Type:") }
-        for field in fields {
-            guard !field.value.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else { return false }
-            lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        var lines: [UInt8] = Array("Expect:\0Accept:\0".utf8)
+        guard appendLines(of: fields, to: &lines) else { return false }
+        let areAdded = unsafe lines.withUnsafeBytes { lines in
+            var next = 0
+            while next < lines.count {
+                let line = unsafe (lines.baseAddress! + next).assumingMemoryBound(to: CChar.self)
+                guard unsafe addHeader(line) else { return false }
+                unsafe next += strlen(line) + 1
+            }
+            return true
         }
-        for line in lines {
-            guard let longer = unsafe curl_slist_append(headers, line) else { return false }
-            unsafe headers = longer
-        }
+        guard areAdded else { return false }
         return unsafe cloakroom_set_list(UnsafeMutableRawPointer(handle), CURLOPT_HTTPHEADER, headers) == CURLE_OK
+    }
+
+    private func addHeader(_ line: UnsafePointer<CChar>) -> Bool {
+        guard let longer = unsafe curl_slist_append(headers, line) else { return false }
+        unsafe headers = longer
+        return true
     }
 
     func result(_ code: CURLcode) -> Result<UpstreamResponse, TransportError> {
@@ -176,6 +184,32 @@ import Loop
     }
 
     private func check(_ code: CURLcode) { precondition(code == CURLE_OK, "curl_easy_setopt \(code.rawValue)") }
+}
+
+// Outside the class, because closures of the loop's own code are checked for their thread each time they run, and these
+// run once a byte.
+
+/// Whether the URL has no space and no control character, with which libcurl would do as it likes.
+private func isSendable(_ url: String) -> Bool {
+    url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+}
+
+/// Appends one line a field, each ended by NUL, and takes back libcurl's own `Content-Type` where there is none.
+///
+/// - Returns: whether every field can be sent: a line break or a NUL in a value would make two of one.
+private func appendLines(of fields: HeaderFields, to lines: inout [UInt8]) -> Bool {
+    lines.reserveCapacity(1024)
+    for field in fields {
+        let start = lines.count
+        lines.append(contentsOf: field.name.utf8)
+        // A name with a semicolon is libcurl's way to send an empty value.
+        lines.append(contentsOf: field.value.isEmpty ? ";".utf8 : ": ".utf8)
+        lines.append(contentsOf: field.value.utf8)
+        for index in start..<lines.count where lines[index] < 0x20 && lines[index] != 0x09 { return false }
+        lines.append(0)
+    }
+    if fields["Content-Type"] == nil { lines.append(contentsOf: "Content-Type:\0".utf8) }
+    return true
 }
 
 extension Slice<UnsafeRawBufferPointer> {

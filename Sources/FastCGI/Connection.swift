@@ -63,8 +63,12 @@ final class Connection {
         if state != .closed { read() }
     }
 
-    /// Reads until the socket is empty or a handler has work.
+    /// Reads until the socket is empty, a handler has work, or the peer has an answer to take first.
     func read() {
+        guard output.isEmpty || state == .discarding else {
+            mayHaveMore = true
+            return
+        }
         while state == .idle || state == .reading || state == .discarding {
             let count = listener.scratch.receive(from: socket.raw)
             guard count > 0 else {
@@ -106,7 +110,7 @@ final class Connection {
         case .values(let end):
             buffer.removeFirst(end)
             send(Answers.values(connections: listener.limits.connections))
-            walkAgain()
+            awaitNext()
         case .tooLarge(let requestID):
             buffer = []
             state = .discarding
@@ -118,11 +122,21 @@ final class Connection {
         }
     }
 
-    private func walkAgain() {
+    private func awaitNext() {
         gate = Gate(limits: listener.gateLimits)
         state = .idle
-        deadline = nil
+        deadline = output.isEmpty ? nil : listener.nextDeadline
+        goOn()
+    }
+
+    /// Takes up what came while something else had to be done first.
+    private func goOn() {
+        guard output.isEmpty, state == .idle else { return }
         if !buffer.isEmpty { act(on: gate.walk(buffer.span)) }
+        if mayHaveMore, state == .idle || state == .reading {
+            mayHaveMore = false
+            read()
+        }
     }
 
     // MARK: One exchange
@@ -130,9 +144,10 @@ final class Connection {
     private func begin(_ bytes: UnsafeRawBufferPointer) {
         state = .answering
         deadline = nil
+        closesAfterAnswer = !gate.keepsConnection
         let parser = self.parser ?? LibFCGIRequest()
         self.parser = parser
-        guard let request = unsafe parser.parse(bytes, fields: listener.fields) else {
+        guard let request = unsafe parser.parse(bytes, bodyBytes: gate.bodyBytes, fields: listener.fields) else {
             return close()
         }
         listener.begin(request, on: self)
@@ -141,54 +156,54 @@ final class Connection {
     /// Called once for each request, when its handler has answered.
     func answer(_ response: Response) {
         guard state == .answering, let parser else { return }
-        let records = parser.finish(response)
         hasAnswered = true
         if listener.isDraining { closesAfterAnswer = true }
-        send(records)
+        unsafe parser.finish(response) { unsafe send($0) }
         guard state != .closed else { return }
         if closesAfterAnswer {
             if output.isEmpty { close() }
             return
         }
-        walkAgain()
-        if mayHaveMore, state != .closed, state != .answering {
-            mayHaveMore = false
-            read()
-        }
+        awaitNext()
     }
 
     // MARK: Writing
 
-    private func send(_ bytes: [UInt8]) {
-        if output.isEmpty {
-            output = bytes
-        } else {
-            output += bytes
+    private func send(_ bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe send($0) } }
+
+    /// Sends at once what the socket takes and keeps the rest.
+    private func send(_ bytes: UnsafeRawBufferPointer) {
+        guard state != .closed else { return }
+        guard output.isEmpty else {
+            unsafe output.append(contentsOf: bytes)
+            return
         }
-        flush()
+        let count = unsafe cloakroom_send(socket.raw, bytes.baseAddress, bytes.count)
+        if count == bytes.count { return }
+        if count < 0, cloakroom_errno() != EAGAIN, cloakroom_errno() != EINTR { return close() }
+        unsafe output = Array(bytes[max(0, count)...])
+        deadline = listener.nextDeadline
+        waitToWrite(true)
     }
 
+    /// Goes on with the rest when the socket takes more.
     private func flush() {
         guard state != .closed, !output.isEmpty else { return }
         let count = unsafe output.withUnsafeBytes { bytes in
-            let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-            return unsafe cloakroom_send(socket.raw, rest.baseAddress, rest.count)
+            unsafe cloakroom_send(socket.raw, bytes.baseAddress! + written, bytes.count - written)
         }
         if count < 0 {
             guard cloakroom_errno() == EAGAIN || cloakroom_errno() == EINTR else { return close() }
-        } else {
-            written += count
+            return
         }
-        if written == output.count {
-            if deadline != nil, state == .answering || state == .idle { deadline = nil }
-            output = []
-            written = 0
-            waitToWrite(false)
-            if closesAfterAnswer { close() }
-        } else {
-            deadline = listener.nextDeadline
-            waitToWrite(true)
-        }
+        written += count
+        deadline = listener.nextDeadline
+        guard written == output.count else { return }
+        if state == .answering || state == .idle { deadline = nil }
+        output = []
+        written = 0
+        waitToWrite(false)
+        closesAfterAnswer && state == .answering ? close() : goOn()
     }
 
     private func waitToWrite(_ waits: Bool) {

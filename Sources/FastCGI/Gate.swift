@@ -30,8 +30,12 @@ struct Gate {
     private var requestID: UInt16 = 0
     private var offset = 0
     private var parameterBytes = 0
-    private var bodyBytes = 0
+    /// So far.
+    private(set) var bodyBytes = 0
     private var pairs = PairWalker()
+
+    /// Whether the peer wants the connection kept after the answer (§5.1, FCGI_KEEP_CONN).
+    private(set) var keepsConnection = false
 
     init(limits: Limits) { self.limits = limits }
 
@@ -75,6 +79,7 @@ struct Gate {
             let isResponder = content[0] == 0 && content[1] == 1
             guard isResponder else { return .malformed }
             requestID = record.requestID
+            keepsConnection = content[2] & 1 != 0
             phase = .parameters
         case .parameters where record.contentLength == 0:
             guard pairs.isBetweenPairs else { return .malformed }

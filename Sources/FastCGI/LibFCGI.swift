@@ -28,43 +28,41 @@ import Loop
         unsafe raw.deallocate()
     }
 
-    /// - Parameter feed: one whole request that ``Gate`` has passed.
+    /// - Parameters:
+    ///   - feed: one whole request that ``Gate`` has passed.
+    ///   - bodyBytes: how long the gate found its body to be.
     /// - Returns: its parameters and body; `nil` if libfcgi would not have it.
-    func parse(_ feed: UnsafeRawBufferPointer, fields: FieldTable) -> Request? {
+    func parse(_ feed: UnsafeRawBufferPointer, bodyBytes: Int, fields: FieldTable) -> Request? {
         unsafe MemoryWire.feed = feed
         defer { unsafe MemoryWire.feed = UnsafeRawBufferPointer(start: nil, count: 0) }
         unsafe raw.pointee.ipcFd = Self.noDescriptor
         unsafe raw.pointee.keepConnection = 1
         guard unsafe FCGX_Accept_r(raw) == 0 else { return nil }
-        let body = readBody(upTo: feed.count)
+        let body = readBody(bodyBytes)
         return unsafe fields.request(from: raw.pointee.envp, body: body)
     }
 
-    /// Ends the request and gives the records that answer it; none if no request is open.
-    func finish(_ response: Response) -> [UInt8] {
-        guard unsafe raw.pointee.out != nil else { return [] }
-        unsafe MemoryWire.output.reserveCapacity(response.body.count + 512)
-        let head = response.head
-        unsafe head.withUnsafeBytes { unsafe put($0) }
-        unsafe response.body.withUnsafeBytes { unsafe put($0) }
-        unsafe raw.pointee.keepConnection = 1
-        unsafe FCGX_Finish_r(raw)
-        defer { unsafe MemoryWire.output = [] }
-        return unsafe MemoryWire.output
+    /// Ends the request and hands over the records that answer it, for the time of the call; none if no request is open.
+    func finish<Value>(_ response: Response, _ send: (UnsafeRawBufferPointer) -> Value) -> Value {
+        if unsafe raw.pointee.out != nil {
+            unsafe response.head.withUnsafeBytes { unsafe put($0) }
+            unsafe response.body.withUnsafeBytes { unsafe put($0) }
+            unsafe raw.pointee.keepConnection = 1
+            unsafe FCGX_Finish_r(raw)
+        }
+        // The one buffer serves every answer; after a large one it is given back.
+        let isLarge = unsafe MemoryWire.output.capacity > 1 << 18
+        defer { unsafe MemoryWire.output.removeAll(keepingCapacity: !isLarge) }
+        return unsafe MemoryWire.output.withUnsafeBytes { unsafe send($0) }
     }
 
-    /// STDIN to its end: nginx answers 502 to a request whose body was left unread.
-    private func readBody(upTo limit: Int) -> [UInt8] {
+    /// The whole of STDIN: nginx answers 502 to a request whose body was left unread.
+    private func readBody(_ count: Int) -> [UInt8] {
+        guard count > 0 else { return [] }
         let stream = unsafe raw.pointee.in
-        var body: [UInt8] = []
-        while body.count <= limit {
-            let chunk = unsafe [UInt8](unsafeUninitializedCapacity: min(limit, 65_536)) { buffer, count in
-                count = unsafe max(0, Int(FCGX_GetStr(buffer.baseAddress, Int32(buffer.count), stream)))
-            }
-            guard !chunk.isEmpty else { break }
-            if body.isEmpty { body = chunk } else { body += chunk }
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = unsafe max(0, Int(FCGX_GetStr(buffer.baseAddress, Int32(count), stream)))
         }
-        return body
     }
 
     private func put(_ bytes: UnsafeRawBufferPointer) {
@@ -76,16 +74,22 @@ import Loop
 extension Response {
     /// The CGI header block (RFC 3875 §6.3). Line breaks in a value would start a field of their own: they go.
     fileprivate var head: [UInt8] {
-        var head = Array("Status: ".utf8)
-        head += String(status).utf8
-        head += "\r\n".utf8
+        var head: [UInt8] = []
+        head.reserveCapacity(fields.reduce(32) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
+        head.append(contentsOf: "Status: ".utf8)
+        head.append(contentsOf: String(status).utf8)
+        head.append(contentsOf: "\r\n".utf8)
         for field in fields {
-            head += field.name.utf8
-            head += ": ".utf8
-            head += field.value.utf8.lazy.filter { $0 != 0x0D && $0 != 0x0A }
-            head += "\r\n".utf8
+            head.append(contentsOf: field.name.utf8)
+            head.append(contentsOf: ": ".utf8)
+            let start = head.count
+            head.append(contentsOf: field.value.utf8)
+            if head[start...].contains(where: { $0 == 0x0D || $0 == 0x0A }) {
+                head[start...].replaceSubrange(start..., with: head[start...].filter { $0 != 0x0D && $0 != 0x0A })
+            }
+            head.append(contentsOf: "\r\n".utf8)
         }
-        head += "\r\n".utf8
+        head.append(contentsOf: "\r\n".utf8)
         return head
     }
 }

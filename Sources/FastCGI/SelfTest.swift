@@ -6,8 +6,8 @@ import Loop
 enum SelfTest {
     static func run() throws(FastCGIError) {
         let parser = LibFCGIRequest()
-        let request = unsafe canned.withUnsafeBytes { unsafe parser.parse($0, fields: FieldTable([])) }
-        let answer = parser.finish(Response(status: 204))
+        let request = unsafe canned.withUnsafeBytes { unsafe parser.parse($0, bodyBytes: 5, fields: FieldTable([])) }
+        let answer = unsafe parser.finish(Response(status: 204)) { unsafe Array($0) }
         guard request?.path == "/self-test", request?.body == Array("hello".utf8) else { throw .notIntercepted }
         guard answer.starts(with: [1, 6, 0, 1]), answer.count > 16 else { throw .notIntercepted }
     }

@@ -36,6 +36,7 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     }
 
     private static func same(_ left: String, _ right: String) -> Bool {
+        if left == right { return true }
         let (left, right) = (left.utf8, right.utf8)
         guard left.count == right.count else { return false }
         return zip(left, right).allSatisfy { lowercased($0) == lowercased($1) }

@@ -14,10 +14,10 @@ package struct Request: Sendable {
     package init(
         method: String, target: String, fields: HeaderFields = [:], body: [UInt8] = [], peerAddress: String? = nil
     ) {
-        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         self.method = method
-        self.path = String(parts[0])
-        self.query = parts.count > 1 ? String(parts[1]) : ""
+        self.path = mark.map { String(target[..<$0]) } ?? target
+        self.query = mark.map { String(target[target.utf8.index(after: $0)...]) } ?? ""
         self.fields = fields
         self.body = body
         self.peerAddress = peerAddress

@@ -5,7 +5,6 @@ struct Queue<Element> {
 
     var count: Int { elements.count - head }
     var isEmpty: Bool { count == 0 }
-    var first: Element? { isEmpty ? nil : elements[head] }
 
     mutating func append(_ element: Element) { elements.append(element) }
 

@@ -13,7 +13,8 @@ package final class RedisConnection {
         package var username: String?
         package var password: String?
         package var database = 0
-        /// Until a command counts as unanswered and the connection as lost; checked four times in that time.
+        /// With commands on the way and no reply for so long, the connection counts as lost; checked four times in that
+        /// time.
         package var timeout: Duration = .milliseconds(40)
         /// Between attempts to connect again.
         package var retryInterval: Duration = .milliseconds(250)
@@ -31,10 +32,7 @@ package final class RedisConnection {
         case closed
     }
 
-    private struct Pending {
-        let deadline: UInt64
-        let continuation: CheckedContinuation<Result<RedisReply, RedisError>, Never>
-    }
+    private typealias Waiter = CheckedContinuation<Result<RedisReply, RedisError>, Never>
 
     private let options: Options
     private var state = State.away
@@ -44,8 +42,12 @@ package final class RedisConnection {
     private var reader = ReplyReader()
     private var output: [UInt8] = []
     private var written = 0
-    private var waiting: [(RedisCommand, Pending)] = []
-    private var pending = Queue<Pending>()
+    /// Commands for a connection that is being made, and when the first of them came.
+    private var early: [(RedisCommand, Waiter)] = []
+    private var earlySince: UInt64 = 0
+    private var pending = Queue<Waiter>()
+    /// When the last reply came, or the first command after a pause went out: a late turn of ours is not Redis' fault.
+    private var lastProgress: UInt64 = 0
     private var isFlushScheduled = false
     private var isWatchScheduled = false
     private var attempt = 0
@@ -63,11 +65,11 @@ package final class RedisConnection {
     ///   server cannot help.
     package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
         let result = await withCheckedContinuation { continuation in
-            let entry = Pending(deadline: Monotonic.now &+ options.timeout.nanoseconds, continuation: continuation)
             switch state {
-            case .ready where pending.count < options.maximumPending: put(command, entry)
-            case .connecting where !hasBeenLost && waiting.count < options.maximumPending:
-                waiting.append((command, entry))
+            case .ready where pending.count < options.maximumPending: put(command, continuation)
+            case .connecting where !hasBeenLost && early.count < options.maximumPending:
+                if early.isEmpty { earlySince = Monotonic.now }
+                early.append((command, continuation))
                 scheduleWatch()
             default: continuation.resume(returning: .failure(.unavailable))
             }
@@ -144,8 +146,8 @@ package final class RedisConnection {
     private func becomeReady() {
         state = .ready
         hasBeenLost = false
-        for (command, entry) in waiting { put(command, entry) }
-        waiting = []
+        for (command, waiter) in early { put(command, waiter) }
+        early = []
     }
 
     /// Gives the connection up and tries again after the interval.
@@ -164,22 +166,29 @@ package final class RedisConnection {
         socket = -1
         output = []
         written = 0
-        let unsent = waiting
-        waiting = []
-        for (_, entry) in unsent { entry.continuation.resume(returning: .failure(.unavailable)) }
-        while let entry = pending.popFirst() { entry.continuation.resume(returning: .failure(error)) }
+        refuseEarly()
+        while let waiter = pending.popFirst() { waiter.resume(returning: .failure(error)) }
+    }
+
+    private func refuseEarly() {
+        let unsent = early
+        early = []
+        for (_, waiter) in unsent { waiter.resume(returning: .failure(.unavailable)) }
     }
 
     // MARK: The pipeline
 
-    private func put(_ command: RedisCommand, _ entry: Pending) {
+    private func put(_ command: RedisCommand, _ waiter: Waiter) {
         output += command.bytes
-        pending.append(entry)
+        pending.append(waiter)
+        let wasIdle = pending.count == 1
+        if wasIdle { lastProgress = Monotonic.now }
         scheduleWatch()
         guard !isFlushScheduled else { return }
         isFlushScheduled = true
         Reactor.shared.atTurnEnd { [weak self] in
             self?.isFlushScheduled = false
+            if wasIdle { self?.lastProgress = Monotonic.now }
             self?.flush()
         }
     }
@@ -215,6 +224,7 @@ package final class RedisConnection {
                 return unsafe reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ? count : -1
             }
             guard outcome >= 0 else { return lose(.interrupted) }
+            if outcome > 0 { lastProgress = Monotonic.now }
             takeReplies()
             // A short read has emptied the socket.
             if outcome < size { return }
@@ -231,8 +241,8 @@ package final class RedisConnection {
                     takeGreeting(reply)
                     continue
                 }
-                guard let entry = pending.popFirst() else { return lose(.interrupted) }
-                entry.continuation.resume(returning: .success(reply))
+                guard let waiter = pending.popFirst() else { return lose(.interrupted) }
+                waiter.resume(returning: .success(reply))
             }
         }
     }
@@ -245,13 +255,13 @@ package final class RedisConnection {
         Reactor.shared.schedule(after: options.timeout / 4) { [weak self] in
             guard let self else { return }
             isWatchScheduled = false
+            // The reply may lie in the socket already.
+            if socket >= 0, state == .ready { read() }
             let now = Monotonic.now
-            if let first = pending.first, first.deadline <= now { return lose(.timeout) }
-            while let (_, entry) = waiting.first, entry.deadline <= now {
-                waiting.removeFirst()
-                entry.continuation.resume(returning: .failure(.unavailable))
-            }
-            if !pending.isEmpty || !waiting.isEmpty { scheduleWatch() }
+            let timeout = options.timeout.nanoseconds
+            if state == .ready, !pending.isEmpty, now > lastProgress &+ timeout { return lose(.timeout) }
+            if !early.isEmpty, now > earlySince &+ timeout { refuseEarly() }
+            if !pending.isEmpty || !early.isEmpty { scheduleWatch() }
         }
     }
 }

@@ -31,9 +31,11 @@ package struct JSONWriter {
     package mutating func string(_ text: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
-            bytes.append(contentsOf: text.utf8)
-        } else {
+        // Appended as it is, then looked at: nearly always there is nothing to escape, and bytes in an array are quick.
+        let start = bytes.count
+        bytes.append(contentsOf: text.utf8)
+        if needsEscape(from: start) {
+            bytes.removeSubrange(start...)
             for byte in text.utf8 { escaped(byte) }
         }
         bytes.append(UInt8(ascii: "\""))
@@ -61,6 +63,16 @@ package struct JSONWriter {
             }
             endObject()
         }
+    }
+
+    private func needsEscape(from start: Int) -> Bool {
+        var index = start
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return true }
+            index += 1
+        }
+        return false
     }
 
     private mutating func escaped(_ byte: UInt8) {

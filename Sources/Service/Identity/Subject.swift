@@ -1,3 +1,5 @@
+import CloakroomCrypto
+
 /// Whom a request is for, after its token was believed.
 package struct Subject: Sendable, Equatable {
     package let userID: UserID
@@ -5,12 +7,16 @@ package struct Subject: Sendable, Equatable {
     package let deviceID: String?
     package let tier: String
     package let issuer: String
+    /// By which requests are counted: a digest of the device, else of the user. Neither is kept in the open in Redis.
+    package let party: String
 
     package init(userID: UserID, deviceID: String?, tier: String, issuer: String) {
         self.userID = userID
         self.deviceID = deviceID
         self.tier = tier
         self.issuer = issuer
+        let name = deviceID.map { "device:\(issuer):\($0)" } ?? "user:\(userID.text)"
+        party = Base64URL.encode(SHA256.hash(Array(name.utf8)).prefix(18))
     }
 
     /// Whether a tier can be the value of a session tag: 1 to 64 of those characters STS takes that are ASCII.

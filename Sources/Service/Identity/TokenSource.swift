@@ -19,7 +19,8 @@ package struct TokenSource: Sendable {
     }
 
     private static func token(authorization value: String, acceptsBare: Bool) -> [UInt8]? {
-        let words = value.utf8.split(separator: UInt8(ascii: " "))
+        let bytes = Array(value.utf8)
+        let words = bytes.split(separator: UInt8(ascii: " "))
         if words.count == 2, words[0].elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) { return Array(words[1]) }
         return words.count == 1 && acceptsBare ? Array(words[0]) : nil
     }

@@ -57,7 +57,7 @@ package final class RateLimiter {
     /// Counts one request of the subject's device, else of the subject.
     package func take(_ name: LimitName, for subject: Subject) async -> LimitDecision {
         let limit = limit(name)
-        let party = Self.party(subject)
+        let party = subject.party
         do throws(RedisError) {
             let key = "\(keyPrefix)limit:\(name.rawValue):\(party)"
             let window = String(limit.window.milliseconds)
@@ -79,12 +79,6 @@ package final class RateLimiter {
         return LimitDecision(
             verdict: count <= limit.requests ? .allowed : .refused,
             remaining: max(0, limit.requests - count), reset: .milliseconds(max(0, milliseconds)))
-    }
-
-    /// Devices and users are told apart by what they start with; neither is kept in the open.
-    private static func party(_ subject: Subject) -> String {
-        let name = subject.deviceID.map { "device:\(subject.issuer):\($0)" } ?? "user:\(subject.userID.text)"
-        return Base64URL.encode(SHA256.hash(name.utf8).prefix(18))
     }
 
     /// One key, so it runs on a cluster too. A key without an end, however it came to be, is given one.

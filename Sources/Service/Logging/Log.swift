@@ -17,6 +17,7 @@ package final class Log {
         case milliseconds(Duration)
     }
 
+    /// Built only when the line is written.
     package typealias Fields = KeyValuePairs<StaticString, Value?>
 
     private let sink: LineSink?
@@ -33,14 +34,23 @@ package final class Log {
         self.now = now
     }
 
-    package func debug(_ message: StaticString, _ fields: Fields = [:]) { write(.debug, message, fields) }
-    package func info(_ message: StaticString, _ fields: Fields = [:]) { write(.info, message, fields) }
-    package func warning(_ message: StaticString, _ fields: Fields = [:]) { write(.warning, message, fields) }
-    package func error(_ message: StaticString, _ fields: Fields = [:]) { write(.error, message, fields) }
+    package func info(_ message: StaticString, _ fields: @autoclosure () -> Fields = [:]) {
+        write(.info, message, fields())
+    }
 
-    private func write(_ level: Settings.Log.Level, _ message: StaticString, _ fields: Fields) {
+    package func warning(_ message: StaticString, _ fields: @autoclosure () -> Fields = [:]) {
+        write(.warning, message, fields())
+    }
+
+    package func error(_ message: StaticString, _ fields: @autoclosure () -> Fields = [:]) {
+        write(.error, message, fields())
+    }
+
+    package func write(
+        _ level: Settings.Log.Level, _ message: StaticString, _ fields: @autoclosure () -> Fields
+    ) {
         guard level >= self.level, let sink else { return }
-        sink.append(Self.line(now(), level, message, fields)) { [weak self] isWritten in
+        sink.append(Self.line(now(), level, message, fields())) { [weak self] isWritten in
             if !isWritten { self?.onDrop?() }
         }
     }

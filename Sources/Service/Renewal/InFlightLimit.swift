@@ -46,8 +46,9 @@ final class InFlightLimit {
             waiting[head].resume()
             head += 1
         }
-        if head == waiting.count {
-            waiting.removeAll(keepingCapacity: true)
+        // What was admitted is dropped now and then, at a cost that stays one move a waiter.
+        if head == waiting.count || (head > 1024 && head > waiting.count / 2) {
+            waiting.removeFirst(head)
             head = 0
         }
     }

@@ -112,16 +112,21 @@ package final class CloakroomService {
 
     private func record(_ request: Request, _ route: Route?, _ answer: Answer, _ duration: Duration) {
         let status = answer.response.status
-        let fields: Log.Fields = [
-            "route": .text(route?.rawValue ?? "unknown"), "method": .text(request.method), "status": .integer(status),
-            "milliseconds": .milliseconds(duration), "user": answer.user.map { .text($0) },
-            "reason": answer.reason.map { .text($0) },
-        ]
+        parts.log.write(
+            Self.level(status, route), "request",
+            [
+                "route": .text(route?.rawValue ?? "unknown"), "method": .text(request.method),
+                "status": .integer(status), "milliseconds": .milliseconds(duration),
+                "user": answer.user.map { .text($0) }, "reason": answer.reason.map { .text($0) },
+            ])
+    }
+
+    private static func level(_ status: Int, _ route: Route?) -> Settings.Log.Level {
         switch (status, route) {
-        case (500, _): parts.log.error("request", fields)
-        case (503, .readiness), (_, .health): parts.log.debug("request", fields)
-        case (503, _): parts.log.warning("request", fields)
-        default: parts.log.info("request", fields)
+        case (500, _): .error
+        case (503, .readiness), (_, .health), (_, .metrics): .debug
+        case (503, _): .warning
+        default: .info
         }
     }
 }
