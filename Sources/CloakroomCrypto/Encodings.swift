@@ -55,8 +55,8 @@ package enum Base64URL {
         bytes.reserveCapacity(text.count * 3 / 4)
         var bits: UInt32 = 0
         var count = 0
-        for unsafe character in unsafe text {
-            let value = values[Int(character)]
+        for place in 0..<text.count {
+            let value = unsafe values[Int(text[place])]
             guard value != 0xFF else { return nil }
             bits = bits << 6 | UInt32(value)
             count += 6
