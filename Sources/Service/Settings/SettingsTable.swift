@@ -30,7 +30,8 @@ package enum SettingsTable {
             "How far the issuer's clock may be from ours."),
         .init(
             "tokens.issuers", .objects(issuer), .required,
-            "Whose tokens are believed; at least one. The same subject, if it is a safe user id, is the same user to all."),
+            "Whose tokens are believed; at least one. The same subject, if it is a safe user id, is the same user to all."
+        ),
     ]
 
     private static let issuer: [SettingsRow] = [
