@@ -44,13 +44,19 @@ package enum Base64URL {
 
     /// - Returns: `nil` for padding, foreign characters, a length no encoding has, or bits left over that are not zero.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        // Other modules get this generic function unspecialised: a call for each byte. Hence the inner one.
+        let whole = text.withContiguousStorageIfAvailable { unsafe decoded($0) }
+        return unsafe whole ?? Array(text).withUnsafeBufferPointer { unsafe decoded($0) }
+    }
+
+    private static func decoded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)
         var bits: UInt32 = 0
         var count = 0
-        for character in text {
-            let value = values[Int(character)]
+        for place in 0..<text.count {
+            let value = unsafe values[Int(text[place])]
             guard value != 0xFF else { return nil }
             bits = bits << 6 | UInt32(value)
             count += 6

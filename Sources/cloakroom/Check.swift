@@ -29,6 +29,6 @@ enum Check {
 
         Examples:
           cloakroom check cloakroom.json5
-          systemctl reload cloakroom after: cloakroom check /etc/cloakroom/cloakroom.json5
+          cloakroom check /etc/cloakroom/cloakroom.json5 && systemctl reload cloakroom
         """
 }

@@ -52,7 +52,7 @@ extension SettingsRow {
         case .integer(let range): "integer, \(range.lowerBound)…\(range.upperBound)"
         case .flag: "true or false"
         case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
-        case .texts(let shape): "array, each a \(shape.expected)"
+        case .texts(let shape): "array, each: \(shape.expected)"
         case .textOrReference: "string, {env: \"NAME\"} or {file: \"path\"}"
         case .secret, .signingKey: "{env: \"NAME\"} or {file: \"path\"}"
         case .file: "path of a file"

@@ -28,7 +28,10 @@ package enum SettingsTable {
         .init(
             "tokens.leewaySeconds", .integer(0...60), .integer(30),
             "How far the issuer's clock may be from ours."),
-        .init("tokens.issuers", .objects(issuer), .required, "Whose tokens are believed; at least one."),
+        .init(
+            "tokens.issuers", .objects(issuer), .required,
+            "Whose tokens are believed; at least one. The same subject, if it is a safe user id, is the same user to all."
+        ),
     ]
 
     private static let issuer: [SettingsRow] = [

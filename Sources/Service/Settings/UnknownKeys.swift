@@ -24,9 +24,10 @@ struct UnknownKeys {
         return SettingsFault(place + path, "is not a key", wayOut)
     }
 
-    /// The key with the fewest edits, where at most a third of it changed; or the key of that name in another group.
+    /// The key or group with the fewest edits, at most a third of it; or the key of that name in another group.
     private func nearest(to path: String) -> String? {
-        let candidates = rows.map { ($0.path, editDistance($0.path, path)) }
+        let groups = Set(rows.map { $0.path.split(separator: ".").dropLast().joined(separator: ".") }).subtracting([""])
+        let candidates = (rows.map(\.path) + groups.sorted()).map { ($0, editDistance($0, path)) }
         if let best = candidates.min(by: { $0.1 < $1.1 }), best.1 <= max(1, path.utf8.count / 3), best.1 <= 4 {
             return best.0
         }

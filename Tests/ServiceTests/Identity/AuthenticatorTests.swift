@@ -7,14 +7,14 @@ import Testing
 
 @testable import Service
 
-@LoopActor @Suite(.onLoop)
+@Suite(.onLoop)
 struct AuthenticatorTests {
     private let key: HMACKey
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     init() throws { key = try #require(HMACKey(Array("u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".utf8))) }
 
-    private func authenticator(now: Date? = nil) -> Authenticator {
+    @LoopActor private func authenticator(now: Date? = nil) -> Authenticator {
         let issuer = TrustedIssuer(
             issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], key: .hmac(key))
         let instant = now ?? self.now
@@ -30,7 +30,7 @@ struct AuthenticatorTests {
 
     private func request(_ fields: HeaderFields) -> Request { Request(method: "POST", target: "/", fields: fields) }
 
-    private func outcome(
+    @LoopActor private func outcome(
         _ fields: HeaderFields, acceptsBare: Bool = false, of authenticator: Authenticator? = nil
     ) -> Result<Subject, TokenError> {
         let authenticator = authenticator ?? self.authenticator()
@@ -43,7 +43,7 @@ struct AuthenticatorTests {
         Subject(userID: try #require(UserID(id)), deviceID: "phone", tier: tier, issuer: "https://a.example")
     }
 
-    @Test func `finds the token in each of its places`() throws {
+    @Test @LoopActor func `finds the token in each of its places`() throws {
         let expected = Result<Subject, TokenError>.success(try subject("u_1"))
         #expect(outcome(["Authorization": "Bearer \(token())"]) == expected)
         #expect(outcome(["authorization": "bEARER  \(token())"]) == expected)
@@ -52,7 +52,7 @@ struct AuthenticatorTests {
         #expect(outcome(["Authorization": "Basic dTpw", "X-Token": token()]) == expected)
     }
 
-    @Test func `takes a bare token only where it may be bare`() {
+    @Test @LoopActor func `takes a bare token only where it may be bare`() {
         #expect(outcome(["Authorization": token()]) == .failure(.missing))
         #expect(outcome(["Authorization": "Basic \(token())"], acceptsBare: true) == .failure(.missing))
         #expect(outcome([:]) == .failure(.missing))
@@ -61,19 +61,19 @@ struct AuthenticatorTests {
         #expect(outcome(["X-Token": "Bearer \(token())"]) == .failure(.malformed))
     }
 
-    @Test func `keeps to the token, whatever other headers say`() throws {
+    @Test @LoopActor func `keeps to the token, whatever other headers say`() throws {
         let fields: HeaderFields = ["X-Token": token(tier: "pro"), "X-User-Id": "u_2", "X-Device-Id": "other"]
         #expect(outcome(fields) == .success(try subject("u_1", tier: "pro")))
     }
 
     // Arguments of a test on the loop would be evaluated there before the loop runs.
-    @Test func `refuses a tier that cannot be a session tag`() {
+    @Test @LoopActor func `refuses a tier that cannot be a session tag`() {
         for tier in ["a<b", "pro plan", "é", "a\u{7f}"] {
             #expect(outcome(["X-Token": token(tier: tier)]) == .failure(.badClaims))
         }
     }
 
-    @Test func `remembers a token until its end and not longer`() throws {
+    @Test @LoopActor func `remembers a token until its end and not longer`() throws {
         let clock = Clock(now)
         let issuer = TrustedIssuer(
             issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], key: .hmac(key))
@@ -89,7 +89,7 @@ struct AuthenticatorTests {
         #expect(outcome(fields, of: authenticator) == .failure(.expired))
     }
 
-    @Test func `keeps no more tokens than it may`() throws {
+    @Test @LoopActor func `keeps no more tokens than it may`() throws {
         let tokens = VerifiedTokens(capacity: 10)
         for number in 0..<1000 {
             let id = "u_\(number)"

@@ -1,0 +1,91 @@
+import CloakroomWire
+import Foundation
+import Testing
+
+struct WireBodyTests {
+    private let instant = Date(timeIntervalSince1970: 1_773_475_200)
+
+    /// Compares the text, and reads it back as the kit does.
+    private func check<Body: WireBody>(_ body: Body, _ text: String) throws {
+        #expect(String(decoding: body.encoded, as: UTF8.self) == text)
+        #expect(try wireDecoder.decode(Body.self, from: Data(body.encoded)) == body)
+    }
+
+    @Test func `writes credentials as clients of the token route read them`() throws {
+        let credentials = STSTokenBody.Credentials(
+            accessKeyId: "ASIA", secretAccessKey: "a/b+c", sessionToken: "t==", expiration: instant)
+        try check(
+            STSTokenBody(credentials: credentials, region: "eu-central-1", bucket: "photos"),
+            #"{"credentials":{"accessKeyId":"ASIA","secretAccessKey":"a/b+c","sessionToken":"t==","#
+                + #""expiration":"2026-03-14T08:00:00Z"},"region":"eu-central-1","bucket":"photos"}"#)
+    }
+
+    @Test func `writes credentials as AWS SDKs read them`() throws {
+        try check(
+            ContainerCredentialsBody(
+                accessKeyID: "ASIA", secretAccessKey: "s", token: "t", expiration: instant),
+            #"{"AccessKeyId":"ASIA","SecretAccessKey":"s","Token":"t","Expiration":"2026-03-14T08:00:00Z"}"#)
+    }
+
+    @Test func `writes an upload with both names of the asset's address`() throws {
+        try check(
+            UploadBody(
+                objectKey: "k.jpg", uploadUrl: "https://u/?a=1&b=2", assetUrl: "https://a/k.jpg",
+                expiresAt: instant, headers: ["content-type": "image/jpeg", "a": "\"b\""]),
+            #"{"objectKey":"k.jpg","uploadUrl":"https://u/?a=1&b=2","assetUrl":"https://a/k.jpg","#
+                + #""url":"https://a/k.jpg","expiresAt":"2026-03-14T08:00:00Z","#
+                + #""headers":{"a":"\"b\"","content-type":"image/jpeg"}}"#)
+    }
+
+    @Test func `writes a batch's results in order, with its counts`() throws {
+        try check(
+            RenewBatchBody(results: [
+                RenewResult(key: "a.bin", renewedUntil: instant), RenewResult(key: "b\n", failure: .notFound),
+                RenewResult(key: "a.bin", renewedUntil: nil),
+            ]),
+            #"{"renewed":2,"failed":1,"results":["#
+                + #"{"key":"a.bin","success":true,"expiresAt":"2026-03-14T08:00:00Z"},"#
+                + #"{"key":"b\n","success":false,"error":"not_found"},{"key":"a.bin","success":true}]}"#)
+    }
+
+    @Test func `writes an error with its sentence and its code`() throws {
+        try check(
+            ErrorBody(error: "Too many renewal requests", code: .tooManyRequests),
+            #"{"error":"Too many renewal requests","code":"too_many_requests"}"#)
+    }
+
+    @Test func `writes a session`() throws {
+        try check(
+            SessionBody(token: "t", expiresAt: instant, userId: "u_1"),
+            #"{"token":"t","expiresAt":"2026-03-14T08:00:00Z","userId":"u_1"}"#)
+    }
+
+    @Test func `prints no credentials`() {
+        let body = ContainerCredentialsBody(
+            accessKeyID: "AKID", secretAccessKey: "shh", token: "tok", expiration: instant)
+        let credentials = STSTokenBody.Credentials(
+            accessKeyId: "AKID", secretAccessKey: "shh", sessionToken: "tok", expiration: instant)
+        var text = "\(body) \(credentials) \(STSTokenBody(credentials: credentials, region: "r", bucket: "b"))"
+        dump(body, to: &text)
+        dump(credentials, to: &text)
+        for secret in ["AKID", "shh", "tok"] { #expect(!text.contains(secret)) }
+    }
+}
+
+struct WireDateTests {
+    @Test func `agrees with Foundation about days since the calendar of today began`() throws {
+        let style = Date.ISO8601FormatStyle()
+        for day in stride(from: -140_000, through: 400_000, by: 17) {
+            let date = Date(timeIntervalSince1970: Double(day) * 86_400 + Double(abs(day) % 86_400))
+            #expect(date.wireText == date.formatted(style))
+        }
+    }
+
+    @Test(arguments: [
+        (0.0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (1.999, "1970-01-01T00:00:01Z"),
+        (-0.5, "1969-12-31T23:59:59Z"),
+    ])
+    func `cuts the fraction off`(seconds: Double, text: String) {
+        #expect(Date(timeIntervalSince1970: seconds).wireText == text)
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import JOSE
+import Service
+
+/// The session policy of a user with any name, through a token as users come.
+let policy: Verb = { request in
+    let user = try request.string("user_id")
+    let world = try PolicyWorld()
+    guard let id = world.userID(ofSubject: user) else { return ["refused": .bool(true)] }
+    return [
+        "policy": .string(world.settings.vending.policy.text(for: id)),
+        "bucket": .string(world.settings.bucket),
+        "own_key": .string("photos/\(id.text)/picture.jpg"),
+    ]
+}
+
+/// Settings with the built-in policy, and an issuer to speak for.
+private struct PolicyWorld {
+    private static let secret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
+    private static let text = """
+        {
+          region: "us-east-1", bucket: "conformance",
+          tokens: {issuers: [{issuer: "https://auth.example", audiences: ["cloakroom"], secret: {env: "SECRET"}}]},
+          vending: {roleARN: "arn:aws:iam::000000000000:role/session"},
+        }
+        """
+
+    let settings: Settings
+
+    init() throws {
+        settings = try Settings.load(file: "settings.json5", environment: ["SECRET": Self.secret]) { name in
+            name == "settings.json5" ? Array(Self.text.utf8) : nil
+        }
+    }
+
+    /// - Returns: `nil` when a token with this subject is refused.
+    func userID(ofSubject subject: String) -> UserID? {
+        guard let key = HMACKey(Array(Self.secret.utf8)) else { return nil }
+        let now = Date()
+        let token = TokenSigner(issuer: "https://auth.example", audience: "cloakroom", key: key)
+            .token(subject: subject, now: now, lifetime: .seconds(60))
+        let verifier = TokenVerifier(issuers: settings.tokens.issuers, leeway: settings.tokens.leeway)
+        guard let verified = try? verifier.verify(Array(token.utf8), now: now) else { return nil }
+        return UserID(issuer: verified.issuer, subject: verified.subject)
+    }
+}
