@@ -7,7 +7,12 @@ let verbs: [String: Verb] = [
     "assume": assume,
     "copy": copy,
     "endpoint": endpoint,
+    "json": json,
+    "jwt": jwt,
+    "policy": policy,
     "presign": presign,
+    "secret": secret,
+    "sig": sig,
     "sigv4": sigv4,
 ]
 
