@@ -4,10 +4,7 @@ import HTTPValues
 enum Answers {
     /// Answers a request that the gate did not let in; the connection is closed after it.
     static func refusal(requestID: UInt16, _ response: Response) -> [UInt8] {
-        var text = Array("Status: \(response.status)\r\n".utf8)
-        for field in response.fields { text += "\(field.name): \(field.value)\r\n".utf8 }
-        text += "\r\n".utf8
-        text += response.body
+        let text = response.head + response.body
         return record(.output, requestID, text) + record(.output, requestID, [])
             + record(.end, requestID, [UInt8](repeating: 0, count: 8))
     }

@@ -20,7 +20,8 @@ final class Connection {
     private static let interest: Reactor.Readiness = [.readable, .hangup, .edge]
 
     private let socket: Descriptor
-    private unowned let listener: FastCGIListener
+    // Each holds the other until the connection is closed.
+    private let listener: FastCGIListener
     private var watch: Reactor.Watch?
     private var state = State.idle
     private var gate: Gate
@@ -41,7 +42,7 @@ final class Connection {
         self.listener = listener
         gate = Gate(limits: listener.gateLimits)
         deadline = listener.nextDeadline
-        watch = Reactor.shared.watch(socket, for: Self.interest) { [unowned self] readiness in
+        watch = Reactor.shared.watch(socket, for: Self.interest) { [self] readiness in
             become(readiness)
         }
     }

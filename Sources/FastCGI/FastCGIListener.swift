@@ -5,7 +5,13 @@ package import Loop
 /// Takes connections from nginx and hands every whole request to a handler, as a task of its own on the loop.
 @LoopActor
 package final class FastCGIListener {
-    package typealias Handler = @LoopActor @Sendable (Request) async -> Response
+    /// An answer, or the work that gives one; what needs no waiting needs no task.
+    package enum Reply {
+        case now(Response)
+        case later(@LoopActor @Sendable () async -> Response)
+    }
+
+    package typealias Handler = @LoopActor (Request) -> Reply
 
     package struct Limits: Sendable {
         /// The largest body; nginx's `client_max_body_size`.
@@ -76,11 +82,15 @@ package final class FastCGIListener {
     }
 
     func begin(_ request: Request, on connection: Connection) {
-        answering += 1
-        LoopActor.spawn { [self] in
-            let response = await handler(request)
-            answering -= 1
-            connection.answer(response)
+        switch handler(request) {
+        case .now(let response): connection.answer(response)
+        case .later(let work):
+            answering += 1
+            LoopActor.spawn { [self] in
+                let response = await work()
+                answering -= 1
+                connection.answer(response)
+            }
         }
     }
 

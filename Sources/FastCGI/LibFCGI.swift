@@ -71,29 +71,6 @@ import Loop
     }
 }
 
-extension Response {
-    /// The CGI header block (RFC 3875 §6.3). Line breaks in a value would start a field of their own: they go.
-    fileprivate var head: [UInt8] {
-        var head: [UInt8] = []
-        head.reserveCapacity(fields.reduce(32) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
-        head.append(contentsOf: "Status: ".utf8)
-        head.append(contentsOf: String(status).utf8)
-        head.append(contentsOf: "\r\n".utf8)
-        for field in fields {
-            head.append(contentsOf: field.name.utf8)
-            head.append(contentsOf: ": ".utf8)
-            let start = head.count
-            head.append(contentsOf: field.value.utf8)
-            if head[start...].contains(where: { $0 == 0x0D || $0 == 0x0A }) {
-                head[start...].replaceSubrange(start..., with: head[start...].filter { $0 != 0x0D && $0 != 0x0A })
-            }
-            head.append(contentsOf: "\r\n".utf8)
-        }
-        head.append(contentsOf: "\r\n".utf8)
-        return head
-    }
-}
-
 /// Where libfcgi reads and writes instead of a socket.
 enum MemoryWire {
     // C callbacks without a context argument; libfcgi is called on the loop's thread alone.

@@ -23,10 +23,8 @@ struct PairWalker {
             if case .text = state {
                 let end = min(index + textLeft, bytes.count)
                 textLeft -= end - index
-                while index < end {
-                    guard bytes[index] != 0 else { return false }
-                    index += 1
-                }
+                guard !holdsNUL(bytes.extracting(index..<end)) else { return false }
+                index = end
                 if textLeft == 0 { state = .nameLength }
                 continue
             }
@@ -34,6 +32,13 @@ struct PairWalker {
             index += 1
         }
         return true
+    }
+
+    /// Without an early end, so that the compiler looks at many bytes at once.
+    private func holdsNUL(_ text: Span<UInt8>) -> Bool {
+        var found = false
+        for index in text.indices { found = (text[index] == 0) || found }
+        return found
     }
 
     private mutating func takeLength(_ byte: UInt8) -> Bool {

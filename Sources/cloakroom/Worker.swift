@@ -31,7 +31,12 @@ enum Worker {
             let listener = try FastCGIListener(
                 socket: socket, limits: .init(bodyBytes: settings.server.maximumBodyBytes),
                 fields: FieldTable(CloakroomService.fieldNames(settings)), tooLarge: CloakroomService.tooLarge
-            ) { await assembly.service.respond(to: $0) }
+            ) { request in
+                switch assembly.service.respond(to: request) {
+                case .now(let response): .now(response)
+                case .later(let work): .later(work)
+                }
+            }
             let stop = Stop()
             let signals = try Signals(stopSignals + [SIGHUP]) { number in
                 if number != SIGHUP { stop.now() }

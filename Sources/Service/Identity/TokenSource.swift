@@ -19,9 +19,19 @@ package struct TokenSource: Sendable {
     }
 
     private static func token(authorization value: String, acceptsBare: Bool) -> [UInt8]? {
-        let bytes = Array(value.utf8)
-        let words = bytes.split(separator: UInt8(ascii: " "))
-        if words.count == 2, words[0].elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) { return Array(words[1]) }
-        return words.count == 1 && acceptsBare ? Array(words[0]) : nil
+        var words = Array(value.utf8)[...]
+        let first = Self.word(from: &words)
+        let second = Self.word(from: &words)
+        guard Self.word(from: &words).isEmpty else { return nil }
+        if second.isEmpty { return acceptsBare && !first.isEmpty ? Array(first) : nil }
+        return first.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) ? Array(second) : nil
+    }
+
+    /// Takes what stands between spaces; empty at the end.
+    private static func word(from bytes: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        while let byte = bytes.first, byte == UInt8(ascii: " ") { bytes.removeFirst() }
+        let end = bytes.firstIndex(of: UInt8(ascii: " ")) ?? bytes.endIndex
+        defer { bytes = bytes[end...] }
+        return bytes[..<end]
     }
 }

@@ -21,19 +21,19 @@ package final class Metrics {
         row.add(1, at: layout.starts)
     }
 
-    package func answered(_ route: Route?, status: Int, after duration: Duration) {
+    package func answered(_ route: Route?, status: Int, nanoseconds: UInt64) {
         let place = route.flatMap { Route.allCases.firstIndex(of: $0) } ?? Route.allCases.count
         let width = MetricsLayout.statuses.count + 1
         let column = MetricsLayout.statuses.firstIndex(of: status) ?? MetricsLayout.statuses.count
         row.add(1, at: layout.requests + place * width + column)
-        observe(duration, at: layout.requestDurations + place * MetricsLayout.histogramWidth)
+        observe(nanoseconds, at: layout.requestDurations + place * MetricsLayout.histogramWidth)
     }
 
     package func attempted(_ attempt: Attempt) {
         let upstream = attempt.service == .sts ? 0 : 1
         let outcome = attempt.fault.map { Self.place($0.kind) } ?? 0
         row.add(1, at: layout.upstreamAttempts + upstream * MetricsLayout.upstreamOutcomes.count + outcome)
-        observe(attempt.duration, at: layout.upstreamDurations + upstream * MetricsLayout.histogramWidth)
+        observe(attempt.duration.nanoseconds, at: layout.upstreamDurations + upstream * MetricsLayout.histogramWidth)
     }
 
     package func limited(_ name: LimitName, _ verdict: LimitDecision.Verdict) {
@@ -59,9 +59,9 @@ package final class Metrics {
     package func auditFailed() { row.add(1, at: layout.auditFailures) }
     package func lineDropped() { row.add(1, at: layout.droppedLines) }
 
-    private func observe(_ duration: Duration, at base: Int) {
-        row.add(1, at: base + MetricsLayout.bucket(duration))
-        row.add(duration.nanoseconds / 1000, at: base + MetricsLayout.bounds.count + 1)
+    private func observe(_ nanoseconds: UInt64, at base: Int) {
+        row.add(1, at: base + layout.bucket(nanoseconds))
+        row.add(nanoseconds / 1000, at: base + MetricsLayout.bounds.count + 1)
     }
 
     private static func place(_ kind: Fault.Kind) -> Int {

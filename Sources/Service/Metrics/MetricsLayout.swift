@@ -109,10 +109,11 @@ struct MetricsLayout {
         return String(SHA256.hash(text.joined(separator: "\n").utf8).hexadecimal.prefix(12))
     }
 
-    /// The place in a histogram that starts at `base`: buckets, then the sum in microseconds.
-    static func bucket(_ duration: Duration) -> Int {
-        let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
-        return bounds.firstIndex { seconds <= $0 } ?? bounds.count
+    private let boundsInNanoseconds = bounds.map { UInt64($0 * 1e9) }
+
+    /// The place of a duration within a histogram: buckets come first, then the sum in microseconds.
+    func bucket(_ nanoseconds: UInt64) -> Int {
+        boundsInNanoseconds.firstIndex { nanoseconds <= $0 } ?? boundsInNanoseconds.count
     }
 
     static var histogramWidth: Int { bounds.count + 2 }

@@ -2,11 +2,12 @@ import AWS
 import CloakroomWire
 import HTTPValues
 import JOSE
+import Loop
 
 extension CloakroomService {
     /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
-    func vend(_ request: Request, _ route: Route) async -> Answer {
-        await counted(request, .vend, acceptsBare: route == .containerCredentials) { [self] subject in
+    func vend(_ request: Request, _ route: Route) -> Step {
+        identified(request, .vend, acceptsBare: route == .containerCredentials) { [self] subject in
             let vended: VendedCredentials
             do throws(STSError) { vended = try await parts.vendor.credentials(for: subject) } catch {
                 return Answer(error)
@@ -37,8 +38,8 @@ extension CloakroomService {
     }
 
     /// `GET /v2/attachments/presigned`.
-    func presign(_ request: Request) async -> Answer {
-        await counted(request, .upload) { [self] subject in
+    func presign(_ request: Request) -> Step {
+        identified(request, .upload) { [self] subject in
             let upload: UploadRequest
             do throws(UploadRequest.Failure) {
                 upload = try UploadRequest(query: request.query, allowedTypes: parts.settings.uploads.contentTypes)
@@ -58,11 +59,11 @@ extension CloakroomService {
     }
 
     /// `POST /v2/assets/renew-batch` and `PUT /v2/assets/renew`.
-    func renew(_ request: Request, _ route: Route) async -> Answer {
+    func renew(_ request: Request, _ route: Route) -> Step {
         guard request.isJSON else {
-            return .error(415, "Content-Type must be application/json", .contentTypeNotAllowed)
+            return .done(.error(415, "Content-Type must be application/json", .contentTypeNotAllowed))
         }
-        return await counted(request, .renew) { [self] subject in
+        return identified(request, .renew) { [self] _ in
             let keys: [String]
             do throws(RenewRequestError) {
                 keys =
@@ -81,19 +82,25 @@ extension CloakroomService {
         }
     }
 
-    /// Who asks, and may it be once more? Then the work; its answer tells what is left.
-    private func counted(
-        _ request: Request, _ name: LimitName, acceptsBare: Bool = false, _ work: (Subject) async -> Answer
-    ) async -> Answer {
-        let subject: Subject
+    /// Who asks? Nothing is done, and nobody is asked, for a request that does not say.
+    private func identified(
+        _ request: Request, _ name: LimitName, acceptsBare: Bool = false,
+        _ work: @escaping @LoopActor @Sendable (Subject) async -> Answer
+    ) -> Step {
         do {
-            subject = try parts.authenticator.subject(of: request, acceptsBare: acceptsBare)
+            return .work(try parts.authenticator.subject(of: request, acceptsBare: acceptsBare), name, work)
         } catch {
             let sentence = error == .missing ? "Missing auth token" : "Invalid auth token"
             var answer = Answer.error(401, sentence, .unauthorized, reason: error.rawValue)
             answer.response.fields.add("WWW-Authenticate", "Bearer")
-            return answer
+            return .done(answer)
         }
+    }
+
+    /// May the subject do it once more? Then the work; its answer tells what is left.
+    func counted(
+        _ name: LimitName, for subject: Subject, _ work: @LoopActor @Sendable (Subject) async -> Answer
+    ) async -> Answer {
         let decision = await parts.limiter.take(name, for: subject)
         parts.metrics.limited(name, decision.verdict)
         var answer: Answer =

@@ -62,35 +62,58 @@ package final class CloakroomService {
         Answer.error(413, "Request body too large", .bodyTooLarge).response
     }
 
-    package func respond(to request: Request) async -> Response {
-        let start = Monotonic.now
-        let route = routes[request.path]
-        let answer = await answer(to: request, route)
-        let duration = Duration.nanoseconds(Int64(clamping: Monotonic.now &- start))
-        parts.metrics.answered(route, status: answer.response.status, after: duration)
-        record(request, route, answer, duration)
-        return answer.response
+    /// What a request leads to: an answer, or the work that gives one.
+    package enum Reply {
+        case now(Response)
+        case later(@LoopActor @Sendable () async -> Response)
     }
 
-    private func answer(to request: Request, _ route: Route?) async -> Answer {
-        guard let route else { return .error(404, "No such route", .notFound) }
+    /// Refusals and what the worker knows by itself come at once; the rest has to wait for Redis, STS or S3.
+    package func respond(to request: Request) -> Reply {
+        let start = Monotonic.now
+        let route = routes[request.path]
+        switch step(request, route) {
+        case .done(let answer): return .now(finish(request, route, answer, since: start))
+        case .work(let subject, let name, let work):
+            return .later { [self] in
+                finish(request, route, await counted(name, for: subject, work), since: start)
+            }
+        }
+    }
+
+    /// How far a request gets without waiting.
+    enum Step {
+        case done(Answer)
+        /// Who it is, what is counted, and what is to be done then.
+        case work(Subject, LimitName, @LoopActor @Sendable (Subject) async -> Answer)
+    }
+
+    private func step(_ request: Request, _ route: Route?) -> Step {
+        guard let route else { return .done(.error(404, "No such route", .notFound)) }
         guard request.method == route.method else {
             var answer = Answer.error(405, "Method not allowed", .methodNotAllowed)
             answer.response.fields.add("Allow", route.method)
-            return answer
+            return .done(answer)
         }
         guard request.hasTrueLength else {
-            return .error(400, "Invalid request body", .invalidRequest, reason: "content_length")
+            return .done(.error(400, "Invalid request body", .invalidRequest, reason: "content_length"))
         }
         switch route {
-        case .stsToken, .containerCredentials: return await vend(request, route)
-        case .presignedUpload: return await presign(request)
-        case .renewBatch, .renewOne: return await renew(request, route)
-        case .health: return Self.healthy
-        case .readiness: return parts.readiness.answer
-        case .metrics: return metrics()
-        case .session: return .error(404, "No such route", .notFound)
+        case .stsToken, .containerCredentials: return vend(request, route)
+        case .presignedUpload: return presign(request)
+        case .renewBatch, .renewOne: return renew(request, route)
+        case .health: return .done(Self.healthy)
+        case .readiness: return .done(parts.readiness.answer)
+        case .metrics: return .done(metrics())
+        case .session: return .done(.error(404, "No such route", .notFound))
         }
+    }
+
+    private func finish(_ request: Request, _ route: Route?, _ answer: Answer, since start: UInt64) -> Response {
+        let nanoseconds = Monotonic.now &- start
+        parts.metrics.answered(route, status: answer.response.status, nanoseconds: nanoseconds)
+        record(request, route, answer, nanoseconds)
+        return answer.response
     }
 
     private static let healthy = Answer(
@@ -110,13 +133,13 @@ package final class CloakroomService {
                 body: PrometheusText.encode(layout, values: sums.values, gauges: gauges)))
     }
 
-    private func record(_ request: Request, _ route: Route?, _ answer: Answer, _ duration: Duration) {
+    private func record(_ request: Request, _ route: Route?, _ answer: Answer, _ nanoseconds: UInt64) {
         let status = answer.response.status
         parts.log.write(
             Self.level(status, route), "request",
             [
                 "route": .text(route?.rawValue ?? "unknown"), "method": .text(request.method),
-                "status": .integer(status), "milliseconds": .milliseconds(duration),
+                "status": .integer(status), "milliseconds": .integer(Int(nanoseconds / 1_000_000)),
                 "user": answer.user.map { .text($0) }, "reason": answer.reason.map { .text($0) },
             ])
     }

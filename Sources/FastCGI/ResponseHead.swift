@@ -1,0 +1,47 @@
+import HTTPValues
+
+extension Response {
+    /// The CGI header block (RFC 3875 §6.3). Line breaks in a value would start a field of their own: they go.
+    var head: [UInt8] {
+        var head: [UInt8] = []
+        head.reserveCapacity(fields.reduce(80) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
+        head.append(contentsOf: "Status: ".utf8)
+        head.append(contentsOf: String(status).utf8)
+        head.append(contentsOf: " ".utf8)
+        head.append(contentsOf: reason.utf8)
+        // Without it nginx answers in chunks.
+        head.append(contentsOf: "\r\nContent-Length: ".utf8)
+        head.append(contentsOf: String(body.count).utf8)
+        head.append(contentsOf: "\r\n".utf8)
+        for field in fields {
+            head.append(contentsOf: field.name.utf8)
+            head.append(contentsOf: ": ".utf8)
+            let start = head.count
+            head.append(contentsOf: field.value.utf8)
+            if head[start...].contains(where: { $0 == 0x0D || $0 == 0x0A }) {
+                head[start...].replaceSubrange(start..., with: head[start...].filter { $0 != 0x0D && $0 != 0x0A })
+            }
+            head.append(contentsOf: "\r\n".utf8)
+        }
+        head.append(contentsOf: "\r\n".utf8)
+        return head
+    }
+
+    /// RFC 9110 §15; what is not in use here needs none.
+    private var reason: String {
+        switch status {
+        case 200: "OK"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 413: "Content Too Large"
+        case 415: "Unsupported Media Type"
+        case 429: "Too Many Requests"
+        case 500: "Internal Server Error"
+        case 503: "Service Unavailable"
+        default: "Status"
+        }
+    }
+}
