@@ -121,7 +121,7 @@ final class SignedUpstream {
         return key
     }
 
-    private func currentCredentials() async throws(Fault) -> Credentials {
+    func currentCredentials() async throws(Fault) -> Credentials {
         do {
             return try await parts.credentials.current()
         } catch is CancellationError {

@@ -144,7 +144,8 @@ static inline int cloakroom_open_lines(int original) {
     struct stat status;
     char path[32];
     if (fstat(original, &status) != 0) return -1;
-    if (S_ISSOCK(status.st_mode)) return fcntl(original, F_DUPFD_CLOEXEC, 3);
+    // A file's offset is shared, so that lines of several writers do not overwrite each other; files do not block.
+    if (S_ISSOCK(status.st_mode) || S_ISREG(status.st_mode)) return fcntl(original, F_DUPFD_CLOEXEC, 3);
     snprintf(path, sizeof path, "/proc/self/fd/%d", original);
     int fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC);
     return fd >= 0 ? fd : fcntl(original, F_DUPFD_CLOEXEC, 3);

@@ -112,9 +112,9 @@ package import Loop
             if milliseconds == 0 {
                 kickAtTurnEnd()
             } else if milliseconds > 0 {
-                timer = Reactor.shared.schedule(after: .milliseconds(milliseconds)) { [unowned self] in
-                    timer = nil
-                    act(CURL_SOCKET_TIMEOUT, 0)
+                timer = Reactor.shared.schedule(after: .milliseconds(milliseconds)) { [weak self] in
+                    self?.timer = nil
+                    self?.act(CURL_SOCKET_TIMEOUT, 0)
                 }
             }
         }
@@ -124,9 +124,9 @@ package import Loop
     private func kickAtTurnEnd() {
         guard !isKicked else { return }
         isKicked = true
-        Reactor.shared.atTurnEnd { [unowned self] in
-            isKicked = false
-            act(CURL_SOCKET_TIMEOUT, 0)
+        Reactor.shared.atTurnEnd { [weak self] in
+            self?.isKicked = false
+            self?.act(CURL_SOCKET_TIMEOUT, 0)
         }
     }
 
@@ -136,7 +136,7 @@ package import Loop
             if let known = sockets[socket] {
                 known.want(interest)
             } else if what != CURL_POLL_REMOVE {
-                sockets[socket] = CurlSocket(socket, interest) { [unowned self] events in act(socket, events) }
+                sockets[socket] = CurlSocket(socket, interest) { [weak self] events in self?.act(socket, events) }
             }
         }
     }

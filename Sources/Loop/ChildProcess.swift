@@ -46,7 +46,7 @@ package enum ChildProcess {
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
         var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { for unsafeword in unsafe words { unsafe free(word) } }
+        defer { unsafe words.forEach { unsafe free($0) } }
         var child: Int32 = 0
         let code = unsafe posix_spawn(&child, path, &actions, &attributes, &words, cloakroom_environment())
         guard code == 0 else { throw SystemError(code: code) }

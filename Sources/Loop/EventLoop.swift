@@ -55,6 +55,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
         while status == nil {
             runJobs()
+            guard status == nil else { break }
             let waits = local.isEmpty
             LoopActor.assumeIsolated { Reactor.shared.poll(mayWait: waits) }
             takeRemoteJobs()

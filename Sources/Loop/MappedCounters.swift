@@ -25,17 +25,15 @@ import CLinux
 
     /// Counters that nobody else sees.
     package static func anonymous(count: Int) throws(SystemError) -> MappedCounters {
-        try MappedCounters(descriptor: try memory().raw, count: count)
+        try shared(count: count).counters
     }
 
     /// Counters for this process and those that are given the descriptor.
     package static func shared(count: Int) throws(SystemError) -> (counters: MappedCounters, memory: SharedMemory) {
-        let memory = SharedMemory(descriptor: try memory())
-        return (try MappedCounters(descriptor: memory.raw, count: count), memory)
-    }
-
-    private static func memory() throws(SystemError) -> Descriptor {
-        try Descriptor(checking: unsafe cloakroom_memfd("counters"))
+        let memory = SharedMemory(try Descriptor(checking: unsafe cloakroom_memfd("counters")))
+        return try memory.withDescriptor { (descriptor) throws(SystemError) in
+            (try MappedCounters(descriptor: descriptor, count: count), memory)
+        }
     }
 
     deinit { unsafe munmap(base, count * MemoryLayout<UInt64>.size) }
@@ -59,7 +57,13 @@ import CLinux
 package final class SharedMemory: Sendable {
     private let descriptor: Descriptor
 
-    fileprivate init(descriptor: consuming Descriptor) { self.descriptor = descriptor }
+    fileprivate init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
-    package var raw: Int32 { descriptor.raw }
+    /// The descriptor is open while `body` runs; a bare number would not keep it so.
+    package func withDescriptor<Value, Failure: Error>(
+        _ body: (Int32) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        defer { withExtendedLifetime(self) {} }
+        return try body(descriptor.raw)
+    }
 }

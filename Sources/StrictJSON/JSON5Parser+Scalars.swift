@@ -77,7 +77,9 @@ extension JSON5Parser {
     }
 
     private static func magnitude(_ word: String) -> Double? {
-        if word.hasPrefix("0x") || word.hasPrefix("0X") { return UInt64(word.dropFirst(2), radix: 16).map { Double($0) } }
+        if word.hasPrefix("0x") || word.hasPrefix("0X") {
+            return UInt64(word.dropFirst(2), radix: 16).map { Double($0) }
+        }
         let isDecimal = word.wholeMatch(of: /((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?/) != nil
         // Swift's own reader wants a digit on either side of the point.
         return isDecimal ? Double(word.replacing(".", with: "0.", maxReplacements: word.hasPrefix(".") ? 1 : 0)) : nil

@@ -206,7 +206,7 @@ struct S3ClientTests {
         #expect(renewal.outcome == Self.renewed)
         #expect(transport.requests.last?.fields["x-amz-copy-source-if-match"] == #""e2""#)
         let (never, _) = try await replace(Self.head, conflict, Self.head, conflict)
-        #expect(never.outcome == .unavailable(retryAfter: nil, code: "PreconditionFailed"))
+        #expect(never.outcome == .unavailable(retryAfter: nil, code: "ChangedMeanwhile"))
     }
 
     @Test(arguments: [("x-amz-missing-meta", "1"), ("x-amz-meta-name", "\u{FFFD}t\u{FFFD}")])
@@ -247,6 +247,25 @@ struct S3ClientTests {
         answer.status = status
         let stored = try await client(ScriptedTransport(answer)).head(object, deadline: world.deadline())
         #expect((stored != nil) == isThere)
+    }
+
+    @Test(arguments: [
+        (UpstreamResponse.xml(206, "x"), true), (.xml(200, ""), true), (.s3Error(416, "InvalidRange"), true),
+        (.s3Error(404, "NoSuchKey"), false),
+    ])
+    func `takes S3's word for whether an object exists`(answer: UpstreamResponse, isThere: Bool) async throws {
+        let object = try #require(ObjectAddress(key: "a.bin"))
+        let client = try client(ScriptedTransport(answer))
+        #expect(try await client.exists(object, deadline: world.deadline()) == isThere)
+    }
+
+    @Test(arguments: [(404, "NoSuchBucket"), (403, "AccessDenied")])
+    func `says when it cannot know whether an object exists`(status: Int, code: String) async throws {
+        let object = try #require(ObjectAddress(key: "a.bin"))
+        let client = try client(ScriptedTransport(.s3Error(status, code)))
+        await #expect(throws: Fault(.refused, status: status, code: code)) {
+            _ = try await client.exists(object, deadline: world.deadline())
+        }
     }
 
     @Test func `corrects its clock after a HEAD that says nothing but 403`() async throws {

@@ -55,6 +55,19 @@ struct STSClientTests {
         #expect(world.attempts.map(\.fault) == [nil])
     }
 
+    @Test(arguments: [(nil, "43200"), (Secret("token"), "3600")])
+    func `asks for an hour at most when its own credentials are a role's`(token: Secret?, seconds: String) async throws
+    {
+        let transport = ScriptedTransport(Self.assumed)
+        let credentials = Credentials(accessKeyID: "AKID", secretAccessKey: Secret("s"), sessionToken: token)
+        var request = request
+        request.duration = .seconds(43_200)
+        _ = try await client(transport, credentials: CredentialSource(credentials))
+            .assumeRole(request, deadline: world.deadline())
+        let form = try #require(transport.requests.first.map { String(decoding: $0.body, as: UTF8.self) })
+        #expect(form.contains("&DurationSeconds=\(seconds)&"))
+    }
+
     @Test func `reads Ceph's dialect`() async throws {
         let text = """
             <AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>A</AccessKeyId>\
@@ -229,6 +242,45 @@ struct STSClientTests {
             try await client(transport, credentials: source).assumeRole(request, deadline: world.deadline())
         }
         #expect(transport.requests.isEmpty)
+    }
+
+    /// Whatever is handed out has a token and an end, and fits into a header field.
+    @Test func `hands out nothing else, whatever it reads`() async throws {
+        var generator = SeededGenerator(seed: 11)
+        var vended = 0
+        for _ in 0..<3000 {
+            let body = UpstreamDocuments.assumed.mutated(using: &generator)
+            let transport = ScriptedTransport(UpstreamResponse(status: 200, body: body))
+            guard let role = try? await client(transport).assumeRole(request, deadline: world.deadline()) else {
+                continue
+            }
+            vended += 1
+            let words = [
+                role.credentials.accessKeyID, role.credentials.secretAccessKey.reveal(),
+                role.credentials.sessionToken?.reveal() ?? "",
+            ]
+            #expect(words.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } })
+            #expect(role.expiration > world.surroundings.wallClock())
+            #expect(role.credentials.expiration == role.expiration)
+        }
+        #expect(vended > 100)
+    }
+
+    @Test func `runs where it is told to`() async throws {
+        struct Witness: Transport {
+            let place: any Actor
+
+            func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
+                place.preconditionIsolated()
+                return UpstreamResponse(status: 200, body: UpstreamDocuments.assumed)
+            }
+        }
+        actor Place {}
+        let place = Place()
+        let client = STSClient(
+            endpoint: try .sts(region: "eu-west-1"), transport: Witness(place: place),
+            credentials: CredentialSource(Self.credentials), surroundings: world.surroundings, place: place)
+        _ = try await client.assumeRole(request, deadline: world.deadline())
     }
 
     @Test func `stops repeating when the quota is spent`() async throws {

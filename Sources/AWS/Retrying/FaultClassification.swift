@@ -18,7 +18,7 @@ extension Fault {
         case .interrupted: self.init(.transient, code: "Interrupted")
         case .tooLarge: self.init(.transient, code: "TooLarge")
         case .untrusted: self.init(.refused, code: "Untrusted")
-        case .invalidRequest: self.init(.refused, code: "InvalidRequest")
+        case .invalidRequest: self.init(.refused, code: "UnsendableRequest")
         case .cancelled: self.init(.cancelled, code: "Cancelled")
         }
     }

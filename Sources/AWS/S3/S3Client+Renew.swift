@@ -49,10 +49,12 @@ extension S3Client {
     private func replace(
         _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> Renewal.Outcome {
-        // Twice, because somebody may write between HEAD and copy.
+        // Twice, because somebody may write in between.
         for _ in 0..<2 {
             guard let stored = try await head(object, deadline: deadline, effort: &effort) else {
-                return try await missing(object, deadline: deadline, effort: &effort)
+                // A wrong bucket gives the same 404; only an answer with a body tells.
+                guard try await !exists(object, deadline: deadline, effort: &effort) else { continue }
+                return .notFound
             }
             // Not a precondition of the copy: S3 ignores it beside an entity tag that matches.
             if let written = stored.lastModified, settings.minimumAge > .zero,
@@ -74,22 +76,7 @@ extension S3Client {
             case .selfCopyRefused: return .misconfigured(code: "InvalidRequest")
             }
         }
-        throw Fault(.transient, status: 412, code: "PreconditionFailed")
-    }
-
-    /// HEAD said 404, which a wrong bucket says too. GET's answer has a body, and S3's word in it.
-    private func missing(
-        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
-    ) async throws(Fault) -> Renewal.Outcome {
-        var message = message("GET", object)
-        message.fields.add("range", "bytes=0-0")
-        return try await upstream.call(
-            .getObject, message, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
-            let error = ErrorAnswer(response.body)
-            if response.status == 404, error?.code == "NoSuchKey" { return .notFound }
-            throw Fault(response, error: error)
-        }
+        throw Fault(.transient, status: 412, code: "ChangedMeanwhile")
     }
 
     private func copy(

@@ -62,6 +62,33 @@ package actor S3Client {
         }
     }
 
+    /// Whether there is an object, by S3's own word: `NoSuchKey`, not any 404.
+    ///
+    /// - Throws: ``Fault``: status 403 when we may not know, code `NoSuchBucket` when there is not even a bucket.
+    package func exists(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(Fault) -> Bool {
+        var effort = Effort()
+        return try await exists(object, deadline: deadline, effort: &effort)
+    }
+
+    func exists(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Bool {
+        var message = message("GET", object)
+        message.fields.add("range", "bytes=0-0")
+        return try await upstream.call(
+            .getObject, message, deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            if response.status == 200 || response.status == 206 { return true }
+            let error = ErrorAnswer(response.body)
+            switch (response.status, error?.code) {
+            case (404, "NoSuchKey"): return false
+            // An empty object has no first byte.
+            case (416, _): return true
+            default: throw Fault(response, error: error)
+            }
+        }
+    }
+
     /// Leave for somebody else to upload one object.
     package func presignUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(Fault) -> PresignedUpload {
         var fields: HeaderFields = ["content-type": terms.contentType]

@@ -36,6 +36,12 @@ package struct AssumeRole: Sendable, Equatable {
         self.sourceIdentity = sourceIdentity
     }
 
+    func limited(to maximum: Duration) -> Self {
+        var limited = self
+        limited.duration = min(duration, maximum)
+        return limited
+    }
+
     /// `application/x-www-form-urlencoded`; a space is `%20`, because Ceph does not take `+` for one.
     package var form: [UInt8] {
         var bytes = Array("Action=AssumeRole&Version=2011-06-15".utf8)

@@ -23,9 +23,22 @@ package actor STSClient {
                 surroundings: surroundings, onAttempt: onAttempt))
     }
 
+    /// Where our own credentials are a role's, the session lasts an hour at most: for such a chain STS refuses more.
     package func assumeRole(
         _ request: AssumeRole, deadline: ContinuousClock.Instant
     ) async throws(STSError) -> AssumedRole {
+        var effort = Effort()
+        do {
+            let isChained = try await upstream.currentCredentials().sessionToken != nil
+            return try await send(isChained ? request.limited(to: .seconds(3600)) : request, deadline, &effort)
+        } catch {
+            throw STSError(error)
+        }
+    }
+
+    private func send(
+        _ request: AssumeRole, _ deadline: ContinuousClock.Instant, _ effort: inout Effort
+    ) async throws(Fault) -> AssumedRole {
         let body = request.form
         let message = SigV4.Message(
             method: "POST", path: "\(upstream.endpoint.path)/",
@@ -33,16 +46,11 @@ package actor STSClient {
                 "content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": upstream.endpoint.host,
             ],
             payloadHash: SHA256.hash(body).hexadecimal)
-        var effort = Effort()
-        do {
-            return try await upstream.call(
-                .assumeRole, message, body: body, deadline: deadline, effort: &effort
-            ) { response throws(Fault) in
-                guard response.status == 200 else { throw Fault(response, error: ErrorAnswer(response.body)) }
-                return try AssumedRole(response, now: upstream.time)
-            }
-        } catch {
-            throw STSError(error)
+        return try await upstream.call(
+            .assumeRole, message, body: body, deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            guard response.status == 200 else { throw Fault(response, error: ErrorAnswer(response.body)) }
+            return try AssumedRole(response, now: upstream.time)
         }
     }
 }

@@ -19,8 +19,10 @@ struct WorkerProgram {
         let arguments = [
             "cloakroom", "serve", "--listen", address, "--lifeline", "3", "--heartbeat", "4", settingsFile,
         ]
-        let process = try ChildProcess.spawn(
-            Self.path, arguments: arguments, descriptors: [lifeline.lifeline.readEnd.raw, memory.raw])
+        let process = try memory.withDescriptor { (memory) throws(SystemError) in
+            try ChildProcess.spawn(
+                Self.path, arguments: arguments, descriptors: [lifeline.lifeline.readEnd.raw, memory])
+        }
         return (process, heartbeat)
     }
 

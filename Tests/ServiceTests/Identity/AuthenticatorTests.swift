@@ -66,9 +66,11 @@ struct AuthenticatorTests {
         #expect(outcome(fields) == .success(try subject("u_1", tier: "pro")))
     }
 
-    @Test(arguments: ["a<b", "pro plan", "é", "a\u{7f}"])
-    func `refuses a tier that cannot be a session tag`(tier: String) {
-        #expect(outcome(["X-Token": token(tier: tier)]) == .failure(.badClaims))
+    // Arguments of a test on the loop would be evaluated there before the loop runs.
+    @Test func `refuses a tier that cannot be a session tag`() {
+        for tier in ["a<b", "pro plan", "é", "a\u{7f}"] {
+            #expect(outcome(["X-Token": token(tier: tier)]) == .failure(.badClaims))
+        }
     }
 
     @Test func `remembers a token until its end and not longer`() throws {
