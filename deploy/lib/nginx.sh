@@ -45,6 +45,8 @@ EOF
 
 # start_nginx PORT SOCKET…
 start_nginx() {
+    # Logs begin with the run, as everybody's do.
+    rm -rf "$state/nginx"
     write_nginx_config "$state/nginx" "$@"
     # -e: before it has read its configuration, it would complain in /var/log/nginx.
     start nginx "${CLOAKROOM_NGINX:-nginx}" -e "$state/nginx/error.log" -p "$state/nginx" -c "$state/nginx/nginx.conf"

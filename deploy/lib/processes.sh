@@ -60,14 +60,18 @@ wait_for() {
 # run_attended COMMAND…: as in the foreground, but a signal is answered at once and ends the command too.
 run_attended() {
     local result=0
+    # With job control it leads a process group of its own: a build or a test run is more than one process.
+    set -m
     "$@" </dev/null 9>&- &
     attended=$!
+    set +m
     wait "$attended" || result=$?
     attended=
     return "$result"
 }
 
-alive() { kill -0 "$1" 2>/dev/null; }
+# A negative number is a process group.
+alive() { kill -0 -- "$1" 2>/dev/null; }
 
 gone() { ! alive "$1"; }
 
@@ -86,8 +90,8 @@ stop_process() {
 stop_started() {
     local index name pid
     if [[ -n $attended ]]; then
-        kill -TERM "$attended" 2>/dev/null || :
-        poll 10 gone "$attended" || kill -KILL "$attended" 2>/dev/null || :
+        kill -TERM -- "-$attended" 2>/dev/null || :
+        poll 10 gone "-$attended" || kill -KILL -- "-$attended" 2>/dev/null || :
         attended=
     fi
     for ((index = ${#started[@]} - 1; index >= 0; index--)); do

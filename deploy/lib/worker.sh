@@ -5,6 +5,9 @@
 workers=2
 
 write_settings() {
+    # Counters of earlier workers are not ours.
+    rm -rf "$state/metrics"
+    mkdir "$state/metrics"
     cat >"$state/settings.json5" <<EOF
 // Settings of the local stack, written anew by deploy/run at each start. Secrets are in files beside, mode 0600.
 {
@@ -30,6 +33,8 @@ write_settings() {
   // The demonstration renews objects that are a second old; in production a day is the least that makes sense.
   renewal: {minimumAgeSeconds: 0},
   redis: {address: "unix:${sockets:?}/redis.sock"},
+  // Whichever worker is asked for /metrics adds up the counters of both.
+  server: {metricsFolder: "$state/metrics"},
 }
 EOF
 }
