@@ -18,13 +18,25 @@ extension Response {
             head.append(contentsOf: ": ".utf8)
             let start = head.count
             head.append(contentsOf: field.value.utf8)
-            if head[start...].contains(where: { $0 == 0x0D || $0 == 0x0A }) {
-                head[start...].replaceSubrange(start..., with: head[start...].filter { $0 != 0x0D && $0 != 0x0A })
+            if Self.holdsLineBreak(head.span.extracting(start...)) {
+                head.removeSubrange(start...)
+                head.append(contentsOf: field.value.utf8.lazy.filter { $0 != 0x0D && $0 != 0x0A })
             }
-            head.append(contentsOf: "\r\n".utf8)
+            head.append(0x0D)
+            head.append(0x0A)
         }
         head.append(contentsOf: "\r\n".utf8)
         return head
+    }
+
+    /// Without an early end, so that the compiler looks at many bytes at once.
+    private static func holdsLineBreak(_ text: Span<UInt8>) -> Bool {
+        var found = false
+        for index in text.indices {
+            let byte = text[index]
+            found = (byte == 0x0D) || (byte == 0x0A) || found
+        }
+        return found
     }
 
     /// RFC 9110 §15; what is not in use here needs none.

@@ -1,5 +1,12 @@
 /// A Lua script, run by its SHA-1 and sent whole only when the server does not know it (`EVALSHA`, redis.io).
 package struct RedisScript: Sendable {
+    /// The script with its keys and arguments, ready to be sent any number of times.
+    package struct Call: Sendable {
+        fileprivate let short: RedisCommand
+        fileprivate let script: RedisScript
+        fileprivate let parameters: [String]
+    }
+
     private let source: String
     private let digest: String
 
@@ -9,24 +16,21 @@ package struct RedisScript: Sendable {
         self.digest = digest
     }
 
-    fileprivate func command(keys: [String], arguments: [String]) -> RedisCommand {
-        RedisCommand(["EVALSHA", digest, String(keys.count)] + keys + arguments)
+    package func call(keys: [String], arguments: [String]) -> Call {
+        let parameters = [String(keys.count)] + keys + arguments
+        return Call(short: RedisCommand(["EVALSHA", digest] + parameters), script: self, parameters: parameters)
     }
 
-    fileprivate func wholeCommand(keys: [String], arguments: [String]) -> RedisCommand {
-        RedisCommand(["EVAL", source, String(keys.count)] + keys + arguments)
-    }
+    fileprivate func whole(_ parameters: [String]) -> RedisCommand { RedisCommand(["EVAL", source] + parameters) }
 }
 
 extension RedisConnection {
     /// The server forgets scripts when it restarts, fails over or is told to: then it is given the text again.
-    package func run(
-        _ script: RedisScript, keys: [String], arguments: [String]
-    ) async throws(RedisError) -> RedisReply {
+    package func run(_ call: RedisScript.Call) async throws(RedisError) -> RedisReply {
         do {
-            return try await send(script.command(keys: keys, arguments: arguments))
+            return try await send(call.short)
         } catch .refused(code: "NOSCRIPT") {
-            return try await send(script.wholeCommand(keys: keys, arguments: arguments))
+            return try await send(call.script.whole(call.parameters))
         }
     }
 }

@@ -24,8 +24,17 @@ package struct JSONWriter {
         separate()
         bytes.append(UInt8(ascii: "\""))
         name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        bytes.append(contentsOf: "\":".utf8)
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
         needsComma = false
+    }
+
+    /// - Parameter text: of characters that JSON does not escape, known when compiling.
+    package mutating func plainString(_ text: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
     }
 
     package mutating func string(_ text: String) {

@@ -12,11 +12,11 @@ import StrictJSON
 @LoopActor
 package final class AuditLog {
     private let sink: LineSink
-    private let now: @Sendable () -> Date
+    private var clock: ClockText
 
     package init(sink: LineSink, now: @escaping @Sendable () -> Date = { Date() }) {
         self.sink = sink
-        self.now = now
+        clock = ClockText(now: now)
     }
 
     /// What was issued.
@@ -36,10 +36,10 @@ package final class AuditLog {
 
     /// - Returns: whether the line has been written; if not, nothing may be issued.
     package func record(_ issue: Issue) async -> Bool {
-        await sink.write(Self.line(issue, at: now()))
+        await sink.write(Self.line(issue, at: clock.text))
     }
 
-    static func line(_ issue: Issue, at time: Date) -> [UInt8] {
+    static func line(_ issue: Issue, at time: String) -> [UInt8] {
         var writer = JSONWriter(capacity: 384)
         writer.beginObject()
         func member(_ name: StaticString, _ value: String?) {
@@ -47,8 +47,9 @@ package final class AuditLog {
             writer.plainName(name)
             writer.string(value)
         }
-        member("time", time.wireText)
-        member("audit", "issued")
+        member("time", time)
+        writer.plainName("audit")
+        writer.plainString("issued")
         member("kind", issue.kind.rawValue)
         member("user", issue.subject.userID.text)
         member("device", issue.subject.deviceID)

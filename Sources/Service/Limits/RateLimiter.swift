@@ -39,6 +39,7 @@ package final class RateLimiter {
     private let script = RedisScript(
         source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
     private var local = LocalWindows(capacity: 100_000)
+    private var calls: [PartyOfLimit: RedisScript.Call] = [:]
 
     /// Called with why Redis did not answer; the word is for a metric.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
@@ -59,10 +60,7 @@ package final class RateLimiter {
         let limit = limit(name)
         let party = subject.party
         do throws(RedisError) {
-            let key = "\(keyPrefix)limit:\(name.rawValue):\(party)"
-            let window = String(limit.window.milliseconds)
-            return try Self.decision(
-                await redis.run(script, keys: [key], arguments: [window]), limit: limit)
+            return try Self.decision(await redis.run(call(name, party, limit)), limit: limit)
         } catch {
             onRedisFailure?(error)
             guard limit.whenRedisIsAway == .open else {
@@ -70,6 +68,22 @@ package final class RateLimiter {
             }
             return local.take("\(name.rawValue):\(party)", limit: limit)
         }
+    }
+
+    /// The script for one party. Who asks once mostly asks again, and the call is the same then.
+    private func call(_ name: LimitName, _ party: String, _ limit: Settings.Limit) -> RedisScript.Call {
+        let id = PartyOfLimit(name: name, party: party)
+        if let known = calls[id] { return known }
+        let key = "\(keyPrefix)limit:\(name.rawValue):\(party)"
+        let call = script.call(keys: [key], arguments: [String(limit.window.milliseconds)])
+        if calls.count >= 10_000 { calls.removeAll(keepingCapacity: true) }
+        calls[id] = call
+        return call
+    }
+
+    private struct PartyOfLimit: Hashable {
+        let name: LimitName
+        let party: String
     }
 
     private static func decision(_ reply: RedisReply, limit: Settings.Limit) throws(RedisError) -> LimitDecision {

@@ -22,7 +22,7 @@ package final class Log {
 
     private let sink: LineSink?
     private let level: Settings.Log.Level
-    private let now: @Sendable () -> Date
+    private var clock: ClockText
 
     /// Called for a line that was dropped.
     package var onDrop: (@LoopActor () -> Void)?
@@ -31,7 +31,7 @@ package final class Log {
     package init(sink: LineSink?, level: Settings.Log.Level, now: @escaping @Sendable () -> Date = { Date() }) {
         self.sink = sink
         self.level = level
-        self.now = now
+        clock = ClockText(now: now)
     }
 
     package func info(_ message: StaticString, _ fields: @autoclosure () -> Fields = [:]) {
@@ -50,21 +50,21 @@ package final class Log {
         _ level: Settings.Log.Level, _ message: StaticString, _ fields: @autoclosure () -> Fields
     ) {
         guard level >= self.level, let sink else { return }
-        sink.append(Self.line(now(), level, message, fields())) { [weak self] isWritten in
+        sink.append(Self.line(clock.text, level, message, fields())) { [weak self] isWritten in
             if !isWritten { self?.onDrop?() }
         }
     }
 
     /// A line without its line feed. Everything from outside is a JSON string, so nothing in it can end the line.
-    static func line(_ time: Date, _ level: Settings.Log.Level, _ message: StaticString, _ fields: Fields) -> [UInt8] {
+    static func line(_ time: String, _ level: Settings.Log.Level, _ message: StaticString, _ fields: Fields) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.beginObject()
         writer.plainName("time")
-        writer.string(time.wireText)
+        writer.string(time)
         writer.plainName("level")
         writer.string(level.rawValue)
         writer.plainName("message")
-        writer.string("\(message)")
+        writer.plainString(message)
         for (name, value) in fields {
             guard let value else { continue }
             writer.plainName(name)
