@@ -30,6 +30,8 @@ import Loop
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.nanoseconds / 1_000_000))
         set(CURLOPT_TCP_KEEPALIVE, 1)
+        // Answers are small; a buffer belongs to every request on the way.
+        set(CURLOPT_BUFFERSIZE, 4096)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PROXY, "")
         if let file = options.certificateAuthorities { set(CURLOPT_CAINFO, file) }

@@ -144,8 +144,10 @@ static bool take_request(connection *client) {
         if (length <= 0) {
             return length == 0;
         }
-        bool report = client->input[0] == 'G';
-        if (report && memcmp(client->input, "GET /hold/", 10) == 0) {
+        // Any other GET is a worker that asks whether STS is there: it must not begin the count anew.
+        bool begins = memcmp(client->input, "GET /hold/", 10) == 0;
+        bool report = begins || memcmp(client->input, "GET /peak ", 10) == 0;
+        if (begins) {
             hold = strtol(client->input + 10, NULL, 10);
         }
         client->copy = client->input[1] == 'U';

@@ -18,26 +18,24 @@ final class InFlightLimit {
 
     var current: Int { Int(allowed) }
 
-    /// Runs `body` when its turn comes, first come, first served.
-    ///
-    /// - Parameter wasThrottled: whether what `body` gave says that S3 is asked too much.
-    func run<Value: Sendable>(
-        _ body: @LoopActor () async -> Value, wasThrottled: (Value) -> Bool
-    ) async -> Value {
-        if running < current {
+    /// Returns when its turn has come, first come, first served: batches that wait take turns, key by key.
+    func enter() async {
+        if running < current, head == waiting.count {
             running += 1
         } else {
             await withCheckedContinuation { waiting.append($0) }
         }
-        let value = await body()
+    }
+
+    /// - Parameter wasThrottled: whether S3 said that it is asked too much.
+    func leave(wasThrottled: Bool) {
         running -= 1
-        if wasThrottled(value) {
+        if wasThrottled {
             allowed = max(1, allowed / 2)
         } else {
             allowed = min(Double(maximum), allowed + 1 / allowed)
         }
         admit()
-        return value
     }
 
     private func admit() {

@@ -49,6 +49,8 @@ package final class Renewer {
         for _ in 0..<distinct.count - allowed.count { metrics.renewed(.invalidKey) }
         let outcomes = await withTaskGroup(of: (String, Renewal.Outcome).self) { group in
             for key in allowed {
+                // Before the task is made: a task that only waits is memory that nobody uses.
+                await limit.enter()
                 group.addTask { await (key, self.renewOne(key, deadline: deadline)) }
             }
             var outcomes: [String: Renewal.Outcome] = [:]
@@ -58,12 +60,10 @@ package final class Renewer {
         return judge(keys.map { ($0, outcomes[$0] ?? .invalidKey) })
     }
 
+    /// The place taken before is given back.
     private func renewOne(_ key: String, deadline: ContinuousClock.Instant) async -> Renewal.Outcome {
-        let renewal = await limit.run {
-            await renew(settings.keyPrefix + key, deadline)
-        } wasThrottled: {
-            $0.effort.throttles > 0
-        }
+        let renewal = await renew(settings.keyPrefix + key, deadline)
+        limit.leave(wasThrottled: renewal.effort.throttles > 0)
         metrics.renewed(renewal.outcome)
         return renewal.outcome
     }
