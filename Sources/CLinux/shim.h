@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -172,3 +173,9 @@ static inline int cloakroom_pipe(int ends[2]) {
 static inline int cloakroom_duplicate(int fd, int lowest) { return fcntl(fd, F_DUPFD_CLOEXEC, lowest); }
 extern char **environ;
 static inline char *const *cloakroom_environment(void) { return environ; }
+
+// getopt_long(3) keeps its place in globals, which Swift does not let us touch.
+static inline void cloakroom_options_begin(void) { optind = 0; opterr = 0; }
+static inline int cloakroom_options_next(int count, char **words, const struct option *table) { return getopt_long(count, words, ":h", table, NULL); }
+static inline const char *cloakroom_option_value(void) { return optarg; }
+static inline int cloakroom_options_index(void) { return optind; }

@@ -1,7 +1,7 @@
-/// The options and operands of one command, by the conventions of getopt_long(3): `--name value` or `--name=value`,
-/// in any place; `--` ends the options; `-h` is `--help`.
-///
-/// getopt_long itself is not in Swift's Glibc, keeps its place in globals, and writes its own messages.
+import CLinux
+
+/// The options and operands of one command, as getopt_long(3) reads them: `--name value` or `--name=value`, in any
+/// place; `--` ends the options; `-h` is `--help`.
 struct Options {
     enum Failure: Error, CustomStringConvertible {
         case unknown(String)
@@ -9,8 +9,8 @@ struct Options {
 
         var description: String {
             switch self {
-            case .unknown(let name): "there is no option \(name)"
-            case .valueMissing(let name): "--\(name) takes a value"
+            case .unknown(let word): "there is no option \(word)"
+            case .valueMissing(let word): "\(word) takes a value"
             }
         }
     }
@@ -19,26 +19,42 @@ struct Options {
     private(set) var operands: [String] = []
     private(set) var wantsHelp = false
 
+    private static let help = Int32(UInt8(ascii: "h"))
+    private static let unknown = Int32(UInt8(ascii: "?"))
+    private static let valueMissing = Int32(UInt8(ascii: ":"))
+    /// Beyond every character, so that no short option is meant.
+    private static let firstNumber: Int32 = 256
+
     /// - Parameter names: the options with a value; `--help` is always there. The last of two equal ones counts.
     init(_ arguments: [String], names: Set<String>) throws(Failure) {
-        var rest = arguments[...]
-        while let word = rest.popFirst() {
-            if word == "--" {
-                operands += rest
-                return
-            }
-            if word == "--help" || word == "-h" {
-                wantsHelp = true
-            } else if word.hasPrefix("-"), word != "-" {
-                let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                let name = String(parts[0].dropFirst(2))
-                guard word.hasPrefix("--"), names.contains(name) else { throw .unknown(String(parts[0])) }
-                guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
-                    throw .valueMissing(name)
+        let names = names.sorted()
+        var words: [UnsafeMutablePointer<CChar>?] = (["cloakroom"] + arguments).map { strdup($0) } + [nil]
+        let spellings = (names + ["help"]).map { strdup($0) }
+        defer {
+            words.forEach { free($0) }
+            spellings.forEach { free($0) }
+        }
+        var table = spellings.indices.map { index in
+            index < names.count
+                ? option(name: spellings[index], has_arg: 1, flag: nil, val: Self.firstNumber + Int32(index))
+                : option(name: spellings[index], has_arg: 0, flag: nil, val: Self.help)
+        }
+        table.append(option())
+        let count = Int32(words.count - 1)
+        cloakroom_options_begin()
+        while true {
+            let number = cloakroom_options_next(count, &words, table)
+            let word = words[max(1, min(Int(cloakroom_options_index()), Int(count)) - 1)].map { String(cString: $0) }
+            switch number {
+            case -1:
+                operands = words[Int(cloakroom_options_index())..<Int(count)].map {
+                    $0.map { String(cString: $0) } ?? ""
                 }
-                values[name] = value
-            } else {
-                operands.append(word)
+                return
+            case Self.help: wantsHelp = true
+            case Self.unknown: throw .unknown(word ?? "")
+            case Self.valueMissing: throw .valueMissing(word ?? "")
+            default: values[names[Int(number - Self.firstNumber)]] = String(cString: cloakroom_option_value())
             }
         }
     }

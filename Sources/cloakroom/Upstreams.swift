@@ -53,11 +53,11 @@ struct Upstreams {
         }
     }
 
-    /// A key that nobody has: S3 tells 404 only to those who may list, and only they learn what is gone.
+    /// A key that nobody has: S3 says `NoSuchKey` only to those who may list, and only they learn what is gone.
     func probeS3() async -> String? {
         guard let object = ObjectAddress(key: "cloakroom-readiness-probe") else { return nil }
         do {
-            _ = try await s3.head(object, deadline: .now + Self.probeTimeout)
+            _ = try await s3.exists(object, deadline: .now + Self.probeTimeout)
             return nil
         } catch {
             return error.status == 403

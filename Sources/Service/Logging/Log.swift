@@ -56,7 +56,8 @@ package final class Log {
     }
 
     /// A line without its line feed. Everything from outside is a JSON string, so nothing in it can end the line.
-    static func line(_ time: String, _ level: Settings.Log.Level, _ message: StaticString, _ fields: Fields) -> [UInt8] {
+    static func line(_ time: String, _ level: Settings.Log.Level, _ message: StaticString, _ fields: Fields) -> [UInt8]
+    {
         var writer = JSONWriter(capacity: 256)
         writer.beginObject()
         writer.plainName("time")
