@@ -12,7 +12,7 @@ enum Check {
             return Output.usage("check takes one settings file", see: "cloakroom check --help")
         }
         do {
-            _ = try SettingsFile.load(file)
+            _ = try SettingsFile.loadToServe(file)
             return Output.print("\(file): good")
         } catch {
             return Output.fail("\(file) has faults:\n\(error)")

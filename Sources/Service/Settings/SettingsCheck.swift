@@ -43,7 +43,7 @@ struct SettingsCheck {
         else { return nil }
         return SettingsFault(
             id.isAbsent ? "aws.accessKeyID" : "aws.secretAccessKey", "is absent while the other half is there",
-            "give both, or neither to use the credentials of the place the worker runs in")
+            "give both")
     }
 
     private var sessionTokenAlone: SettingsFault? {

@@ -7,7 +7,7 @@ package enum SettingsTable {
         .init("bucket", .text(.bucket), .required, "The bucket."),
         .init(
             "aws.accessKeyID", .textOrReference, .env("AWS_ACCESS_KEY_ID"),
-            "The worker's own key. Without it and its secret, the credentials of the place it runs in."),
+            "The worker's own access key; `serve` needs it."),
         .init("aws.secretAccessKey", .secret, .env("AWS_SECRET_ACCESS_KEY"), "Its secret."),
         .init("aws.sessionToken", .secret, .env("AWS_SESSION_TOKEN"), "Its session token, if it is temporary."),
         .init(
