@@ -99,7 +99,7 @@ extension EndToEnd {
             try Stack.run("unsigned", .init(nginx: true)) { stack in
                 for _ in 0..<20 { #expect(try stack.askNginx(.vend("a.b.c")).status == 401) }
                 let metrics = Metrics(try stack.ask(.metrics).text)
-                #expect(metrics.sum("cloakroom_upstream_attempts_total") == 0)
+                #expect(metrics.sum("cloakroom_upstream_attempts_total", ["upstream": "sts"]) == 0)
                 #expect(try stack.redis?.command("DBSIZE") == ["0"])
             }
         }

@@ -19,18 +19,19 @@ enum Curl {
         let folder = try RunFolder.make("curl")
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var lines = configuration + "url = \"\(url)\"\nsilent\nshow-error\ninclude\nmax-time = 15\nhttp1.1\n"
-        lines += "header = \"Expect:\"\n"
         lines += method == "HEAD" ? "head\n" : "request = \"\(method)\"\n"
         for (name, value) in fields { lines += "header = \"\(name): \(value)\"\n" }
         if let body {
             try body.write(toFile: "\(folder)/body", atomically: false, encoding: .utf8)
-            lines += "data-binary = \"@\(folder)/body\"\n"
-            if fields["Content-Type"] == nil { lines += "header = \"Content-Type:\"\n" }
+            // Unlike `data`, it sends no content type of its own.
+            lines += "upload-file = \"\(folder)/body\"\n"
         }
         try lines.write(toFile: "\(folder)/curl.conf", atomically: false, encoding: .utf8)
         let curl = try RunningProgram("/usr/bin/curl", ["-K", "\(folder)/curl.conf"], output: "\(folder)/answer")
         _ = try curl.waitForEnd(within: .seconds(20))
-        guard let reply = Reply(Array(FileManager.default.contents(atPath: curl.output) ?? Data())) else {
+        // "Go on with the body", and then the answer (RFC 9110 §15.2).
+        let answer = curl.text.replacing("HTTP/1.1 100 Continue\r\n\r\n", with: "", maxReplacements: 1)
+        guard let reply = Reply(Array(answer.utf8)) else {
             throw PartMissing(description: "curl \(method) exited with \(curl.status ?? -1): \(curl.text.prefix(300))")
         }
         return reply

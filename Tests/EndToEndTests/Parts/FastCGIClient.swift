@@ -80,7 +80,8 @@ final class FastCGIClient {
                 if buffer.count >= end {
                     defer { buffer.removeFirst(end) }
                     return Record(
-                        kind: buffer[1], id: Int(buffer[2]) << 8 | Int(buffer[3]), content: Array(buffer[8..<8 + length]))
+                        kind: buffer[1], id: Int(buffer[2]) << 8 | Int(buffer[3]),
+                        content: Array(buffer[8..<8 + length]))
                 }
             }
             guard let more = try socket.receive() else { return nil }

@@ -48,7 +48,8 @@ final class Nginx {
                 "events { worker_connections 4096; }", "http {",
             ] + temporary + ["    include cloakroom/log.conf;"] + upstream + servers + [
                 "    }", "    server {", "        listen 127.0.0.1:\(port) backlog=4096;",
-                "        access_log \(folder)/access.log cloakroom;", "        include cloakroom/server.conf;", "    }", "}",
+                "        access_log \(folder)/access.log cloakroom;", "        include cloakroom/server.conf;", "    }",
+                "}",
             ]).joined(separator: "\n")
     }
 }

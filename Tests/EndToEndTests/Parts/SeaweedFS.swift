@@ -57,10 +57,12 @@ final class SeaweedFS: Sendable {
             guard program.isRunning else { throw PartMissing(description: "SeaweedFS ended: \(program.text)") }
             return (try? HTTPClient.ask(port: port, .get("/")))?.status == 403
         }
-        try wait(for: "the bucket", within: .seconds(20)) {
-            try Curl.signed(
-                "PUT", "\(url)/\(Self.bucket)", key: "cloakroom-admin", secret: Self.adminSecret, session: nil
-            ).status == 200
+        var answer = ""
+        try wait(for: "the bucket; \(answer)", within: .seconds(20)) {
+            let reply = try Curl.signed(
+                "PUT", "\(url)/\(Self.bucket)", key: "cloakroom-admin", secret: Self.adminSecret, session: nil)
+            answer = reply.told
+            return reply.status == 200
         }
     }
 

@@ -16,11 +16,13 @@ struct TookTooLong: Error, CustomStringConvertible {
 /// - Throws: ``TookTooLong``, naming `what`, after the deadline.
 /// - Returns: how long it took, in milliseconds.
 @discardableResult
-func wait(for what: String, within limit: Duration = .seconds(5), _ condition: () throws -> Bool) throws -> Double {
+func wait(
+    for what: @autoclosure () -> String, within limit: Duration = .seconds(5), _ condition: () throws -> Bool
+) throws -> Double {
     let start = milliseconds()
     let deadline = start + limit / .milliseconds(1)
     while try !condition() {
-        guard milliseconds() < deadline else { throw TookTooLong(description: "not within \(limit): \(what)") }
+        guard milliseconds() < deadline else { throw TookTooLong(description: "not within \(limit): \(what())") }
         usleep(2000)
     }
     return milliseconds() - start
