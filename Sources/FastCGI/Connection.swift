@@ -32,6 +32,8 @@ final class Connection {
     private var hasAnswered = false
     private var closesAfterAnswer = false
     private var mayHaveMore = false
+    /// The peer sends no more; when its end has come together with bytes, no further edge tells of it.
+    private var peerHasEnded = false
     private var waitsToWrite = false
 
     /// When the sweep may close it, in ``Monotonic`` nanoseconds; `nil` while idle on a kept connection or answering.
@@ -56,6 +58,10 @@ final class Connection {
 
     private func become(_ readiness: Reactor.Readiness) {
         if readiness.contains(.writable) { flush() }
+        if !readiness.isDisjoint(with: .hangup) {
+            peerHasEnded = true
+            mayHaveMore = true
+        }
         if state == .answering {
             // The next request, or a client that gave up: nginx closes then. The answer is finished either way.
             mayHaveMore = true
@@ -78,7 +84,7 @@ final class Connection {
             }
             if state != .discarding { take(count) }
             // A short read has emptied the socket: the next edge tells of more.
-            if count < listener.scratch.capacity { return }
+            if count < listener.scratch.capacity, !peerHasEnded { return }
         }
     }
 

@@ -1,0 +1,36 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Real parts together: the worker as it is built, nginx, Redis, an S3 and STS server. One test at a time, so that what
+/// they measure is theirs.
+@Suite(.serialized, .realParts)
+enum EndToEnd {
+    /// - Throws: why there is none, in words.
+    static func s3() throws -> SeaweedFS { try RealParts.s3.withLock { try $0.get() } }
+}
+
+/// Starts the S3 server once for all tests; when they are done, looks through everything that was logged.
+struct RealParts: SuiteTrait, TestScoping {
+    fileprivate static let s3 = Mutex<Result<SeaweedFS, any Error>>(
+        .failure(PartMissing(description: "the S3 server runs only while the suite does")))
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        Self.s3.withLock { $0 = Result { try SeaweedFS() } }
+        defer {
+            Self.s3.withLock { server in
+                if case .success(let started) = server { started.stop() }
+                server = .failure(PartMissing(description: "the S3 server has stopped"))
+            }
+            if ProcessInfo.processInfo.environment["CLOAKROOM_KEEP_TESTS"] == nil { RunFolder.remove() }
+        }
+        try await function()
+        RunLogs.check()
+    }
+}
+
+extension Trait where Self == RealParts {
+    fileprivate static var realParts: Self { Self() }
+}

@@ -1,0 +1,57 @@
+import Foundation
+
+/// Why a test cannot have the part it needs.
+struct PartMissing: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// The four real programs, from the environment or from where they usually are.
+enum Programs {
+    static var worker: String {
+        get throws { try path("CLOAKROOM_WORKER", orElse: besideTheTests, "build it: swift build --product cloakroom") }
+    }
+
+    static var nginx: String {
+        get throws { try path("CLOAKROOM_NGINX", orElse: inPath("nginx"), "install nginx") }
+    }
+
+    static var redis: String {
+        get throws { try path("CLOAKROOM_REDIS_SERVER", orElse: inPath("redis-server"), "install redis-server") }
+    }
+
+    static var seaweedFS: String {
+        get throws {
+            try path("CLOAKROOM_WEED", orElse: inPath("weed"), "deploy/test installs SeaweedFS and sets the variable")
+        }
+    }
+
+    /// The checkout, for the files of nginx/.
+    static let checkout = URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).joined(separator: "/")
+        .replacing("//", with: "/")
+
+    private static func path(_ variable: String, orElse usual: String?, _ advice: String) throws -> String {
+        let given = ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+        guard let path = given ?? usual, FileManager.default.isExecutableFile(atPath: path) else {
+            throw PartMissing(description: "\(variable) names no program (\(given ?? usual ?? "unset")); \(advice)")
+        }
+        return path
+    }
+
+    private static func inPath(_ name: String) -> String? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        return (folders + ["/usr/sbin", "/usr/bin"]).map { "\($0)/\(name)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// The test bundle and the worker are products of one build.
+    private static var besideTheTests: String? {
+        let own = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
+        var folder = URL(fileURLWithPath: own)
+        for _ in 0..<4 {
+            folder.deleteLastPathComponent()
+            let worker = folder.appendingPathComponent("cloakroom").path
+            if FileManager.default.isExecutableFile(atPath: worker) { return worker }
+        }
+        return "\(checkout)/.build/debug/cloakroom"
+    }
+}
