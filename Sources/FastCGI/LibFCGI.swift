@@ -43,6 +43,8 @@ import Loop
     /// Ends the request and gives the records that answer it; none if no request is open.
     func finish(_ response: Response) -> [UInt8] {
         guard unsafe raw.pointee.out != nil else { return [] }
+        // What libfcgi wrote of a request that was given up is no part of this answer.
+        unsafe MemoryWire.output = []
         unsafe MemoryWire.output.reserveCapacity(response.body.count + 512)
         let head = response.head
         unsafe head.withUnsafeBytes { unsafe put($0) }
