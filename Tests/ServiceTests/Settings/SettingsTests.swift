@@ -181,7 +181,7 @@ struct SettingsTests {
         Conflict(
             settings: smallest("aws: {accessKeyID: 'AKID'}"),
             fault: "aws.secretAccessKey: is absent while the other half is there;"
-                + " give both, or neither to use the credentials of the place the worker runs in"
+                + " give both"
         ),
         Conflict(
             settings: smallest(
