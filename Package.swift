@@ -29,7 +29,7 @@ let package = Package(
         .target(name: "HTTPValues", swiftSettings: house),
         .target(name: "FastCGI", dependencies: ["CFastCGI", "CLinux", "Loop", "HTTPValues"], swiftSettings: border),
         .target(name: "Curl", dependencies: ["CCurl", "Loop", "HTTPValues"], swiftSettings: border),
-        .target(name: "Redis", dependencies: ["CHiredis", "CLinux", "Loop"], swiftSettings: border),
+        .target(name: "Redis", dependencies: ["CHiredis", "CLinux", "COpenSSL", "Loop"], swiftSettings: border),
         .target(name: "CloakroomCrypto", dependencies: ["COpenSSL"], swiftSettings: border),
         .target(name: "StrictJSON", swiftSettings: house),
         .target(name: "JOSE", dependencies: ["CloakroomCrypto", "StrictJSON"], swiftSettings: house),

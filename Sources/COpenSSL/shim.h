@@ -1,10 +1,13 @@
 #pragma once
+#include <limits.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 // The parameter list keeps pointers to names, which a bridged Swift string does not keep alive.
 static inline int cloakroom_hmac_sha256_init(EVP_MAC_CTX *context, const unsigned char *key, size_t length) {
@@ -13,4 +16,45 @@ static inline int cloakroom_hmac_sha256_init(EVP_MAC_CTX *context, const unsigne
         OSSL_PARAM_construct_end(),
     };
     return EVP_MAC_init(context, key, length, parameters);
+}
+
+// Macros and casts of libssl, one line each. A client context: TLS 1.2 or newer, the peer's certificate always verified.
+static inline SSL_CTX *cloakroom_tls_context(const char *authorities) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (context == NULL) return NULL;
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    int trusted = authorities != NULL ? SSL_CTX_load_verify_locations(context, authorities, NULL)
+                                      : SSL_CTX_set_default_verify_paths(context);
+    if (trusted == 1 && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1) return context;
+    SSL_CTX_free(context);
+    return NULL;
+}
+// A session over a connected socket, for a name or a literal address.
+static inline SSL *cloakroom_tls_session(SSL_CTX *context, int fd, const char *host) {
+    SSL *session = SSL_new(context);
+    if (session == NULL) return NULL;
+    X509_VERIFY_PARAM *parameters = SSL_get0_param(session);
+    int named = X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 ||
+                (SSL_set1_host(session, host) == 1 && SSL_set_tlsext_host_name(session, host) == 1);
+    if (named && SSL_set_fd(session, fd) == 1) {
+        SSL_set_connect_state(session);
+        return session;
+    }
+    SSL_free(session);
+    return NULL;
+}
+// As send(2) and recv(2): bytes moved, 0 for later, -1 for broken or ended.
+static inline long cloakroom_tls_outcome(SSL *session, int moved) {
+    if (moved > 0) return moved;
+    int reason = SSL_get_error(session, moved);
+    return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE ? 0 : -1;
+}
+static inline long cloakroom_tls_write(SSL *session, const void *bytes, size_t count) {
+    ERR_clear_error();
+    return cloakroom_tls_outcome(session, SSL_write(session, bytes, count > INT_MAX ? INT_MAX : (int)count));
+}
+static inline long cloakroom_tls_read(SSL *session, void *bytes, size_t capacity) {
+    ERR_clear_error();
+    return cloakroom_tls_outcome(session, SSL_read(session, bytes, capacity > INT_MAX ? INT_MAX : (int)capacity));
 }

@@ -13,6 +13,8 @@ package final class RedisConnection {
         package var username: String?
         package var password: String?
         package var database = 0
+        /// `nil` for plain bytes.
+        package var tls: RedisTLS?
         /// With commands on the way and no reply for so long, the connection counts as lost; checked four times in that
         /// time.
         package var timeout: Duration = .milliseconds(40)
@@ -37,7 +39,7 @@ package final class RedisConnection {
     private let options: Options
     private var state = State.away
     private var hasBeenLost = false
-    private var socket: Int32 = -1
+    private var socket: RedisSocket?
     private var watch: Reactor.Watch?
     private var reader = ReplyReader()
     private var output: [UInt8] = []
@@ -101,21 +103,23 @@ package final class RedisConnection {
         switch options.address {
         case .unix(let path):
             var code: Int32 = 0
-            open(unsafe cloakroom_connect_unix(path, &code), code)
+            open(unsafe cloakroom_connect_unix(path, &code), code, host: "localhost")
         case .internet(let host, let port):
             LoopActor.spawn { [weak self] in
                 let literal = await resolve(host)
                 guard let self, attempt == number, state == .connecting else { return }
                 guard let literal else { return lose(.unavailable) }
                 var code: Int32 = 0
-                open(unsafe cloakroom_connect_internet(literal, port, &code), code)
+                open(unsafe cloakroom_connect_internet(literal, port, &code), code, host: host)
             }
         }
     }
 
-    private func open(_ descriptor: Int32, _ code: Int32) {
-        guard descriptor >= 0 else { return lose(.unavailable) }
-        socket = descriptor
+    private func open(_ descriptor: Int32, _ code: Int32, host: String) {
+        guard descriptor >= 0, let socket = RedisSocket(owning: descriptor, tls: options.tls, host: host) else {
+            return lose(.unavailable)
+        }
+        self.socket = socket
         guard code == 0 || code == EINPROGRESS else { return lose(.unavailable) }
         reader = ReplyReader()
         watch = Reactor.shared.watch(descriptor, for: [.readable, .writable, .hangup, .edge]) { [unowned self] in
@@ -162,8 +166,7 @@ package final class RedisConnection {
     private func drop(_ error: RedisError) {
         if let watch { Reactor.shared.unwatch(watch) }
         watch = nil
-        if socket >= 0 { CLinux.close(socket) }
-        socket = -1
+        socket = nil
         output = []
         written = 0
         refuseEarly()
@@ -194,15 +197,11 @@ package final class RedisConnection {
     }
 
     private func flush() {
-        guard socket >= 0, written < output.count else { return }
+        guard let socket, written < output.count else { return }
         let count = unsafe output.withUnsafeBytes { bytes in
-            unsafe cloakroom_send(socket, bytes.baseAddress! + written, bytes.count - written)
+            unsafe socket.send(UnsafeRawBufferPointer(rebasing: bytes[written...]))
         }
-        if count < 0 {
-            // Not connected yet, or full: the edge to writable brings us back.
-            if [EAGAIN, EINTR, ENOTCONN].contains(cloakroom_errno()) { return }
-            return lose(.interrupted)
-        }
+        guard let count else { return lose(.interrupted) }
         written += count
         if written == output.count {
             output.removeAll(keepingCapacity: output.capacity < 1 << 20)
@@ -211,28 +210,29 @@ package final class RedisConnection {
     }
 
     private func become(_ readiness: Reactor.Readiness) {
-        if readiness.contains(.writable) { flush() }
-        if !readiness.isDisjoint(with: [.readable, .hangup, .error]), socket >= 0 { read() }
+        // Through TLS either may be waiting for the other.
+        if readiness.contains(.writable) || socket?.shortReadIsLast == false { flush() }
+        if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { read() }
     }
 
     private func read() {
-        while socket >= 0 {
+        while let socket {
             let size = 65_536
-            let outcome = unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { buffer -> Int in
-                let count = unsafe cloakroom_receive(socket, buffer.baseAddress, size)
-                guard count > 0 else { return count < 0 && cloakroom_errno() == EAGAIN ? 0 : -1 }
-                return unsafe reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ? count : -1
+            let count = unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { buffer -> Int? in
+                guard let count = unsafe socket.receive(into: buffer) else { return nil }
+                guard count > 0 else { return 0 }
+                return unsafe reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ? count : nil
             }
-            guard outcome >= 0 else { return lose(.interrupted) }
-            if outcome > 0 { lastProgress = Monotonic.now }
+            guard let count else { return lose(.interrupted) }
+            guard count > 0 else { return }
+            lastProgress = Monotonic.now
             takeReplies()
-            // A short read has emptied the socket.
-            if outcome < size { return }
+            if count < size, socket.shortReadIsLast { return }
         }
     }
 
     private func takeReplies() {
-        while socket >= 0, state != .away {
+        while socket != nil {
             switch reader.next() {
             case .incomplete: return
             case .garbage: return lose(.interrupted)
@@ -256,7 +256,7 @@ package final class RedisConnection {
             guard let self else { return }
             isWatchScheduled = false
             // The reply may lie in the socket already.
-            if socket >= 0, state == .ready { read() }
+            if state == .ready { read() }
             let now = Monotonic.now
             let timeout = options.timeout.nanoseconds
             if state == .ready, !pending.isEmpty, now > lastProgress &+ timeout { return lose(.timeout) }

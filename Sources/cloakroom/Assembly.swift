@@ -11,9 +11,11 @@ import Service
 struct Assembly {
     enum Failure: Error, CustomStringConvertible {
         case noCredentials
+        case noAuthorities(String?)
 
         var description: String {
             switch self {
+            case .noAuthorities(let file): "\(file ?? "the system") has no certificates to trust for Redis"
             case .noCredentials: "no AWS credentials: aws.accessKeyID and aws.secretAccessKey are unset"
             }
         }
@@ -30,7 +32,7 @@ struct Assembly {
         log = Log(sink: try? LineSink(path: nil), level: settings.log.level)
         log.onDrop = { metrics.lineDropped() }
 
-        let redis = RedisConnection(options: .init(settings.redis))
+        let redis = RedisConnection(options: try .init(settings.redis))
         let limiter = RateLimiter(redis: redis, keyPrefix: settings.redis.keyPrefix, limits: settings.limits)
         limiter.onRedisFailure = { metrics.redisFailed($0) }
 
@@ -59,7 +61,7 @@ struct Assembly {
 }
 
 extension RedisConnection.Options {
-    init(_ settings: Settings.Redis) {
+    fileprivate init(_ settings: Settings.Redis) throws {
         switch settings.address {
         case .unix(let path): self.init(address: .unix(path: path))
         case .tcp(let host, let port): self.init(address: .internet(host: host, port: port))
@@ -68,5 +70,10 @@ extension RedisConnection.Options {
         password = settings.password?.reveal()
         database = settings.database
         timeout = settings.timeout
+        guard settings.usesTLS else { return }
+        guard let trust = RedisTLS(certificateAuthorities: settings.certificateAuthorities) else {
+            throw Assembly.Failure.noAuthorities(settings.certificateAuthorities)
+        }
+        tls = trust
     }
 }

@@ -21,6 +21,8 @@ package final class Readiness {
 
     /// Asks until the task is cancelled: often while something is wrong, seldom when all is well.
     package func watch(log: Log) async {
+        // Connections made at start are up by then; asked at once, each would be reported as missing first.
+        try? await LoopActor.sleep(for: .milliseconds(50))
         while !Task.isCancelled {
             for (name, probe) in probes {
                 let fault = await probe()

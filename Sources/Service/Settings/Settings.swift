@@ -105,6 +105,9 @@ extension Settings {
         package var username: String?
         package var password: Secret?
         package var database: Int
+        package var usesTLS: Bool
+        /// A PEM file; `nil` means the system's.
+        package var certificateAuthorities: String?
         package var keyPrefix: String
         package var timeout: Duration
     }

@@ -107,6 +107,8 @@ extension Settings.Redis {
         username = values.optionalText("redis.username")
         password = values.secret("redis.password")
         database = values.integer("redis.database")
+        usesTLS = values.flag("redis.tls")
+        certificateAuthorities = values.file("redis.certificateAuthorities")?.path
         keyPrefix = values.text("redis.keyPrefix")
         timeout = values.milliseconds("redis.timeoutMilliseconds")
     }

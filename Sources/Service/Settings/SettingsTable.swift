@@ -124,6 +124,9 @@ package enum SettingsTable {
         .init("redis.username", .text(.any), .none, "The ACL user."),
         .init("redis.password", .secret, .none, "Its password."),
         .init("redis.database", .integer(0...15), .integer(0), "The database's number."),
+        .init(
+            "redis.tls", .flag, .flag(false), "Whether Redis is reached through TLS 1.2 or newer, its name verified."),
+        .init("redis.certificateAuthorities", .file, .none, "PEM file of whom to trust; null: whom the system trusts."),
         .init("redis.keyPrefix", .text(.any), .text("cloakroom:"), "What all our keys start with."),
         .init("redis.timeoutMilliseconds", .integer(1...5000), .integer(40), "How long one answer may take."),
     ]

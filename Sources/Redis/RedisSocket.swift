@@ -1,0 +1,65 @@
+import CLinux
+import COpenSSL
+import Loop
+
+/// The bytes to and from one Redis server, plain or through TLS; the connection above does not know which.
+///
+/// Writing starts the handshake of TLS and goes on with it, so there is no state of its own for that.
+@LoopActor
+@safe final class RedisSocket {
+    let descriptor: Descriptor
+    private let session: OpaquePointer?
+
+    /// - Parameter tls: `nil` for plain bytes.
+    /// - Returns: `nil` if libssl would not have the name.
+    init?(owning descriptor: Int32, tls: RedisTLS?, host: String) {
+        self.descriptor = Descriptor(owning: descriptor)
+        guard let tls else {
+            unsafe session = nil
+            return
+        }
+        guard let made = unsafe cloakroom_tls_session(tls.context, descriptor, host) else { return nil }
+        unsafe session = made
+    }
+
+    isolated deinit { unsafe SSL_free(session) }
+
+    /// - Returns: how many bytes were taken, 0 for "later"; `nil` when the connection is of no further use.
+    func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard let session = unsafe session else {
+            let count = unsafe cloakroom_send(descriptor.raw, bytes.baseAddress, bytes.count)
+            // Not connected yet, or full: the edge to writable brings us back.
+            return count >= 0 ? count : [EAGAIN, EINTR, ENOTCONN].contains(cloakroom_errno()) ? 0 : nil
+        }
+        let count = unsafe cloakroom_tls_write(session, bytes.baseAddress, bytes.count)
+        return count >= 0 || cloakroom_errno() == ENOTCONN ? max(0, count) : nil
+    }
+
+    /// - Returns: as ``send(_:)``; `nil` at the end as well.
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let session = unsafe session else {
+            let count = unsafe cloakroom_receive(descriptor.raw, buffer.baseAddress, buffer.count)
+            return count > 0 ? count : count < 0 && [EAGAIN, EINTR, ENOTCONN].contains(cloakroom_errno()) ? 0 : nil
+        }
+        let count = unsafe cloakroom_tls_read(session, buffer.baseAddress, buffer.count)
+        return count >= 0 ? count : nil
+    }
+
+    /// Whether a short read has emptied the socket: libssl may hold more than it gave.
+    var shortReadIsLast: Bool { unsafe session == nil }
+}
+
+/// Whom to trust when Redis is reached through TLS 1.2 or newer; its certificate and its name are always verified.
+@safe package final class RedisTLS: @unchecked Sendable {
+    // libssl counts references to a context and guards it with locks of its own.
+    fileprivate let context: OpaquePointer
+
+    /// - Parameter certificateAuthorities: a PEM file; `nil` for the system's.
+    /// - Returns: `nil` if the file holds no certificate.
+    package init?(certificateAuthorities: String?) {
+        guard let made = unsafe cloakroom_tls_context(certificateAuthorities) else { return nil }
+        unsafe context = made
+    }
+
+    deinit { unsafe SSL_CTX_free(context) }
+}
