@@ -11,10 +11,12 @@ import Service
 struct Assembly {
     enum Failure: Error, CustomStringConvertible {
         case noCredentials
+        case auditFile(String, SystemError)
 
         var description: String {
             switch self {
             case .noCredentials: "no AWS credentials: aws.accessKeyID and aws.secretAccessKey are unset"
+            case .auditFile(let path, let error): "audit.file: \(path): \(error)"
             }
         }
     }
@@ -48,13 +50,17 @@ struct Assembly {
                     settings: settings.renewal, requestDeadline: seconds, metrics: metrics,
                     renew: { await s3.renew(key: $0, deadline: $1) }),
                 uploader: Uploader(s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL),
-                audit: AuditLog(sink: try LineSink(path: settings.audit.file)),
+                audit: AuditLog(sink: try Self.auditSink(settings.audit.file)),
                 log: log, metrics: metrics, metricsFolder: folder,
                 readiness: Readiness([
                     ("redis", { redis.isReady ? nil : "no connection" }),
                     ("sts", { await upstreams.probeSTS() }),
                     ("s3", { await upstreams.probeS3() }),
                 ])))
+    }
+
+    private static func auditSink(_ path: String?) throws -> LineSink {
+        do { return try LineSink(path: path) } catch { throw Failure.auditFile(path ?? "standard error", error) }
     }
 }
 
