@@ -12,11 +12,13 @@ struct Assembly {
     enum Failure: Error, CustomStringConvertible {
         case noCredentials
         case noAuthorities(String?)
+        case auditFile(String, SystemError)
 
         var description: String {
             switch self {
             case .noAuthorities(let file): "\(file ?? "the system") has no certificates to trust for Redis"
             case .noCredentials: "no AWS credentials: aws.accessKeyID and aws.secretAccessKey are unset"
+            case .auditFile(let path, let error): "audit.file: \(path): \(error)"
             }
         }
     }
@@ -50,13 +52,17 @@ struct Assembly {
                     settings: settings.renewal, requestDeadline: seconds, metrics: metrics,
                     renew: { await s3.renew(key: $0, deadline: $1) }),
                 uploader: Uploader(s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL),
-                audit: AuditLog(sink: try LineSink(path: settings.audit.file)),
+                audit: AuditLog(sink: try Self.auditSink(settings.audit.file)),
                 log: log, metrics: metrics, metricsFolder: folder,
                 readiness: Readiness([
                     ("redis", { redis.isReady ? nil : "no connection" }),
                     ("sts", { await upstreams.probeSTS() }),
                     ("s3", { await upstreams.probeS3() }),
                 ])))
+    }
+
+    private static func auditSink(_ path: String?) throws -> LineSink {
+        do { return try LineSink(path: path) } catch { throw Failure.auditFile(path ?? "standard error", error) }
     }
 }
 

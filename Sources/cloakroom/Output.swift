@@ -2,6 +2,12 @@ import Glibc
 
 /// Lines to standard output and standard error.
 enum Output {
+    /// Opens those of the three standard descriptors that are closed: otherwise the next thing that is opened, such as
+    /// a socket, would take the number, and be written to as standard error. What is written to `/dev/full` fails.
+    static func occupyStandardDescriptors() {
+        for descriptor in 0...2 where fcntl(Int32(descriptor), F_GETFD) < 0 { _ = open("/dev/full", O_RDWR) }
+    }
+
     @discardableResult
     static func print(_ text: String) -> ExitStatus {
         write(text, to: STDOUT_FILENO)

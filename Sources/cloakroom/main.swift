@@ -1,3 +1,4 @@
 import Glibc
 
+Output.occupyStandardDescriptors()
 exit(CommandLineTool.run(CommandLine.arguments).rawValue)

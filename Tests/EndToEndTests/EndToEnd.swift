@@ -27,7 +27,7 @@ struct RealParts: SuiteTrait, TestScoping {
             if ProcessInfo.processInfo.environment["CLOAKROOM_KEEP_TESTS"] == nil { RunFolder.remove() }
         }
         try await function()
-        RunLogs.check()
+        try RunLogs.check()
     }
 }
 

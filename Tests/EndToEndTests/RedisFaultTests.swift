@@ -193,9 +193,3 @@ final class Garbage: Sendable {
         ended.wait()
     }
 }
-
-/// Hands a socket to the thread that has it from then on.
-private struct SocketBox: @unchecked Sendable {
-    let socket: Socket
-    init(_ socket: Socket) { self.socket = socket }
-}

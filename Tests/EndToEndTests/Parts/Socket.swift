@@ -83,15 +83,22 @@ final class Socket {
 
     // MARK: Serving
 
-    /// A listening socket at a path; for servers that misbehave on purpose.
+    /// A listening socket; for servers that misbehave on purpose.
     static func listening(path: String) throws -> Socket {
-        let listening = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0)
+        let listening = Socket(descriptor: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0))
         unlink(path)
-        guard withAddress(path: path, { bind(listening, $0, $1) }) == 0, listen(listening, 64) == 0 else {
-            defer { close(listening) }
-            throw Failure("listen \(path)")
-        }
-        return Socket(descriptor: listening)
+        guard withAddress(path: path, { bind(listening.descriptor, $0, $1) }) == 0,
+            listen(listening.descriptor, 512) == 0
+        else { throw Failure("listen \(path)") }
+        return listening
+    }
+
+    static func listening(port: Int) throws -> Socket {
+        let listening = Socket(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0))
+        guard withAddress(port: port, { bind(listening.descriptor, $0, $1) }) == 0,
+            listen(listening.descriptor, 512) == 0
+        else { throw Failure("listen 127.0.0.1:\(port)") }
+        return listening
     }
 
     /// - Returns: `nil` when there is nobody within the time.
@@ -102,7 +109,7 @@ final class Socket {
         guard accepted >= 0 else { return nil }
         _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
         let connection = Socket(descriptor: accepted)
-        connection.setTimeout(.seconds(1))
+        connection.setTimeout(.seconds(5))
         return connection
     }
 

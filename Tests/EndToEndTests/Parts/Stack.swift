@@ -16,6 +16,8 @@ final class Stack {
         var settings: (inout TestSettings) -> Void = { _ in }
         /// What happens in the stack's folder before the worker starts.
         var prepare: (Stack) throws -> Void = { _ in }
+        /// Whether the workers are waited for.
+        var waits = true
         /// The exit status that the worker must have in the end; `nil` when the test ends it by itself.
         var status: Int32? = 0
     }
@@ -105,7 +107,7 @@ final class Stack {
         let server = try RunningProgram(
             words[0], Array(words.dropFirst()), output: logFile, environment: TestSettings.environment)
         self.server = server
-        guard options.status != nil || options.workers == nil else { return }
+        guard options.waits else { return }
         for number in 1...(options.workers ?? 1) {
             try wait(for: "worker \(number)", within: .seconds(15)) {
                 guard server.isRunning else { throw PartMissing(description: "the worker ended: \(log)") }

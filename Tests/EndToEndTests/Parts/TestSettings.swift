@@ -2,9 +2,12 @@ import Foundation
 
 /// The settings of a stack under test, as a file: what every test needs, and what one wants otherwise.
 struct TestSettings {
+    /// The stack's.
+    let folder: String
     private var tree: [String: Any]
 
     init(folder: String, upstream: String) {
+        self.folder = folder
         tree = [
             "region": SeaweedFS.region, "bucket": SeaweedFS.bucket,
             "aws": [

@@ -1,0 +1,157 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// FAULTS rows 25 and 26: bad settings, and dependencies that are not there yet.
+    @Suite struct Starting {
+        struct Fault: Sendable, CustomTestStringConvertible {
+            let testDescription: String
+            let change: @Sendable (inout TestSettings) -> Void
+            /// What the message must name.
+            let names: [String]
+        }
+
+        private static let faults = [
+            Fault(
+                testDescription: "unknown key", change: { $0["redis.adress"] = "a:1" },
+                names: ["redis.adress", "address"]),
+            Fault(
+                testDescription: "wrong type", change: { $0["limits.renew.requests"] = "ten" },
+                names: ["limits.renew.requests"]),
+            Fault(
+                testDescription: "out of range", change: { $0["vending.lifetimeSeconds"] = 60 },
+                names: ["vending.lifetimeSeconds", "900"]),
+            Fault(testDescription: "missing", change: { $0["region"] = nil }, names: ["region"]),
+            Fault(
+                testDescription: "a secret in the open", change: { $0["aws.secretAccessKey"] = "in the open" },
+                names: ["aws.secretAccessKey", "env"]),
+            Fault(
+                testDescription: "no such variable", change: { $0["aws.secretAccessKey"] = ["env": "NOBODY_SET_THIS"] },
+                names: ["aws.secretAccessKey", "NOBODY_SET_THIS"]),
+            Fault(
+                testDescription: "a weak key",
+                change: {
+                    $0["tokens.issuers"] = [
+                        ["issuer": "a", "audiences": ["b"], "secret": ["env": "WEAK"]] as [String: Any]
+                    ]
+                }, names: ["tokens.issuers[0].secret"]),
+            Fault(
+                testDescription: "a template that grants too much",
+                change: {
+                    let path = "\($0.folder)/template.json"
+                    try? #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#
+                        .write(toFile: path, atomically: false, encoding: .utf8)
+                    $0["vending.policyTemplate"] = path
+                }, names: ["vending.policyTemplate"]),
+        ]
+
+        @Test(arguments: faults)
+        func `check names what is wrong and ends with 1; serve refuses the same`(_ fault: Fault) throws {
+            let folder = try RunFolder.make("check")
+            let file = "\(folder)/settings.json5"
+            var settings = TestSettings(folder: folder, upstream: "http://127.0.0.1:9")
+            fault.change(&settings)
+            try settings.write(to: file)
+            let environment = TestSettings.environment.merging(["WEAK": "0123456789012345678901234567890123456789"]) {
+                $1
+            }
+            let check = try Command(["check", file], environment: environment)
+            #expect(check.status == 1)
+            for name in fault.names { #expect(check.text.contains(name), "\(check.text)") }
+            let listen = "unix:\(folder)/worker-%d.sock"
+            for options in [[], ["--workers", "2"]] {
+                let serve = try Command(["serve", "--listen", listen] + options + [file], environment: environment)
+                #expect(serve.status == 1)
+                #expect(serve.text == check.text)
+            }
+            #expect(!check.text.contains(SeaweedFS.brokerSecret) && !check.text.contains(Tokens.secret))
+        }
+
+        @Test func `all faults are named at once, and a good file is good`() throws {
+            let folder = try RunFolder.make("check")
+            let file = "\(folder)/settings.json5"
+            var settings = TestSettings(folder: folder, upstream: "http://127.0.0.1:9")
+            try settings.write(to: file)
+            let good = try Command(["check", file])
+            #expect(good.text == "\(file): good\n")
+            #expect(good.status == 0)
+            for fault in Self.faults.prefix(3) { fault.change(&settings) }
+            try settings.write(to: file)
+            let bad = try Command(["check", file])
+            for name in Self.faults.prefix(3).flatMap(\.names) { #expect(bad.text.contains(name), "\(bad.text)") }
+            try "{region: 'us-east-1', ".write(toFile: file, atomically: false, encoding: .utf8)
+            #expect(try Command(["check", file]).status == 1)
+            #expect(try Command(["check", "\(folder)/nowhere"]).status == 1)
+        }
+
+        @Test func `a command line that is not understood ends with 2, help and version with 0`() throws {
+            for (arguments, status) in [
+                ([], 2), (["fly"], 2), (["serve"], 2), (["check"], 2), (["serve", "--workers"], 2),
+                (["serve", "--listen", "nowhere", "/dev/null"], 1), (["token"], 2), (["--help"], 0), (["--version"], 0),
+                (["serve", "--help"], 0), (["check", "--help"], 0), (["token", "mint", "--help"], 0),
+            ] as [([String], Int32)] {
+                let command = try Command(arguments)
+                #expect(command.status == status, "\(arguments)")
+                #expect(!command.text.isEmpty)
+            }
+        }
+
+        @Test func `a minted token is believed`() throws {
+            try Stack.run("mint") { stack in
+                let mint = try Command(["token", "mint", "--user", "u_mint", "--device", "d", stack.settingsFile])
+                #expect(mint.status == 0)
+                let token = Secrets.keep(mint.text.trimmingCharacters(in: .newlines))
+                #expect(try stack.ask(.presign(token)).status == 200)
+            }
+        }
+
+        @Test func `it starts alone, says at once what is missing, and is ready when that has come`() throws {
+            let port = try Ports.free()
+            let upstream = "http://127.0.0.1:\(port)"
+            let options = Stack.Options(redis: false) {
+                $0["aws.s3Endpoint"] = upstream
+                $0["aws.stsEndpoint"] = upstream
+            }
+            try Stack.run("alone", options) { stack in
+                let worker = try #require(stack.server)
+                try wait(for: "the first look") { try stack.ask(.ready)["s3"] != "not asked yet" }
+                let (reply, duration) = try timed { try stack.ask(.ready) }
+                #expect(reply.status == 503)
+                #expect(duration < 100)
+                #expect(reply.json["ready"] as? Bool == false)
+                for name in ["redis", "sts", "s3"] { #expect(reply[name] != "ok") }
+                for ask in [Ask.vend(Tokens.fresh()), .vend("no.to.ken"), .presign(Tokens.fresh())] {
+                    let (reply, duration) = try timed { try stack.ask(ask) }
+                    #expect([200, 401, 503].contains(reply.status))
+                    #expect(duration < 150)
+                }
+                #expect(ProcessTable.cpuTime(worker.pid) < 1000)
+
+                let redis = try RedisServer(folder: stack.folder)
+                defer { redis.stop() }
+                try wait(for: "Redis alone", within: .seconds(3)) {
+                    let reply = try stack.ask(.ready)
+                    return reply.status == 503 && reply["redis"] == "ok" && reply["s3"] != "ok"
+                }
+                let relay = try Relay(from: port, to: try EndToEnd.s3().port)
+                defer { relay.stop() }
+                try wait(for: "readiness", within: .seconds(10)) { try stack.ask(.ready).status == 200 }
+                #expect(try stack.ask(.ready).told == #"200 {"ready":true,"redis":"ok","sts":"ok","s3":"ok"}"#)
+                #expect(try stack.ask(.vend(Tokens.fresh())).status == 200)
+                #expect(worker.isRunning)
+            }
+        }
+
+        @Test func `it answers soon after its start`() throws {
+            let durations = try (0..<3).map { _ in
+                var duration = 0.0
+                try Stack.run("soon", .init(redis: false, waits: false)) { stack in
+                    duration = try wait(for: "the first answer") { (try? stack.ask(.health))?.status == 200 }
+                }
+                return duration
+            }
+            // 100 ms for the release build; this one may be a debug build on a busy machine.
+            #expect(try #require(durations.min()) < 500)
+        }
+    }
+}
