@@ -74,6 +74,8 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
+        .testTarget(
+            name: "FastCGITests", dependencies: ["FastCGI", "HTTPValues", "Loop", "Support"], swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
             name: "EndToEndTests", dependencies: ["CloakroomCrypto", "JOSE"], swiftSettings: house),

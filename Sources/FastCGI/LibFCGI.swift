@@ -44,6 +44,8 @@ import Loop
 
     /// Ends the request and hands over the records that answer it, for the time of the call; none if no request is open.
     func finish<Value>(_ response: Response, _ send: (UnsafeRawBufferPointer) -> Value) -> Value {
+        // What libfcgi wrote of a request that was given up is no part of this answer.
+        unsafe MemoryWire.output.removeAll(keepingCapacity: true)
         if unsafe raw.pointee.out != nil {
             unsafe response.head.withUnsafeBytes { unsafe put($0) }
             unsafe response.body.withUnsafeBytes { unsafe put($0) }

@@ -1,0 +1,107 @@
+import Glibc
+import Synchronization
+
+/// One end of a stream connection, for threads that may wait: never longer than ten seconds.
+package final class Peer: Sendable {
+    package enum Failure: Error { case timeout, broken(Int32), notListening(Int32) }
+
+    private let socket: Mutex<Int32>
+    private let raw: Int32
+
+    /// - Parameter socket: blocking, and owned from here on.
+    init(owning socket: Int32) {
+        raw = socket
+        self.socket = Mutex(socket)
+        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, size)
+    }
+
+    deinit { close() }
+
+    /// Connects to a unix socket.
+    package convenience init(unixPath path: String) throws {
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let result = UnixAddress(path).withAddress { connect(socket, $0, $1) }
+        self.init(owning: socket)
+        guard result == 0 else { throw Failure.notListening(errno) }
+    }
+
+    /// - Returns: what is there, at least a byte; nothing at the end of the stream.
+    package func read(_ maximum: Int = 65_536) throws -> [UInt8] {
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, initialized in
+            count = recv(raw, buffer.baseAddress, maximum, 0)
+            initialized = max(0, count)
+        }
+        if count < 0 { throw errno == EAGAIN ? Failure.timeout : Failure.broken(errno) }
+        return bytes
+    }
+
+    /// Everything until the other side closes or breaks off.
+    package func readToEnd() throws -> [UInt8] {
+        var all: [UInt8] = []
+        while true {
+            let some: [UInt8]
+            do { some = try read() } catch Failure.broken { return all }
+            if some.isEmpty { return all }
+            all += some
+        }
+    }
+
+    package func write(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw errno == EAGAIN ? Failure.timeout : Failure.broken(errno) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Ends one direction; the other goes on.
+    package func finishWriting() { shutdown(raw, Int32(SHUT_WR)) }
+
+    package func close() {
+        socket.withLock { socket in
+            if socket >= 0 { Glibc.close(socket) }
+            socket = -1
+        }
+    }
+
+    /// Closes with a reset instead of an end.
+    package func reset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(raw, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+        close()
+    }
+
+    /// Wakes whoever waits here; the owner closes.
+    func interrupt() { socket.withLock { if $0 >= 0 { shutdown($0, Int32(SHUT_RDWR)) } } }
+}
+
+/// A unix socket's address in the shape that system calls take.
+struct UnixAddress {
+    private var address = sockaddr_un()
+
+    init(_ path: String) {
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    }
+
+    func withAddress<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
+        withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+    }
+}
+
+extension Peer {
+    /// Takes a connection that waits for a non-blocking listener, and closes it.
+    ///
+    /// - Returns: whether there was one.
+    package static func pendingConnection(of listener: Int32) -> Bool { closing(accept(listener, nil, nil)) }
+
+    @discardableResult
+    package static func closing(_ socket: Int32) -> Bool { Glibc.close(socket) == 0 }
+}

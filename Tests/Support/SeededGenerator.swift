@@ -1,0 +1,33 @@
+/// SplitMix64: the same dice at every run.
+package struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+extension [UInt8] {
+    /// A few bytes changed, dropped, doubled or set to what length fields stumble over.
+    package func mutated(using generator: inout SeededGenerator) -> [UInt8] {
+        var bytes = self
+        for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {
+            let place = Int.random(in: bytes.indices, using: &generator)
+            switch Int.random(in: 0..<6, using: &generator) {
+            case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &generator)
+            case 1: bytes[place] = [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &generator) ?? 0
+            case 2: bytes.remove(at: place)
+            case 3: bytes.removeSubrange(place..<Swift.min(bytes.count, place + 9))
+            case 4: bytes.insert(contentsOf: bytes[place..<Swift.min(bytes.count, place + 16)], at: place)
+            default: bytes.insert(UInt8.random(in: .min ... .max, using: &generator), at: place)
+            }
+        }
+        return bytes
+    }
+}
