@@ -6,8 +6,8 @@ package enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
     case unix(path: String)
     case internet(host: String, port: UInt16)
 
-    /// The longest path that fits into a socket address with its ending NUL.
-    package static let maximumPathBytes = 107
+    /// What fits into a socket address with its ending NUL, and with the process id that the temporary name ends in.
+    package static let maximumPathBytes = 107 - ".4194304".utf8.count
 
     package init?(_ text: String) {
         if text.hasPrefix("unix:") {
@@ -16,13 +16,27 @@ package enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
             self = .unix(path: path)
             return
         }
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+        guard let colon = text.lastIndex(of: ":"), let port = Self.port(text[text.index(after: colon)...]) else {
             return nil
         }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-        guard !host.isEmpty else { return nil }
-        self = .internet(host: host, port: port)
+        let host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            let inner = String(host.dropFirst().dropLast())
+            guard Self.isAddress(inner, AF_INET6) else { return nil }
+            self = .internet(host: inner, port: port)
+        } else {
+            guard Self.isAddress(String(host), AF_INET) else { return nil }
+            self = .internet(host: String(host), port: port)
+        }
+    }
+
+    private static func port(_ text: Substring) -> UInt16? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt16(text) : nil
+    }
+
+    private static func isAddress(_ text: String, _ family: Int32) -> Bool {
+        var address = in6_addr()
+        return unsafe inet_pton(family, text, &address) == 1
     }
 
     package var description: String {

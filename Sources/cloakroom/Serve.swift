@@ -46,7 +46,7 @@ enum Serve {
 
     private static func notAnAddress(_ text: String) -> ExitStatus {
         Output.usage(
-            "\(text) is neither unix:PATH (at most \(ListenAddress.maximumPathBytes) bytes) nor HOST:PORT",
+            "\(text) is neither unix:PATH (at most \(ListenAddress.maximumPathBytes) bytes) nor ADDRESS:PORT",
             see: "cloakroom serve --help")
     }
 
