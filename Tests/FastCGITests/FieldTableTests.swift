@@ -1,0 +1,63 @@
+import Glibc
+import HTTPValues
+import Loop
+import Support
+import Testing
+
+@testable import FastCGI
+
+struct FieldTableTests {
+    private func parsed(_ entries: [String], wanting names: [String] = [], body: [UInt8] = []) -> Request? {
+        var environment = entries.map { strdup($0) } + [nil]
+        defer { for entry in environment { free(entry) } }
+        return environment.withUnsafeMutableBufferPointer { FieldTable(names).request(from: $0.baseAddress, body: body) }
+    }
+
+    private static let line = ["REQUEST_METHOD=GET", "REQUEST_URI=/a?b=c"]
+
+    @Test func `takes the request line, the peer, the wanted fields, and no other`() throws {
+        let entries =
+            Self.line + [
+                "REMOTE_ADDR=192.0.2.1", "HTTP_AUTHORIZATION=Bearer t=t", "HTTP_X_CONVOS_AUTHTOKEN=x",
+                "CONTENT_TYPE=application/json", "CONTENT_LENGTH=", "HTTP_COOKIE=secret", "HTTP_AUTHORIZATION_2=no",
+            ]
+        let request = try #require(
+            parsed(
+                entries, wanting: ["Authorization", "X-Convos-AuthToken", "content-type", "Content-Length"],
+                body: [1, 2]))
+        #expect(request.method == "GET" && request.path == "/a" && request.query == "b=c")
+        #expect(request.peerAddress == "192.0.2.1" && request.body == [1, 2])
+        #expect(
+            request.fields == [
+                "Authorization": "Bearer t=t", "X-Convos-AuthToken": "x", "content-type": "application/json",
+                "Content-Length": "",
+            ])
+    }
+
+    @Test(arguments: [
+        [], ["REQUEST_METHOD=GET"], ["REQUEST_URI=/"], ["REQUEST_METHOD=", "REQUEST_URI=/"],
+        ["REQUEST_METHOD=GET", "REQUEST_URI="], ["REQUEST_METHODX=GET", "REQUEST_URI=/"], ["REQUEST_METHOD"],
+    ])
+    func `takes no request without a method and a target`(entries: [String]) {
+        #expect(parsed(entries) == nil)
+    }
+
+    @Test func `takes no environment for no request`() {
+        #expect(FieldTable([]).request(from: nil, body: []) == nil)
+    }
+
+    @Test func `repairs what is not UTF-8`() {
+        let target: [CChar] = Array("REQUEST_URI=/".utf8CString.dropLast()) + [-1, -2, 0]
+        var method = Array("REQUEST_METHOD=GET".utf8CString)
+        var line = target
+        let path = method.withUnsafeMutableBufferPointer { method in
+            line.withUnsafeMutableBufferPointer { line in
+                var environment = [method.baseAddress, line.baseAddress, nil]
+                return environment.withUnsafeMutableBufferPointer {
+                    FieldTable([]).request(from: $0.baseAddress, body: [])?.path
+                }
+            }
+        }
+        #expect(path == "/\u{FFFD}\u{FFFD}")
+    }
+}
