@@ -30,6 +30,7 @@ final class Connection {
     private var output: [UInt8] = []
     private var written = 0
     private var hasAnswered = false
+    private var wasAsked = false
     private var closesAfterAnswer = false
     private var mayHaveMore = false
     /// The peer sends no more; when its end has come together with bytes, no further edge tells of it.
@@ -115,15 +116,18 @@ final class Connection {
             buffer.removeFirst(end)
             unsafe request.withUnsafeBytes { unsafe begin($0) }
         case .values(let end):
+            // Once before a request is enough; more would cost time and memory that others need.
+            guard !wasAsked else { return close() }
+            wasAsked = true
             buffer.removeFirst(end)
             send(Answers.values(connections: listener.limits.connections))
-            awaitNext()
+            if state != .closed { awaitNext() }
         case .tooLarge(let requestID):
             buffer = []
             state = .discarding
             deadline = listener.nextDeadline
             send(Answers.refusal(requestID: requestID, listener.tooLarge))
-            shutdown(socket.raw, Int32(SHUT_WR))
+            if output.isEmpty { shutdown(socket.raw, Int32(SHUT_WR)) }
         case .malformed:
             close()
         }
@@ -164,6 +168,7 @@ final class Connection {
     func answer(_ response: Response) {
         guard state == .answering, let parser else { return }
         hasAnswered = true
+        wasAsked = false
         if listener.isDraining { closesAfterAnswer = true }
         unsafe parser.finish(response) { unsafe send($0) }
         guard state != .closed else { return }
@@ -206,11 +211,23 @@ final class Connection {
         written += count
         deadline = listener.nextDeadline
         guard written == output.count else { return }
-        if state == .answering || state == .idle { deadline = nil }
         output = []
         written = 0
         waitToWrite(false)
-        closesAfterAnswer && state == .answering ? close() : goOn()
+        hasWritten()
+    }
+
+    private func hasWritten() {
+        switch state {
+        case .discarding: shutdown(socket.raw, Int32(SHUT_WR))
+        case .answering where closesAfterAnswer: close()
+        case .idle where listener.isDraining && hasAnswered: close()
+        case .answering: deadline = nil
+        case .idle:
+            deadline = nil
+            goOn()
+        case .reading, .closed: break
+        }
     }
 
     private func waitToWrite(_ waits: Bool) {
@@ -221,7 +238,6 @@ final class Connection {
 
     func close() {
         guard state != .closed else { return }
-        if state == .answering { closesAfterAnswer = true }
         state = .closed
         if let watch { Reactor.shared.unwatch(watch) }
         watch = nil
