@@ -10,7 +10,9 @@ struct FieldTableTests {
     private func parsed(_ entries: [String], wanting names: [String] = [], body: [UInt8] = []) -> Request? {
         var environment = entries.map { strdup($0) } + [nil]
         defer { for entry in environment { free(entry) } }
-        return environment.withUnsafeMutableBufferPointer { FieldTable(names).request(from: $0.baseAddress, body: body) }
+        return environment.withUnsafeMutableBufferPointer {
+            FieldTable(names).request(from: $0.baseAddress, body: body)
+        }
     }
 
     private static let line = ["REQUEST_METHOD=GET", "REQUEST_URI=/a?b=c"]

@@ -92,9 +92,10 @@ struct GateTests {
         #expect(Self.walk(parameters + [1, 5, 0, 1, 0x03, 0xE8, 0, 0]) == .incomplete)
     }
 
-    @Test(arguments: [
-        ("", []), ("FCGI_MAX_CONNS", [14, 0] + Array("FCGI_MAX_CONNS".utf8)),
-    ] as [(String, [UInt8])])
+    @Test(
+        arguments: [
+            ("", []), ("FCGI_MAX_CONNS", [14, 0] + Array("FCGI_MAX_CONNS".utf8)),
+        ] as [(String, [UInt8])])
     func `knows a question about the application`(name: String, content: [UInt8]) {
         var asking = FastCGIRequest([])
         asking.id = 0

@@ -4,11 +4,12 @@ import Testing
 @testable import FastCGI
 
 struct ListenAddressTests {
-    @Test(arguments: [
-        ("unix:/run/w.sock", .unix(path: "/run/w.sock")), ("unix:w", .unix(path: "w")),
-        ("127.0.0.1:9000", .internet(host: "127.0.0.1", port: 9000)), ("[::1]:9", .internet(host: "::1", port: 9)),
-        ("0.0.0.0:65535", .internet(host: "0.0.0.0", port: 65535)),
-    ] as [(String, ListenAddress)])
+    @Test(
+        arguments: [
+            ("unix:/run/w.sock", .unix(path: "/run/w.sock")), ("unix:w", .unix(path: "w")),
+            ("127.0.0.1:9000", .internet(host: "127.0.0.1", port: 9000)), ("[::1]:9", .internet(host: "::1", port: 9)),
+            ("0.0.0.0:65535", .internet(host: "0.0.0.0", port: 65535)),
+        ] as [(String, ListenAddress)])
     func `reads`(text: String, address: ListenAddress) {
         #expect(ListenAddress(text) == address)
         #expect(address.description == text)
