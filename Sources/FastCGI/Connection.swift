@@ -36,6 +36,7 @@ final class Connection {
     /// The peer sends no more; when its end has come together with bytes, no further edge tells of it.
     private var peerHasEnded = false
     private var waitsToWrite = false
+    private var isGoingOn = false
 
     /// When the sweep may close it, in ``Monotonic`` nanoseconds; `nil` while idle on a kept connection or answering.
     private(set) var deadline: UInt64?
@@ -140,13 +141,21 @@ final class Connection {
         goOn()
     }
 
-    /// Takes up what came while something else had to be done first.
+    /// Takes up what came while something else had to be done first, one request after the other.
     private func goOn() {
-        guard output.isEmpty, state == .idle else { return }
-        if !buffer.isEmpty { act(on: gate.walk(buffer.span)) }
-        if mayHaveMore, state == .idle || state == .reading {
-            mayHaveMore = false
-            read()
+        // An answer given at once comes back here: the outer call goes on, so that no pipeline runs the stack out.
+        guard !isGoingOn else { return }
+        isGoingOn = true
+        defer { isGoingOn = false }
+        while output.isEmpty {
+            if state == .idle, !buffer.isEmpty {
+                act(on: gate.walk(buffer.span))
+            } else if mayHaveMore, state == .idle || state == .reading {
+                mayHaveMore = false
+                read()
+            } else {
+                return
+            }
         }
     }
 

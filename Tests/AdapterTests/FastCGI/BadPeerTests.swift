@@ -7,7 +7,7 @@ import Testing
 /// Whatever one connection does, the next one is served.
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct BadPeerTests {
-    private static let good = "Status: 200\r\nX: y\r\n\r\nGET /good  - "
+    private static let good = "Status: 200 OK\r\nContent-Length: 13\r\nX: y\r\n\r\nGET /good  - "
 
     private static let impatient: FastCGIListener.Limits = {
         var limits = FastCGIListener.Limits(bodyBytes: 65_536)
@@ -48,9 +48,9 @@ struct BadPeerTests {
 
     @Test @LoopActor func `closes one that does not read its answer, and delays nobody for it`() async throws {
         let worker = try TestListener(Self.impatient) { request in
-            request.path == "/good"
-                ? Response(status: 200, fields: ["X": "y"], body: Array("GET /good  - ".utf8))
-                : Response(status: 200, body: [UInt8](repeating: 1, count: 1 << 20))
+            let good = Response(status: 200, fields: ["X": "y"], body: Array("GET /good  - ".utf8))
+            return .now(
+                request.path == "/good" ? good : Response(status: 200, body: [UInt8](repeating: 1, count: 1 << 20)))
         }
         try await onThread {
             let peer = try worker.connect()
@@ -63,7 +63,7 @@ struct BadPeerTests {
 
     @Test @LoopActor func `gives a slow reader its large answer whole`() async throws {
         let body = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 13) }
-        let worker = try TestListener { _ in Response(status: 200, body: body) }
+        let worker = try TestListener { _ in .now(Response(status: 200, body: body)) }
         try await onThread {
             let peer = try worker.connect()
             try peer.write(FastCGIRequest(target: "/").bytes + FastCGIRequest(target: "/").bytes)
@@ -76,7 +76,7 @@ struct BadPeerTests {
 
     @Test @LoopActor func `finishes an answer before it refuses what follows`() async throws {
         let body = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 13) }
-        let worker = try TestListener { _ in Response(status: 200, body: body) }
+        let worker = try TestListener { _ in .now(Response(status: 200, body: body)) }
         try await onThread {
             let peer = try worker.connect()
             let tooLarge = FastCGIRequest(method: "PUT", target: "/", body: [UInt8](repeating: 1, count: 65_537))
@@ -84,7 +84,7 @@ struct BadPeerTests {
             var reader = FastCGIAnswerReader()
             try reader.feed(peer.readToEnd())
             #expect(reader.answers.map { $0.body == body } == [true, false])
-            #expect(reader.answers.last?.text == "Status: 413\r\n\r\ntoo large")
+            #expect(reader.answers.last?.text == "Status: 413 Content Too Large\r\nContent-Length: 9\r\n\r\ntoo large")
         }
         await worker.listener.drain()
     }
@@ -106,8 +106,12 @@ struct BadPeerTests {
     @Test @LoopActor func `goes on when one leaves before its answer`() async throws {
         let barrier = Barrier()
         let worker = try TestListener { request in
-            if request.path != "/good" { await barrier.wait() }
-            return Response(status: 200, fields: ["X": "y"], body: Array("GET /good  - ".utf8))
+            let good = Response(status: 200, fields: ["X": "y"], body: Array("GET /good  - ".utf8))
+            guard request.path != "/good" else { return .now(good) }
+            return .later {
+                await barrier.wait()
+                return good
+            }
         }
         try await onThread {
             for _ in 0..<3 {

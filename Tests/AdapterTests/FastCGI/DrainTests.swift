@@ -26,8 +26,10 @@ struct DrainTests {
     @Test @LoopActor func `answers what it has taken, then closes`() async throws {
         let barrier = Barrier()
         let worker = try TestListener { request in
-            await barrier.wait()
-            return Response(status: 200, body: Array(request.path.utf8))
+            .later {
+                await barrier.wait()
+                return Response(status: 200, body: Array(request.path.utf8))
+            }
         }
         let peers = try await onThread {
             try (0..<3).map { number in
@@ -71,7 +73,7 @@ struct DrainTests {
 
     @Test @LoopActor func `lets a slow reader finish`() async throws {
         let body = [UInt8](repeating: 7, count: 1 << 20)
-        let worker = try TestListener { _ in Response(status: 200, body: body) }
+        let worker = try TestListener { _ in .now(Response(status: 200, body: body)) }
         let (peer, start) = try await onThread {
             let peer = try worker.connect()
             try peer.write(FastCGIRequest(target: "/").bytes)

@@ -1,4 +1,5 @@
 import FastCGI
+import Foundation
 import HTTPValues
 import Loop
 import Support
@@ -16,7 +17,11 @@ struct ListenerTests {
             try peer.write(request.bytes)
             return try peer.answers()
         }
-        #expect(answer == [FastCGIAnswer(id: 7, output: Array("Status: 200\r\nX: y\r\n\r\nPOST /a b=c t body".utf8))])
+        #expect(
+            answer == [
+                FastCGIAnswer(
+                    id: 7, output: Array("Status: 200 OK\r\nContent-Length: 18\r\nX: y\r\n\r\nPOST /a b=c t body".utf8))
+            ])
         await worker.listener.drain()
     }
 
@@ -28,18 +33,19 @@ struct ListenerTests {
                 try peer.write(FastCGIRequest(target: "/\(number)").bytes)
                 #expect(try peer.answers().map(\.body) == [Array("GET /\(number)  - ".utf8)])
             }
-            #expect(try worker.ask("/once") == "Status: 200\r\nX: y\r\n\r\nGET /once  - ")
+            #expect(try worker.ask("/once") == "Status: 200 OK\r\nContent-Length: 13\r\nX: y\r\n\r\nGET /once  - ")
         }
         await worker.listener.drain()
     }
 
-    @Test @LoopActor func `answers pipelined requests in their order`() async throws {
+    @Test(arguments: [2, 20_000]) @LoopActor func `answers pipelined requests in their order`(count: Int) async throws {
         let worker = try TestListener.echoing()
         try await onThread {
             let peer = try worker.connect()
-            try peer.write((0..<500).flatMap { FastCGIRequest(target: "/\($0)").bytes })
-            let answers = try peer.answers(500)
-            #expect(answers.map(\.body) == (0..<500).map { Array("GET /\($0)  - ".utf8) })
+            let writing = Thread { try? peer.write((0..<count).flatMap { FastCGIRequest(target: "/\($0)").bytes }) }
+            writing.start()
+            let answers = try peer.answers(count)
+            #expect(answers.map(\.body) == (0..<count).map { Array("GET /\($0)  - ".utf8) })
         }
         await worker.listener.drain()
     }
@@ -74,7 +80,8 @@ struct ListenerTests {
                 FastCGIRequest(method: "PUT", target: "/", body: [UInt8](repeating: 1, count: 3_000_000)).bytes)
             var reader = FastCGIAnswerReader()
             try reader.feed(peer.readToEnd())
-            #expect(reader.answers.map(\.text) == ["Status: 413\r\n\r\ntoo large"])
+            #expect(
+                reader.answers.map(\.text) == ["Status: 413 Content Too Large\r\nContent-Length: 9\r\n\r\ntoo large"])
         }
         await worker.listener.drain()
     }

@@ -26,7 +26,9 @@ final class TestListener {
         try TestListener(limits) { request in
             let token = request.fields["Authorization"] ?? "-"
             let text = "\(request.method) \(request.path) \(request.query) \(token) "
-            return Response(status: 200, fields: ["X": "y"], body: Array(text.utf8) + request.body)
+            let answer = Response(status: 200, fields: ["X": "y"], body: Array(text.utf8) + request.body)
+            // Both ways a handler may answer.
+            return request.path.hasSuffix("7") ? .later { answer } : .now(answer)
         }
     }
 
