@@ -76,6 +76,13 @@ let package = Package(
         .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
         .testTarget(
             name: "FastCGITests", dependencies: ["FastCGI", "HTTPValues", "Loop", "Support"], swiftSettings: house),
+        .testTarget(
+            name: "AdapterTests",
+            dependencies: [
+                "FastCGI", "Curl", "Redis", "Loop", "AWS", "Service", "CloakroomCrypto", "CloakroomWire", "HTTPValues",
+                "JOSE", "Support",
+            ],
+            swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
             name: "EndToEndTests", dependencies: ["CloakroomCrypto", "JOSE"], swiftSettings: house),

@@ -30,11 +30,13 @@ final class Connection {
     private var output: [UInt8] = []
     private var written = 0
     private var hasAnswered = false
+    private var wasAsked = false
     private var closesAfterAnswer = false
     private var mayHaveMore = false
     /// The peer sends no more; when its end has come together with bytes, no further edge tells of it.
     private var peerHasEnded = false
     private var waitsToWrite = false
+    private var isGoingOn = false
 
     /// When the sweep may close it, in ``Monotonic`` nanoseconds; `nil` while idle on a kept connection or answering.
     private(set) var deadline: UInt64?
@@ -115,15 +117,18 @@ final class Connection {
             buffer.removeFirst(end)
             unsafe request.withUnsafeBytes { unsafe begin($0) }
         case .values(let end):
+            // Once before a request is enough; more would cost time and memory that others need.
+            guard !wasAsked else { return close() }
+            wasAsked = true
             buffer.removeFirst(end)
             send(Answers.values(connections: listener.limits.connections))
-            awaitNext()
+            if state != .closed { awaitNext() }
         case .tooLarge(let requestID):
             buffer = []
             state = .discarding
             deadline = listener.nextDeadline
             send(Answers.refusal(requestID: requestID, listener.tooLarge))
-            shutdown(socket.raw, Int32(SHUT_WR))
+            if output.isEmpty { shutdown(socket.raw, Int32(SHUT_WR)) }
         case .malformed:
             close()
         }
@@ -136,13 +141,21 @@ final class Connection {
         goOn()
     }
 
-    /// Takes up what came while something else had to be done first.
+    /// Takes up what came while something else had to be done first, one request after the other.
     private func goOn() {
-        guard output.isEmpty, state == .idle else { return }
-        if !buffer.isEmpty { act(on: gate.walk(buffer.span)) }
-        if mayHaveMore, state == .idle || state == .reading {
-            mayHaveMore = false
-            read()
+        // An answer given at once comes back here: the outer call goes on, so that no pipeline runs the stack out.
+        guard !isGoingOn else { return }
+        isGoingOn = true
+        defer { isGoingOn = false }
+        while output.isEmpty {
+            if state == .idle, !buffer.isEmpty {
+                act(on: gate.walk(buffer.span))
+            } else if mayHaveMore, state == .idle || state == .reading {
+                mayHaveMore = false
+                read()
+            } else {
+                return
+            }
         }
     }
 
@@ -164,6 +177,7 @@ final class Connection {
     func answer(_ response: Response) {
         guard state == .answering, let parser else { return }
         hasAnswered = true
+        wasAsked = false
         if listener.isDraining { closesAfterAnswer = true }
         unsafe parser.finish(response) { unsafe send($0) }
         guard state != .closed else { return }
@@ -206,11 +220,23 @@ final class Connection {
         written += count
         deadline = listener.nextDeadline
         guard written == output.count else { return }
-        if state == .answering || state == .idle { deadline = nil }
         output = []
         written = 0
         waitToWrite(false)
-        closesAfterAnswer && state == .answering ? close() : goOn()
+        hasWritten()
+    }
+
+    private func hasWritten() {
+        switch state {
+        case .discarding: shutdown(socket.raw, Int32(SHUT_WR))
+        case .answering where closesAfterAnswer: close()
+        case .idle where listener.isDraining && hasAnswered: close()
+        case .answering: deadline = nil
+        case .idle:
+            deadline = nil
+            goOn()
+        case .reading, .closed: break
+        }
     }
 
     private func waitToWrite(_ waits: Bool) {
@@ -221,7 +247,6 @@ final class Connection {
 
     func close() {
         guard state != .closed else { return }
-        if state == .answering { closesAfterAnswer = true }
         state = .closed
         if let watch { Reactor.shared.unwatch(watch) }
         watch = nil

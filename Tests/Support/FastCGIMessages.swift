@@ -49,7 +49,12 @@ package struct FastCGIRequest: Sendable {
 /// One answer, put together from its records.
 package struct FastCGIAnswer: Sendable, Equatable {
     package var id: UInt16
-    package var output: [UInt8] = []
+    package var output: [UInt8]
+
+    package init(id: UInt16, output: [UInt8]) {
+        self.id = id
+        self.output = output
+    }
 
     package var head: String { String(decoding: output[..<bodyStart].dropLast(4), as: UTF8.self) }
     package var body: [UInt8] { Array(output[bodyStart...]) }

@@ -2,10 +2,10 @@ import Foundation
 import Loop
 package import Testing
 
-/// Lets a test marked `@LoopActor` run: starts the process's loop on a thread of its own.
+/// Lets a test marked `@LoopActor` run as the worker's tasks do: on the process's loop, and preferring it.
 ///
-/// It starts when tests are looked for, not when they run: what describes a test on the loop may be evaluated there.
-package struct OnLoop: TestTrait, SuiteTrait {
+/// The loop starts when tests are looked for, not when they run: what describes a test may be evaluated there.
+package struct OnLoop: TestTrait, SuiteTrait, TestScoping {
     package let isRecursive = true
 
     fileprivate static let started: Void = {
@@ -14,6 +14,12 @@ package struct OnLoop: TestTrait, SuiteTrait {
         }
         thread.start()
     }()
+
+    @concurrent package func provideScope(
+        for test: Test, testCase: Test.Case?, performing body: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await withTaskExecutorPreference(LoopActor.shared.loop, operation: body)
+    }
 }
 
 extension Trait where Self == OnLoop {

@@ -59,6 +59,14 @@ package final class Peer: Sendable {
         }
     }
 
+    /// Blocks until the other side has closed, without reading what it sent before.
+    ///
+    /// - Returns: whether it has within ten seconds.
+    package func waitForHangup() -> Bool {
+        var request = pollfd(fd: raw, events: 0, revents: 0)
+        return poll(&request, 1, 10_000) == 1
+    }
+
     /// Ends one direction; the other goes on.
     package func finishWriting() { shutdown(raw, Int32(SHUT_WR)) }
 

@@ -1,0 +1,92 @@
+import FastCGI
+import HTTPValues
+import Loop
+import Support
+import Testing
+
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct DrainTests {
+    @Test @LoopActor func `closes what is idle and listens no more`() async throws {
+        let worker = try TestListener.echoing()
+        let peer = try await onThread {
+            let peer = try worker.connect()
+            try peer.write(FastCGIRequest(target: "/").bytes)
+            _ = try peer.answers()
+            return peer
+        }
+        await worker.listener.drain()
+        #expect(worker.listener.isDraining)
+        try await onThread {
+            let rest = try peer.readToEnd()
+            #expect(rest == [])
+            #expect(throws: Peer.Failure.self) { try worker.connect() }
+        }
+    }
+
+    @Test @LoopActor func `answers what it has taken, then closes`() async throws {
+        let barrier = Barrier()
+        let worker = try TestListener { request in
+            .later {
+                await barrier.wait()
+                return Response(status: 200, body: Array(request.path.utf8))
+            }
+        }
+        let peers = try await onThread {
+            try (0..<3).map { number in
+                let peer = try worker.connect()
+                try peer.write(FastCGIRequest(target: "/\(number)").bytes)
+                return peer
+            }
+        }
+        await barrier.gathers(3)
+        let drained = LoopActor.spawn { await worker.listener.drain() }
+        while !worker.listener.isDraining { await Task.yield() }
+        #expect(worker.listener.inFlight == 3)
+        barrier.open()
+        await drained.value
+        try await onThread {
+            for (number, peer) in peers.enumerated() {
+                var reader = FastCGIAnswerReader()
+                try reader.feed(peer.readToEnd())
+                #expect(reader.answers.map(\.body) == [Array("/\(number)".utf8)])
+            }
+        }
+    }
+
+    @Test @LoopActor func `takes what waits in the backlog`() async throws {
+        let worker = try TestListener.echoing()
+        // The loop is busy here, so nothing is accepted before it drains.
+        let peers = try (0..<20).map { number in
+            let peer = try worker.connect()
+            try peer.write(FastCGIRequest(target: "/\(number)").bytes)
+            return peer
+        }
+        await worker.listener.drain()
+        try await onThread {
+            for (number, peer) in peers.enumerated() {
+                var reader = FastCGIAnswerReader()
+                try reader.feed(peer.readToEnd())
+                #expect(reader.answers.map(\.body) == [Array("GET /\(number)  - ".utf8)])
+            }
+        }
+    }
+
+    @Test @LoopActor func `lets a slow reader finish`() async throws {
+        let body = [UInt8](repeating: 7, count: 1 << 20)
+        let worker = try TestListener { _ in .now(Response(status: 200, body: body)) }
+        let (peer, start) = try await onThread {
+            let peer = try worker.connect()
+            try peer.write(FastCGIRequest(target: "/").bytes)
+            return (peer, try peer.read(100))
+        }
+        let drained = LoopActor.spawn { await worker.listener.drain() }
+        while !worker.listener.isDraining { await Task.yield() }
+        let answers = try await onThread {
+            var reader = FastCGIAnswerReader()
+            try reader.feed(start + peer.readToEnd())
+            return reader.answers
+        }
+        #expect(answers.map { $0.body == body } == [true])
+        await drained.value
+    }
+}
