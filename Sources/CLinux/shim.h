@@ -124,11 +124,6 @@ static inline int cloakroom_connect_internet(const char *host, uint16_t port, in
     *error = connect(fd, (struct sockaddr *)&address, length) == 0 ? 0 : errno;
     return fd;
 }
-static inline int cloakroom_socket_error(int fd) {
-    int error = 0;
-    socklen_t length = sizeof error;
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
-}
 static inline ssize_t cloakroom_send(int fd, const void *bytes, size_t count) { return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL); }
 static inline ssize_t cloakroom_receive(int fd, void *bytes, size_t capacity) { return recv(fd, bytes, capacity, MSG_DONTWAIT); }
 // The first address of a name, as text; 0 on success.
@@ -159,7 +154,6 @@ static inline uint64_t cloakroom_counter_add(uint64_t *counter, uint64_t value) 
     return __atomic_add_fetch(counter, value, __ATOMIC_RELAXED);
 }
 static inline uint64_t cloakroom_counter_read(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
-static inline void cloakroom_counter_set(uint64_t *counter, uint64_t value) { __atomic_store_n(counter, value, __ATOMIC_RELAXED); }
 
 // How a child ended; -1 is none has. Stopped and continued children are not told.
 static inline int cloakroom_exited(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }

@@ -8,6 +8,10 @@ package final class LineSink {
     private var bytes: [UInt8] = []
     private var outcomes: [@LoopActor (Bool) -> Void] = []
     private var isScheduled = false
+    private var lines = 0
+
+    /// Told at the end of the turn how many lines were not taken whole.
+    package var onLoss: (@LoopActor (Int) -> Void)?
 
     /// - Parameter path: appended to, created with mode 0640; `nil` for standard error.
     package init(path: String?) throws(SystemError) {
@@ -26,6 +30,7 @@ package final class LineSink {
     package func append(_ line: [UInt8], outcome: (@LoopActor (Bool) -> Void)? = nil) {
         bytes += line
         bytes.append(UInt8(ascii: "\n"))
+        lines += 1
         if let outcome { outcomes.append(outcome) }
         guard !isScheduled else { return }
         isScheduled = true
@@ -43,15 +48,18 @@ package final class LineSink {
     }
 
     private func flush() {
-        let (lines, waiting) = (bytes, outcomes)
-        bytes.removeAll(keepingCapacity: lines.count < 1 << 20)
-        outcomes = []
-        let count = unsafe lines.withUnsafeBytes { lines in
+        let count = unsafe bytes.withUnsafeBytes { bytes in
             unsafe isSocket
-                ? cloakroom_send(descriptor.raw, lines.baseAddress, lines.count)
-                : CLinux.write(descriptor.raw, lines.baseAddress, lines.count)
+                ? cloakroom_send(descriptor.raw, bytes.baseAddress, bytes.count)
+                : CLinux.write(descriptor.raw, bytes.baseAddress, bytes.count)
         }
         // A part of the lines is not the lines: what reads them cannot tell which were cut.
-        for outcome in waiting { outcome(count == lines.count) }
+        let isWritten = count == bytes.count
+        if !isWritten { onLoss?(lines) }
+        bytes.removeAll(keepingCapacity: bytes.count < 1 << 20)
+        lines = 0
+        let waiting = outcomes
+        outcomes.removeAll()
+        for outcome in waiting { outcome(isWritten) }
     }
 }

@@ -38,10 +38,7 @@ import CLinux
 
     deinit { unsafe munmap(base, count * MemoryLayout<UInt64>.size) }
 
-    package subscript(index: Int) -> UInt64 {
-        get { unsafe cloakroom_counter_read(base + checked(index)) }
-        set { unsafe cloakroom_counter_set(base + checked(index), newValue) }
-    }
+    package subscript(index: Int) -> UInt64 { unsafe cloakroom_counter_read(base + checked(index)) }
 
     package func add(_ value: UInt64, at index: Int) {
         _ = unsafe cloakroom_counter_add(base + checked(index), value)

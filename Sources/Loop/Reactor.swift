@@ -43,9 +43,6 @@ import CLinux
     private var timers = TimerQueue()
     private var turnEnd: [@LoopActor () -> Void] = []
 
-    /// Called once a turn; the supervisor's heartbeat.
-    package var onTurn: (@LoopActor () -> Void)?
-
     private init() {
         epoll = Descriptor(owning: epoll_create1(Int32(EPOLL_CLOEXEC)))
         precondition(epoll.raw >= 0, "epoll_create1: \(SystemError())")
@@ -108,7 +105,6 @@ import CLinux
 
     /// Waits for the first event, unless there is something to do already, and runs the handlers and timers due.
     func poll(mayWait: Bool) {
-        onTurn?()
         let timeout = mayWait && turnEnd.isEmpty ? timers.millisecondsUntilNext(now: Monotonic.now) : 0
         let count = unsafe events.withUnsafeMutableBufferPointer {
             unsafe epoll_wait(epoll.raw, $0.baseAddress, Int32($0.count), timeout)

@@ -31,8 +31,9 @@ struct Assembly {
         let folder = settings.server.metricsFolder.map { MetricsFolder(path: $0) }
         let metrics = try folder?.metrics(worker: worker) ?? Metrics()
         // A closed standard error must not keep the worker from starting: lines are dropped and counted then.
-        log = Log(sink: try? LineSink(path: nil), level: settings.log.level)
-        log.onDrop = { metrics.lineDropped() }
+        let lines = try? LineSink(path: nil)
+        lines?.onLoss = { metrics.linesDropped($0) }
+        log = Log(sink: lines, level: settings.log.level)
 
         let redis = RedisConnection(options: try .init(settings.redis))
         let limiter = RateLimiter(redis: redis, keyPrefix: settings.redis.keyPrefix, limits: settings.limits)

@@ -36,6 +36,7 @@ package final class RateLimiter {
     private let redis: RedisConnection
     private let keyPrefix: String
     private let limits: [LimitName: Settings.Limit]
+    private let policies: [LimitName: String]
     private let script = RedisScript(
         source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
     private var local = LocalWindows(capacity: 100_000)
@@ -47,10 +48,15 @@ package final class RateLimiter {
     package init(redis: RedisConnection, keyPrefix: String, limits: Settings.Limits) {
         self.redis = redis
         self.keyPrefix = keyPrefix
-        self.limits = [.renew: limits.renew, .vend: limits.vend, .upload: limits.upload]
+        let all = [LimitName.renew: limits.renew, .vend: limits.vend, .upload: limits.upload]
+        self.limits = all
+        policies = Dictionary(uniqueKeysWithValues: all.map { ($0, $1.policy(named: $0)) })
     }
 
-    package func limit(_ name: LimitName) -> Settings.Limit {
+    /// The value of `RateLimit-Policy`.
+    func policy(_ name: LimitName) -> String { policies[name] ?? "" }
+
+    private func limit(_ name: LimitName) -> Settings.Limit {
         guard let limit = limits[name] else { preconditionFailure("every name has a limit") }
         return limit
     }

@@ -24,9 +24,6 @@ package final class Log {
     private let level: Settings.Log.Level
     private var clock: ClockText
 
-    /// Called for a line that was dropped.
-    package var onDrop: (@LoopActor () -> Void)?
-
     /// - Parameter sink: `nil` drops every line.
     package init(sink: LineSink?, level: Settings.Log.Level, now: @escaping @Sendable () -> Date = { Date() }) {
         self.sink = sink
@@ -50,9 +47,7 @@ package final class Log {
         _ level: Settings.Log.Level, _ message: StaticString, _ fields: @autoclosure () -> Fields
     ) {
         guard level >= self.level, let sink else { return }
-        sink.append(Self.line(clock.text, level, message, fields())) { [weak self] isWritten in
-            if !isWritten { self?.onDrop?() }
-        }
+        sink.append(Self.line(clock.text, level, message, fields()))
     }
 
     /// A line without its line feed. Everything from outside is a JSON string, so nothing in it can end the line.

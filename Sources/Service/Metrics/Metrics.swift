@@ -57,7 +57,7 @@ package final class Metrics {
 
     package func issued(_ kind: AuditLog.Issue.Kind) { row.add(1, at: layout.issued + (kind == .credentials ? 0 : 1)) }
     package func auditFailed() { row.add(1, at: layout.auditFailures) }
-    package func lineDropped() { row.add(1, at: layout.droppedLines) }
+    package func linesDropped(_ count: Int) { row.add(UInt64(count), at: layout.droppedLines) }
 
     private func observe(_ nanoseconds: UInt64, at base: Int) {
         row.add(1, at: base + layout.bucket(nanoseconds))

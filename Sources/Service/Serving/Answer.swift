@@ -8,11 +8,12 @@ struct Answer {
     /// Why it was refused, for the log alone.
     var reason: String?
 
-    static func json(_ body: some WireBody, status: Int = 200) -> Answer {
-        Answer(
-            response: Response(
-                status: status, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
-                body: body.encoded))
+    private static let fields: HeaderFields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
+
+    static func json(_ body: some WireBody, status: Int = 200) -> Answer { json(body.encoded, status: status) }
+
+    static func json(_ body: [UInt8], status: Int = 200) -> Answer {
+        Answer(response: Response(status: status, fields: fields, body: body))
     }
 
     static func error(_ status: Int, _ sentence: String, _ code: ErrorCode, reason: String? = nil) -> Answer {

@@ -12,29 +12,11 @@ extension CloakroomService {
             do throws(STSError) { vended = try await parts.vendor.credentials(for: subject) } catch {
                 return Answer(error)
             }
-            guard let body = body(route, vended) else { return .internalError(reason: "NoSessionToken") }
             let issue = AuditLog.Issue(
                 kind: .credentials, subject: subject, key: vended.role.credentials.accessKeyID,
                 expiration: vended.role.expiration, session: vended.sessionName)
-            return await issued(issue, body)
+            return await issued(issue, .json(vended.body(for: route, settings: parts.settings)))
         }
-    }
-
-    private func body(_ route: Route, _ vended: VendedCredentials) -> Answer? {
-        let credentials = vended.role.credentials
-        guard let token = credentials.sessionToken else { return nil }
-        if route == .containerCredentials {
-            return .json(
-                ContainerCredentialsBody(
-                    accessKeyID: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey.reveal(),
-                    token: token.reveal(), expiration: vended.role.expiration))
-        }
-        return .json(
-            STSTokenBody(
-                credentials: .init(
-                    accessKeyId: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey.reveal(),
-                    sessionToken: token.reveal(), expiration: vended.role.expiration),
-                region: parts.settings.region, bucket: parts.settings.bucket))
     }
 
     /// `GET /v2/attachments/presigned`.
@@ -109,7 +91,7 @@ extension CloakroomService {
             case .refused, .openRefused: .error(429, name.refusal, .tooManyRequests, reason: decision.verdict.rawValue)
             case .closed: .error(503, "Temporarily unavailable", .unavailable, reason: "redis")
             }
-        answer.response.fields.add(name, parts.limiter.limit(name), decision)
+        answer.response.fields.add(name, policy: parts.limiter.policy(name), decision)
         answer.user = subject.userID.text
         return answer
     }

@@ -116,10 +116,7 @@ package final class CloakroomService {
         return answer.response
     }
 
-    private static let healthy = Answer(
-        response: Response(
-            status: 200, fields: ["Content-Type": "application/json", "Cache-Control": "no-store"],
-            body: Array(#"{"status":"ok"}"#.utf8)))
+    private static let healthy = Answer.json(Array(#"{"status":"ok"}"#.utf8))
 
     private func metrics() -> Answer {
         let layout = parts.metrics.layout

@@ -1,4 +1,3 @@
-import HTTPValues
 package import Loop
 import StrictJSON
 
@@ -48,8 +47,7 @@ package final class Readiness {
             writer.string(faults[name] ?? "ok")
         }
         writer.endObject()
-        let fields: HeaderFields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
-        return Answer(response: Response(status: isReady ? 200 : 503, fields: fields, body: writer.bytes))
+        return .json(writer.bytes, status: isReady ? 200 : 503)
     }
 }
 

@@ -30,16 +30,21 @@ final class CredentialCache {
         self.now = now
     }
 
+    /// What is held and may still be handed out.
+    func fresh(_ key: Key) -> VendedCredentials? {
+        if let known = young[key] { return known.isFresh(at: now()) ? known : nil }
+        guard let known = old[key], known.isFresh(at: now()) else { return nil }
+        insert(known, key)
+        return known
+    }
+
     /// - Parameter fetch: called by the first who asks; the others wait for it. A failure is kept for nobody.
     func credentials(
         _ key: Key, fetch: @escaping @LoopActor @Sendable () async -> Result
     ) async -> (Result, Metrics.CacheOutcome) {
         if let flight = flights[key] { return (await flight.value, .joined) }
+        if let known = fresh(key) { return (.success(known), .hit) }
         let known = young[key] ?? old[key]
-        if let known, known.isFresh(at: now()) {
-            if young[key] == nil { insert(known, key) }
-            return (.success(known), .hit)
-        }
         let flight = LoopActor.spawn(fetch)
         flights[key] = flight
         let result = await flight.value

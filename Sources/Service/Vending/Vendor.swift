@@ -7,18 +7,6 @@ package import Loop
     package import Foundation
 #endif
 
-/// Credentials of one user, and the session they belong to.
-package struct VendedCredentials: Sendable, Equatable {
-    package let role: AssumedRole
-    package let sessionName: String
-    package let issued: Date
-
-    /// A copy may be handed out until half of the lifetime is over, so that nobody gets credentials about to end.
-    func isFresh(at time: Date) -> Bool {
-        time < issued.addingTimeInterval(role.expiration.timeIntervalSince(issued) / 2)
-    }
-}
-
 /// Vends: gets a subject the credentials its tier and id allow, from STS or from those it already has.
 @LoopActor
 package final class Vendor {
@@ -49,6 +37,10 @@ package final class Vendor {
             return try await assume(for: subject)
         }
         let key = CredentialCache.Key(user: subject.userID, tier: subject.tier)
+        if let known = cache.fresh(key) {
+            metrics.lookedUp(.hit)
+            return known
+        }
         let (result, outcome) = await cache.credentials(key) { [self] in
             do throws(STSError) { return .success(try await assume(for: subject)) } catch { return .failure(error) }
         }

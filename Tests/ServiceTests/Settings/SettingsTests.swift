@@ -293,7 +293,7 @@ struct SettingsTableTests {
     @Test func `describes each key once`() {
         let paths = SettingsTable.rows.map(\.path)
         #expect(Set(paths).count == paths.count)
-        #expect(paths.count == 55)
+        #expect(paths.count == 57)
     }
 
     @Test func `has defaults that it takes itself`() {
