@@ -8,6 +8,8 @@ import Loop
     let handle: OpaquePointer
     var id: UInt { unsafe UInt(bitPattern: handle) }
     var continuation: CheckedContinuation<Result<UpstreamResponse, TransportError>, Never>?
+    /// Tells this request from the ones that had the handle before.
+    private(set) var requestNumber = 0
 
     private let maximumResponseBytes: Int
     private var headers: UnsafeMutablePointer<curl_slist>?
@@ -16,6 +18,8 @@ import Loop
     fileprivate var fields = HeaderFields()
     fileprivate var body: [UInt8] = []
     fileprivate var isTooLarge = false
+    /// libcurl takes a head that breaks off for a whole one.
+    fileprivate var isHeadWhole = false
 
     /// - Parameter transport: context of the close callback.
     init(options: CurlTransport.Options, transport: UnsafeMutableRawPointer) {
@@ -66,6 +70,7 @@ import Loop
     /// - Returns: whether libcurl takes the request at all.
     func prepare(_ request: UpstreamRequest, timeout: Duration) -> Bool {
         guard isSendable(request.url) else { return false }
+        requestNumber += 1
         set(CURLOPT_HTTPGET, 1)
         switch request.method {
         case "GET": unset(CURLOPT_CUSTOMREQUEST)
@@ -115,6 +120,7 @@ import Loop
 
     func result(_ code: CURLcode) -> Result<UpstreamResponse, TransportError> {
         guard code == CURLE_OK else { return .failure(isTooLarge ? .tooLarge : TransportError(code)) }
+        guard isHeadWhole else { return .failure(.interrupted) }
         var status = 0
         unsafe cloakroom_get_long(UnsafeMutableRawPointer(handle), CURLINFO_RESPONSE_CODE, &status)
         return .success(UpstreamResponse(status: status, fields: fields, body: body))
@@ -126,6 +132,7 @@ import Loop
         fields = HeaderFields()
         body = []
         isTooLarge = false
+        isHeadWhole = false
         let easy = unsafe UnsafeMutableRawPointer(handle)
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_POSTFIELDS, nil))
         unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, nil))
@@ -162,6 +169,9 @@ import Loop
         return LoopActor.assumeIsolated {
             if unsafe bytes.starts(with: "HTTP/".utf8) {
                 fields = HeaderFields()
+                isHeadWhole = false
+            } else if unsafe bytes.elementsEqual("\r\n".utf8) || bytes.elementsEqual("\n".utf8) {
+                isHeadWhole = true
             } else if let colon = unsafe bytes.firstIndex(of: UInt8(ascii: ":")), fields.count < 64 {
                 let name = unsafe String(decoding: UnsafeRawBufferPointer(rebasing: bytes[..<colon]), as: UTF8.self)
                 let value = unsafe bytes[(colon + 1)...].trimmingHTTPSpace
@@ -191,9 +201,9 @@ import Loop
 // Outside the class, because closures of the loop's own code are checked for their thread each time they run, and these
 // run once a byte.
 
-/// Whether the URL has no space and no control character, with which libcurl would do as it likes.
+/// Whether the URL is one of HTTP, without spaces and control characters, with which libcurl would do as it likes.
 private func isSendable(_ url: String) -> Bool {
-    url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+    (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
 }
 
 /// Appends one line a field, each ended by NUL, and takes back libcurl's own `Content-Type` where there is none.
@@ -229,12 +239,13 @@ extension TransportError {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: self = .unreachable
         case CURLE_OPERATION_TIMEDOUT: self = .timeout
-        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: self = .invalidRequest
+        case CURLE_URL_MALFORMAT: self = .invalidRequest
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_INVALIDCERTSTATUS:
             self = .untrusted
         case CURLE_FILESIZE_EXCEEDED: self = .tooLarge
         case CURLE_ABORTED_BY_CALLBACK: self = .cancelled
+        // CURLE_UNSUPPORTED_PROTOCOL too: with a URL of HTTP it means an answer that is none.
         default: self = .interrupted
         }
     }

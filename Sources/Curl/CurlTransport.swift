@@ -66,13 +66,14 @@ package import Loop
             idle.append(transfer)
             throw .invalidRequest
         }
+        let number = transfer.requestNumber
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 transfer.continuation = continuation
                 start(transfer)
             }
         } onCancel: {
-            LoopActor.spawn { self.cancel(transfer) }
+            LoopActor.spawn { self.cancel(transfer, number) }
         }
         return try result.get()
     }
@@ -84,8 +85,9 @@ package import Loop
         precondition(added == CURLM_OK, "curl_multi_add_handle")
     }
 
-    private func cancel(_ transfer: CurlTransfer) {
-        guard transfer.continuation != nil else { return }
+    private func cancel(_ transfer: CurlTransfer, _ number: Int) {
+        // Its answer may have come meanwhile, and the handle may be another request's.
+        guard transfer.continuation != nil, transfer.requestNumber == number else { return }
         finish(transfer, .failure(.cancelled))
     }
 

@@ -42,10 +42,13 @@ package final class SocketServer: Sendable {
 
     /// Ends every connection and listens no more.
     package func stop() {
-        let peers = state.withLock { state in
+        let peers: [Peer]? = state.withLock { state in
+            // Its descriptor may be somebody else's after the first time.
+            guard !state.isStopped else { return nil }
             state.isStopped = true
             return Array(state.peers.values)
         }
+        guard let peers else { return }
         shutdown(listening, Int32(SHUT_RDWR))
         for peer in peers { peer.interrupt() }
     }
