@@ -38,7 +38,7 @@ extension EndToEnd {
                 }
                 let tally = load.stop()
                 #expect(tally.total > 300)
-                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally)")
+                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.troubles)")
                 #expect(tally.byStatus[502, default: 0] <= 12)
                 #expect(stack.logLines("worker ended").count == 3)
             }
@@ -60,7 +60,7 @@ extension EndToEnd {
                     }
                 }
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally)")
+                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.troubles)")
                 let line = try #require(stack.logLines("worker does not answer; it is ended").first)
                 #expect(line["process"] as? Int == Int(victim))
             }
@@ -72,7 +72,7 @@ extension EndToEnd {
                 let workers = stack.workers
                 let load = try Self.load(stack, pause: .zero)
                 try wait(for: "two seconds of load", within: .seconds(10)) { load.soFar.total > 2000 }
-                #expect(Set(load.stop().byStatus.keys) == [200])
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
                 #expect(stack.workers == workers)
             }
         }
@@ -96,7 +96,7 @@ extension EndToEnd {
                 }
                 try wait(for: "enough requests", within: .seconds(20)) { load.soFar.total >= 2000 }
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
                 #expect(stack.logLines("worker ended").isEmpty)
             }
         }
@@ -115,7 +115,7 @@ extension EndToEnd {
                     stack.logLines("a new worker did not come up; the others stay").count == 1
                 }
                 #expect(stack.workers == workers)
-                #expect(Set(load.stop().byStatus.keys) == [200])
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
             }
         }
 
@@ -134,7 +134,7 @@ extension EndToEnd {
                 }
                 let tally = load.stop()
                 #expect(tally.total > 100)
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
             }
         }
 
