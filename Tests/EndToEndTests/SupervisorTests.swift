@@ -101,6 +101,23 @@ extension EndToEnd {
             }
         }
 
+        @Test func `the path of a socket always leads to a worker`() throws {
+            try Stack.run("path", .init(workers: 1)) { stack in
+                let path = stack.socket()
+                // A connection for each request, without nginx to try again.
+                let load = Load { _ in try FastCGIClient.ask(path: path, .health) }
+                for round in 1...5 {
+                    stack.server?.signal(SIGHUP)
+                    try wait(for: "the new worker", within: .seconds(10)) {
+                        stack.logLines("all workers are replaced").count == round
+                    }
+                }
+                let tally = load.stop()
+                #expect(tally.total > 300)
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
+            }
+        }
+
         @Test func `settings with a fault, or a worker that does not come up, change nothing`() throws {
             try Stack.run("stay", Self.pair()) { stack in
                 try stack.waitUntilReady()
@@ -167,12 +184,12 @@ extension EndToEnd {
             try Stack.run("backlog", .init(status: nil)) { stack in
                 let worker = try #require(stack.server)
                 worker.signal(SIGSTOP)
+                worker.signal(SIGTERM)
                 let clients = try (0..<50).map { _ in
                     let client = try FastCGIClient(path: stack.socket())
                     try client.socket.send(FastCGIClient.request(.health))
                     return client
                 }
-                worker.signal(SIGTERM)
                 worker.signal(SIGCONT)
                 for client in clients { #expect(try client.answer().status == 200) }
                 #expect(try worker.waitForEnd(within: .seconds(3)) == 0)
