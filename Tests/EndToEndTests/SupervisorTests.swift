@@ -38,7 +38,7 @@ extension EndToEnd {
                 }
                 let tally = load.stop()
                 #expect(tally.total > 300)
-                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally)")
+                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.troubles)")
                 #expect(tally.byStatus[502, default: 0] <= 12)
                 #expect(stack.logLines("worker ended").count == 3)
             }
@@ -60,7 +60,7 @@ extension EndToEnd {
                     }
                 }
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally)")
+                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.troubles)")
                 let line = try #require(stack.logLines("worker does not answer; it is ended").first)
                 #expect(line["process"] as? Int == Int(victim))
             }
@@ -72,7 +72,7 @@ extension EndToEnd {
                 let workers = stack.workers
                 let load = try Self.load(stack, pause: .zero)
                 try wait(for: "two seconds of load", within: .seconds(10)) { load.soFar.total > 2000 }
-                #expect(Set(load.stop().byStatus.keys) == [200])
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
                 #expect(stack.workers == workers)
             }
         }
@@ -96,8 +96,25 @@ extension EndToEnd {
                 }
                 try wait(for: "enough requests", within: .seconds(20)) { load.soFar.total >= 2000 }
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
                 #expect(stack.logLines("worker ended").isEmpty)
+            }
+        }
+
+        @Test func `the path of a socket always leads to a worker`() throws {
+            try Stack.run("path", .init(workers: 1)) { stack in
+                let path = stack.socket()
+                // A connection for each request, without nginx to try again.
+                let load = Load { _ in try FastCGIClient.ask(path: path, .health) }
+                for round in 1...5 {
+                    stack.server?.signal(SIGHUP)
+                    try wait(for: "the new worker", within: .seconds(10)) {
+                        stack.logLines("all workers are replaced").count == round
+                    }
+                }
+                let tally = load.stop()
+                #expect(tally.total > 300)
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
             }
         }
 
@@ -115,7 +132,7 @@ extension EndToEnd {
                     stack.logLines("a new worker did not come up; the others stay").count == 1
                 }
                 #expect(stack.workers == workers)
-                #expect(Set(load.stop().byStatus.keys) == [200])
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
             }
         }
 
@@ -134,7 +151,7 @@ extension EndToEnd {
                 }
                 let tally = load.stop()
                 #expect(tally.total > 100)
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
             }
         }
 
@@ -167,12 +184,12 @@ extension EndToEnd {
             try Stack.run("backlog", .init(status: nil)) { stack in
                 let worker = try #require(stack.server)
                 worker.signal(SIGSTOP)
+                worker.signal(SIGTERM)
                 let clients = try (0..<50).map { _ in
                     let client = try FastCGIClient(path: stack.socket())
                     try client.socket.send(FastCGIClient.request(.health))
                     return client
                 }
-                worker.signal(SIGTERM)
                 worker.signal(SIGCONT)
                 for client in clients { #expect(try client.answer().status == 200) }
                 #expect(try worker.waitForEnd(within: .seconds(3)) == 0)

@@ -65,6 +65,14 @@ final class Stack {
         .filter { $0["message"] as? String == message }
     }
 
+    /// The log's warnings and errors, for the message of a test that fails.
+    var troubles: String {
+        let lines = log.split(separator: "\n").filter {
+            $0.contains(#""level":"warning""#) || $0.contains(#""level":"error""#)
+        }
+        return "\n" + lines.suffix(20).joined(separator: "\n")
+    }
+
     // MARK: Asking
 
     /// Past nginx.
