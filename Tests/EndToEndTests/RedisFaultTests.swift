@@ -75,7 +75,9 @@ extension EndToEnd {
             #expect(first.status == 200)
             #expect(duration < Self.bound)
             var durations: [Double] = []
-            for _ in 1...5 {
+            for _ in 1...12 {
+                // Over half a second: while it waits to connect again, while it tries, and after it has failed to.
+                usleep(50_000)
                 let (presigned, one) = try timed { try stack.ask(.presign(token)) }
                 #expect(presigned.status == 200)
                 let (vended, two) = try timed { try stack.ask(.vend(token)) }
@@ -83,7 +85,7 @@ extension EndToEnd {
                 #expect(vended.fields["retry-after"] == "1")
                 durations += [one, two]
             }
-            #expect(durations.sorted()[5] < Self.boundOnceKnown)
+            #expect(durations.sorted()[20] < Self.boundOnceKnown)
             #expect(durations.max() ?? 0 < Self.bound)
             let (renewed, last) = try timed { try stack.ask(.renew(token, ["gone.bin"])) }
             #expect(
@@ -92,9 +94,9 @@ extension EndToEnd {
             )
             #expect(last < Self.bound)
             let metrics = Metrics(try stack.ask(.metrics).text)
-            #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "upload", "verdict": "open"]) >= 6)
-            #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "vend", "verdict": "closed"]) == 5)
-            #expect(metrics.sum("cloakroom_redis_failures_total") >= 12)
+            #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "upload", "verdict": "open"]) >= 13)
+            #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "vend", "verdict": "closed"]) == 12)
+            #expect(metrics.sum("cloakroom_redis_failures_total") >= 26)
         }
 
         @Test func `the worker's own limit counts while Redis is away`() throws {

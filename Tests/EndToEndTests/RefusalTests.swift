@@ -88,6 +88,8 @@ extension EndToEnd {
                 #expect(malformed.told == #"400 {"error":"Invalid request","code":"invalid_request"}"#)
                 let long = try stack.askNginx(.get("/" + String(repeating: "a", count: 10_000)))
                 #expect(long.told == #"414 {"error":"Request target too long","code":"invalid_request"}"#)
+                let large = try stack.askNginx(.renew("t", body: String(repeating: " ", count: 10 << 20)))
+                #expect(large.told == #"413 {"error":"Request body too large","code":"body_too_large"}"#)
                 stack.server?.stop()
                 let gone = try stack.askNginx(.health)
                 #expect(gone.told == #"502 {"error":"No worker could take the request","code":"unavailable"}"#)

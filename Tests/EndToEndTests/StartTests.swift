@@ -142,6 +142,22 @@ extension EndToEnd {
             }
         }
 
+        @Test(arguments: [nil, 1])
+        func `it listens on a port too, and is replaced there`(_ workers: Int?) throws {
+            let port = try Ports.free()
+            try Stack.run("port", .init(workers: workers, listen: "127.0.0.1:\(port)", waits: false)) { stack in
+                func ask() throws -> Reply { try FastCGIClient(port: port).ask(.health) }
+                try wait(for: "the worker") { (try? ask())?.status == 200 }
+                guard workers != nil else { return }
+                let old = stack.workers
+                stack.server?.signal(SIGHUP)
+                try wait(for: "the new worker") {
+                    stack.logLines("all workers are replaced").count == 1 && Set(old).isDisjoint(with: stack.workers)
+                }
+                #expect(try ask().status == 200)
+            }
+        }
+
         @Test func `it answers soon after its start`() throws {
             let durations = try (0..<3).map { _ in
                 var duration = 0.0

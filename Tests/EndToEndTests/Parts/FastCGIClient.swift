@@ -7,6 +7,8 @@ final class FastCGIClient {
 
     init(path: String) throws { socket = try Socket(path: path) }
 
+    init(port: Int) throws { socket = try Socket(port: port) }
+
     /// One request on a connection of its own.
     static func ask(path: String, _ ask: Ask) throws -> Reply { try FastCGIClient(path: path).ask(ask) }
 

@@ -6,6 +6,8 @@ final class Stack {
     struct Options {
         /// `nil`: one worker without a supervisor.
         var workers: Int?
+        /// Where it listens, if not at ``Stack/socket(_:)``.
+        var listen: String?
         var nginx = false
         var redis = true
         /// Whether STS and S3 are there.
@@ -108,7 +110,7 @@ final class Stack {
 
     /// Starts the worker or the supervisor; returns when it answers.
     func startServer() throws {
-        let listen = options.workers == nil ? ["unix:\(socket())"] : ["unix:\(folder)/worker-%d.sock"]
+        let listen = [options.listen ?? "unix:" + (options.workers == nil ? socket() : "\(folder)/worker-%d.sock")]
         let workers = options.workers.map { ["--workers", String($0)] } ?? []
         let command = [try Programs.worker, "serve", "--listen"] + listen + workers + [settingsFile]
         let words = options.shell.map { ["/bin/sh", "-c", $0, "sh"] + command } ?? command
