@@ -8,6 +8,7 @@ package final class LineSink {
     private var bytes: [UInt8] = []
     private var outcomes: [@LoopActor (Bool) -> Void] = []
     private var isScheduled = false
+    private var endsInHalfALine = false
 
     /// - Parameter path: appended to, created with mode 0640; `nil` for standard error.
     package init(path: String?) throws(SystemError) {
@@ -43,6 +44,8 @@ package final class LineSink {
     }
 
     private func flush() {
+        // What is left of a line that was cut must not swallow the next.
+        if endsInHalfALine { bytes.insert(UInt8(ascii: "\n"), at: 0) }
         let (lines, waiting) = (bytes, outcomes)
         bytes.removeAll(keepingCapacity: lines.count < 1 << 20)
         outcomes = []
@@ -52,6 +55,7 @@ package final class LineSink {
                 : CLinux.write(descriptor.raw, lines.baseAddress, lines.count)
         }
         // A part of the lines is not the lines: what reads them cannot tell which were cut.
+        if count > 0 { endsInHalfALine = count < lines.count && lines[count - 1] != UInt8(ascii: "\n") }
         for outcome in waiting { outcome(count == lines.count) }
     }
 }
