@@ -9,6 +9,7 @@ package final class LineSink {
     private var outcomes: [@LoopActor (Bool) -> Void] = []
     private var isScheduled = false
     private var lines = 0
+    private var endsInHalfALine = false
 
     /// Told at the end of the turn how many lines were not taken whole.
     package var onLoss: (@LoopActor (Int) -> Void)?
@@ -48,11 +49,14 @@ package final class LineSink {
     }
 
     private func flush() {
+        // What is left of a line that was cut must not swallow the next.
+        if endsInHalfALine { bytes.insert(UInt8(ascii: "\n"), at: 0) }
         let count = unsafe bytes.withUnsafeBytes { bytes in
             unsafe isSocket
                 ? cloakroom_send(descriptor.raw, bytes.baseAddress, bytes.count)
                 : CLinux.write(descriptor.raw, bytes.baseAddress, bytes.count)
         }
+        if count > 0 { endsInHalfALine = bytes[count - 1] != UInt8(ascii: "\n") }
         // A part of the lines is not the lines: what reads them cannot tell which were cut.
         let isWritten = count == bytes.count
         if !isWritten { onLoss?(lines) }

@@ -1,0 +1,81 @@
+import Curl
+import Foundation
+import HTTPValues
+import Loop
+import Support
+import Testing
+
+/// With the openssl command as the other side.
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct CurlTLSTests {
+    private struct Server: Sendable {
+        let program: Program
+        let folder: TemporaryFolder
+        var certificate: String { folder["certificate.pem"] }
+
+        /// - Parameter name: the one the certificate is for, such as `IP:127.0.0.1`.
+        init(name: String, options: [String] = []) throws {
+            folder = try TemporaryFolder()
+            let (key, certificate) = (folder["key.pem"], folder["certificate.pem"])
+            try Program.run(
+                "openssl",
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+                    "-subj", "/CN=test", "-addext", "subjectAltName=\(name)", "-keyout", key, "-out", certificate,
+                ])
+            program = try Program(
+                "openssl",
+                arguments: ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate] + options,
+                until: "ACCEPT 127.0.0.1:")
+        }
+
+        var url: String {
+            let line = program.announced.components(separatedBy: "ACCEPT 127.0.0.1:").last ?? ""
+            return "https://127.0.0.1:\(line.prefix { $0.isNumber })/"
+        }
+    }
+
+    @LoopActor private func outcome(_ server: Server, trusting file: String?) async -> Result<Int, TransportError> {
+        var options = CurlTransport.Options()
+        options.certificateAuthorities = file
+        let request = UpstreamRequest(method: "GET", url: server.url)
+        do throws(TransportError) {
+            return .success(try await CurlTransport(options: options).send(request, timeout: .seconds(10)).status)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test @LoopActor func `takes a certificate that it is told to trust, and no other`() async throws {
+        let server = try await onThread { try Server(name: "IP:127.0.0.1") }
+        let other = try await onThread { try Server(name: "IP:127.0.0.1") }
+        #expect(await outcome(server, trusting: server.certificate) == .success(200))
+        #expect(await outcome(server, trusting: nil) == .failure(.untrusted))
+        #expect(await outcome(server, trusting: other.certificate) == .failure(.untrusted))
+        #expect(await outcome(server, trusting: "/nowhere.pem") == .failure(.untrusted))
+    }
+
+    @Test @LoopActor func `takes no certificate for another name`() async throws {
+        let server = try await onThread { try Server(name: "DNS:sts.amazonaws.com,IP:127.0.0.2") }
+        #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
+    }
+
+    @Test @LoopActor func `speaks no TLS older than 1.2`() async throws {
+        let server = try await onThread {
+            try Server(name: "IP:127.0.0.1", options: ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])
+        }
+        #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
+    }
+
+    @Test @LoopActor func `takes no plain answer for an encrypted one`() async throws {
+        let plain = try SocketServer { peer, _ in
+            _ = try? peer.read()
+            try? peer.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8))
+        }
+        defer { plain.stop() }
+        let request = UpstreamRequest(method: "GET", url: "https://127.0.0.1:\(plain.port)/")
+        await #expect(throws: TransportError.untrusted) {
+            _ = try await CurlTransport().send(request, timeout: .seconds(10))
+        }
+    }
+}

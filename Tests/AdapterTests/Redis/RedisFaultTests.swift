@@ -1,0 +1,147 @@
+import Loop
+import Redis
+import Support
+import Testing
+
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct RedisFaultTests {
+    @Test @LoopActor func `is back within a second of a killed server's return`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder["r.sock"]
+        let server = try await onThread { try RedisServer(path: path) }
+        try await withRedis(path, timeout: .seconds(1)) {
+            $0.retryInterval = .milliseconds(250)
+        } _: { redis in
+            #expect(await redis.outcome("INCR", "n") == .success(.integer(1)))
+            try await onThread { server.kill() }
+            while redis.isReady { await Task.yield() }
+            let start = ContinuousClock.now
+            #expect(await redis.outcome("INCR", "n") == .failure(.unavailable))
+            #expect(ContinuousClock.now - start < .milliseconds(100))
+            let next = try await onThread { try RedisServer(path: path) }
+            #expect(await redis.becomesReady(within: .seconds(1)))
+            #expect(await redis.outcome("INCR", "n") == .success(.integer(1)))
+            withExtendedLifetime(next) {}
+        }
+    }
+
+    @Test @LoopActor func `gives a silent server up, and fails at once until it is back`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        try await withRedis(server.path) { other in
+            try await withRedis(server.path, timeout: .milliseconds(40)) { redis in
+                #expect(await redis.becomesReady(within: .seconds(10)))
+                #expect(await other.outcome("CLIENT", "PAUSE", "400", "ALL") == .success(.status("OK")))
+                let start = ContinuousClock.now
+                #expect(await redis.outcome("INCR", "n") == .failure(.timeout))
+                #expect(ContinuousClock.now - start >= .milliseconds(40))
+                #expect(await redis.outcome("INCR", "n") == .failure(.unavailable))
+                #expect(!redis.isReady)
+                #expect(await redis.becomesReady(within: .seconds(5)))
+                guard case .success(.integer) = await redis.outcome("INCR", "n") else {
+                    Issue.record("not back")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test @LoopActor func `does not wait for a server that is not there`() async throws {
+        let folder = try TemporaryFolder()
+        try await withRedis(folder["none.sock"]) { redis in
+            #expect(await redis.outcome("PING") == .failure(.unavailable))
+        }
+        let closed = try HTTPServer { _ in [] }
+        closed.stop()
+        let port = try #require(closed.url.split(separator: ":").last.flatMap { UInt16($0) })
+        try await withRedis("") {
+            $0.address = .internet(host: "127.0.0.1", port: port)
+        } _: { redis in
+            #expect(await redis.outcome("PING") == .failure(.unavailable))
+        }
+    }
+
+    @Test @LoopActor func `waits for one that takes connections and says nothing no longer than it may`() async throws {
+        let folder = try TemporaryFolder()
+        let never = Latch()
+        defer { never.open() }
+        let server = try ScriptedRedis(path: folder["r.sock"]) { _, _ in [.wait(never)] }
+        try await withRedis(folder["r.sock"], timeout: .milliseconds(40)) { redis in
+            let start = ContinuousClock.now
+            #expect(await redis.outcome("GET", "k") == .failure(.unavailable))
+            #expect(ContinuousClock.now - start >= .milliseconds(40))
+        }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(arguments: [
+        ("LOADING Redis is loading the dataset in memory", "LOADING", 1), ("OOM command not allowed", "OOM", 1),
+        ("BUSY Redis is busy running a script", "BUSY", 1), ("NOSCRIPT No matching script", "NOSCRIPT", 1),
+        ("ERR max number of clients reached", "ERR", 1), ("READONLY You can't write", "READONLY", 2),
+        ("NOAUTH Authentication required.", "NOAUTH", 2), ("MASTERDOWN Link with MASTER is down", "MASTERDOWN", 2),
+    ])
+    @LoopActor func `names a refusal by its code`(message: String, code: String, connections: Int) async throws {
+        let folder = try TemporaryFolder()
+        let server = try ScriptedRedis(path: folder["r.sock"]) { command, connection in
+            command == ["PING"] || connection > 0 ? [.reply("+PONG\r\n")] : [.reply("-\(message)\r\n")]
+        }
+        try await withRedis(folder["r.sock"]) { redis in
+            #expect(await redis.outcome("INCR", "n") == .failure(.refused(code: code)))
+            // A server that cannot help is left: its address may lead to another one by now.
+            #expect(await redis.becomesReady(within: .seconds(5)))
+            #expect(server.connections == connections)
+        }
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 400 Bad Request\r\n\r\n", "\u{0}\u{0}\u{0}", ":x\r\n", "*-5\r\n", "$-7\r\n", "+OK\r\n+TOO MANY\r\n",
+        "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
+    ])
+    @LoopActor func `leaves a server that talks nonsense, and comes back`(garbage: String) async throws {
+        let folder = try TemporaryFolder()
+        let server = try ScriptedRedis(path: folder["r.sock"]) { command, connection in
+            command == ["PING"] || connection > 0 ? [.reply("+PONG\r\n")] : [.reply(garbage)]
+        }
+        try await withRedis(folder["r.sock"], timeout: .milliseconds(500)) { redis in
+            _ = await redis.outcome("GET", "k")
+            while server.connections < 2 { try await LoopActor.sleep(for: .milliseconds(1)) }
+            #expect(await redis.becomesReady(within: .seconds(5)))
+            #expect(await redis.outcome("GET", "k") == .success(.status("PONG")))
+        }
+    }
+
+    @Test @LoopActor func `says that a command may have been carried out when the connection breaks`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try ScriptedRedis(path: folder["r.sock"]) { command, _ in
+            command == ["PING"] ? [.reply("+PONG\r\n")] : [.reply(":1"), .end]
+        }
+        try await withRedis(folder["r.sock"]) { redis in
+            let tasks = (0..<3).map { _ in LoopActor.spawn { await redis.outcome("INCR", "n") } }
+            for task in tasks { #expect(await task.value == .failure(.interrupted)) }
+        }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test @LoopActor func `reads answers that come byte by byte`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try ScriptedRedis(path: folder["r.sock"]) { command, _ in
+            command == ["PING"] ? [.dribble("+PONG\r\n")] : [.dribble("*2\r\n:12\r\n$3\r\na\r\n\r\n")]
+        }
+        try await withRedis(folder["r.sock"]) { redis in
+            #expect(await redis.outcome("X") == .success(.array([.integer(12), .text(Array("a\r\n".utf8))])))
+        }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test @LoopActor func `comes up with a server that loads its data first`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try ScriptedRedis(path: folder["r.sock"]) { command, connection in
+            connection < 3 ? [.reply("-LOADING Redis is loading the dataset in memory\r\n")] : [.reply("+PONG\r\n")]
+        }
+        try await withRedis(folder["r.sock"]) { redis in
+            #expect(await redis.outcome("GET", "k") == .failure(.unavailable))
+            #expect(await redis.becomesReady(within: .seconds(5)))
+            #expect(server.connections == 4)
+        }
+    }
+}

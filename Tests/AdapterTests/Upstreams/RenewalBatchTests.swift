@@ -1,0 +1,104 @@
+import AWS
+import CloakroomWire
+import Foundation
+import Loop
+@testable import Service
+import Support
+import Synchronization
+import Testing
+
+/// FAULTS row 8, through Renewer, S3 client and transport.
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct RenewalBatchTests {
+    /// How many copies the server has at once, and the most it had.
+    private final class Load: Sendable {
+        private let state = Mutex((now: 0, most: 0))
+
+        func begin() { state.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
+        func end() { state.withLock { $0.now -= 1 } }
+        func takeMost() -> Int {
+            state.withLock { state in
+                defer { state.most = state.now }
+                return state.most
+            }
+        }
+    }
+
+    @LoopActor private func renewer(
+        _ upstreams: TestUpstreams, inFlight: Int, _ failure: Settings.Renewal.PartialFailure = .retry
+    ) throws -> Renewer {
+        let settings = Settings.Renewal(
+            mode: .auto, storageClass: "STANDARD", minimumAge: .seconds(86_400), keyPrefix: "",
+            maximumInFlight: inFlight,
+            partialFailure: failure, retention: .seconds(30 * 86_400))
+        let s3 = upstreams.s3
+        return Renewer(
+            settings: settings, requestDeadline: .seconds(15), metrics: try Metrics(),
+            now: { Date(timeIntervalSince1970: 1_795_183_200) }, renew: { await s3.renew(key: $0, deadline: $1) })
+    }
+
+    private static func keys(_ prefix: String, _ count: Int) -> [String] { (0..<count).map { "\(prefix)\($0).bin" } }
+
+    @Test @LoopActor func `asks for fewer copies at once after SlowDown, and answers for every key`() async throws {
+        let load = Load()
+        let slowed = Mutex<Set<String>>([])
+        let eight = Latch(8)
+        let server = try HTTPServer { request in
+            load.begin()
+            defer { load.end() }
+            let isFirst = slowed.withLock { $0.insert(request.target).inserted }
+            // The first eight wait for each other: the cap lets that many in.
+            if request.number < 8 {
+                eight.open()
+                eight.wait()
+            }
+            if isFirst, request.target.hasPrefix("/photos/slow") {
+                return [.answer(503, UpstreamDocuments.s3Error("SlowDown"))]
+            }
+            return [.answer(200, UpstreamDocuments.copied)]
+        }
+        let renewer = try renewer(try TestUpstreams(server: server), inFlight: 8)
+        let until = Date(timeIntervalSince1970: 1_795_183_200 + 30 * 86_400)
+        func renewed(_ keys: [String]) -> Renewer.Outcome {
+            .results(keys.map { RenewResult(key: $0, renewedUntil: until) })
+        }
+
+        let slow = Self.keys("slow", 20)
+        #expect(await renewer.renew(slow) == renewed(slow))
+        #expect(load.takeMost() == 8)
+        // Twenty times halved is one; ten good answers bring it to four.
+        let good = Self.keys("good", 10)
+        #expect(await renewer.renew(good) == renewed(good))
+        #expect(load.takeMost() <= 4)
+    }
+
+    @Test @LoopActor func `tells each key its own result, in the order asked for`() async throws {
+        let server = try HTTPServer { request in
+            switch request.target {
+            case "/photos/gone.bin": [.answer(404, UpstreamDocuments.s3Error("NoSuchKey"))]
+            case "/photos/cold.bin": [.answer(403, UpstreamDocuments.s3Error("InvalidObjectState"))]
+            case "/photos/young.bin": [.answer(412, UpstreamDocuments.s3Error("PreconditionFailed"))]
+            case "/photos/locked.bin":
+                [.answer(400, UpstreamDocuments.s3Error("InvalidRequest", "<Message>Server Side Encryption</Message>"))]
+            case "/photos/slow.bin" where request.number < 100: [.answer(503, UpstreamDocuments.s3Error("SlowDown"))]
+            default: [.answer(200, UpstreamDocuments.copied)]
+            }
+        }
+        let upstreams = try TestUpstreams(server: server)
+        let keys = ["gone.bin", "a.bin", "cold.bin", "../x", "young.bin", "locked.bin", "a.bin", "slow.bin"]
+        let until = Date(timeIntervalSince1970: 1_795_183_200 + 30 * 86_400)
+        #expect(
+            await (try renewer(upstreams, inFlight: 8, .report)).renew(keys)
+                == .results([
+                    RenewResult(key: "gone.bin", failure: .notFound), RenewResult(key: "a.bin", renewedUntil: until),
+                    RenewResult(key: "cold.bin", failure: .archived), RenewResult(key: "../x", failure: .invalidKey),
+                    RenewResult(key: "young.bin", renewedUntil: nil),
+                    RenewResult(key: "locked.bin", failure: .forbidden), RenewResult(key: "a.bin", renewedUntil: until),
+                    RenewResult(key: "slow.bin", failure: .internalError),
+                ]))
+        #expect(server.requests.count { $0.target == "/photos/a.bin" } == 1)
+        #expect(
+            await (try renewer(upstreams, inFlight: 8)).renew(["a.bin", "slow.bin"])
+                == .tryAgain(after: .seconds(5), code: "SlowDown"))
+    }
+}
