@@ -31,7 +31,7 @@ struct CanonicalRequest {
         if !rules.normalizesPath && !rules.encodesPathAgain { return bytes.append(contentsOf: path.utf8) }
         let path = rules.normalizesPath ? normalized(path) : Array(path.utf8)
         if rules.encodesPathAgain {
-            PercentEncoding.append(path, keepingSlashes: true, to: &bytes)
+            PercentEncoding.append(path.span, keepingSlashes: true, to: &bytes)
         } else {
             bytes.append(contentsOf: path)
         }
