@@ -8,17 +8,26 @@ struct CanonicalFields {
     let names: [UInt8]
 
     /// Fields that proxies or the transport itself may change on the way.
-    private static let unsigned: Set<String> = [
-        "authorization", "connection", "expect", "te", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
-    ]
+    private static func isUnsigned(_ name: String) -> Bool {
+        // Few have such a length, so few are compared.
+        switch name.utf8.count {
+        case 2: name == "te"
+        case 6: name == "expect"
+        case 7: name == "upgrade"
+        case 10: name == "connection" || name == "user-agent"
+        case 13: name == "authorization"
+        case 15: name == "x-amzn-trace-id"
+        case 17: name == "transfer-encoding"
+        default: false
+        }
+    }
 
     init(_ fields: HeaderFields) {
         var entries: [(name: String, value: String)] = []
         entries.reserveCapacity(fields.count)
         for field in fields {
             let name = Self.lowercased(field.name)
-            // Everything of AWS's own that we send starts with "x-amz-".
-            if name.hasPrefix("x-amz-") || !Self.unsigned.contains(name) { entries.append((name, field.value)) }
+            if !Self.isUnsigned(name) { entries.append((name, field.value)) }
         }
         Self.sort(&entries)
         var lines: [UInt8] = []

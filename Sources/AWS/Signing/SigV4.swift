@@ -139,14 +139,14 @@ package struct SigV4: Sendable {
 
     private func signature(of canonical: CanonicalRequest, timestamp: String, key: SigningKey) -> Signature {
         var text: [UInt8] = []
-        text.reserveCapacity(160)
+        text.reserveCapacity(192)
         text.append(contentsOf: Self.algorithm.utf8)
         text.append(newline)
         text.append(contentsOf: timestamp.utf8)
         text.append(newline)
         text.append(contentsOf: key.scope.utf8)
         text.append(newline)
-        text.append(contentsOf: SHA256.hash(canonical.bytes).hexadecimal.utf8)
+        text.append(hexadecimal: SHA256.hash(canonical.bytes))
         return Signature(
             canonicalRequest: canonical.bytes, stringToSign: text, text: key.sign(text),
             signedHeaders: canonical.signedHeaders)
