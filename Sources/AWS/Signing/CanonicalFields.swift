@@ -32,18 +32,18 @@ struct CanonicalFields {
         Self.sort(&entries)
         var lines: [UInt8] = []
         var names: [UInt8] = []
-        lines.reserveCapacity(entries.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
-        names.reserveCapacity(entries.reduce(0) { $0 + $1.name.utf8.count + 1 })
-        for (index, entry) in entries.enumerated() {
-            if index > 0, entries[index - 1].name == entry.name {
+        lines.reserveCapacity(512)
+        names.reserveCapacity(256)
+        for index in entries.indices {
+            if index > 0, Self.same(entries[index - 1].name, entries[index].name) {
                 lines[lines.count - 1] = UInt8(ascii: ",")
             } else {
                 if index > 0 { names.append(UInt8(ascii: ";")) }
-                names.append(contentsOf: entry.name.utf8)
-                lines.append(contentsOf: entry.name.utf8)
+                names.append(entries[index].name)
+                lines.append(entries[index].name)
                 lines.append(UInt8(ascii: ":"))
             }
-            append(value: entry.value, to: &lines)
+            append(value: entries[index].value, to: &lines)
             lines.append(newline)
         }
         self.lines = lines
@@ -58,6 +58,11 @@ struct CanonicalFields {
             return found != 0
         }
         return hasUppercase ? name.lowercased() : name
+    }
+
+    /// Unlike lengths need no comparison.
+    private static func same(_ left: String, _ right: String) -> Bool {
+        left.utf8.count == right.utf8.count && left == right
     }
 
     /// Few and almost sorted; equal names keep their order.
