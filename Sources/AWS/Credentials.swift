@@ -29,6 +29,8 @@ package struct Credentials: Sendable, Equatable {
 package struct CredentialSource: Sendable {
     /// Called before every try; expected to answer at once from what it holds.
     package let current: @Sendable () async throws -> Credentials
+    /// Those that never change: nobody has to be asked for them.
+    let constant: Credentials?
     /// Told of credentials that AWS called expired or unknown, before ``current`` is asked once more.
     package let whenRefused: @Sendable (Credentials) async -> Void
 
@@ -38,10 +40,13 @@ package struct CredentialSource: Sendable {
     ) {
         self.current = current
         self.whenRefused = whenRefused
+        constant = nil
     }
 
     /// Always the same ones.
     package init(_ credentials: Credentials) {
-        self.init(current: { credentials })
+        current = { credentials }
+        whenRefused = { _ in }
+        constant = credentials
     }
 }

@@ -1,31 +1,36 @@
 /// RFC 3986 percent-encoding as SigV4 wants it: everything but `A-Za-z0-9-._~`, in upper-case hexadecimal.
 package enum PercentEncoding {
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    private static let unreserved: [Bool] = {
-        var table = [Bool](repeating: false, count: 256)
-        for byte in UInt8.min ... .max {
-            table[Int(byte)] = isLetterOrDigit(byte) || isUppercase(byte) || "-._~".utf8.contains(byte)
-        }
-        return table
-    }()
-
     package static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count + 16)
-        append(text.utf8, keepingSlashes: keepingSlashes, to: &bytes)
+        append(text.utf8.span, keepingSlashes: keepingSlashes, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    static func append(_ text: some Sequence<UInt8>, keepingSlashes: Bool = false, to bytes: inout [UInt8]) {
-        for byte in text {
-            if unreserved[Int(byte)] || (keepingSlashes && byte == UInt8(ascii: "/")) {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(digits[Int(byte >> 4)])
-                bytes.append(digits[Int(byte & 15)])
+    static func append(_ text: Span<UInt8>, keepingSlashes: Bool = false, to bytes: inout [UInt8]) {
+        let digits: InlineArray<16, UInt8> = [
+            0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46,
+        ]
+        bytes.append(addingCapacity: 3 * text.count) { output in
+            for index in text.indices {
+                let byte = text[index]
+                if isUnreserved(byte) || (keepingSlashes && byte == UInt8(ascii: "/")) {
+                    output.append(byte)
+                } else {
+                    output.append(UInt8(ascii: "%"))
+                    output.append(digits[Int(byte >> 4)])
+                    output.append(digits[Int(byte & 15)])
+                }
             }
+        }
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
         }
     }
 

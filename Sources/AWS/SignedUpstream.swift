@@ -29,7 +29,7 @@ final class SignedUpstream {
     private let signer: SigV4
     private let retrier: Retrier
     private let quota = RetryQuota()
-    private var signing: (credentials: Credentials, key: SigningKey)?
+    private var signing: (credentials: Credentials, day: Int, key: SigningKey)?
     /// What AWS's clock shows when ours shows 0, in seconds.
     private var clockOffset: Double = 0
 
@@ -74,7 +74,7 @@ final class SignedUpstream {
         let credentials = try await currentCredentials()
         let time = Timestamp(self.time)
         var message = message
-        signer.presign(&message, for: seconds, with: credentials, key: key(for: credentials, day: time.day), at: time)
+        signer.presign(&message, for: seconds, with: credentials, key: key(for: credentials, at: time), at: time)
         let end = time.date.addingTimeInterval(Double(seconds))
         return (Secret("\(origin)\(message.path)?\(message.query)"), min(end, credentials.expiration ?? end))
     }
@@ -83,7 +83,11 @@ final class SignedUpstream {
         _ message: SigV4.Message, body: [UInt8], timeout: Duration, judge: (UpstreamResponse) throws(Fault) -> Value
     ) async -> Result<Value, Fault> {
         let credentials: Credentials
-        do { credentials = try await currentCredentials() } catch { return .failure(error) }
+        if let constant = parts.credentials.constant {
+            credentials = constant
+        } else {
+            do { credentials = try await currentCredentials() } catch { return .failure(error) }
+        }
         let request = signed(message, body: body, with: credentials)
         let response: UpstreamResponse
         do {
@@ -101,27 +105,29 @@ final class SignedUpstream {
     private func signed(_ message: SigV4.Message, body: [UInt8], with credentials: Credentials) -> UpstreamRequest {
         let time = Timestamp(self.time)
         var message = message
-        signer.sign(&message, with: credentials, key: key(for: credentials, day: time.day), at: time)
-        var url = origin + message.path
+        signer.sign(&message, with: credentials, key: key(for: credentials, at: time), at: time)
+        var url = origin
+        url += message.path
         if !message.query.isEmpty { url += "?" + message.query }
         return UpstreamRequest(method: message.method, url: url, fields: message.fields, body: body)
     }
 
-    private func key(for credentials: Credentials, day: String) -> SigningKey {
-        if let signing, signing.key.day == day, signing.credentials.accessKeyID == credentials.accessKeyID,
+    private func key(for credentials: Credentials, at time: Timestamp) -> SigningKey {
+        if let signing, signing.day == time.daysSince1970, signing.credentials.accessKeyID == credentials.accessKeyID,
             // Both are ours: nobody learns anything from how long this takes.
             signing.credentials.secretAccessKey.reveal() == credentials.secretAccessKey.reveal()
         {
             return signing.key
         }
         let key = SigningKey(
-            secretAccessKey: credentials.secretAccessKey, day: day, region: endpoint.signingRegion,
+            secretAccessKey: credentials.secretAccessKey, day: time.day, region: endpoint.signingRegion,
             service: parts.service.rawValue)
-        signing = (credentials, key)
+        signing = (credentials, time.daysSince1970, key)
         return key
     }
 
     func currentCredentials() async throws(Fault) -> Credentials {
+        if let constant = parts.credentials.constant { return constant }
         do {
             return try await parts.credentials.current()
         } catch is CancellationError {

@@ -35,6 +35,8 @@ package struct Timestamp: Sendable, Equatable {
         return String(decoding: text, as: UTF8.self)
     }
 
+    var daysSince1970: Int { CivilTime.days(secondsSince1970) }
+
     /// As in a credential scope: `20130524`.
     package var day: String {
         var text: [UInt8] = []
@@ -127,7 +129,7 @@ private struct CivilTime {
     let second: Int
 
     init(_ secondsSince1970: Int) {
-        let days = (secondsSince1970 >= 0 ? secondsSince1970 : secondsSince1970 - 86_399) / 86_400
+        let days = Self.days(secondsSince1970)
         let inDay = secondsSince1970 - days * 86_400
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -139,6 +141,10 @@ private struct CivilTime {
         month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
         (hour, minute, second) = (inDay / 3600, inDay / 60 % 60, inDay % 60)
+    }
+
+    static func days(_ secondsSince1970: Int) -> Int {
+        (secondsSince1970 >= 0 ? secondsSince1970 : secondsSince1970 - 86_399) / 86_400
     }
 
     /// - Returns: `nil` when a part is missing or no calendar has such a day.

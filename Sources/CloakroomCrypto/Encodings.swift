@@ -1,20 +1,3 @@
-private let hexadecimalDigits = Array("0123456789abcdef".utf8)
-
-extension Collection where Element == UInt8 {
-    /// Lower-case hexadecimal, two digits a byte.
-    package var hexadecimal: String {
-        unsafe String(unsafeUninitializedCapacity: 2 * count) { buffer in
-            var end = 0
-            for byte in self {
-                unsafe buffer[end] = hexadecimalDigits[Int(byte >> 4)]
-                unsafe buffer[end + 1] = hexadecimalDigits[Int(byte & 15)]
-                end += 2
-            }
-            return end
-        }
-    }
-}
-
 /// base64url without padding (RFC 7515 §2).
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

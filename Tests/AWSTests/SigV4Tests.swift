@@ -43,6 +43,17 @@ struct SigV4Tests {
         #expect(carrier?.contains("Signature=\(vector.signature)") == true)
     }
 
+    @Test func `encodes every byte but the unreserved ones`() {
+        let ascii = String(decoding: UInt8(0)..<128, as: UTF8.self)
+        let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+        let expected = ascii.utf8.map { byte in
+            unreserved.contains(byte)
+                ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        #expect(PercentEncoding.encode(ascii) == expected.joined())
+        #expect(PercentEncoding.encode("é/\u{7FF}", keepingSlashes: true) == "%C3%A9/%DF%BF")
+    }
+
     @Test func `sends a session token that it leaves unsigned`() {
         let credentials = Credentials(
             accessKeyID: "A", secretAccessKey: Secret("s"), sessionToken: Secret("t/+"))

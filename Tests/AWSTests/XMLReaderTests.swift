@@ -25,6 +25,14 @@ struct XMLReaderTests {
         #expect(root.text(of: "one") == "1 & 23<&>")
     }
 
+    @Test(arguments: 0...70)
+    func `finds a reference and a line end anywhere in a long text`(place: Int) throws {
+        let (before, after) = (String(repeating: "b", count: place), String(repeating: "a", count: 70 - place))
+        let root = try XMLReader.read(Array("<a>\(before)&lt;\(after)\r\n</a>".utf8))
+        #expect(root.text == "\(before)<\(after)\n")
+        #expect(throws: XMLError.malformed) { try XMLReader.read(Array("<a>\(before)]]>\(after)</a>".utf8)) }
+    }
+
     @Test(arguments: [
         "", " ", "x", "<", "<a", "<a>", "<a></b>", "<a/><b/>", "<a><b></a></b>", "<a>&nbsp;</a>", "<a>&</a>",
         "<a>&#0;</a>", "<a>&#xD800;</a>", "<a>&#x110000;</a>", "<a>\u{1}</a>", "<a b>x</a>", "<a b=c/>", "<a b='<'/>",

@@ -18,6 +18,19 @@ struct DigestTests {
         #expect(key.authenticate("Hi There".utf8).hexadecimal == code, "the key survives its first message")
     }
 
+    @Test func `keeps messages apart that share a key at the same time`() async {
+        let key = HMACSHA256(key: [1])
+        let codes = (0..<64).map { HMACSHA256(key: [1]).authenticate([UInt8](repeating: $0, count: 500)) }
+        await withTaskGroup(of: Bool.self) { group in
+            for (byte, code) in zip(UInt8(0)..., codes) {
+                group.addTask {
+                    (0..<20).allSatisfy { _ in key.authenticate([UInt8](repeating: byte, count: 500)) == code }
+                }
+            }
+            for await isRight in group { #expect(isRight) }
+        }
+    }
+
     @Test func `takes an empty key`() {
         let code = "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"
         #expect(HMACSHA256(key: []).authenticate([]).hexadecimal == code)

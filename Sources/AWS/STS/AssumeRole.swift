@@ -44,24 +44,28 @@ package struct AssumeRole: Sendable, Equatable {
 
     /// `application/x-www-form-urlencoded`; a space is `%20`, because Ceph does not take `+` for one.
     package var form: [UInt8] {
-        var bytes = Array("Action=AssumeRole&Version=2011-06-15".utf8)
-        func add(_ name: String, _ value: String?) {
-            guard let value else { return }
-            bytes.append(UInt8(ascii: "&"))
-            bytes.append(contentsOf: name.utf8)
-            bytes.append(UInt8(ascii: "="))
-            PercentEncoding.append(value.utf8, to: &bytes)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512 + 3 * (policy?.utf8.count ?? 0))
+        bytes.append(contentsOf: "Action=AssumeRole&Version=2011-06-15".utf8)
+        Self.append("&RoleArn=", roleARN, to: &bytes)
+        Self.append("&RoleSessionName=", sessionName, to: &bytes)
+        Self.append("&DurationSeconds=", String(duration.components.seconds), to: &bytes)
+        Self.append("&Policy=", policy, to: &bytes)
+        for index in tags.indices {
+            let number = String(index + 1)
+            Self.append("&Tags.member.", number, to: &bytes)
+            Self.append(".Key=", tags[index].key, to: &bytes)
+            Self.append("&Tags.member.", number, to: &bytes)
+            Self.append(".Value=", tags[index].value, to: &bytes)
         }
-        add("RoleArn", roleARN)
-        add("RoleSessionName", sessionName)
-        add("DurationSeconds", String(duration.components.seconds))
-        add("Policy", policy)
-        for (number, tag) in zip(1..., tags) {
-            add("Tags.member.\(number).Key", tag.key)
-            add("Tags.member.\(number).Value", tag.value)
-        }
-        add("ExternalId", externalID)
-        add("SourceIdentity", sourceIdentity)
+        Self.append("&ExternalId=", externalID, to: &bytes)
+        Self.append("&SourceIdentity=", sourceIdentity, to: &bytes)
         return bytes
+    }
+
+    private static func append(_ name: StaticString, _ value: String?, to bytes: inout [UInt8]) {
+        guard let value else { return }
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        PercentEncoding.append(value.utf8.span, to: &bytes)
     }
 }

@@ -8,33 +8,42 @@ struct CanonicalFields {
     let names: [UInt8]
 
     /// Fields that proxies or the transport itself may change on the way.
-    private static let unsigned: Set<String> = [
-        "authorization", "connection", "expect", "te", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
-    ]
+    private static func isUnsigned(_ name: String) -> Bool {
+        // Few have such a length, so few are compared.
+        switch name.utf8.count {
+        case 2: name == "te"
+        case 6: name == "expect"
+        case 7: name == "upgrade"
+        case 10: name == "connection" || name == "user-agent"
+        case 13: name == "authorization"
+        case 15: name == "x-amzn-trace-id"
+        case 17: name == "transfer-encoding"
+        default: false
+        }
+    }
 
     init(_ fields: HeaderFields) {
         var entries: [(name: String, value: String)] = []
         entries.reserveCapacity(fields.count)
         for field in fields {
             let name = Self.lowercased(field.name)
-            // Everything of AWS's own that we send starts with "x-amz-".
-            if name.hasPrefix("x-amz-") || !Self.unsigned.contains(name) { entries.append((name, field.value)) }
+            if !Self.isUnsigned(name) { entries.append((name, field.value)) }
         }
         Self.sort(&entries)
         var lines: [UInt8] = []
         var names: [UInt8] = []
-        lines.reserveCapacity(entries.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
-        names.reserveCapacity(entries.reduce(0) { $0 + $1.name.utf8.count + 1 })
-        for (index, entry) in entries.enumerated() {
-            if index > 0, entries[index - 1].name == entry.name {
+        lines.reserveCapacity(512)
+        names.reserveCapacity(256)
+        for index in entries.indices {
+            if index > 0, Self.same(entries[index - 1].name, entries[index].name) {
                 lines[lines.count - 1] = UInt8(ascii: ",")
             } else {
                 if index > 0 { names.append(UInt8(ascii: ";")) }
-                names.append(contentsOf: entry.name.utf8)
-                lines.append(contentsOf: entry.name.utf8)
+                names.append(entries[index].name)
+                lines.append(entries[index].name)
                 lines.append(UInt8(ascii: ":"))
             }
-            append(value: entry.value, to: &lines)
+            append(value: entries[index].value, to: &lines)
             lines.append(newline)
         }
         self.lines = lines
@@ -49,6 +58,11 @@ struct CanonicalFields {
             return found != 0
         }
         return hasUppercase ? name.lowercased() : name
+    }
+
+    /// Unlike lengths need no comparison.
+    private static func same(_ left: String, _ right: String) -> Bool {
+        left.utf8.count == right.utf8.count && left == right
     }
 
     /// Few and almost sorted; equal names keep their order.

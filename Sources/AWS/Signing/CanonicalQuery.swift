@@ -12,7 +12,7 @@ struct CanonicalQuery {
     }
 
     mutating func add(_ name: String, _ value: String) {
-        pairs.append((Self.encoded(name.utf8), Self.encoded(value.utf8)))
+        pairs.append((Self.encoded(name.utf8.span), Self.encoded(value.utf8.span)))
     }
 
     var text: [UInt8] {
@@ -32,10 +32,10 @@ struct CanonicalQuery {
     }
 
     private static func recoded(_ text: some Collection<UInt8>) -> [UInt8] {
-        encoded(PercentEncoding.decode(text))
+        encoded(PercentEncoding.decode(text).span)
     }
 
-    private static func encoded(_ text: some Sequence<UInt8>) -> [UInt8] {
+    private static func encoded(_ text: Span<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         PercentEncoding.append(text, to: &bytes)
         return bytes

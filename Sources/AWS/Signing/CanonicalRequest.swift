@@ -11,7 +11,7 @@ struct CanonicalRequest {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(
             message.path.utf8.count + query.count + fields.lines.count + fields.names.count + 128)
-        bytes.append(contentsOf: message.method.utf8)
+        bytes.append(message.method)
         bytes.append(newline)
         Self.append(path: message.path, rules: rules, to: &bytes)
         bytes.append(newline)
@@ -21,17 +21,17 @@ struct CanonicalRequest {
         bytes.append(newline)
         bytes.append(contentsOf: fields.names)
         bytes.append(newline)
-        bytes.append(contentsOf: message.payloadHash.utf8)
+        bytes.append(message.payloadHash)
         self.bytes = bytes
         self.signedHeaders = String(decoding: fields.names, as: UTF8.self)
     }
 
     private static func append(path: String, rules: SigV4.Rules, to bytes: inout [UInt8]) {
         guard !path.isEmpty else { return bytes.append(UInt8(ascii: "/")) }
-        if !rules.normalizesPath && !rules.encodesPathAgain { return bytes.append(contentsOf: path.utf8) }
+        if !rules.normalizesPath && !rules.encodesPathAgain { return bytes.append(path) }
         let path = rules.normalizesPath ? normalized(path) : Array(path.utf8)
         if rules.encodesPathAgain {
-            PercentEncoding.append(path, keepingSlashes: true, to: &bytes)
+            PercentEncoding.append(path.span, keepingSlashes: true, to: &bytes)
         } else {
             bytes.append(contentsOf: path)
         }

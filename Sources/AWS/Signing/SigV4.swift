@@ -125,28 +125,28 @@ package struct SigV4: Sendable {
     private static func authorization(_ signature: Signature, credentials: Credentials, key: SigningKey) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(384)
-        text.append(contentsOf: algorithm.utf8)
-        text.append(contentsOf: " Credential=".utf8)
-        text.append(contentsOf: credentials.accessKeyID.utf8)
+        text.append(algorithm)
+        text.append(" Credential=")
+        text.append(credentials.accessKeyID)
         text.append(UInt8(ascii: "/"))
-        text.append(contentsOf: key.scope.utf8)
-        text.append(contentsOf: ", SignedHeaders=".utf8)
-        text.append(contentsOf: signature.signedHeaders.utf8)
-        text.append(contentsOf: ", Signature=".utf8)
-        text.append(contentsOf: signature.text.utf8)
+        text.append(key.scope)
+        text.append(", SignedHeaders=")
+        text.append(signature.signedHeaders)
+        text.append(", Signature=")
+        text.append(signature.text)
         return String(decoding: text, as: UTF8.self)
     }
 
     private func signature(of canonical: CanonicalRequest, timestamp: String, key: SigningKey) -> Signature {
         var text: [UInt8] = []
-        text.reserveCapacity(160)
-        text.append(contentsOf: Self.algorithm.utf8)
+        text.reserveCapacity(192)
+        text.append(Self.algorithm)
         text.append(newline)
-        text.append(contentsOf: timestamp.utf8)
+        text.append(timestamp)
         text.append(newline)
-        text.append(contentsOf: key.scope.utf8)
+        text.append(key.scope)
         text.append(newline)
-        text.append(contentsOf: SHA256.hash(canonical.bytes).hexadecimal.utf8)
+        text.append(hexadecimal: SHA256.hash(canonical.bytes))
         return Signature(
             canonicalRequest: canonical.bytes, stringToSign: text, text: key.sign(text),
             signedHeaders: canonical.signedHeaders)
@@ -154,3 +154,11 @@ package struct SigV4: Sendable {
 }
 
 let newline = UInt8(ascii: "\n")
+
+extension [UInt8] {
+    /// A third faster than to append the string's view.
+    mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(contentsOf: $0) }
+    }
+}

@@ -20,6 +20,8 @@ package struct XMLReader {
     private let bytes: [UInt8]
     private var position = 0
     private var elements = 0
+    /// The text of the elements that are open, the innermost one's last; an attribute's value while it is read.
+    private var texts: [UInt8] = []
 
     /// - Returns: the root element.
     package static func read(_ bytes: [UInt8]) throws(XMLError) -> XMLElement {
@@ -28,7 +30,10 @@ package struct XMLReader {
         return try reader.document()
     }
 
-    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+    private init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        texts.reserveCapacity(bytes.count)
+    }
 
     private mutating func document() throws(XMLError) -> XMLElement {
         _ = take("\u{FEFF}")
@@ -37,7 +42,7 @@ package struct XMLReader {
         // What AWS writes, and else what it might.
         if !take(#"<?xml version="1.0" encoding="UTF-8"?>"#), take("<?xml") { try declaration() }
         try skipMiscellany()
-        guard take("<") else { throw .malformed }
+        guard take(UInt8(ascii: "<")) else { throw .malformed }
         let root = try element(depth: 1)
         try skipMiscellany()
         guard position == bytes.count else { throw .malformed }
@@ -51,7 +56,7 @@ package struct XMLReader {
             guard let place = names.firstIndex(where: { $0.utf8.elementsEqual(bytes[attribute.name]) }) else {
                 throw .malformed
             }
-            let value = String(decoding: attribute.value, as: UTF8.self).lowercased()
+            let value = attribute.value.lowercased()
             let isGood =
                 switch names[place] {
                 case "version": value == "1.0" || value == "1.1"
@@ -97,18 +102,18 @@ package struct XMLReader {
         let name = try self.name()
         var element = XMLElement(name: localName(name))
         if try skipAttributes() { return element }
-        var text: [UInt8] = []
+        let start = texts.count
         while true {
-            try self.text(into: &text)
+            try text()
             // `text` stops at `<` only.
             position += 1
             switch peek {
             case UInt8(ascii: "/"):
                 position += 1
-                guard bytes[try self.name()] == bytes[name] else { throw .malformed }
+                guard takeName(like: name) else { throw .malformed }
                 skipBlanks()
-                guard take(">") else { throw .malformed }
-                element.text = try decoded(text)
+                guard take(UInt8(ascii: ">")) else { throw .malformed }
+                element.text = try takeText(from: start)
                 return element
             case UInt8(ascii: "?"):
                 position += 1
@@ -117,11 +122,12 @@ package struct XMLReader {
                 if take("!--") {
                     try skipComment()
                 } else if take("![CDATA[") {
-                    text.append(contentsOf: bytes[try skip(past: "]]>")])
+                    texts.append(contentsOf: bytes[try skip(past: "]]>")])
                 } else {
                     throw .declaration
                 }
             default:
+                if element.children.isEmpty { element.children.reserveCapacity(4) }
                 element.children.append(try self.element(depth: depth + 1))
             }
         }
@@ -129,50 +135,75 @@ package struct XMLReader {
 
     /// - Returns: whether the tag was an empty element's.
     private mutating func skipAttributes() throws(XMLError) -> Bool {
+        if take(UInt8(ascii: ">")) { return false }
         var seen: [Range<Int>] = []
-        while let attribute = try attribute() {
-            guard !seen.contains(where: { bytes[$0] == bytes[attribute.name] }) else { throw .malformed }
-            seen.append(attribute.name)
-            _ = try decoded(attribute.value)
+        while let (name, _) = try attribute() {
+            guard !seen.contains(where: { bytes[$0] == bytes[name] }) else { throw .malformed }
+            seen.append(name)
         }
-        if take(">") { return false }
+        if take(UInt8(ascii: ">")) { return false }
         guard take("/>") else { throw .malformed }
         return true
     }
 
     /// - Returns: the next attribute of a tag; `nil` where no name follows.
-    private mutating func attribute() throws(XMLError) -> (name: Range<Int>, value: [UInt8])? {
+    private mutating func attribute() throws(XMLError) -> (name: Range<Int>, value: String)? {
         let start = position
         skipBlanks()
         guard let byte = peek, Self.isNameStart(byte) else { return nil }
         guard position > start else { throw .malformed }
         let name = try self.name()
         skipBlanks()
-        guard take("=") else { throw .malformed }
+        guard take(UInt8(ascii: "=")) else { throw .malformed }
         skipBlanks()
         guard let quote = peek, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw .malformed }
         position += 1
-        var value: [UInt8] = []
-        while let byte = peek, byte != quote {
-            guard byte != UInt8(ascii: "<") else { throw .malformed }
-            try character(into: &value)
+        let valueStart = texts.count
+        while true {
+            let start = position
+            while let byte = peek, byte != quote, !Self.isSpecial(byte) { position += 1 }
+            texts.append(contentsOf: bytes[start..<position])
+            guard let byte = peek, byte != UInt8(ascii: "<") else { throw .malformed }
+            if byte == quote { break }
+            try character()
         }
-        guard peek == quote else { throw .malformed }
         position += 1
-        return (name, value)
+        return (name, try takeText(from: valueStart))
     }
 
     /// Up to the next `<`.
-    private mutating func text(into text: inout [UInt8]) throws(XMLError) {
+    private mutating func text() throws(XMLError) {
         while true {
             let start = position
-            while position < bytes.count, !Self.isSpecial(bytes[position]) { position += 1 }
-            if position > start { text.append(contentsOf: bytes[start..<position]) }
+            position = endOfPlainText()
+            if position > start { texts.append(contentsOf: bytes[start..<position]) }
             guard let byte = peek else { throw .malformed }
             if byte == UInt8(ascii: "<") { return }
             if byte == UInt8(ascii: "]"), starts(with: "]]>") { throw .malformed }
-            try character(into: &text)
+            try character()
         }
+    }
+
+    /// A session token is long. In blocks without a branch for single bytes, the compiler makes vectors of it.
+    private func endOfPlainText() -> Int {
+        let bytes = bytes.span
+        let width = 32
+        var end = position
+        while bytes.count - end >= width {
+            let block = bytes.extracting(end..<end + width)
+            // The difference to a special byte is zero for this byte alone.
+            var least = UInt8.max
+            for index in 0..<width {
+                let byte = block[index]
+                least = min(
+                    least, byte ^ UInt8(ascii: "<"), byte ^ UInt8(ascii: "&"), byte ^ UInt8(ascii: "\r"),
+                    byte ^ UInt8(ascii: "]"))
+            }
+            if least == 0 { break }
+            end += width
+        }
+        while end < bytes.count, !Self.isSpecial(bytes[end]) { end += 1 }
+        return end
     }
 
     private static func isSpecial(_ byte: UInt8) -> Bool {
@@ -181,31 +212,31 @@ package struct XMLReader {
     }
 
     /// One byte of text, a line end, or a whole reference.
-    private mutating func character(into text: inout [UInt8]) throws(XMLError) {
+    private mutating func character() throws(XMLError) {
         let byte = bytes[position]
         position += 1
         switch byte {
         case UInt8(ascii: "&"):
-            try reference(into: &text)
+            try reference()
         case UInt8(ascii: "\r"):
-            if peek != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
+            if peek != UInt8(ascii: "\n") { texts.append(UInt8(ascii: "\n")) }
         default:
-            text.append(byte)
+            texts.append(byte)
         }
     }
 
-    private mutating func reference(into text: inout [UInt8]) throws(XMLError) {
+    private mutating func reference() throws(XMLError) {
         let start = position
         while let byte = peek, byte != UInt8(ascii: ";"), position - start < 10 { position += 1 }
         let name = bytes[start..<position]
         guard take(";") else { throw .malformed }
         if name.first == UInt8(ascii: "#") {
             guard let scalar = Self.scalar(name.dropFirst()) else { throw .malformed }
-            text.append(contentsOf: Character(scalar).utf8)
+            texts.append(contentsOf: Character(scalar).utf8)
             return
         }
         guard let entity = Self.entities.first(where: { $0.name.utf8.elementsEqual(name) }) else { throw .malformed }
-        text.append(entity.value)
+        texts.append(entity.value)
     }
 
     private static let entities: [(name: String, value: UInt8)] = [
@@ -227,19 +258,27 @@ package struct XMLReader {
         number >= 0x20 ? number != 0xFFFE && number != 0xFFFF : number == 0x9 || number == 0xA || number == 0xD
     }
 
-    private func decoded(_ text: [UInt8]) throws(XMLError) -> String {
-        var isPlain = true
-        for byte in text {
-            guard Self.isCharacter(UInt32(byte)) else { throw .malformed }
-            if byte >= 0x80 { isPlain = false }
+    private mutating func takeText(from start: Int) throws(XMLError) -> String {
+        guard texts.count > start else { return "" }
+        let text = try decoded(texts[start...])
+        texts.removeSubrange(start...)
+        return text
+    }
+
+    private func decoded(_ text: ArraySlice<UInt8>) throws(XMLError) -> String {
+        var (lowest, highest) = (UInt8.max, UInt8.min)
+        for byte in text { (lowest, highest) = (min(lowest, byte), max(highest, byte)) }
+        if lowest < 0x20 {
+            for byte in text where !Self.isCharacter(UInt32(byte)) { throw .malformed }
         }
-        if !isPlain {
+        let isASCII = highest < 0x80
+        if !isASCII {
             let isBroken = transcode(
                 text.makeIterator(), from: UTF8.self, to: UTF32.self, stoppingOnError: true, into: { _ in })
             guard !isBroken else { throw .malformed }
         }
         let string = String(decoding: text, as: UTF8.self)
-        guard isPlain || string.unicodeScalars.allSatisfy({ Self.isCharacter($0.value) }) else { throw .malformed }
+        guard isASCII || string.unicodeScalars.allSatisfy({ Self.isCharacter($0.value) }) else { throw .malformed }
         return string
     }
 
@@ -260,15 +299,24 @@ package struct XMLReader {
             || byte == UInt8(ascii: ":")
     }
 
+    private mutating func takeName(like name: Range<Int>) -> Bool {
+        guard bytes.count - position > name.count else { return false }
+        for offset in 0..<name.count where bytes[position + offset] != bytes[name.lowerBound + offset] { return false }
+        guard !Self.isName(bytes[position + name.count]) else { return false }
+        position += name.count
+        return true
+    }
+
     private func localName(_ name: Range<Int>) -> String {
-        let start = bytes[name].lastIndex(of: UInt8(ascii: ":")).map { $0 + 1 } ?? name.lowerBound
+        var start = name.upperBound
+        while start > name.lowerBound, bytes[start - 1] != UInt8(ascii: ":") { start -= 1 }
         return String(decoding: bytes[start..<name.upperBound], as: UTF8.self)
     }
 
     private mutating func skipComment() throws(XMLError) {
         // "--" must not occur in a comment, so the first one ends it.
         try skip(past: "--")
-        guard take(">") else { throw .malformed }
+        guard take(UInt8(ascii: ">")) else { throw .malformed }
     }
 
     /// - Returns: what was skipped, the end not included.
@@ -279,7 +327,7 @@ package struct XMLReader {
             if starts(with: end) {
                 let range = start..<position
                 position += end.utf8CodeUnitCount
-                _ = try decoded(Array(bytes[range]))
+                _ = try decoded(bytes[range])
                 return range
             }
             position += 1
@@ -289,6 +337,12 @@ package struct XMLReader {
 
     private mutating func skipBlanks() {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard peek == byte else { return false }
+        position += 1
+        return true
     }
 
     private mutating func take(_ text: StaticString) -> Bool {
