@@ -82,7 +82,7 @@ package final class RateLimiter {
         if let known = calls[id] { return known }
         let key = "\(keyPrefix)limit:\(name.rawValue):\(party)"
         let call = script.call(keys: [key], arguments: [String(limit.window.milliseconds)])
-        if calls.count >= 10_000 { calls.removeAll(keepingCapacity: true) }
+        if calls.count >= 4096 { calls.removeAll(keepingCapacity: true) }
         calls[id] = call
         return call
     }
