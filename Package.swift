@@ -85,7 +85,7 @@ let package = Package(
             swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["CloakroomCrypto", "JOSE"], swiftSettings: house),
+            name: "EndToEndTests", dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "Support"], swiftSettings: house),
         .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),
     ]
 )

@@ -27,9 +27,10 @@
 #include <time.h>
 #include <unistd.h>
 
-// glibc hides these two behind _GNU_SOURCE, which Swift's view of the same headers is built without.
+// glibc hides these behind _GNU_SOURCE, which Swift's view of the same headers is built without.
 extern int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length, int flags);
 extern int memfd_create(const char *name, unsigned int flags);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int lowest);
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1U
 #endif

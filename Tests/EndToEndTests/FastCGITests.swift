@@ -1,4 +1,5 @@
 import Foundation
+import Support
 import Testing
 
 extension EndToEnd {
@@ -120,14 +121,14 @@ extension EndToEnd {
         @Test func `thousands of mutated requests leave it healthy`() throws {
             try Stack.run("mutations") { stack in
                 let worker = try #require(stack.server?.pid)
-                var random = Seeded(state: 20_260_316)
+                var random = SeededGenerator(seed: 20_260_316)
                 let asks: [Ask] = [
                     .health, .renew(Tokens.fresh(), ["a.bin", "b.bin"]), .presign(Tokens.fresh()), .metrics,
                 ]
                 let requests = asks.map { Client.request($0) }
                 for number in 1...4000 {
-                    var bytes = requests[number % requests.count]
-                    random.mutate(&bytes)
+                    var bytes = requests[number % requests.count].mutated(using: &random)
+                    if number.isMultiple(of: 5) { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random)) }
                     let client = try Client(path: stack.socket())
                     // The worker may have closed it already.
                     try? client.socket.send(bytes)
@@ -242,34 +243,6 @@ extension EndToEnd {
                 #expect(try client.answer().status == 200)
                 #expect(try client.record() == nil)
             }
-        }
-    }
-}
-
-/// Numbers that are the same in every run (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
-        return bits ^ bits >> 31
-    }
-
-    /// Changes a few bytes, cuts, doubles or fills with noise.
-    mutating func mutate(_ bytes: inout [UInt8]) {
-        switch Int.random(in: 0..<6, using: &self) {
-        case 0, 1, 2:
-            for _ in 0..<Int.random(in: 1...4, using: &self) {
-                bytes[Int.random(in: 0..<bytes.count, using: &self)] = .random(in: 0...255, using: &self)
-            }
-        case 3: bytes.removeLast(Int.random(in: 1..<bytes.count, using: &self))
-        case 4:
-            let start = Int.random(in: 0..<bytes.count, using: &self)
-            bytes.insert(contentsOf: bytes[start...], at: Int.random(in: 0..<bytes.count, using: &self))
-        default: bytes = (0..<Int.random(in: 1...400, using: &self)).map { _ in .random(in: 0...255, using: &self) }
         }
     }
 }
