@@ -18,6 +18,10 @@ struct RealParts: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
+        try await withTaskExecutorPreference(OwnThread()) { try await run(function) }
+    }
+
+    private func run(_ function: @concurrent @Sendable () async throws -> Void) async throws {
         Self.s3.withLock { $0 = Result { try SeaweedFS() } }
         defer {
             Self.s3.withLock { server in

@@ -8,6 +8,12 @@ enum ProcessTable {
             .filter { fields(of: $0).map { $0[1] == String(parent) && $0[0] != "Z" } ?? false }.sorted()
     }
 
+    /// Processes on whose command line this text stands.
+    static func naming(_ text: String) -> [pid_t] {
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return numbers.compactMap { pid_t($0) }.filter { RunFolder.text(of: "/proc/\($0)/cmdline").contains(text) }
+    }
+
     static func isAlive(_ process: pid_t) -> Bool { fields(of: process).map { $0[0] != "Z" } ?? false }
 
     /// Milliseconds of CPU time, in user mode and in the kernel.

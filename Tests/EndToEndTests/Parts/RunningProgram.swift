@@ -66,10 +66,12 @@ final class RunningProgram: Sendable {
 
     /// The death signal comes when the *thread* that started the child ends: so it is one that never does.
     private static func spawn(_ words: [String], _ variables: [String], _ output: String) throws -> pid_t {
-        let result = Starter.shared.run { Self.spawnHere(words, variables, output) }
+        let result = starter.run { Self.spawnHere(words, variables, output) }
         guard result > 0 else { throw Failure(description: "\(words[4]): \(String(cString: strerror(-result)))") }
         return result
     }
+
+    private static let starter = OwnThread()
 
     private static func spawnHere(_ words: [String], _ variables: [String], _ output: String) -> pid_t {
         var actions = posix_spawn_file_actions_t()
@@ -93,42 +95,5 @@ final class RunningProgram: Sendable {
         var pid: pid_t = 0
         let code = posix_spawnp(&pid, words[0], &actions, &attributes, &argv, &envp)
         return code == 0 ? pid : -code
-    }
-}
-
-/// A thread that runs what it is given, for ever.
-private final class Starter: @unchecked Sendable {
-    // Under the condition's lock.
-    private var work: [() -> Void] = []
-    private let condition = NSCondition()
-
-    static let shared: Starter = {
-        let starter = Starter()
-        Thread { starter.serve() }.start()
-        return starter
-    }()
-
-    func run(_ body: @escaping () -> pid_t) -> pid_t {
-        let done = DispatchSemaphore(value: 0)
-        var result: pid_t = 0
-        condition.withLock {
-            work.append {
-                result = body()
-                done.signal()
-            }
-            condition.signal()
-        }
-        done.wait()
-        return result
-    }
-
-    private func serve() {
-        while true {
-            let next = condition.withLock {
-                while work.isEmpty { condition.wait() }
-                return work.removeFirst()
-            }
-            next()
-        }
     }
 }

@@ -140,6 +140,10 @@ final class Stack {
             }
         }
         redis?.stop()
+        // Workers that outlived their supervisor.
+        let survivors = ProcessTable.naming("\(folder)/")
+        #expect(survivors == [])
+        for process in survivors { kill(process, SIGKILL) }
         (nginx, server, redis) = (nil, nil, nil)
     }
 }
