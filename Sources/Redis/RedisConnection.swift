@@ -54,6 +54,7 @@ package final class RedisConnection {
     private var isWatchScheduled = false
     private var attempt = 0
     private var greetings = 0
+    private var settling: CheckedContinuation<Void, Never>?
 
     package init(options: Options) {
         self.options = options
@@ -82,6 +83,20 @@ package final class RedisConnection {
         // A replica after failover: the address may lead to the new primary by now.
         if code == "READONLY" || code == "NOAUTH" || code == "MASTERDOWN" { lose(.interrupted) }
         throw .refused(code: code)
+    }
+
+    /// Returns when the first attempt to connect has succeeded or failed, or the time is up.
+    package func settle(within limit: Duration) async {
+        guard state == .connecting, !hasBeenLost else { return }
+        await withCheckedContinuation { settling in
+            self.settling = settling
+            Reactor.shared.schedule(after: limit) { [weak self] in self?.settled() }
+        }
+    }
+
+    private func settled() {
+        settling?.resume()
+        settling = nil
     }
 
     package func close() {
@@ -150,6 +165,7 @@ package final class RedisConnection {
     private func becomeReady() {
         state = .ready
         hasBeenLost = false
+        settled()
         for (command, waiter) in early { put(command, waiter) }
         early = []
     }
@@ -164,6 +180,7 @@ package final class RedisConnection {
     }
 
     private func drop(_ error: RedisError) {
+        settled()
         if let watch { Reactor.shared.unwatch(watch) }
         watch = nil
         socket = nil

@@ -25,6 +25,7 @@ struct Assembly {
 
     let service: CloakroomService
     let log: Log
+    let redis: RedisConnection
 
     /// - Parameter worker: names the worker's row of counters.
     init(settings: Settings, worker: String) throws {
@@ -36,6 +37,7 @@ struct Assembly {
         log = Log(sink: lines, level: settings.log.level)
 
         let redis = RedisConnection(options: try .init(settings.redis))
+        self.redis = redis
         let limiter = RateLimiter(redis: redis, keyPrefix: settings.redis.keyPrefix, limits: settings.limits)
         limiter.onRedisFailure = { metrics.redisFailed($0) }
 
@@ -55,11 +57,12 @@ struct Assembly {
                 uploader: Uploader(s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL),
                 audit: AuditLog(sink: try Self.auditSink(settings.audit.file)),
                 log: log, metrics: metrics, metricsFolder: folder,
-                readiness: Readiness([
-                    ("redis", { redis.isReady ? nil : "no connection" }),
-                    ("sts", { await upstreams.probeSTS() }),
-                    ("s3", { await upstreams.probeS3() }),
-                ])))
+                readiness: Readiness(
+                    known: [("redis", { redis.isReady ? nil : "no connection" })],
+                    probes: [
+                        ("sts", { await upstreams.probeSTS() }),
+                        ("s3", { await upstreams.probeS3() }),
+                    ])))
     }
 
     private static func auditSink(_ path: String?) throws -> LineSink {

@@ -44,6 +44,8 @@ enum Worker {
             let heart = try reins.heartbeat.map { try Heartbeat(descriptor: $0, within: settings.server.hungAfter) }
             if let lifeline = reins.lifeline { stop.whenEnded(lifeline) }
             let probing = LoopActor.spawn { await assembly.service.watchReadiness() }
+            // Whoever is asked first should not have to say that Redis is away while the connection is being made.
+            await assembly.redis.settle(within: .milliseconds(50))
             try publish()
             heart?.start()
             assembly.log.info("worker is up", ["listen": .text("\(address)"), "process": .integer(Int(getpid()))])

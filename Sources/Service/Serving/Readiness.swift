@@ -7,33 +7,43 @@ package final class Readiness {
     /// `nil` for good, else a few words.
     package typealias Probe = @LoopActor @Sendable () async -> String?
 
+    private let known: [(name: String, fault: @LoopActor () -> String?)]
     private let probes: [(name: String, probe: Probe)]
     private var faults: [String: String] = [:]
+    private var reported: [String: String] = [:]
 
-    /// - Parameter probes: asked one after the other, all the time; each bounded in time by itself.
-    package init(_ probes: [(name: String, probe: Probe)]) {
+    /// - Parameters:
+    ///   - known: what can be told at once, without asking anybody.
+    ///   - probes: asked one after the other, all the time; each bounded in time by itself.
+    package init(known: [(name: String, fault: @LoopActor () -> String?)], probes: [(name: String, probe: Probe)]) {
+        self.known = known
         self.probes = probes
         for (name, _) in probes { faults[name] = "not asked yet" }
     }
 
-    package var isReady: Bool { faults.isEmpty }
+    package var isReady: Bool { faults.isEmpty && known.allSatisfy { $0.fault() == nil } }
 
     /// Asks until the task is cancelled: often while something is wrong, seldom when all is well.
     package func watch(log: Log) async {
-        // Connections made at start are up by then; asked at once, each would be reported as missing first.
-        try? await LoopActor.sleep(for: .milliseconds(50))
         while !Task.isCancelled {
+            for (name, fault) in known { report(name, fault(), log) }
             for (name, probe) in probes {
                 let fault = await probe()
-                let before = faults.updateOrRemove(fault, forKey: name)
-                guard before != fault else { continue }
-                if let fault {
-                    log.warning("dependency is not ready", ["dependency": .text(name), "reason": .text(fault)])
-                } else {
-                    log.info("dependency is ready", ["dependency": .text(name)])
-                }
+                faults[name] = fault
+                report(name, fault, log)
             }
             try? await LoopActor.sleep(for: isReady ? .seconds(15) : .milliseconds(500))
+        }
+    }
+
+    /// One line when something goes, one when it is back.
+    private func report(_ name: String, _ fault: String?, _ log: Log) {
+        guard reported[name] != fault else { return }
+        reported[name] = fault
+        if let fault {
+            log.warning("dependency is not ready", ["dependency": .text(name), "reason": .text(fault)])
+        } else {
+            log.info("dependency is ready", ["dependency": .text(name)])
         }
     }
 
@@ -41,18 +51,17 @@ package final class Readiness {
         var writer = JSONWriter()
         writer.beginObject()
         writer.plainName("ready")
+        let isReady = isReady
         writer.bool(isReady)
+        for (name, fault) in known {
+            writer.name(name)
+            writer.string(fault() ?? "ok")
+        }
         for (name, _) in probes {
             writer.name(name)
             writer.string(faults[name] ?? "ok")
         }
         writer.endObject()
         return .json(writer.bytes, status: isReady ? 200 : 503)
-    }
-}
-
-extension Dictionary {
-    fileprivate mutating func updateOrRemove(_ value: Value?, forKey key: Key) -> Value? {
-        if let value { updateValue(value, forKey: key) } else { removeValue(forKey: key) }
     }
 }
