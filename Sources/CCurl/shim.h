@@ -1,6 +1,7 @@
 // Typed names for libcurl's variadic setters and getters, which Swift cannot call.
 #pragma once
 #include <curl/curl.h>
+#include <sys/socket.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,3 +22,6 @@ static inline CURLMcode cloakroom_multi_timer_callback(CURLM *m, cloakroom_timer
 typedef int (*cloakroom_close_callback)(void *, curl_socket_t);
 static inline CURLcode cloakroom_set_close_callback(CURL *h, cloakroom_close_callback v) { return curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, v); }
 static inline int cloakroom_close_socket(curl_socket_t socket) { return close(socket); }
+typedef curl_socket_t (*cloakroom_open_callback)(void *, curlsocktype, struct curl_sockaddr *);
+static inline CURLcode cloakroom_set_open_callback(CURL *h, cloakroom_open_callback v) { return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, v); }
+static inline curl_socket_t cloakroom_open_socket(const struct curl_sockaddr *a) { return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol); }

@@ -49,7 +49,7 @@ final class CurlSocket {
         if let watch {
             Reactor.shared.rewatch(watch, for: wanted)
         } else {
-            watch = Reactor.shared.watch(socket, for: wanted) { [unowned self] readiness in become(readiness) }
+            watch = Reactor.shared.watch(socket, for: wanted) { [weak self] readiness in self?.become(readiness) }
         }
     }
 

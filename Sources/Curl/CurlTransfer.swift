@@ -21,7 +21,7 @@ import Loop
     /// libcurl takes a head that breaks off for a whole one.
     fileprivate var isHeadWhole = false
 
-    /// - Parameter transport: context of the close callback.
+    /// - Parameter transport: context of the callbacks about sockets.
     init(options: CurlTransport.Options, transport: UnsafeMutableRawPointer) {
         guard let easy = unsafe curl_easy_init() else { preconditionFailure("curl_easy_init") }
         unsafe handle = OpaquePointer(easy)
@@ -48,6 +48,16 @@ import Loop
         unsafe check(
             cloakroom_set_data_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
                 unsafe CurlTransfer.at(me).takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+            })
+        unsafe check(cloakroom_set_pointer(easy, CURLOPT_OPENSOCKETDATA, transport))
+        unsafe check(
+            cloakroom_set_open_callback(easy) { transport, _, address in
+                let socket = unsafe cloakroom_open_socket(address)
+                // A socket that never got connected libcurl closes without a word; this may have its number.
+                if let transport = unsafe transport {
+                    unsafe Unmanaged<CurlTransport>.fromOpaque(transport).takeUnretainedValue().forget(socket)
+                }
+                return socket
             })
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, transport))
         unsafe check(

@@ -143,7 +143,7 @@ package import Loop
         }
     }
 
-    /// libcurl is about to close the socket.
+    /// libcurl is about to close the socket, or has just opened one of this number.
     nonisolated func forget(_ socket: Int32) {
         LoopActor.assumeIsolated { sockets.removeValue(forKey: socket)?.unwatch() }
     }

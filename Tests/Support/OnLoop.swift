@@ -4,6 +4,7 @@ package import Testing
 
 /// Lets a test marked `@LoopActor` run as the worker's tasks do: on the process's loop, and preferring it.
 ///
+/// Such tests run one after the other: they share the loop, and each may count on its time.
 /// The loop starts when tests are looked for, not when they run: what describes a test may be evaluated there.
 package struct OnLoop: TestTrait, SuiteTrait, TestScoping {
     package let isRecursive = true
@@ -15,10 +16,21 @@ package struct OnLoop: TestTrait, SuiteTrait, TestScoping {
         thread.start()
     }()
 
+    private static let turns = Turns()
+
     @concurrent package func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        try await withTaskExecutorPreference(LoopActor.shared.loop, operation: body)
+        // A suite waits for nothing: its tests will.
+        guard testCase != nil else { return try await body() }
+        await Self.turns.take()
+        do {
+            try await withTaskExecutorPreference(LoopActor.shared.loop, operation: body)
+        } catch {
+            await Self.turns.giveBack()
+            throw error
+        }
+        await Self.turns.giveBack()
     }
 }
 

@@ -74,7 +74,7 @@ package final class SocketServer: Sendable {
         close(listening)
     }
 
-    private static func withLoopback<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
+    static func withLoopback<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
@@ -83,7 +83,7 @@ package final class SocketServer: Sendable {
         }
     }
 
-    private static func port(of socket: Int32) -> UInt16 {
+    static func port(of socket: Int32) -> UInt16 {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         withUnsafeMutablePointer(to: &address) {

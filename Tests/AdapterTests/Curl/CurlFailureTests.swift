@@ -49,6 +49,19 @@ struct CurlFailureTests {
         #expect(await failure(stalled.url, timeout: .milliseconds(30)) == .timeout)
     }
 
+    /// The socket of the first is closed before it was connected; the second's may have the same number.
+    @Test @LoopActor func `reaches the next server after one that takes no connection`() async throws {
+        let full = try FullServer()
+        let server = try HTTPServer { _ in [.answer(200), .end] }
+        let transport = CurlTransport()
+        for _ in 0..<3 {
+            #expect(
+                await failure("http://127.0.0.1:\(full.port)/", on: transport, timeout: .milliseconds(20)) == .timeout)
+            #expect(await failure(server.url, on: transport, timeout: .seconds(2)) == nil)
+        }
+        withExtendedLifetime(full) {}
+    }
+
     @Test @LoopActor func `knows when nobody listens`() async throws {
         let server = try HTTPServer { _ in [] }
         server.stop()

@@ -1,0 +1,105 @@
+import AWS
+import Loop
+import Support
+import Testing
+
+@testable import Service
+
+@Suite(.onLoop)
+struct PrometheusTextTests {
+    @LoopActor private func lines(_ metrics: Metrics) -> [String] {
+        let values = (0..<metrics.layout.count).map { metrics.row[$0] }
+        let text = PrometheusText.encode(
+            metrics.layout, values: values,
+            gauges: [("cloakroom_workers", "Workers whose counters are added up here.", 1)])
+        return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    @Test @LoopActor func `writes what was counted, whole`() throws {
+        let metrics = try Metrics()
+        metrics.answered(.stsToken, status: 200, nanoseconds: 700_000)
+        metrics.answered(.stsToken, status: 200, nanoseconds: 500_000)
+        metrics.answered(nil, status: 418, nanoseconds: 20_000_000_000)
+        metrics.attempted(
+            Attempt(
+                service: .sts, operation: .assumeRole, number: 0, fault: Fault(.throttled, code: "x"),
+                duration: .milliseconds(3)))
+        metrics.limited(.vend, .allowed)
+        metrics.renewed(.notFound)
+        metrics.lookedUp(.joined)
+        metrics.redisFailed(.refused(code: "READONLY"))
+        metrics.redisFailed(.refused(code: "WEIRD"))
+        metrics.issued(.upload)
+        metrics.linesDropped(1)
+        let samples = lines(metrics).filter { !$0.hasPrefix("#") }
+        func buckets(_ family: String, _ label: String, _ counts: [Int]) -> [String] {
+            let bounds = [
+                "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1.0", "2.5",
+            ]
+            return zip(bounds + ["5.0", "10.0", "+Inf"], counts).map { "\(family)_bucket{\(label),le=\"\($0)\"} \($1)" }
+        }
+        let request = "cloakroom_request_duration_seconds"
+        let upstream = "cloakroom_upstream_duration_seconds"
+        let token = #"route="/api/v1/auth/sts-token""#
+        var expected = [
+            "cloakroom_workers 1", "cloakroom_requests_total{\(token),status=\"200\"} 2",
+            #"cloakroom_requests_total{route="unknown",status="other"} 1"#,
+        ]
+        expected += buckets(request, token, [1] + Array(repeating: 2, count: 14))
+        expected += ["\(request)_sum{\(token)} 0.0012", "\(request)_count{\(token)} 2"]
+        expected += buckets(request, #"route="unknown""#, Array(repeating: 0, count: 14) + [1])
+        expected += [#"\#(request)_sum{route="unknown"} 20.0"#, #"\#(request)_count{route="unknown"} 1"#]
+        expected += [#"cloakroom_upstream_attempts_total{upstream="sts",outcome="throttled"} 1"#]
+        expected += buckets(upstream, #"upstream="sts""#, [0, 0, 0] + Array(repeating: 1, count: 12))
+        expected += [#"\#(upstream)_sum{upstream="sts"} 0.003"#, #"\#(upstream)_count{upstream="sts"} 1"#]
+        expected += [#"cloakroom_limit_decisions_total{limit="vend",verdict="allowed"} 1"#]
+        expected += MetricsLayout.renewalOutcomes.map {
+            #"cloakroom_renewals_total{outcome="\#($0)"} \#($0 == "not_found" ? 1 : 0)"#
+        }
+        expected += MetricsLayout.cacheOutcomes.map {
+            #"cloakroom_credential_cache_total{outcome="\#($0)"} \#($0 == "joined" ? 1 : 0)"#
+        }
+        expected += MetricsLayout.redisFailures.map {
+            #"cloakroom_redis_failures_total{reason="\#($0)"} \#(["readonly", "other"].contains($0) ? 1 : 0)"#
+        }
+        expected += [
+            #"cloakroom_issued_total{kind="credentials"} 0"#, #"cloakroom_issued_total{kind="upload"} 1"#,
+            "cloakroom_audit_failures_total 0", "cloakroom_log_lines_dropped_total 1",
+            "cloakroom_worker_starts_total 1",
+        ]
+        #expect(samples == expected)
+    }
+
+    @Test @LoopActor func `announces each family once, before its samples`() throws {
+        let metrics = try Metrics()
+        metrics.answered(.health, status: 200, nanoseconds: 1)
+        var family = ""
+        var seen: Set<String> = []
+        for line in lines(metrics) {
+            let words = line.split(separator: " ")
+            if line.hasPrefix("# HELP ") {
+                family = String(words[2])
+                #expect(seen.insert(family).inserted)
+            } else if line.hasPrefix("# TYPE ") {
+                #expect(words[2] == family && ["counter", "gauge", "histogram"].contains(words[3]))
+            } else {
+                #expect(line.hasPrefix(family))
+            }
+        }
+        #expect(seen.count == 13)
+    }
+
+    @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {
+        let folder = try TemporaryFolder()
+        let metrics = MetricsFolder(path: folder["metrics"])
+        let one = try metrics.metrics(worker: "unix:/run/worker-1.sock")
+        let two = try metrics.metrics(worker: "unix:/run/worker-2.sock")
+        one.issued(.upload)
+        two.issued(.upload)
+        try metrics.metrics(worker: "unix:/run/worker-1.sock").issued(.upload)
+        let sums = metrics.sums(of: one.layout)
+        #expect(sums.workers == 2)
+        #expect(sums.values[one.layout.issued + 1] == 3)
+        #expect(sums.values[one.layout.starts] == 3)
+    }
+}

@@ -1,0 +1,134 @@
+import AWS
+import CloakroomWire
+import Foundation
+import Loop
+import Support
+import Synchronization
+import Testing
+
+@testable import Service
+
+@Suite(.onLoop)
+struct RenewerTests {
+    private static let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    @LoopActor private func renewer(
+        _ failure: Settings.Renewal.PartialFailure = .retry, prefix: String = "", inFlight: Int = 8,
+        metrics: Metrics? = nil, _ renew: @escaping @Sendable (String) async -> Renewal.Outcome
+    ) throws -> Renewer {
+        let settings = Settings.Renewal(
+            mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: prefix, maximumInFlight: inFlight,
+            partialFailure: failure, retention: .seconds(86_400))
+        return Renewer(
+            settings: settings, requestDeadline: .seconds(15), metrics: try metrics ?? Metrics(), now: { Self.now }
+        ) { key, _ in Renewal(outcome: await renew(key), effort: Effort(attempts: 1)) }
+    }
+
+    @Test @LoopActor func `copies a key once, and answers for each time it was sent, in order`() async throws {
+        let asked = Mutex<[String]>([])
+        let renewer = try renewer(prefix: "assets/") { key in
+            asked.withLock { $0.append(key) }
+            return key == "assets/b" ? .notFound : .renewed(expiration: Self.now + 5)
+        }
+        let (a, b) = (RenewResult(key: "a", renewedUntil: Self.now + 5), RenewResult(key: "b", failure: .notFound))
+        #expect(await renewer.renew(["a", "b", "a", "a", "b"]) == .results([a, b, a, a, b]))
+        #expect(asked.withLock { $0.sorted() } == ["assets/a", "assets/b"])
+    }
+
+    @Test(arguments: [
+        "", ".", "..", ".a", "-a", "_a", "a/b", "/a", "a/../b", "a b", "a+b", "a%2Fb", "a?versionId=1", "a#b", "a\n",
+        "a\r\nX: y",
+        "a\u{0}", "ä", "a\u{301}", "а", "*", "${user}", String(repeating: "a", count: 256),
+    ])
+    @LoopActor func `sends no key that is more than a name`(key: String) async throws {
+        let metrics = try Metrics()
+        let renewer = try renewer(metrics: metrics) { key in
+            Issue.record("\(key)")
+            return .fresh
+        }
+        #expect(
+            await renewer.renew([key, key])
+                == .results([RenewResult](repeating: .init(key: key, failure: .invalidKey), count: 2)))
+        #expect(metrics.row[metrics.layout.renewals + 4] == 1)
+    }
+
+    @Test(arguments: ["a", "0", "a.bin", "A-Z_0.9", "a..b", String(repeating: "a", count: 255)])
+    @LoopActor func `sends a name`(key: String) async throws {
+        let renewer = try renewer { _ in .fresh }
+        #expect(await renewer.renew([key]) == .results([RenewResult(key: key, renewedUntil: nil)]))
+    }
+
+    @Test(
+        arguments: [
+            (.renewed(expiration: nil), RenewResult(key: "a", renewedUntil: now + 86_400)),
+            (.fresh, RenewResult(key: "a", renewedUntil: nil)), (.notFound, RenewResult(key: "a", failure: .notFound)),
+            (.archived, RenewResult(key: "a", failure: .archived)),
+            (.invalidKey, RenewResult(key: "a", failure: .invalidKey)),
+            (.unrenewable(code: "x"), RenewResult(key: "a", failure: .forbidden)),
+        ] as [(Renewal.Outcome, RenewResult)])
+    @LoopActor func `has a word for each outcome`(outcome: Renewal.Outcome, result: RenewResult) async throws {
+        #expect(await (try renewer { _ in outcome }).renew(["a"]) == .results([result]))
+    }
+
+    @Test(arguments: [(nil, 5), (Duration.seconds(2), 5), (.seconds(30), 30)] as [(Duration?, Int)])
+    @LoopActor func `answers for nobody when one key may pass later, unless it is told to`(
+        retryAfter: Duration?, seconds: Int
+    ) async throws {
+        let renew: @Sendable (String) async -> Renewal.Outcome = {
+            $0 == "slow" ? .unavailable(retryAfter: retryAfter, code: "SlowDown") : .fresh
+        }
+        #expect(
+            await (try renewer(.retry, renew)).renew(["a", "slow"])
+                == .tryAgain(after: .seconds(seconds), code: "SlowDown"))
+        #expect(
+            await (try renewer(.report, renew)).renew(["a", "slow"])
+                == .results([
+                    RenewResult(key: "a", renewedUntil: nil), RenewResult(key: "slow", failure: .internalError),
+                ]))
+    }
+
+    @Test(arguments: [Renewal.Outcome.forbidden(code: "AccessDenied"), .misconfigured(code: "AccessDenied")])
+    @LoopActor func `blames no key for what we may not do`(outcome: Renewal.Outcome) async throws {
+        let renewer = try renewer(.report) { $0 == "b" ? outcome : .notFound }
+        #expect(await renewer.renew(["a", "b"]) == .misconfigured(code: "AccessDenied"))
+    }
+
+    @Test @LoopActor func `has no more on the way than it may, and all of that`() async throws {
+        let barrier = Barrier()
+        let running = Mutex((now: 0, most: 0))
+        let renewer = try renewer(inFlight: 5) { _ in
+            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            await barrier.wait()
+            running.withLock { $0.now -= 1 }
+            return .fresh
+        }
+        let batches = (0..<2).map { batch in
+            LoopActor.spawn { await renewer.renew((0..<20).map { "\(batch)-\($0)" }) }
+        }
+        await barrier.gathers(5)
+        barrier.open()
+        for batch in batches {
+            guard case .results(let results) = await batch.value else { return _ = Issue.record("no results") }
+            #expect(results.count == 20)
+        }
+        #expect(running.withLock { $0.most } == 5)
+    }
+
+    @Test @LoopActor func `halves what it lets in when slowed, and grows back one at a time`() async {
+        let limit = InFlightLimit(maximum: 16)
+        func pass(_ count: Int, wasThrottled: Bool) async {
+            for _ in 0..<count {
+                await limit.enter()
+                limit.leave(wasThrottled: wasThrottled)
+            }
+        }
+        await pass(1, wasThrottled: true)
+        #expect(limit.current == 8)
+        await pass(9, wasThrottled: true)
+        #expect(limit.current == 1)
+        await pass(1, wasThrottled: false)
+        #expect(limit.current == 2)
+        await pass(1000, wasThrottled: false)
+        #expect(limit.current == 16)
+    }
+}

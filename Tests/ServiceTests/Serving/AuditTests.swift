@@ -1,0 +1,62 @@
+import Foundation
+import Loop
+import Support
+import Testing
+
+@testable import Service
+
+@Suite(.onLoop)
+struct AuditTests {
+    @Test @LoopActor func `has the line written before the credentials are answered`() async throws {
+        let service = try TestService()
+        #expect(
+            await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token(tier: "pro")).hasPrefix("200"))
+        #expect(
+            service.auditLines == """
+                {"time":"2027-01-15T08:00:00Z","audit":"issued","kind":"credentials","user":"u_1","tier":"pro",\
+                "issuer":"https://auth.example","key":"ASIA1","session":"u_1-tro8w0","expiration":"2027-01-15T09:00:00Z"}
+
+                """)
+    }
+
+    @Test @LoopActor func `has a line for an upload`() async throws {
+        let service = try TestService()
+        _ = await service.ask("GET", "/v2/attachments/presigned?contentType=image/png", token: try service.token())
+        #expect(
+            service.auditLines == """
+                {"time":"2027-01-15T08:00:00Z","audit":"issued","kind":"upload","user":"u_1","tier":"free",\
+                "issuer":"https://auth.example","key":"000102030405060708090a0b0c0d0e0f.bin",\
+                "expiration":"2027-01-15T08:15:00Z"}
+
+                """)
+    }
+
+    @Test(arguments: [("POST", "/api/v1/auth/sts-token"), ("GET", "/v2/attachments/presigned?contentType=image/png")])
+    @LoopActor func `issues nothing when the line cannot be written`(method: String, target: String) async throws {
+        let service = try TestService(audit: "/dev/full")
+        let answer = await service.ask(method, target, token: try service.token())
+        #expect(answer.hasPrefix("503\n") && answer.contains("\nRetry-After: 5\n"))
+        #expect(answer.hasSuffix(#"{"error":"Temporarily unavailable","code":"unavailable"}"#))
+        #expect(service.metrics.row[service.metrics.layout.auditFailures] == 1)
+        #expect(service.metrics.row[service.metrics.layout.issued] == 0)
+        #expect(service.metrics.row[service.metrics.layout.issued + 1] == 0)
+    }
+
+    @Test @LoopActor func `logs one line a request, with no secret in it`() async throws {
+        let service = try TestService()
+        let token = try service.token()
+        _ = await service.ask("POST", "/api/v1/auth/sts-token", token: token)
+        _ = await service.ask("GET", "/\"\n\u{1B}[2J?token=\(token)")
+        let written = try await service.logLines()
+        for secret in ["s3cr3t", "t0k3n", token] { #expect(!written.contains(secret)) }
+        let lines = written.replacing(/"milliseconds":[0-9]+/, with: "\"milliseconds\":0")
+        #expect(
+            lines == """
+                {"time":"2027-01-15T08:00:00Z","level":"info","message":"request","route":"/api/v1/auth/sts-token",\
+                "method":"POST","status":200,"milliseconds":0,"user":"u_1"}
+                {"time":"2027-01-15T08:00:00Z","level":"info","message":"request","route":"unknown","method":"GET",\
+                "status":404,"milliseconds":0}
+
+                """)
+    }
+}

@@ -1,0 +1,102 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import JOSE
+import Loop
+import Redis
+import Support
+import Testing
+
+@testable import Service
+
+/// The whole service with a transport of the test's own, and no Redis.
+@LoopActor
+final class TestService {
+    let service: CloakroomService
+    let metrics: Metrics
+    let clock: TestClock
+    let transport: ScriptedTransport
+    private let folder: TemporaryFolder
+    private let redis: RedisConnection
+    private let settings: Settings
+
+    static let open = """
+        limits: {vend: {requests: 2, whenRedisIsAway: "open"}, renew: {requests: 2}, upload: {requests: 2}}
+        """
+
+    /// - Parameter audit: a file; `nil` for one of the test's own.
+    init(
+        _ more: String = TestService.open, audit: String? = nil, probes: [(name: String, probe: Readiness.Probe)] = [],
+        transport script: @escaping ScriptedTransport.Script = { _ in .assumed() }
+    ) throws {
+        settings = try parsedSettings(smallest(more))
+        folder = try TemporaryFolder()
+        metrics = try Metrics()
+        transport = ScriptedTransport(script)
+        let clock = TestClock()
+        self.clock = clock
+        redis = RedisConnection(options: .init(address: .unix(path: folder["no-redis.sock"])))
+        let surroundings = Surroundings(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max })
+        let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
+        let sts = STSClient(
+            endpoint: try .sts(region: settings.region), transport: transport, credentials: credentials,
+            surroundings: surroundings, place: LoopActor.shared)
+        let s3 = S3Client(
+            bucket: settings.bucket, endpoint: try .s3(region: settings.region, bucket: settings.bucket),
+            transport: transport, credentials: credentials, surroundings: surroundings, place: LoopActor.shared)
+        let deadline = settings.server.requestDeadline
+        service = CloakroomService(
+            .init(
+                settings: settings,
+                authenticator: Authenticator(tokens: settings.tokens, defaultTier: "free", now: { clock.now }),
+                limiter: RateLimiter(redis: redis, keyPrefix: "c:", limits: settings.limits),
+                vendor: Vendor(
+                    sts: sts, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
+                    now: { clock.now }),
+                renewer: Renewer(
+                    settings: settings.renewal, requestDeadline: deadline, metrics: metrics, now: { clock.now },
+                    renew: { await s3.renew(key: $0, deadline: $1) }),
+                uploader: Uploader(
+                    s3: s3, settings: settings.uploads, bucketURL: "https://photos.example",
+                    randomBytes: { count in (0..<UInt8(count)).map { $0 } }),
+                audit: AuditLog(sink: try LineSink(path: audit ?? folder["audit"]), now: { clock.now }),
+                log: Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now }), metrics: metrics,
+                metricsFolder: nil, readiness: Readiness(probes)))
+    }
+
+    isolated deinit { redis.close() }
+
+    var auditLines: String { (try? String(contentsOfFile: folder["audit"], encoding: .utf8)) ?? "" }
+    /// Lines are written when the turn of the loop ends.
+    func logLines() async throws -> String {
+        try await LoopActor.sleep(for: .zero)
+        return try String(contentsOfFile: folder["log"], encoding: .utf8)
+    }
+
+    func token(_ user: String = "u_1", tier: String? = nil) throws -> String {
+        let key = try #require(HMACKey(Array("u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".utf8)))
+        return TokenSigner(issuer: "https://auth.example", audience: "cloakroom", key: key)
+            .token(subject: user, deviceID: nil, tier: tier, now: clock.now, lifetime: .seconds(86_400))
+    }
+
+    /// - Parameter token: sent as bearer.
+    /// - Returns: status, fields and body as they would stand in a message.
+    func ask(
+        _ method: String, _ target: String, token: String? = nil, fields: HeaderFields = [:], body: String = ""
+    ) async -> String {
+        var fields = fields
+        if let token { fields.add("Authorization", "Bearer \(token)") }
+        let request = Request(method: method, target: target, fields: fields, body: Array(body.utf8))
+        let response =
+            switch service.respond(to: request) {
+            case .now(let response): response
+            case .later(let work): await work()
+            }
+        return
+            (["\(response.status)"] + response.fields.map { "\($0.name): \($0.value)" }
+            + ["", String(decoding: response.body, as: UTF8.self)]).joined(separator: "\n")
+    }
+}
+
+private func parsedSettings(_ text: String) throws -> Settings { try settings(text) }

@@ -1,0 +1,139 @@
+import AWS
+import CloakroomCrypto
+import HTTPValues
+import Loop
+import Support
+import Synchronization
+import Testing
+
+@testable import Service
+
+@Suite(.onLoop)
+struct VendorTests {
+    private let clock = TestClock()
+
+    @LoopActor private func vendor(_ transport: ScriptedTransport, _ cache: String = "") throws -> (Vendor, Metrics) {
+        let clock = clock
+        let text = smallest(vending: "credentialCache: {\(cache)}")
+        let vending = try settings(text).vending
+        let metrics = try Metrics()
+        let surroundings = Surroundings(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max })
+        let sts = STSClient(
+            endpoint: try .sts(region: "eu-west-1"), transport: transport,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            surroundings: surroundings, place: LoopActor.shared)
+        let vendor = Vendor(
+            sts: sts, settings: vending, requestDeadline: .seconds(15), metrics: metrics, now: { clock.now })
+        return (vendor, metrics)
+    }
+
+    private func subject(_ user: String = "u_1", tier: String = "free") throws -> Subject {
+        Subject(userID: try #require(UserID(user)), deviceID: nil, tier: tier, issuer: "https://a.example")
+    }
+
+    @LoopActor private func key(_ vendor: Vendor, _ subject: Subject) async -> Result<String, STSError> {
+        do throws(STSError) {
+            return .success(try await vendor.credentials(for: subject).role.credentials.accessKeyID)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Numbers its answers.
+    private static func counting(until expiration: String = "2027-01-15T09:00:00Z") -> ScriptedTransport {
+        let count = Mutex(0)
+        return ScriptedTransport { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .assumed(until: expiration, key: "ASIA\(number)")
+        }
+    }
+
+    @Test @LoopActor func `asks STS once for a thousand who come together`() async throws {
+        let barrier = Barrier()
+        let transport = ScriptedTransport { _ in
+            await barrier.wait()
+            return .assumed()
+        }
+        let (vendor, metrics) = try vendor(transport)
+        let subject = try subject()
+        let tasks = (0..<1000).map { _ in LoopActor.spawn { await self.key(vendor, subject) } }
+        await barrier.gathers(1)
+        barrier.open()
+        for task in tasks { #expect(await task.value == .success("ASIA1")) }
+        #expect(transport.requests.count == 1)
+        let cache = metrics.layout.cache
+        #expect((0..<4).map { metrics.row[cache + $0] } == [0, 1, 999, 0])
+    }
+
+    @Test @LoopActor func `hands out what it has for half of its life`() async throws {
+        let transport = Self.counting()
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        clock.pass(1799)
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        clock.pass(1)
+        #expect(await key(vendor, subject) == .success("ASIA2"))
+    }
+
+    @Test @LoopActor func `tells users and tiers apart`() async throws {
+        let (vendor, _) = try vendor(Self.counting())
+        for (user, tier, expected) in [("u_1", "free", 1), ("u_10", "free", 2), ("u_1", "pro", 3), ("u_1", "free", 1)] {
+            #expect(await key(vendor, try subject(user, tier: tier)) == .success("ASIA\(expected)"))
+        }
+    }
+
+    @Test @LoopActor func `keeps no failure`() async throws {
+        let isDown = Mutex(true)
+        let transport = ScriptedTransport { _ in isDown.withLock { $0 } ? .error(403, "AccessDenied") : .assumed() }
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        for _ in 0..<2 {
+            #expect(await key(vendor, subject) == .failure(.refused(status: 403, code: "AccessDenied")))
+        }
+        #expect(transport.requests.count == 2)
+        isDown.withLock { $0 = false }
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+    }
+
+    @Test @LoopActor func `serves what still holds while STS is away, and nothing that is about to end`() async throws {
+        let isDown = Mutex(false)
+        let transport = ScriptedTransport { _ in isDown.withLock { $0 } ? .error(503, "Unavailable") : .assumed() }
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        isDown.withLock { $0 = true }
+        clock.pass(3539)
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        clock.pass(1)
+        #expect(await key(vendor, subject) == .failure(.unavailable(retryAfter: nil, code: "Unavailable")))
+        #expect(
+            await key(vendor, try self.subject("u_2")) == .failure(.unavailable(retryAfter: nil, code: "Unavailable")))
+    }
+
+    @Test @LoopActor func `asks every time when told to`() async throws {
+        let transport = Self.counting()
+        let (vendor, metrics) = try vendor(transport, "enabled: false")
+        let subject = try subject()
+        for number in 1...3 { #expect(await key(vendor, subject) == .success("ASIA\(number)")) }
+        #expect(metrics.row[metrics.layout.cache + 3] == 3)
+    }
+
+    @Test @LoopActor func `asks for no more than the subject's own`() async throws {
+        let transport = Self.counting()
+        let (vendor, _) = try vendor(transport)
+        _ = await key(vendor, try subject("u_1", tier: "pro"))
+        let form = String(decoding: try #require(transport.requests.first).body, as: UTF8.self)
+        for part in [
+            "&RoleArn=arn%3Aaws%3Aiam%3A%3A000000000000%3Arole%2Fsession&RoleSessionName=u_1-",
+            "&DurationSeconds=3600&",
+            "Tags.member.1.Key=UserId&Tags.member.1.Value=u_1",
+            "Tags.member.2.Key=SubscriptionTier&Tags.member.2.Value=pro",
+            "photos%2Fphotos%2Fu_1%2F%2A",
+        ] { #expect(form.contains(part)) }
+        #expect(!form.contains("%24%7Buser%7D"))
+    }
+}
