@@ -14,20 +14,24 @@ struct ReadinessTests {
 
     @Test @LoopActor func `tells what each dependency said last`() async throws {
         let fault = Mutex<String?>("refused \"here\"")
+        let redis = Mutex<String?>("no connection")
         let asked = Barrier()
-        let readiness = Readiness([
-            ("redis", { nil }), ("s3", { fault.withLock { $0 } }),
-            (
-                "last",
-                {
-                    await asked.wait()
-                    return nil
-                }
-            ),
-        ])
+        let readiness = Readiness(
+            known: [("redis", { redis.withLock { $0 } })],
+            probes: [
+                ("s3", { fault.withLock { $0 } }),
+                (
+                    "last",
+                    {
+                        await asked.wait()
+                        return nil
+                    }
+                ),
+            ])
         #expect(
             text(readiness)
-                == #"503 {"ready":false,"redis":"not asked yet","s3":"not asked yet","last":"not asked yet"}"#)
+                == #"503 {"ready":false,"redis":"no connection","s3":"not asked yet","last":"not asked yet"}"#)
+        redis.withLock { $0 = nil }
         let log = Log(sink: nil, level: .debug)
         let watching = LoopActor.spawn { await readiness.watch(log: log) }
         defer { watching.cancel() }
@@ -38,7 +42,12 @@ struct ReadinessTests {
         asked.open()
         while !readiness.isReady { try await LoopActor.sleep(for: .milliseconds(5)) }
         #expect(text(readiness) == #"200 {"ready":true,"redis":"ok","s3":"ok","last":"ok"}"#)
+        // Known without asking, so told at once.
+        redis.withLock { $0 = "no connection" }
+        #expect(text(readiness) == #"503 {"ready":false,"redis":"no connection","s3":"ok","last":"ok"}"#)
     }
 
-    @Test @LoopActor func `is ready without dependencies`() { #expect(text(Readiness([])) == #"200 {"ready":true}"#) }
+    @Test @LoopActor func `is ready without dependencies`() {
+        #expect(text(Readiness(known: [], probes: [])) == #"200 {"ready":true}"#)
+    }
 }
