@@ -62,7 +62,7 @@ final class TestService {
                     randomBytes: { count in (0..<UInt8(count)).map { $0 } }),
                 audit: AuditLog(sink: try LineSink(path: audit ?? folder["audit"]), now: { clock.now }),
                 log: Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now }), metrics: metrics,
-                metricsFolder: nil, readiness: Readiness(probes)))
+                metricsFolder: nil, readiness: Readiness(known: [], probes: probes)))
     }
 
     isolated deinit { redis.close() }
