@@ -1,3 +1,5 @@
+import CLinux
+
 /// Follows the name-value pairs of PARAMS across records (§3.4): every pair must lie inside the stream, have a name,
 /// and hold no NUL, because libfcgi hands them on as C strings.
 struct PairWalker {
@@ -34,11 +36,11 @@ struct PairWalker {
         return true
     }
 
-    /// Without an early end, so that the compiler looks at many bytes at once.
     private func holdsNUL(_ text: Span<UInt8>) -> Bool {
-        var found = false
-        for index in text.indices { found = (text[index] == 0) || found }
-        return found
+        unsafe text.withUnsafeBufferPointer { text in
+            guard let start = text.baseAddress else { return false }
+            return unsafe memchr(start, 0, text.count) != nil
+        }
     }
 
     private mutating func takeLength(_ byte: UInt8) -> Bool {

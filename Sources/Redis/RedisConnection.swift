@@ -213,17 +213,18 @@ package final class RedisConnection {
         }
     }
 
+    /// Sends until all is out or the socket takes no more: only then an edge tells when it does again.
     private func flush() {
-        guard let socket, written < output.count else { return }
-        let count = unsafe output.withUnsafeBytes { bytes in
-            unsafe socket.send(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+        while let socket, written < output.count {
+            let count = unsafe output.withUnsafeBytes { bytes in
+                unsafe socket.send(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+            }
+            guard let count else { return lose(.interrupted) }
+            guard count > 0 else { return }
+            written += count
         }
-        guard let count else { return lose(.interrupted) }
-        written += count
-        if written == output.count {
-            output.removeAll(keepingCapacity: output.capacity < 1 << 20)
-            written = 0
-        }
+        output.removeAll(keepingCapacity: output.capacity < 1 << 20)
+        written = 0
     }
 
     private func become(_ readiness: Reactor.Readiness) {

@@ -75,6 +75,20 @@ struct JSONTests {
 }
 
 struct JSON5Tests {
+    @Test func `escapes what must be escaped, wherever it stands among other bytes`() throws {
+        for length in 0...40 {
+            for place in 0...length {
+                for special in ["\"", "\\", "\n", "\u{0}", "\u{1F}", "é", "\u{7F}", "\u{FFFD}", "!"] {
+                    let text =
+                        String(repeating: "a", count: place) + special + String(repeating: "z", count: length - place)
+                    var writer = JSONWriter()
+                    writer.string(text)
+                    #expect(try JSON(parsing: writer.bytes) == .string(text))
+                }
+            }
+        }
+    }
+
     @Test func `reads the features of JSON5`() throws {
         let text = """
             // a comment
