@@ -79,27 +79,6 @@ package struct ContainerCredentialsBody: WireBody, Codable {
     }
 }
 
-/// What ``Route/session`` answers.
-package struct SessionBody: WireBody, Codable {
-    package var token: String
-    package var expiresAt: Date
-    package var userId: String
-
-    package init(token: String, expiresAt: Date, userId: String) {
-        self.token = token
-        self.expiresAt = expiresAt
-        self.userId = userId
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("token", token)
-        writer.member("expiresAt", expiresAt)
-        writer.member("userId", userId)
-        writer.endObject()
-    }
-}
-
 // A printed body would be a leaked key; these print what is safe to know.
 extension STSTokenBody.Credentials: CustomStringConvertible, CustomReflectable {
     package var description: String { "credentials until \(expiration.wireText)" }
@@ -109,9 +88,4 @@ extension STSTokenBody.Credentials: CustomStringConvertible, CustomReflectable {
 extension ContainerCredentialsBody: CustomStringConvertible, CustomReflectable {
     package var description: String { "credentials until \(expiration.wireText)" }
     package var customMirror: Mirror { Mirror(self, children: ["expiration": expiration]) }
-}
-
-extension SessionBody: CustomStringConvertible, CustomReflectable {
-    package var description: String { "session until \(expiresAt.wireText)" }
-    package var customMirror: Mirror { Mirror(self, children: ["expiresAt": expiresAt]) }
 }

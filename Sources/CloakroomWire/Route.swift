@@ -1,7 +1,6 @@
 /// The routes of the worker; the raw value is the path as it is sent, before `?`.
 package enum Route: String, Sendable, CaseIterable {
     case stsToken = "/api/v1/auth/sts-token"
-    case session = "/api/v1/auth/session"
     case containerCredentials = "/v1/credentials"
     case presignedUpload = "/v2/attachments/presigned"
     case renewBatch = "/v2/assets/renew-batch"
@@ -12,7 +11,7 @@ package enum Route: String, Sendable, CaseIterable {
 
     package var method: String {
         switch self {
-        case .stsToken, .session, .renewBatch: "POST"
+        case .stsToken, .renewBatch: "POST"
         case .renewOne: "PUT"
         case .containerCredentials, .presignedUpload, .health, .readiness, .metrics: "GET"
         }

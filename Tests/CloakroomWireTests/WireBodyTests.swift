@@ -54,12 +54,6 @@ struct WireBodyTests {
             #"{"error":"Too many renewal requests","code":"too_many_requests"}"#)
     }
 
-    @Test func `writes a session`() throws {
-        try check(
-            SessionBody(token: "t", expiresAt: instant, userId: "u_1"),
-            #"{"token":"t","expiresAt":"2026-03-14T08:00:00Z","userId":"u_1"}"#)
-    }
-
     @Test func `prints no credentials`() {
         let body = ContainerCredentialsBody(
             accessKeyID: "AKID", secretAccessKey: "shh", token: "tok", expiration: instant)

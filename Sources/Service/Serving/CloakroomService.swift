@@ -44,13 +44,8 @@ package final class CloakroomService {
 
     package init(_ parts: Parts) {
         self.parts = parts
-        routes = Dictionary(uniqueKeysWithValues: Self.served.map { ($0.rawValue, $0) })
+        routes = Dictionary(uniqueKeysWithValues: Route.allCases.map { ($0.rawValue, $0) })
     }
-
-    /// The routes this worker has.
-    private static let served: [Route] = [
-        .stsToken, .containerCredentials, .presignedUpload, .renewBatch, .renewOne, .health, .readiness, .metrics,
-    ]
 
     /// The header fields that are read of a request; no other is even copied.
     package static func fieldNames(_ settings: Settings) -> [String] {
@@ -105,7 +100,6 @@ package final class CloakroomService {
         case .health: return .done(Self.healthy)
         case .readiness: return .done(parts.readiness.answer)
         case .metrics: return .done(metrics())
-        case .session: return .done(.error(404, "No such route", .notFound))
         }
     }
 
