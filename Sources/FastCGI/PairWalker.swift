@@ -1,5 +1,3 @@
-import CLinux
-
 /// Follows the name-value pairs of PARAMS across records (§3.4): every pair must lie inside the stream, have a name,
 /// and hold no NUL, because libfcgi hands them on as C strings.
 struct PairWalker {
@@ -37,10 +35,7 @@ struct PairWalker {
     }
 
     private func holdsNUL(_ text: Span<UInt8>) -> Bool {
-        unsafe text.withUnsafeBufferPointer { text in
-            guard let start = text.baseAddress else { return false }
-            return unsafe memchr(start, 0, text.count) != nil
-        }
+        unsafe text.withUnsafeBufferPointer { text in unsafe text.contains(0) }
     }
 
     private mutating func takeLength(_ byte: UInt8) -> Bool {
