@@ -26,7 +26,6 @@ package struct FieldTable: Sendable {
     func request(from environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, body: [UInt8]) -> Request? {
         var method: String?
         var target: String?
-        var peer: String?
         var fields = HeaderFields()
         guard var next = unsafe environment else { return nil }
         while let entry = unsafe next.pointee {
@@ -36,8 +35,6 @@ package struct FieldTable: Sendable {
                 method = value
             } else if let value = unsafe Self.value(in: bytes, after: Self.requestURI) {
                 target = value
-            } else if let value = unsafe Self.value(in: bytes, after: Self.remoteAddress) {
-                peer = value
             } else {
                 for field in wanted {
                     guard let value = unsafe Self.value(in: bytes, after: field.variable) else { continue }
@@ -48,12 +45,11 @@ package struct FieldTable: Sendable {
             unsafe next += 1
         }
         guard let method, let target, !method.isEmpty, !target.isEmpty else { return nil }
-        return Request(method: method, target: target, fields: fields, body: body, peerAddress: peer)
+        return Request(method: method, target: target, fields: fields, body: body)
     }
 
     private static let requestMethod = Array("REQUEST_METHOD=".utf8)
     private static let requestURI = Array("REQUEST_URI=".utf8)
-    private static let remoteAddress = Array("REMOTE_ADDR=".utf8)
 
     private static func value(in entry: UnsafeBufferPointer<UInt8>, after name: [UInt8]) -> String? {
         guard entry.count >= name.count, unsafe memcmp(entry.baseAddress!, name, name.count) == 0 else { return nil }

@@ -7,19 +7,14 @@ package struct Request: Sendable {
     package var query: String
     package var fields: HeaderFields
     package var body: [UInt8]
-    /// The peer as nginx saw it; `nil` when nginx did not say.
-    package var peerAddress: String?
 
     /// - Parameter target: path and query as in the request line.
-    package init(
-        method: String, target: String, fields: HeaderFields = [:], body: [UInt8] = [], peerAddress: String? = nil
-    ) {
+    package init(method: String, target: String, fields: HeaderFields = [:], body: [UInt8] = []) {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         self.method = method
         self.path = mark.map { String(target[..<$0]) } ?? target
         self.query = mark.map { String(target[target.utf8.index(after: $0)...]) } ?? ""
         self.fields = fields
         self.body = body
-        self.peerAddress = peerAddress
     }
 }
