@@ -47,7 +47,7 @@ struct Assembly {
         service = CloakroomService(
             .init(
                 settings: settings,
-                authenticator: Authenticator(tokens: settings.tokens, defaultTier: settings.vending.defaultTier),
+                authenticator: Authenticator(tokens: settings.tokens),
                 limiter: limiter,
                 vendor: Vendor(
                     sts: upstreams.sts, settings: settings.vending, requestDeadline: seconds, metrics: metrics),

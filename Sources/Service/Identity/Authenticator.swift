@@ -13,21 +13,19 @@ package import Loop
 package final class Authenticator {
     private let source: TokenSource
     private let verifier: TokenVerifier
-    private let defaultTier: String
     private let leeway: Duration
     private let now: @Sendable () -> Date
     private let verified: VerifiedTokens
 
     /// - Parameter now: the wall clock; tokens speak of it.
     package init(
-        tokens: Settings.Tokens, defaultTier: String, maximumRemembered: Int = 10_000,
+        tokens: Settings.Tokens, maximumRemembered: Int = 10_000,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         source = TokenSource(header: tokens.header)
         verifier = TokenVerifier(issuers: tokens.issuers, leeway: tokens.leeway)
         leeway = tokens.leeway
         verified = VerifiedTokens(capacity: maximumRemembered)
-        self.defaultTier = defaultTier
         self.now = now
     }
 
@@ -39,12 +37,11 @@ package final class Authenticator {
         let now = now()
         if let known = verified.subject(of: token, now: now) { return known }
         let claims = try verifier.verify(token, now: now)
-        let tier = claims.tier ?? defaultTier
-        guard Subject.isTier(tier) else { throw .badClaims }
+        if let tier = claims.tier, !Subject.isTier(tier) { throw .badClaims }
         let subject = Subject(
             userID: UserID(issuer: claims.issuer, subject: claims.subject),
             deviceID: claims.deviceID,
-            tier: tier,
+            tier: claims.tier,
             issuer: claims.issuer)
         // Kept as long as it would verify: to its end and the leeway beyond.
         verified.insert(subject, for: token, until: claims.expiration.addingTimeInterval(leeway / .seconds(1)))

@@ -5,12 +5,13 @@ package struct Subject: Sendable, Equatable {
     package let userID: UserID
     /// As the token has it; `nil` when it names none.
     package let deviceID: String?
-    package let tier: String
+    /// As the token's claim has it; `nil` when it names none. What it opens is an entitlement's affair.
+    package let tier: String?
     package let issuer: String
     /// By which requests are counted: a digest of the device, else of the user. Neither is kept in the open in Redis.
     package let party: String
 
-    package init(userID: UserID, deviceID: String?, tier: String, issuer: String) {
+    package init(userID: UserID, deviceID: String?, tier: String?, issuer: String) {
         self.userID = userID
         self.deviceID = deviceID
         self.tier = tier

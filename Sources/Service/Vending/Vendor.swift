@@ -36,7 +36,7 @@ package final class Vendor {
             metrics.lookedUp(.off)
             return try await assume(for: subject)
         }
-        let key = CredentialCache.Key(user: subject.userID, tier: subject.tier)
+        let key = CredentialCache.Key(user: subject.userID, tier: tier(of: subject))
         if let known = cache.fresh(key) {
             metrics.lookedUp(.hit)
             return known
@@ -48,6 +48,8 @@ package final class Vendor {
         return try result.get()
     }
 
+    private func tier(of subject: Subject) -> String { subject.tier ?? settings.defaultTier }
+
     private func assume(for subject: Subject) async throws(STSError) -> VendedCredentials {
         let issued = now()
         let name = SessionName.make(userID: subject.userID.text, at: issued)
@@ -55,7 +57,8 @@ package final class Vendor {
             roleARN: settings.roleARN, sessionName: name, duration: settings.lifetime,
             policy: settings.policy.text(for: subject.userID),
             tags: [
-                .init(key: "UserId", value: subject.userID.text), .init(key: "SubscriptionTier", value: subject.tier),
+                .init(key: "UserId", value: subject.userID.text),
+                .init(key: "SubscriptionTier", value: tier(of: subject)),
             ],
             externalID: settings.externalID)
         let role = try await sts.assumeRole(request, deadline: .now + requestDeadline)

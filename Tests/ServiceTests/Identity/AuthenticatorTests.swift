@@ -19,7 +19,7 @@ struct AuthenticatorTests {
             issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], key: .hmac(key))
         let instant = now ?? self.now
         return Authenticator(
-            tokens: Settings.Tokens(header: "X-Token", leeway: .seconds(30), issuers: [issuer]), defaultTier: "free",
+            tokens: Settings.Tokens(header: "X-Token", leeway: .seconds(30), issuers: [issuer]),
             now: { instant })
     }
 
@@ -39,7 +39,7 @@ struct AuthenticatorTests {
         }
     }
 
-    private func subject(_ id: String, tier: String = "free") throws -> Subject {
+    private func subject(_ id: String, tier: String? = nil) throws -> Subject {
         Subject(userID: try #require(UserID(id)), deviceID: "phone", tier: tier, issuer: "https://a.example")
     }
 
@@ -78,7 +78,7 @@ struct AuthenticatorTests {
         let issuer = TrustedIssuer(
             issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], key: .hmac(key))
         let authenticator = Authenticator(
-            tokens: Settings.Tokens(header: "X-Token", leeway: .seconds(30), issuers: [issuer]), defaultTier: "free",
+            tokens: Settings.Tokens(header: "X-Token", leeway: .seconds(30), issuers: [issuer]),
             maximumRemembered: 2, now: { clock.instant })
         let fields: HeaderFields = ["X-Token": token()]
         for seconds in [0, 60, 89.5] {

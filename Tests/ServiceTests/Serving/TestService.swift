@@ -49,7 +49,7 @@ final class TestService {
         service = CloakroomService(
             .init(
                 settings: settings,
-                authenticator: Authenticator(tokens: settings.tokens, defaultTier: "free", now: { clock.now }),
+                authenticator: Authenticator(tokens: settings.tokens, now: { clock.now }),
                 limiter: RateLimiter(redis: redis, keyPrefix: "c:", limits: settings.limits),
                 vendor: Vendor(
                     sts: sts, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
