@@ -34,7 +34,7 @@ package final class RedisConnection {
         case closed
     }
 
-    private typealias Waiter = CheckedContinuation<Result<RedisReply, RedisError>, Never>
+    private typealias Waiter = RedisWaiter
 
     private let options: Options
     private var state = State.away
@@ -67,16 +67,39 @@ package final class RedisConnection {
     /// - Throws: also for an error reply of the server's; the connection stays then, unless the code says that this
     ///   server cannot help.
     package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
-        let result = await withCheckedContinuation { continuation in
-            switch state {
-            case .ready where pending.count < options.maximumPending: put(command, continuation)
-            case .connecting where !hasBeenLost && early.count < options.maximumPending:
-                if early.isEmpty { earlySince = Monotonic.now }
-                early.append((command, continuation))
-                scheduleWatch()
-            default: continuation.resume(returning: .failure(.unavailable))
-            }
+        try judge(await withCheckedContinuation { take(command, .single($0)) })
+    }
+
+    /// Two commands in one write, and so in one round trip; on a cluster their keys may lie in different slots.
+    ///
+    /// - Returns: what each came to; see ``send(_:)``.
+    package func send(
+        _ first: RedisCommand, beside second: RedisCommand
+    ) async -> (Result<RedisReply, RedisError>, Result<RedisReply, RedisError>) {
+        let (one, two) = await withCheckedContinuation { continuation in
+            let pair = RedisWaiter.Pair(continuation)
+            take(first, .first(pair))
+            take(second, .second(pair))
         }
+        return (judged(one), judged(two))
+    }
+
+    private func take(_ command: RedisCommand, _ waiter: Waiter) {
+        switch state {
+        case .ready where pending.count < options.maximumPending: put(command, waiter)
+        case .connecting where !hasBeenLost && early.count < options.maximumPending:
+            if early.isEmpty { earlySince = Monotonic.now }
+            early.append((command, waiter))
+            scheduleWatch()
+        default: waiter.resume(returning: .failure(.unavailable))
+        }
+    }
+
+    private func judged(_ result: Result<RedisReply, RedisError>) -> Result<RedisReply, RedisError> {
+        do throws(RedisError) { return .success(try judge(result)) } catch { return .failure(error) }
+    }
+
+    private func judge(_ result: Result<RedisReply, RedisError>) throws(RedisError) -> RedisReply {
         let reply = try result.get()
         guard case .error(let message) = reply else { return reply }
         let code = String(message.prefix { $0 != " " })

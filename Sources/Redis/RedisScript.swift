@@ -33,4 +33,17 @@ extension RedisConnection {
             return try await send(call.script.whole(call.parameters))
         }
     }
+
+    /// The same together with another command: one round trip for both, unless the server has forgotten the script.
+    package func run(
+        _ call: RedisScript.Call, beside command: RedisCommand
+    ) async -> (script: Result<RedisReply, RedisError>, command: Result<RedisReply, RedisError>) {
+        let outcomes = await send(call.short, beside: command)
+        guard case .failure(.refused(code: "NOSCRIPT")) = outcomes.0 else { return outcomes }
+        do throws(RedisError) {
+            return (.success(try await send(call.script.whole(call.parameters))), outcomes.1)
+        } catch {
+            return (.failure(error), outcomes.1)
+        }
+    }
 }

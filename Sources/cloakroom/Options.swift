@@ -16,6 +16,8 @@ struct Options {
     }
 
     private(set) var values: [String: String] = [:]
+    /// Those without a value that were given.
+    private(set) var flags: Set<String> = []
     private(set) var operands: [String] = []
     private(set) var wantsHelp = false
 
@@ -25,9 +27,12 @@ struct Options {
     /// Beyond every character, so that no short option is meant.
     private static let firstNumber: Int32 = 256
 
-    /// - Parameter names: the options with a value; `--help` is always there. The last of two equal ones counts.
-    init(_ arguments: [String], names: Set<String>) throws(Failure) {
-        let names = names.sorted()
+    /// - Parameters:
+    ///   - names: the options with a value; the last of two equal ones counts.
+    ///   - flags: those without; `--help` is always there.
+    init(_ arguments: [String], names: Set<String>, flags: Set<String> = []) throws(Failure) {
+        let valued = names.count
+        let names = names.sorted() + flags.sorted()
         var words: [UnsafeMutablePointer<CChar>?] = (["cloakroom"] + arguments).map { strdup($0) } + [nil]
         let spellings = (names + ["help"]).map { strdup($0) }
         defer {
@@ -36,7 +41,9 @@ struct Options {
         }
         var table = spellings.indices.map { index in
             index < names.count
-                ? option(name: spellings[index], has_arg: 1, flag: nil, val: Self.firstNumber + Int32(index))
+                ? option(
+                    name: spellings[index], has_arg: index < valued ? 1 : 0, flag: nil,
+                    val: Self.firstNumber + Int32(index))
                 : option(name: spellings[index], has_arg: 0, flag: nil, val: Self.help)
         }
         table.append(option())
@@ -54,7 +61,13 @@ struct Options {
             case Self.help: wantsHelp = true
             case Self.unknown: throw .unknown(word ?? "")
             case Self.valueMissing: throw .valueMissing(word ?? "")
-            default: values[names[Int(number - Self.firstNumber)]] = String(cString: cloakroom_option_value())
+            default:
+                let index = Int(number - Self.firstNumber)
+                if index < valued {
+                    values[names[index]] = String(cString: cloakroom_option_value())
+                } else {
+                    self.flags.insert(names[index])
+                }
             }
         }
     }

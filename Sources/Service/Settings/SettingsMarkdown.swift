@@ -11,7 +11,10 @@ extension SettingsTable {
             "`\(path)`", row.expected, row.standard == "required" ? "required" : "`\(row.standard)`", row.sentence,
         ]
         let line = "| " + cells.joined(separator: " | ") + " |"
-        guard case .objects(let inner) = row.kind else { return [line] }
-        return [line] + inner.flatMap { lines($0, within: path + "[].") }
+        switch row.kind {
+        case .objects(let inner): return [line] + inner.flatMap { lines($0, within: path + "[].") }
+        case .named(_, let inner): return [line] + inner.flatMap { lines($0, within: path + ".NAME.") }
+        case .text, .integer, .flag, .choice, .texts, .textOrReference, .secret, .signingKey, .file: return [line]
+        }
     }
 }

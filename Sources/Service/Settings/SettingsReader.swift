@@ -69,6 +69,8 @@ struct SettingsReader {
             return .file(path: name, bytes: try contents(of: name, for: path))
         case .objects(let rows):
             return .objects(try objects(json, rows, at: path, otherwise: wrong))
+        case .named(let shape, let rows):
+            return .named(try named(json, shape, rows, at: path, otherwise: wrong))
         case .textOrReference:
             if let text = json.string, !text.isEmpty { return .text(text) }
             guard let bytes = try referenced(json, row, at: path) else { return .absent }
@@ -95,6 +97,24 @@ struct SettingsReader {
             objects.append(read(rows, from: object, at: "\(path)[\(index)]."))
         }
         return objects
+    }
+
+    private mutating func named(
+        _ json: JSON, _ shape: TextShape, _ rows: [SettingsRow], at path: String, otherwise wrong: SettingsFault
+    ) throws(SettingsFault) -> [(name: String, values: SettingsValues)] {
+        guard let members = json.object?.members else { throw wrong }
+        guard !members.isEmpty else { throw SettingsFault(path, "is empty", "add an object, or leave it out") }
+        var named: [(name: String, values: SettingsValues)] = []
+        for member in members {
+            guard shape.accepts(member.name) else {
+                throw SettingsFault(path, "has the name \(JSON.string(member.name).text)", "give: \(shape.expected)")
+            }
+            guard let object = member.value.object else {
+                throw SettingsFault("\(path).\(member.name)", "is \(member.value.kindOfThing)", "give: an object")
+            }
+            named.append((member.name, read(rows, from: object, at: "\(path).\(member.name).")))
+        }
+        return named
     }
 
     private func standard(_ row: SettingsRow, at path: String) throws(SettingsFault) -> SettingsValue {

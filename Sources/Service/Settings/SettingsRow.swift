@@ -17,6 +17,8 @@ struct SettingsRow: Sendable {
         case file
         /// Objects with keys of their own.
         case objects([SettingsRow])
+        /// The same by name; the names are the operator's.
+        case named(TextShape, [SettingsRow])
     }
 
     enum Fallback: Sendable {
@@ -30,7 +32,7 @@ struct SettingsRow: Sendable {
         case env(String)
     }
 
-    /// Dots between the levels; within ``Kind/objects(_:)`` relative to the object.
+    /// Dots between the levels; within ``Kind/objects(_:)`` and ``Kind/named(_:_:)`` relative to the object.
     let path: String
     let kind: Kind
     let fallback: Fallback
@@ -57,6 +59,7 @@ extension SettingsRow {
         case .secret, .signingKey: "{env: \"NAME\"} or {file: \"path\"}"
         case .file: "path of a file"
         case .objects: "array of objects"
+        case .named(let shape, _): "object of objects, each named by: \(shape.expected)"
         }
     }
 

@@ -13,6 +13,8 @@ enum SettingsValue: Sendable {
     /// The path, and what the file holds.
     case file(path: String, bytes: [UInt8])
     case objects([SettingsValues])
+    /// In the order of the file.
+    case named([(name: String, values: SettingsValues)])
 }
 
 /// The values of a table by path. Asking for a path or type the table does not have is our mistake.
@@ -33,7 +35,7 @@ struct SettingsValues: Sendable {
         switch value(path) {
         case .absent: return nil
         case .text(let text): return text
-        case .integer, .flag, .texts, .secret, .key, .file, .objects: preconditionFailure("\(path) is no text")
+        case .integer, .flag, .texts, .secret, .key, .file, .objects, .named: preconditionFailure("\(path) is no text")
         }
     }
 
@@ -83,5 +85,11 @@ struct SettingsValues: Sendable {
     func objects(_ path: String) -> [SettingsValues] {
         guard case .objects(let objects) = value(path) else { preconditionFailure("\(path) is no array of objects") }
         return objects
+    }
+
+    /// - Returns: nothing where the key is absent.
+    func named(_ path: String) -> [(name: String, values: SettingsValues)] {
+        guard case .named(let named) = value(path) else { return [] }
+        return named
     }
 }

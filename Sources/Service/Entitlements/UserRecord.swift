@@ -1,0 +1,116 @@
+package import Redis
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What is kept in Redis about one user: what the operator decided, and what the last scan counted.
+///
+/// A hash whose fields are texts; times are whole seconds since 1970, amounts are bytes.
+package struct UserRecord: Sendable, Equatable {
+    package enum Field: String, Sendable, CaseIterable {
+        case tier
+        case subscriptionEnd
+        case storageUsed
+        case storageLimit
+        case disabled
+        case revokedBefore
+        /// When somebody last decided something; what a scan writes leaves it alone. Without it there is no record.
+        case updated
+        /// For people; not read for a request.
+        case disabledReason
+    }
+
+    /// `nil` leaves the tier to the token.
+    package var tier: String?
+    package var subscriptionEnd: Date?
+    package var storageUsed = 0
+    /// `nil` leaves it to the tier; `Int.max` is no limit.
+    package var storageLimit: Int?
+    package var isDisabled = false
+    /// Credentials issued before are not handed out again.
+    package var revokedBefore: Date?
+    package var updated: Date?
+
+    package init() {}
+
+    /// The text of a storage limit that is none.
+    package static let unlimited = "unlimited"
+
+    /// What is read for a request, in the order in which it is asked for.
+    package static let requestFields: [Field] = [
+        .updated, .tier, .subscriptionEnd, .storageUsed, .storageLimit, .disabled, .revokedBefore,
+    ]
+
+    /// Reads what HMGET answers for ``requestFields``.
+    ///
+    /// - Returns: `nil` when there is no record; what a scan wrote alone is none.
+    /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes.
+    package static func parse(_ reply: RedisReply) throws(UserRecordError) -> UserRecord? {
+        guard case .array(let values) = reply, values.count == requestFields.count else { throw .malformed(nil) }
+        guard let updated = try seconds(values[0], .updated) else { return nil }
+        var record = UserRecord()
+        record.updated = updated
+        record.tier = try tier(values[1])
+        record.subscriptionEnd = try seconds(values[2], .subscriptionEnd)
+        record.storageUsed = try number(values[3], .storageUsed) ?? 0
+        record.storageLimit = try limit(values[4])
+        record.isDisabled = try flag(values[5], .disabled)
+        record.revokedBefore = try seconds(values[6], .revokedBefore)
+        return record
+    }
+
+    private static func bytes(_ reply: RedisReply, _ field: Field) throws(UserRecordError) -> [UInt8]? {
+        switch reply {
+        case .null: return nil
+        case .text(let bytes): return bytes
+        case .integer, .array, .status, .error: throw .malformed(field)
+        }
+    }
+
+    /// 1 to 18 digits, so that nothing overflows.
+    private static func number(_ reply: RedisReply, _ field: Field) throws(UserRecordError) -> Int? {
+        guard let bytes = try bytes(reply, field) else { return nil }
+        guard (1...18).contains(bytes.count) else { throw .malformed(field) }
+        var number = 0
+        for byte in bytes {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { throw .malformed(field) }
+            number = number * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return number
+    }
+
+    private static func seconds(_ reply: RedisReply, _ field: Field) throws(UserRecordError) -> Date? {
+        guard let number = try number(reply, field) else { return nil }
+        // To the year 9999: what comes after has no ISO 8601 text of ours.
+        guard number <= 253_402_300_799 else { throw .malformed(field) }
+        return Date(timeIntervalSince1970: Double(number))
+    }
+
+    private static func limit(_ reply: RedisReply) throws(UserRecordError) -> Int? {
+        if case .text(let bytes) = reply, bytes.elementsEqual(unlimited.utf8) { return .max }
+        return try number(reply, .storageLimit)
+    }
+
+    private static func flag(_ reply: RedisReply, _ field: Field) throws(UserRecordError) -> Bool {
+        guard let number = try number(reply, field) else { return false }
+        guard number <= 1 else { throw .malformed(field) }
+        return number == 1
+    }
+
+    private static func tier(_ reply: RedisReply) throws(UserRecordError) -> String? {
+        guard let bytes = try bytes(reply, .tier) else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard Subject.isTier(text) else { throw .malformed(.tier) }
+        return text
+    }
+}
+
+/// Why nothing can be said of a user.
+package enum UserRecordError: Error, Sendable, Equatable {
+    case redis(RedisError)
+    /// The field, or `nil` when the whole is no hash.
+    case malformed(UserRecord.Field?)
+}

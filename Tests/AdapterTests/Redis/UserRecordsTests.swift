@@ -1,0 +1,118 @@
+import Foundation
+import Loop
+import Redis
+@testable import Service
+import Support
+import Testing
+
+/// Users' records in a real Redis.
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct UserRecordsTests {
+    private let user = UserID("u_1")!
+    private let time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    @LoopActor private func withRecords(_ body: @LoopActor (UserRecords, RedisConnection) async throws -> Void)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let time = time
+        try await withRedis(server.path) { redis in
+            try await body(UserRecords(redis: redis, keyPrefix: "c:", now: { time }), redis)
+        }
+    }
+
+    @Test @LoopActor func `keeps what is set, and forgets what is taken away`() async throws {
+        try await withRecords { records, redis in
+            #expect(try await records.record(of: user) == nil)
+            var change = UserRecordChange()
+            change.tier("pro")
+            change.subscriptionEnd(time.addingTimeInterval(86_400))
+            change.storageLimit(1 << 40)
+            change.storageUsed(7)
+            try await records.apply(change, to: user)
+            var expected = UserRecord()
+            expected.tier = "pro"
+            expected.subscriptionEnd = time.addingTimeInterval(86_400)
+            expected.storageLimit = 1 << 40
+            expected.storageUsed = 7
+            expected.updated = time
+            #expect(try await records.record(of: user) == expected)
+            change = UserRecordChange()
+            change.tier(nil)
+            change.subscriptionEnd(nil)
+            change.storageLimit(.max)
+            try await records.apply(change, to: user)
+            (expected.tier, expected.subscriptionEnd, expected.storageLimit) = (nil, nil, .max)
+            #expect(try await records.record(of: user) == expected)
+            #expect(await redis.outcome("KEYS", "*") == .success(.array([.text(Array("c:user:{u_1}".utf8))])))
+            #expect(try await records.delete(user))
+            #expect(try await !records.delete(user))
+            #expect(try await records.record(of: user) == nil)
+        }
+    }
+
+    @Test @LoopActor func `disables and enables`() async throws {
+        try await withRecords { records, redis in
+            try await records.disable(user, reason: "account-deleted")
+            #expect(try await records.record(of: user)?.isDisabled == true)
+            #expect(
+                await redis.outcome("HGET", "c:user:{u_1}", "disabledReason")
+                    == .success(.text(Array("account-deleted".utf8))))
+            try await records.enable(user)
+            #expect(try await records.record(of: user)?.isDisabled == false)
+            #expect(await redis.outcome("HEXISTS", "c:user:{u_1}", "disabledReason") == .success(.integer(0)))
+        }
+    }
+
+    @Test @LoopActor func `makes nobody a known user by counting their storage`() async throws {
+        try await withRecords { records, _ in
+            try await records.recordUsage(12, of: user)
+            #expect(try await records.record(of: user) == nil)
+            try await records.enable(user)
+            #expect(try await records.record(of: user)?.storageUsed == 12)
+        }
+    }
+
+    @Test(arguments: [
+        ("tier", ""), ("tier", "two words"), ("tier", "\u{FF}"), ("tier", String(repeating: "x", count: 65)),
+        ("subscriptionEnd", "2026-01-01T00:00:00Z"), ("subscriptionEnd", "-1"), ("subscriptionEnd", "253402300800"),
+        ("storageUsed", "1.5"), ("storageUsed", "-1"), ("storageUsed", "9999999999999999999"), ("storageLimit", "much"),
+        ("disabled", "yes"), ("disabled", "2"), ("disabled", ""), ("revokedBefore", "now"), ("updated", "x"),
+    ])
+    @LoopActor func `takes no field that none of our commands writes`(field: String, value: String) async throws {
+        try await withRecords { records, redis in
+            try await records.enable(user)
+            _ = await redis.outcome("HSET", "c:user:{u_1}", field, value)
+            let expected = UserRecordError.malformed(UserRecord.Field(rawValue: field))
+            await #expect(throws: expected) { try await records.record(of: user) }
+        }
+    }
+
+    @Test @LoopActor func `takes no key of another kind for a record`() async throws {
+        try await withRecords { records, redis in
+            _ = await redis.outcome("SET", "c:user:{u_1}", "x")
+            await #expect(throws: UserRecordError.malformed(nil)) { try await records.record(of: user) }
+        }
+    }
+
+    @Test @LoopActor func `asks two things in one write, and keeps their answers apart`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        try await withRedis(server.path) { redis in
+            _ = await redis.outcome("SET", "text", "x")
+            let outcomes = await redis.send(RedisCommand(["INCR", "n"]), beside: RedisCommand(["GET", "text"]))
+            #expect(outcomes.0 == .success(.integer(1)) && outcomes.1 == .success(.text([UInt8(ascii: "x")])))
+            let refused = await redis.send(RedisCommand(["INCR", "text"]), beside: RedisCommand(["HGET", "text", "a"]))
+            #expect(refused.0 == .failure(.refused(code: "ERR")))
+            #expect(refused.1 == .failure(.refused(code: "WRONGTYPE")))
+            let call = RedisScript(source: "return 7", digest: String(repeating: "0", count: 40))
+                .call(keys: ["n"], arguments: [])
+            let forgotten = await redis.run(call, beside: RedisCommand(["INCR", "n"]))
+            #expect(forgotten.script == .success(.integer(7)) && forgotten.command == .success(.integer(2)))
+            redis.close()
+            let closed = await redis.send(RedisCommand(["PING"]), beside: RedisCommand(["PING"]))
+            #expect(closed.0 == .failure(.unavailable) && closed.1 == .failure(.unavailable))
+        }
+    }
+}
