@@ -4,18 +4,55 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/param_build.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 // The parameter list keeps pointers to names, which a bridged Swift string does not keep alive.
-static inline int cloakroom_hmac_sha256_init(EVP_MAC_CTX *context, const unsigned char *key, size_t length) {
+static inline int cloakroom_hmac_init(EVP_MAC_CTX *context, const char *digest, const unsigned char *key,
+                                      size_t length) {
     OSSL_PARAM parameters[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)digest, 0),
         OSSL_PARAM_construct_end(),
     };
     return EVP_MAC_init(context, key, length, parameters);
+}
+
+static inline EVP_PKEY *cloakroom_public_key(const char *kind, OSSL_PARAM *parameters) {
+    EVP_PKEY *key = NULL;
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, kind, NULL);
+    if (context != NULL && parameters != NULL && EVP_PKEY_fromdata_init(context) == 1)
+        EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters);
+    EVP_PKEY_CTX_free(context);
+    return key;
+}
+// Numbers are big-endian.
+static inline EVP_PKEY *cloakroom_rsa_public_key(const unsigned char *modulus, size_t modulus_length,
+                                                 const unsigned char *exponent, size_t exponent_length) {
+    BIGNUM *n = BN_bin2bn(modulus, (int)modulus_length, NULL), *e = BN_bin2bn(exponent, (int)exponent_length, NULL);
+    OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+    OSSL_PARAM *parameters = NULL;
+    if (n != NULL && e != NULL && builder != NULL && OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, n) == 1 &&
+        OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, e) == 1)
+        parameters = OSSL_PARAM_BLD_to_param(builder);
+    EVP_PKEY *key = cloakroom_public_key("RSA", parameters);
+    OSSL_PARAM_free(parameters);
+    OSSL_PARAM_BLD_free(builder);
+    BN_free(e);
+    BN_free(n);
+    return key;
+}
+// The point as SEC 1 encodes it; NULL when it is not on the curve.
+static inline EVP_PKEY *cloakroom_ec_public_key(const char *group, const unsigned char *point, size_t length) {
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, (char *)group, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, (void *)point, length),
+        OSSL_PARAM_construct_end(),
+    };
+    return cloakroom_public_key("EC", parameters);
 }
 
 // Macros and casts of libssl, one line each. A client context: TLS 1.2 or newer, the peer's certificate always verified.

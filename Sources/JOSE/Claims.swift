@@ -1,4 +1,4 @@
-import StrictJSON
+package import StrictJSON
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -7,7 +7,7 @@ import StrictJSON
 #endif
 
 /// The claims set of a token (RFC 7519 §4).
-package struct Claims: Sendable {
+package struct Claims: Sendable, Equatable {
     private static let maximumDepth = 8
     /// The end of the year 9999: what is later is a mistake, such as milliseconds.
     private static let latest = 253_402_300_799.0
@@ -20,6 +20,9 @@ package struct Claims: Sendable {
         }
         self.members = members
     }
+
+    /// The value of a claim; `nil` when it is absent.
+    package subscript(name: String) -> JSON? { members[name] }
 
     /// A string that must be there, between 1 byte and the maximum, without control characters.
     package func text(
@@ -54,7 +57,8 @@ package struct Claims: Sendable {
         return expiration
     }
 
-    private func date(_ name: String) throws(TokenError) -> Date? {
+    /// A NumericDate (RFC 7519 §2); `nil` when it is absent.
+    package func date(_ name: String) throws(TokenError) -> Date? {
         guard let value = members[name] else { return nil }
         guard let seconds = value.number, (0...Self.latest).contains(seconds) else { throw .badClaims }
         return Date(timeIntervalSince1970: seconds)

@@ -31,13 +31,13 @@ package struct JWS: Sendable {
         self.signature = signature
     }
 
-    /// - Parameter allowed: what the issuer may sign with; the key's own algorithm must be the header's, too.
+    /// - Parameter allowed: what the issuer may sign with; the key must serve the header's algorithm, too.
     package func verify(with key: VerificationKey, allowed: Set<SignatureAlgorithm>) throws(TokenError) {
-        guard let algorithm = SignatureAlgorithm(rawValue: algorithm), allowed.contains(algorithm) else {
-            throw .algorithmRefused
-        }
-        guard key.algorithm == algorithm else { throw .unknownKey }
-        guard key.verifies(signature, of: signingInput) else { throw .badSignature }
+        try KeySet(own: [key]).verify(self, allowed: allowed)
+    }
+
+    func isSigned(with key: VerificationKey, _ algorithm: SignatureAlgorithm) -> Bool {
+        key.verifies(signature, of: signingInput, algorithm: algorithm)
     }
 
     private static func fields(_ header: [UInt8]) throws(TokenError) -> JSON.Object {

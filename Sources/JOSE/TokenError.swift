@@ -15,8 +15,10 @@ package enum TokenError: String, Error, Sendable, CaseIterable {
     case embeddedKeyRefused = "embedded_key_refused"
     case keyIDRefused = "key_id_refused"
     case typeRefused = "type_refused"
-    /// No key that may be used for this fits the header.
+    /// No key of the issuer has the token's `kid` and may serve its algorithm; a newer key set might have one.
     case unknownKey = "unknown_key"
+    /// The token names no key, and more than one would fit.
+    case ambiguousKey = "ambiguous_key"
     case badSignature = "bad_signature"
     /// The payload is not a JSON object, or a claim has the wrong type.
     case badClaims = "bad_claims"

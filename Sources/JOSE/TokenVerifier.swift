@@ -26,19 +26,36 @@ package struct TrustedIssuer: Sendable {
     package var issuer: String
     package var audiences: [String]
     package var algorithms: Set<SignatureAlgorithm>
-    package var key: VerificationKey
+    package var keys: KeySet
     package var claims: ClaimNames
 
     package init(
-        issuer: String, audiences: [String], algorithms: Set<SignatureAlgorithm>, key: VerificationKey,
+        issuer: String, audiences: [String], algorithms: Set<SignatureAlgorithm>, keys: KeySet,
         claims: ClaimNames = ClaimNames()
     ) {
         self.issuer = issuer
         self.audiences = audiences
         self.algorithms = algorithms
-        self.key = key
+        self.keys = keys
         self.claims = claims
     }
+
+    package init(
+        issuer: String, audiences: [String], algorithms: Set<SignatureAlgorithm>, key: VerificationKey,
+        claims: ClaimNames = ClaimNames()
+    ) {
+        self.init(
+            issuer: issuer, audiences: audiences, algorithms: algorithms, keys: KeySet(own: [key]), claims: claims)
+    }
+}
+
+/// A token that was read and not yet believed: it names an issuer we know, and nothing else of it was looked at.
+package struct ClaimedToken: Sendable {
+    /// As the settings have it.
+    package let issuer: String
+    package let keyID: String?
+    fileprivate let jws: JWS
+    fileprivate let claims: Claims
 }
 
 /// What a token says, once it is believed.
@@ -48,11 +65,13 @@ package struct VerifiedToken: Sendable, Equatable {
     package let deviceID: String?
     package let tier: String?
     package let expiration: Date
+    /// All that it says.
+    package let claims: Claims
 }
 
-/// Verifies tokens by the rules of RFC 8725: the issuer decides key and algorithms, never the token.
+/// Verifies tokens by the rules of RFC 8725: the issuer decides keys and algorithms, never the token.
 package struct TokenVerifier: Sendable {
-    private let issuers: [TrustedIssuer]
+    private var issuers: [TrustedIssuer]
     private let leeway: Duration
 
     /// - Parameter leeway: how far the issuer's clock may be from ours, at most 60 seconds.
@@ -62,21 +81,52 @@ package struct TokenVerifier: Sendable {
         self.leeway = leeway
     }
 
+    /// Takes other keys for an issuer from now on; one that is not known stays so.
+    package mutating func setKeys(_ keys: KeySet, ofIssuer name: String) {
+        for place in issuers.indices where issuers[place].issuer.hasSameBytes(as: name) { issuers[place].keys = keys }
+    }
+
     package func verify(_ token: [UInt8], now: Date) throws(TokenError) -> VerifiedToken {
+        try verify(try read(token), now: now)
+    }
+
+    /// Reads a token as far as that needs no key.
+    package func read(_ token: [UInt8]) throws(TokenError) -> ClaimedToken {
         let jws = try JWS(compact: token)
         // The claim picks the rules only; nothing else of the payload is looked at before its signature holds.
         let claims = try Claims(jws.payload)
         let name = try claims.text("iss", maximumByteCount: 512, otherwise: .unknownIssuer)
-        guard let issuer = issuers.first(where: { $0.issuer.hasSameBytes(as: name) }) else { throw .unknownIssuer }
-        try jws.verify(with: issuer.key, allowed: issuer.algorithms)
-        guard try claims.audiences().contains(where: { name in issuer.audiences.contains(where: name.hasSameBytes) })
-        else { throw .wrongAudience }
+        return ClaimedToken(issuer: try issuer(name).issuer, keyID: jws.keyID, jws: jws, claims: claims)
+    }
+
+    /// - Throws: ``TokenError/unknownKey`` when newer keys of its issuer might help.
+    package func verify(_ token: ClaimedToken, now: Date) throws(TokenError) -> VerifiedToken {
+        let claims = try believe(token)
         let expiration = try claims.checkTimes(now: now, leeway: leeway)
+        let names = try issuer(token.issuer).claims
         return VerifiedToken(
-            issuer: issuer.issuer,
-            subject: try claims.text(issuer.claims.subject, maximumByteCount: 255, otherwise: .badSubject),
-            deviceID: try claims.optionalText(issuer.claims.device, maximumByteCount: 255),
-            tier: try claims.optionalText(issuer.claims.tier, maximumByteCount: 64),
-            expiration: expiration)
+            issuer: token.issuer,
+            subject: try claims.text(names.subject, maximumByteCount: 255, otherwise: .badSubject),
+            deviceID: try claims.optionalText(names.device, maximumByteCount: 255),
+            tier: try claims.optionalText(names.tier, maximumByteCount: 64),
+            expiration: expiration,
+            claims: claims)
+    }
+
+    /// Signature and audience alone, for what is signed like a token and is none, such as a notification: whoever calls
+    /// this looks after times and subject.
+    package func believe(_ token: ClaimedToken) throws(TokenError) -> Claims {
+        let issuer = try issuer(token.issuer)
+        try issuer.keys.verify(token.jws, allowed: issuer.algorithms)
+        let audiences = try token.claims.audiences()
+        guard audiences.contains(where: { name in issuer.audiences.contains(where: name.hasSameBytes) }) else {
+            throw .wrongAudience
+        }
+        return token.claims
+    }
+
+    private func issuer(_ name: String) throws(TokenError) -> TrustedIssuer {
+        guard let issuer = issuers.first(where: { $0.issuer.hasSameBytes(as: name) }) else { throw .unknownIssuer }
+        return issuer
     }
 }

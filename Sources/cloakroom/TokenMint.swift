@@ -26,9 +26,14 @@ enum TokenMint {
             guard let issuer = issuer(named: options.values["issuer"], in: settings) else {
                 return Output.fail("the settings have no such issuer")
             }
+            guard let secret = issuer.keys.keys.lazy.compactMap(\.secret).first else {
+                return Output.fail("the settings have only public keys of \(issuer.issuer): it alone can sign")
+            }
+            let signer = TokenSigner(
+                issuer: issuer.issuer, audience: issuer.audiences[0], key: secret, claims: issuer.claims)
             return Output.print(
-                token(
-                    issuer, user: user, device: options.values["device"], tier: options.values["tier"],
+                signer.token(
+                    subject: user, deviceID: options.values["device"], tier: options.values["tier"], now: Date(),
                     lifetime: .seconds(lifetime)))
         } catch {
             return Output.fail("\(file) has faults:\n\(error)")
@@ -37,16 +42,6 @@ enum TokenMint {
 
     private static func issuer(named name: String?, in settings: Settings) -> TrustedIssuer? {
         settings.tokens.issuers.first { name == nil || $0.issuer == name }
-    }
-
-    private static func token(
-        _ issuer: TrustedIssuer, user: String, device: String?, tier: String?, lifetime: Duration
-    ) -> String {
-        switch issuer.key {
-        case .hmac(let key):
-            TokenSigner(issuer: issuer.issuer, audience: issuer.audiences[0], key: key, claims: issuer.claims)
-                .token(subject: user, deviceID: device, tier: tier, now: Date(), lifetime: lifetime)
-        }
     }
 
     static let help = """
