@@ -5,6 +5,9 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     case invalidRequest = "invalid_request"
     case unauthorized
     case forbidden
+    case userDisabled = "user_disabled"
+    case subscriptionRequired = "subscription_required"
+    case storageQuotaExceeded = "storage_quota_exceeded"
     case notFound = "not_found"
     case methodNotAllowed = "method_not_allowed"
     case bodyTooLarge = "body_too_large"

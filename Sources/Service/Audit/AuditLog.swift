@@ -32,6 +32,8 @@ package final class AuditLog {
         package let key: String
         package let expiration: Date
         package var session: String?
+        /// By which it was issued.
+        package var tier: String?
     }
 
     /// - Returns: whether the line has been written; if not, nothing may be issued.
@@ -53,7 +55,7 @@ package final class AuditLog {
         member("kind", issue.kind.rawValue)
         member("user", issue.subject.userID.text)
         member("device", issue.subject.deviceID)
-        member("tier", issue.subject.tier)
+        member("tier", issue.tier)
         member("issuer", issue.subject.issuer)
         member("key", issue.key)
         member("session", issue.session)

@@ -35,12 +35,11 @@ package struct LimitDecision: Sendable, Equatable {
 package final class RateLimiter {
     private let redis: RedisConnection
     private let keyPrefix: String
-    private let limits: [LimitName: Settings.Limit]
-    private let policies: [LimitName: String]
+    private let limits: Settings.Limits
     private let script = RedisScript(
         source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
     private var local = LocalWindows(capacity: 100_000)
-    private var calls: [PartyOfLimit: RedisScript.Call] = [:]
+    private var questions: [Asker: Question] = [:]
 
     /// Called with why Redis did not answer; the word is for a metric.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
@@ -48,57 +47,75 @@ package final class RateLimiter {
     package init(redis: RedisConnection, keyPrefix: String, limits: Settings.Limits) {
         self.redis = redis
         self.keyPrefix = keyPrefix
-        let all = [LimitName.renew: limits.renew, .vend: limits.vend, .upload: limits.upload]
-        self.limits = all
-        policies = Dictionary(uniqueKeysWithValues: all.map { ($0, $1.policy(named: $0)) })
+        self.limits = limits
     }
-
-    /// The value of `RateLimit-Policy`.
-    func policy(_ name: LimitName) -> String { policies[name] ?? "" }
 
     private func limit(_ name: LimitName) -> Settings.Limit {
-        guard let limit = limits[name] else { preconditionFailure("every name has a limit") }
-        return limit
-    }
-
-    /// Counts one request of the subject's device, else of the subject.
-    package func take(_ name: LimitName, for subject: Subject) async -> LimitDecision {
-        let limit = limit(name)
-        let party = subject.party
-        do throws(RedisError) {
-            return try Self.decision(await redis.run(call(name, party, limit)), limit: limit)
-        } catch {
-            onRedisFailure?(error)
-            guard limit.whenRedisIsAway == .open else {
-                return LimitDecision(verdict: .closed, remaining: 0, reset: .seconds(1))
-            }
-            return local.take("\(name.rawValue):\(party)", limit: limit)
+        switch name {
+        case .renew: limits.renew
+        case .vend: limits.vend
+        case .upload: limits.upload
         }
     }
 
-    /// The script for one party. Who asks once mostly asks again, and the call is the same then.
-    private func call(_ name: LimitName, _ party: String, _ limit: Settings.Limit) -> RedisScript.Call {
-        let id = PartyOfLimit(name: name, party: party)
-        if let known = calls[id] { return known }
-        let key = "\(keyPrefix)limit:\(name.rawValue):\(party)"
-        let call = script.call(keys: [key], arguments: [String(limit.window.milliseconds)])
-        if calls.count >= 4096 { calls.removeAll(keepingCapacity: true) }
-        calls[id] = call
-        return call
+    /// Counts one request of the subject's device, else of the subject, by the limit of everybody.
+    package func take(_ name: LimitName, for subject: Subject) async -> LimitDecision {
+        let limit = limit(name)
+        let (count, _) = await count(name, for: subject, readsRecord: false)
+        do throws(RedisError) { return try count.get().decision(by: limit) } catch {
+            return decideWithoutRedis(name, subject, limit, error)
+        }
     }
 
-    private struct PartyOfLimit: Hashable {
+    /// Counts one request, and asks for the user's record in the same round trip.
+    ///
+    /// - Returns: the count; and what Redis said of the record, if it was asked.
+    func count(
+        _ name: LimitName, for subject: Subject, readsRecord: Bool
+    ) async -> (Result<LimitCount, RedisError>, Result<RedisReply, RedisError>?) {
+        let question = question(name, subject)
+        guard readsRecord else {
+            do throws(RedisError) { return (LimitCount.read(try await redis.run(question.count)), nil) } catch {
+                return (.failure(error), nil)
+            }
+        }
+        let (count, record) = await redis.run(question.count, beside: question.record)
+        return (count.flatMap(LimitCount.read), record)
+    }
+
+    /// The route's word on going on without Redis.
+    func decideWithoutRedis(
+        _ name: LimitName, _ subject: Subject, _ limit: Settings.Limit, _ error: RedisError
+    ) -> LimitDecision {
+        onRedisFailure?(error)
+        guard limit.whenRedisIsAway == .open else {
+            return LimitDecision(verdict: .closed, remaining: 0, reset: .seconds(1))
+        }
+        return local.take("\(name.rawValue):\(subject.party)", limit: limit)
+    }
+
+    /// What is asked for one subject. Who asks once mostly asks again, and it is the same then.
+    private func question(_ name: LimitName, _ subject: Subject) -> Question {
+        let id = Asker(name: name, party: subject.party, user: subject.userID)
+        if let known = questions[id] { return known }
+        let key = "\(keyPrefix)limit:\(name.rawValue):\(subject.party)"
+        let question = Question(
+            count: script.call(keys: [key], arguments: [String(limit(name).window.milliseconds)]),
+            record: UserRecords.read(subject.userID, prefix: keyPrefix))
+        if questions.count >= 4096 { questions.removeAll(keepingCapacity: true) }
+        questions[id] = question
+        return question
+    }
+
+    private struct Asker: Hashable {
         let name: LimitName
         let party: String
+        let user: UserID
     }
 
-    private static func decision(_ reply: RedisReply, limit: Settings.Limit) throws(RedisError) -> LimitDecision {
-        guard case .array(let parts) = reply, parts.count == 2, case .integer(let count) = parts[0],
-            case .integer(let milliseconds) = parts[1]
-        else { throw .refused(code: "MALFORMED") }
-        return LimitDecision(
-            verdict: count <= limit.requests ? .allowed : .refused,
-            remaining: max(0, limit.requests - count), reset: .milliseconds(max(0, milliseconds)))
+    private struct Question {
+        let count: RedisScript.Call
+        let record: RedisCommand
     }
 
     /// One key, so it runs on a cluster too. A key without an end, however it came to be, is given one.
@@ -111,6 +128,26 @@ package final class RateLimiter {
         end
         return {count, left}
         """
+}
+
+/// How many requests a window has seen, and how long it lasts.
+struct LimitCount: Sendable {
+    let count: Int
+    let left: Duration
+
+    /// Reads the script's answer.
+    static func read(_ reply: RedisReply) -> Result<LimitCount, RedisError> {
+        guard case .array(let parts) = reply, parts.count == 2, case .integer(let count) = parts[0],
+            case .integer(let milliseconds) = parts[1]
+        else { return .failure(.refused(code: "MALFORMED")) }
+        return .success(LimitCount(count: count, left: .milliseconds(max(0, milliseconds))))
+    }
+
+    func decision(by limit: Settings.Limit) -> LimitDecision {
+        LimitDecision(
+            verdict: count <= limit.requests ? .allowed : .refused, remaining: max(0, limit.requests - count),
+            reset: left)
+    }
 }
 
 extension Duration {

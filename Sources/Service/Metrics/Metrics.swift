@@ -44,6 +44,11 @@ package final class Metrics {
         self.row.add(1, at: layout.limits + row * verdicts.count + column)
     }
 
+    package func refused(_ refusal: Entitlement.Refusal) {
+        guard let place = Entitlement.Refusal.allCases.firstIndex(of: refusal) else { return }
+        row.add(1, at: layout.entitlementRefusals + place)
+    }
+
     package func renewed(_ outcome: Renewal.Outcome) { row.add(1, at: layout.renewals + Self.place(outcome)) }
 
     package enum CacheOutcome: Int, Sendable { case hit, miss, joined, off }

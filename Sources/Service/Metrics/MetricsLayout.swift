@@ -50,6 +50,7 @@ struct MetricsLayout {
     let upstreamAttempts: Int
     let upstreamDurations: Int
     let limits: Int
+    let entitlementRefusals: Int
     let renewals: Int
     let cache: Int
     let redis: Int
@@ -80,6 +81,9 @@ struct MetricsLayout {
             LimitName.allCases.flatMap { name in
                 LimitDecision.Verdict.allCases.map { [("limit", name.rawValue), ("verdict", $0.rawValue)] }
             })
+        entitlementRefusals = builder.counters(
+            "cloakroom_entitlement_refusals_total", "Requests of users who are not entitled to them.",
+            Entitlement.Refusal.allCases.map { [("reason", $0.rawValue)] })
         renewals = builder.counters(
             "cloakroom_renewals_total", "Keys that were to be renewed.", Self.renewalOutcomes.map { [("outcome", $0)] })
         cache = builder.counters(

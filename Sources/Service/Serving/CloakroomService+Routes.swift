@@ -7,21 +7,23 @@ import Loop
 extension CloakroomService {
     /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
     func vend(_ request: Request, _ route: Route) -> Step {
-        identified(request, .vend, acceptsBare: route == .containerCredentials) { [self] subject in
+        identified(request, .vend, acceptsBare: route == .containerCredentials) { [self] subject, entitlement in
+            if let refusal = entitlement.refusal(of: .vend(writes: true)) { return refused(refusal) }
             let vended: VendedCredentials
-            do throws(STSError) { vended = try await parts.vendor.credentials(for: subject) } catch {
+            do throws(STSError) { vended = try await parts.vendor.credentials(for: subject, entitlement) } catch {
                 return Answer(error)
             }
             let issue = AuditLog.Issue(
                 kind: .credentials, subject: subject, key: vended.role.credentials.accessKeyID,
-                expiration: vended.role.expiration, session: vended.sessionName)
+                expiration: vended.role.expiration, session: vended.sessionName, tier: entitlement.tierName)
             return await issued(issue, .json(vended.body(for: route, settings: parts.settings)))
         }
     }
 
     /// `GET /v2/attachments/presigned`.
     func presign(_ request: Request) -> Step {
-        identified(request, .upload) { [self] subject in
+        identified(request, .upload) { [self] subject, entitlement in
+            if let refusal = entitlement.refusal(of: .upload) { return refused(refusal) }
             let upload: UploadRequest
             do throws(UploadRequest.Failure) {
                 upload = try UploadRequest(query: request.query, allowedTypes: parts.settings.uploads.contentTypes)
@@ -32,7 +34,8 @@ extension CloakroomService {
             do throws(Fault) {
                 let body = try await parts.uploader.upload(upload)
                 let issue = AuditLog.Issue(
-                    kind: .upload, subject: subject, key: body.objectKey, expiration: body.expiresAt)
+                    kind: .upload, subject: subject, key: body.objectKey, expiration: body.expiresAt,
+                    tier: entitlement.tierName)
                 return await issued(issue, .json(body))
             } catch {
                 return .unavailable(reason: error.code)
@@ -45,7 +48,8 @@ extension CloakroomService {
         guard request.isJSON else {
             return .done(.error(415, "Content-Type must be application/json", .contentTypeNotAllowed))
         }
-        return identified(request, .renew) { [self] _ in
+        return identified(request, .renew) { [self] _, entitlement in
+            if let refusal = entitlement.refusal(of: .renew) { return refused(refusal) }
             let keys: [String]
             do throws(RenewRequestError) {
                 keys =
@@ -67,7 +71,7 @@ extension CloakroomService {
     /// Who asks? Nothing is done, and nobody is asked, for a request that does not say.
     private func identified(
         _ request: Request, _ name: LimitName, acceptsBare: Bool = false,
-        _ work: @escaping @LoopActor @Sendable (Subject) async -> Answer
+        _ work: @escaping Work
     ) -> Step {
         do {
             return .work(try parts.authenticator.subject(of: request, acceptsBare: acceptsBare), name, work)
@@ -79,21 +83,28 @@ extension CloakroomService {
         }
     }
 
-    /// May the subject do it once more? Then the work; its answer tells what is left.
-    func counted(
-        _ name: LimitName, for subject: Subject, _ work: @LoopActor @Sendable (Subject) async -> Answer
-    ) async -> Answer {
-        let decision = await parts.limiter.take(name, for: subject)
+    /// May the subject do it, and once more? Then the work; the answer tells what is left.
+    func counted(_ name: LimitName, for subject: Subject, _ work: Work) async -> Answer {
+        let admission = await admissions.admit(name, subject)
+        let decision = admission.decision
         parts.metrics.limited(name, decision.verdict)
         var answer: Answer =
-            switch decision.verdict {
-            case .allowed, .open: await work(subject)
-            case .refused, .openRefused: .error(429, name.refusal, .tooManyRequests, reason: decision.verdict.rawValue)
-            case .closed: .error(503, "Temporarily unavailable", .unavailable, reason: "redis")
+            switch (decision.verdict, admission.entitlement) {
+            case (.closed, _): .error(503, "Temporarily unavailable", .unavailable, reason: "redis")
+            case (_, .failure(let refusal)): refused(refusal)
+            case (.refused, _), (.openRefused, _):
+                .error(429, name.refusal, .tooManyRequests, reason: decision.verdict.rawValue)
+            case (.allowed, .success(let entitlement)), (.open, .success(let entitlement)):
+                await work(subject, entitlement)
             }
-        answer.response.fields.add(name, policy: parts.limiter.policy(name), decision)
+        answer.response.fields.add(name, policy: admission.terms.policy, decision)
         answer.user = subject.userID.text
         return answer
+    }
+
+    private func refused(_ refusal: Entitlement.Refusal) -> Answer {
+        parts.metrics.refused(refusal)
+        return Answer(refusal)
     }
 
     /// The answer, once the line that says so is written; without it nothing is issued.
@@ -119,6 +130,18 @@ extension LimitName {
 }
 
 extension Answer {
+    /// Whom no record knows has no subscription either, as far as they are told.
+    fileprivate init(_ refusal: Entitlement.Refusal) {
+        switch refusal {
+        case .userDisabled: self = .error(403, "User disabled", .userDisabled, reason: refusal.rawValue)
+        case .subscriptionRequired, .noRecord:
+            self = .error(403, "Active subscription required", .subscriptionRequired, reason: refusal.rawValue)
+        case .storageExceeded:
+            self = .error(403, "Storage quota exceeded", .storageQuotaExceeded, reason: refusal.rawValue)
+        case .malformedRecord: self = .internalError(reason: refusal.rawValue)
+        }
+    }
+
     /// STS's part in an answer: what may pass is 503, what somebody must mend is 500.
     fileprivate init(_ error: STSError) {
         switch error {

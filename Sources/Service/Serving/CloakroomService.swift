@@ -3,6 +3,12 @@ package import HTTPValues
 import JOSE
 package import Loop
 
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// The worker's answer to every request: finds the route, asks who it is, counts, does the work, logs one line.
 @LoopActor
 package final class CloakroomService {
@@ -19,6 +25,8 @@ package final class CloakroomService {
         package var metrics: Metrics
         package var metricsFolder: MetricsFolder?
         package var readiness: Readiness
+        /// The wall clock; subscriptions end by it.
+        package var now: @Sendable () -> Date = { Date() }
 
         package init(
             settings: Settings, authenticator: Authenticator, limiter: RateLimiter, vendor: Vendor, renewer: Renewer,
@@ -40,10 +48,13 @@ package final class CloakroomService {
     }
 
     let parts: Parts
+    let admissions: Admissions
     private let routes: [String: Route]
 
     package init(_ parts: Parts) {
         self.parts = parts
+        admissions = Admissions(
+            limiter: parts.limiter, tiers: Tiers(parts.settings), settings: parts.settings.entitlements, now: parts.now)
         routes = Dictionary(uniqueKeysWithValues: Route.allCases.map { ($0.rawValue, $0) })
     }
 
@@ -76,11 +87,14 @@ package final class CloakroomService {
         }
     }
 
+    /// What is done for a subject who is entitled to it.
+    typealias Work = @LoopActor @Sendable (Subject, Entitlement) async -> Answer
+
     /// How far a request gets without waiting.
     enum Step {
         case done(Answer)
         /// Who it is, what is counted, and what is to be done then.
-        case work(Subject, LimitName, @LoopActor @Sendable (Subject) async -> Answer)
+        case work(Subject, LimitName, Work)
     }
 
     private func step(_ request: Request, _ route: Route?) -> Step {

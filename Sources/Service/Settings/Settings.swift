@@ -10,6 +10,9 @@ package struct Settings: Sendable {
     package var aws: AWSAccess
     package var tokens: Tokens
     package var vending: Vending
+    /// By name; none means that all tiers are alike.
+    package var tiers: [String: Tier]
+    package var entitlements: Entitlements
     package var uploads: Uploads
     package var renewal: Renewal
     package var limits: Limits
@@ -52,6 +55,28 @@ extension Settings {
         /// The tier of a token that names none.
         package var defaultTier: String
         package var credentialCache: CredentialCache
+    }
+
+    /// What users of one tier may do.
+    package struct Tier: Sendable {
+        package var lifetime: Duration
+        /// A name of the scopes.
+        package var scope = "full"
+        /// Requests in a window; `nil` means as many as everybody.
+        package var renewals: Int?
+        package var vends: Int?
+        package var uploads: Int?
+        /// In bytes; `nil` means no limit.
+        package var storageLimit: Int?
+        package var requiresSubscription = false
+    }
+
+    package struct Entitlements: Sendable {
+        package enum WithoutRecord: String, Sendable, CaseIterable { case `default`, refuse }
+
+        /// Whether users' records are read at all.
+        package var enabled: Bool
+        package var withoutRecord: WithoutRecord
     }
 
     package struct CredentialCache: Sendable {

@@ -10,7 +10,7 @@ struct SettingsCheck {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, policyFault, issuersTwice,
             deadline, redisDeadline, drain, renewalAge,
-        ].compactMap(\.self)
+        ].compactMap(\.self) + entitlementFaults
     }
 
     /// - Precondition: region, bucket, prefixes and template are without a fault.
@@ -131,11 +131,11 @@ struct SettingsCheck {
             "give less, or objects may expire before they count as old enough")
     }
 
-    private func text(_ path: String) -> String? {
+    func text(_ path: String) -> String? {
         if case .text(let text)? = values.values[path] { text } else { nil }
     }
 
-    private func integer(_ path: String) -> Int? {
+    func integer(_ path: String) -> Int? {
         if case .integer(let number)? = values.values[path] { number } else { nil }
     }
 }

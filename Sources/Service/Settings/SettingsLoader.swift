@@ -65,6 +65,9 @@ extension Settings {
             credentialCache: CredentialCache(
                 enabled: values.flag("vending.credentialCache.enabled"),
                 maximumEntries: values.integer("vending.credentialCache.maximumEntries")))
+        tiers = Dictionary(uniqueKeysWithValues: values.named("tiers").map { ($0.name, Tier($0.values, values)) })
+        entitlements = Entitlements(
+            enabled: values.flag("entitlements.enabled"), withoutRecord: values.choice("entitlements.withoutRecord"))
         uploads = Uploads(
             contentTypes: values.texts("uploads.contentTypes"),
             lifetime: values.seconds("uploads.lifetimeSeconds"),
@@ -89,6 +92,21 @@ extension Settings {
             metricsFolder: values.optionalText("server.metricsFolder"),
             drain: values.seconds("server.drainSeconds"),
             hungAfter: values.milliseconds("server.hungAfterMilliseconds"))
+    }
+}
+
+extension Settings.Tier {
+    /// - Parameter all: the settings around it.
+    fileprivate init(_ values: SettingsValues, _ all: SettingsValues) {
+        self.init(
+            lifetime: .seconds(
+                values.optionalInteger("lifetimeSeconds") ?? all.integer("vending.lifetimeSeconds")),
+            scope: values.text("scope"),
+            renewals: values.optionalInteger("limits.renew"),
+            vends: values.optionalInteger("limits.vend"),
+            uploads: values.optionalInteger("limits.upload"),
+            storageLimit: values.optionalInteger("storageLimitBytes"),
+            requiresSubscription: values.flag("requiresSubscription"))
     }
 }
 

@@ -1,6 +1,7 @@
 /// The table of all keys. Decoding, defaults, faults and the README's section all come from it.
 package enum SettingsTable {
-    static let rows: [SettingsRow] = aws + tokens + vending + uploads + renewal + limits + redis + process
+    static let rows: [SettingsRow] =
+        aws + tokens + vending + entitlements + uploads + renewal + limits + redis + process
 
     private static let aws: [SettingsRow] = [
         .init("region", .text(.region), .required, "The bucket's Region; also the one whose STS is asked."),
@@ -65,6 +66,40 @@ package enum SettingsTable {
             "vending.credentialCache.maximumEntries", .integer(1...1_000_000), .integer(10_000),
             "How many users' credentials a worker keeps."),
     ]
+
+    private static let entitlements: [SettingsRow] = [
+        .init(
+            "tiers", .named(.tier, tier), .none,
+            "What users of each tier may do. A user's tier is the record's, else the token's, else "
+                + "`vending.defaultTier`; null: all are alike."),
+        .init(
+            "entitlements.enabled", .flag, .flag(true),
+            "Whether a user's record in Redis is read for each request, with the rate limit."),
+        .init(
+            "entitlements.withoutRecord", .choice(Settings.Entitlements.WithoutRecord.allCases.map(\.rawValue)),
+            .text("default"),
+            "Users without a record: `default` goes by the token and the default tier, `refuse` answers 403."),
+    ]
+
+    private static let tier: [SettingsRow] =
+        [
+            .init(
+                "lifetimeSeconds", .integer(900...43_200), .none,
+                "How long credentials live; null: `vending.lifetimeSeconds`."),
+            .init("scope", .text(.any), .text("full"), "What credentials open: the name of a scope."),
+        ]
+        + ["renew", "vend", "upload"].map { name in
+            .init(
+                "limits.\(name)", .integer(1...1_000_000), .none,
+                "How many requests a device has in a window; null: `limits.\(name).requests`.")
+        } + [
+            .init(
+                "storageLimitBytes", .integer(0...1_000_000_000_000_000), .none,
+                "From how much on nothing can be stored; null: no limit. A record can have its own."),
+            .init(
+                "requiresSubscription", .flag, .flag(false),
+                "Whether nothing is vended or uploaded without a subscription end in the record that lies ahead."),
+        ]
 
     private static let uploads: [SettingsRow] = [
         .init(

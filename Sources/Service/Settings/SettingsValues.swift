@@ -40,7 +40,12 @@ struct SettingsValues: Sendable {
     }
 
     func integer(_ path: String) -> Int {
-        guard case .integer(let number) = value(path) else { preconditionFailure("\(path) is no integer") }
+        guard let number = optionalInteger(path) else { preconditionFailure("\(path) is no integer") }
+        return number
+    }
+
+    func optionalInteger(_ path: String) -> Int? {
+        guard case .integer(let number) = value(path) else { return nil }
         return number
     }
 

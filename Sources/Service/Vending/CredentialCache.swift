@@ -15,6 +15,7 @@ final class CredentialCache {
     struct Key: Hashable, Sendable {
         let user: UserID
         let tier: String
+        let lifetime: Duration
     }
 
     typealias Result = Swift.Result<VendedCredentials, STSError>
@@ -45,13 +46,17 @@ final class CredentialCache {
         if let flight = flights[key] { return (await flight.value, .joined) }
         if let known = fresh(key) { return (.success(known), .hit) }
         let known = young[key] ?? old[key]
-        let flight = LoopActor.spawn(fetch)
+        let flight = LoopActor.spawn { [self] in
+            let result = await fetch()
+            // Before anybody learns of it: who finds the result revoked must not join the same flight again.
+            flights[key] = nil
+            if case .success(let vended) = result { insert(vended, key) }
+            return result
+        }
         flights[key] = flight
         let result = await flight.value
-        flights[key] = nil
         switch result {
-        case .success(let vended):
-            insert(vended, key)
+        case .success:
             return (result, .miss)
         case .failure(.unavailable):
             // What the user could have had a moment ago is better than nothing while STS is away.
@@ -60,6 +65,12 @@ final class CredentialCache {
         case .failure:
             return (result, .miss)
         }
+    }
+
+    /// Forgets what is held; what is on its way comes all the same.
+    func drop(_ key: Key) {
+        young[key] = nil
+        old[key] = nil
     }
 
     private func insert(_ vended: VendedCredentials, _ key: Key) {

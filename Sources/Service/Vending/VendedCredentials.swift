@@ -29,6 +29,8 @@ package final class VendedCredentials {
         time < issued.addingTimeInterval(role.expiration.timeIntervalSince(issued) / 2)
     }
 
+    nonisolated func isRevoked(before time: Date?) -> Bool { time.map { issued < $0 } ?? false }
+
     /// The answer of a vending route, in JSON.
     func body(for route: Route, settings: Settings) -> [UInt8] {
         if let known = bodies[route] { return known }

@@ -31,34 +31,56 @@ package final class Vendor {
             ? CredentialCache(capacity: settings.credentialCache.maximumEntries, now: now) : nil
     }
 
-    package func credentials(for subject: Subject) async throws(STSError) -> VendedCredentials {
+    /// - Returns: those held already, if they are fresh and were not revoked; else new ones.
+    package func credentials(
+        for subject: Subject, _ entitlement: Entitlement
+    ) async throws(STSError) -> VendedCredentials {
         guard let cache else {
             metrics.lookedUp(.off)
-            return try await assume(for: subject)
+            return try await assume(for: subject, entitlement)
         }
-        let key = CredentialCache.Key(user: subject.userID, tier: tier(of: subject))
+        let key = CredentialCache.Key(
+            user: subject.userID, tier: entitlement.tierName, lifetime: entitlement.tier.lifetime)
         if let known = cache.fresh(key) {
-            metrics.lookedUp(.hit)
-            return known
+            if !known.isRevoked(before: entitlement.revokedBefore) {
+                metrics.lookedUp(.hit)
+                return known
+            }
+            cache.drop(key)
         }
-        let (result, outcome) = await cache.credentials(key) { [self] in
-            do throws(STSError) { return .success(try await assume(for: subject)) } catch { return .failure(error) }
+        var (result, outcome) = await flight(key, subject, entitlement)
+        if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: entitlement.revokedBefore) {
+            // They were on their way when they were revoked.
+            cache.drop(key)
+            (result, outcome) = await flight(key, subject, entitlement)
         }
         metrics.lookedUp(outcome)
         return try result.get()
     }
 
-    private func tier(of subject: Subject) -> String { subject.tier ?? settings.defaultTier }
+    private func flight(
+        _ key: CredentialCache.Key, _ subject: Subject, _ entitlement: Entitlement
+    ) async -> (CredentialCache.Result, Metrics.CacheOutcome) {
+        await cache?.credentials(key) { [self] in
+            do throws(STSError) {
+                return .success(try await assume(for: subject, entitlement))
+            } catch {
+                return .failure(error)
+            }
+        } ?? (.failure(.cancelled), .off)
+    }
 
-    private func assume(for subject: Subject) async throws(STSError) -> VendedCredentials {
+    private func assume(
+        for subject: Subject, _ entitlement: Entitlement
+    ) async throws(STSError) -> VendedCredentials {
         let issued = now()
         let name = SessionName.make(userID: subject.userID.text, at: issued)
         let request = AssumeRole(
-            roleARN: settings.roleARN, sessionName: name, duration: settings.lifetime,
+            roleARN: settings.roleARN, sessionName: name, duration: entitlement.tier.lifetime,
             policy: settings.policy.text(for: subject.userID),
             tags: [
                 .init(key: "UserId", value: subject.userID.text),
-                .init(key: "SubscriptionTier", value: tier(of: subject)),
+                .init(key: "SubscriptionTier", value: entitlement.tierName),
             ],
             externalID: settings.externalID)
         let role = try await sts.assumeRole(request, deadline: .now + requestDeadline)

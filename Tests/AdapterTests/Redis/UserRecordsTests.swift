@@ -103,7 +103,7 @@ struct UserRecordsTests {
             _ = await redis.outcome("SET", "text", "x")
             let outcomes = await redis.send(RedisCommand(["INCR", "n"]), beside: RedisCommand(["GET", "text"]))
             #expect(outcomes.0 == .success(.integer(1)) && outcomes.1 == .success(.text([UInt8(ascii: "x")])))
-            let refused = await redis.send(RedisCommand(["INCR", "text"]), beside: RedisCommand(["HGET", "text", "a"]))
+            let refused = await redis.send(RedisCommand(["INCR", "text"]), beside: RedisCommand(["LLEN", "text"]))
             #expect(refused.0 == .failure(.refused(code: "ERR")))
             #expect(refused.1 == .failure(.refused(code: "WRONGTYPE")))
             let call = RedisScript(source: "return 7", digest: String(repeating: "0", count: 40))

@@ -53,6 +53,9 @@ struct PrometheusTextTests {
         expected += buckets(upstream, #"upstream="sts""#, [0, 0, 0] + Array(repeating: 1, count: 12))
         expected += [#"\#(upstream)_sum{upstream="sts"} 0.003"#, #"\#(upstream)_count{upstream="sts"} 1"#]
         expected += [#"cloakroom_limit_decisions_total{limit="vend",verdict="allowed"} 1"#]
+        expected += Entitlement.Refusal.allCases.map {
+            #"cloakroom_entitlement_refusals_total{reason="\#($0.rawValue)"} 0"#
+        }
         expected += MetricsLayout.renewalOutcomes.map {
             #"cloakroom_renewals_total{outcome="\#($0)"} \#($0 == "not_found" ? 1 : 0)"#
         }
@@ -86,7 +89,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 13)
+        #expect(seen.count == 14)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {

@@ -24,7 +24,7 @@ struct AuditTests {
         _ = await service.ask("GET", "/v2/attachments/presigned?contentType=image/png", token: try service.token())
         #expect(
             service.auditLines == """
-                {"time":"2027-01-15T08:00:00Z","audit":"issued","kind":"upload","user":"u_1",\
+                {"time":"2027-01-15T08:00:00Z","audit":"issued","kind":"upload","user":"u_1","tier":"free",\
                 "issuer":"https://auth.example","key":"000102030405060708090a0b0c0d0e0f.bin",\
                 "expiration":"2027-01-15T08:15:00Z"}
 

@@ -293,7 +293,7 @@ struct SettingsTableTests {
     @Test func `describes each key once`() {
         let paths = SettingsTable.rows.map(\.path)
         #expect(Set(paths).count == paths.count)
-        #expect(paths.count == 57)
+        #expect(paths.count == 60)
     }
 
     @Test func `has defaults that it takes itself`() {
@@ -304,7 +304,7 @@ struct SettingsTableTests {
                 case (.texts(let shape), .texts(let texts)): #expect(texts.allSatisfy(shape.accepts), "\(row.path)")
                 case (.integer(let range), .integer(let number)): #expect(range.contains(number), "\(row.path)")
                 case (.choice(let names), .text(let name)): #expect(names.contains(name), "\(row.path)")
-                case (.objects(let rows), _): check(rows)
+                case (.objects(let rows), _), (.named(_, let rows), _): check(rows)
                 default: break
                 }
             }

@@ -31,9 +31,18 @@ struct VendorTests {
         Subject(userID: try #require(UserID(user)), deviceID: nil, tier: tier, issuer: "https://a.example")
     }
 
-    @LoopActor private func key(_ vendor: Vendor, _ subject: Subject) async -> Result<String, STSError> {
+    private static let tier = Tier(
+        Settings.Tier(lifetime: .seconds(3600)),
+        limits: Settings.Limits(renew: limit, vend: limit, upload: limit))
+    private static let limit = Settings.Limit(requests: 1, window: .seconds(1), whenRedisIsAway: .open)
+
+    @LoopActor private func key(
+        _ vendor: Vendor, _ subject: Subject, record: UserRecord? = nil
+    ) async -> Result<String, STSError> {
         do throws(STSError) {
-            return .success(try await vendor.credentials(for: subject).role.credentials.accessKeyID)
+            let entitlement = Entitlement(
+                tierName: subject.tier ?? "free", tier: Self.tier, record: record, now: clock.now)
+            return .success(try await vendor.credentials(for: subject, entitlement).role.credentials.accessKeyID)
         } catch {
             return .failure(error)
         }
@@ -112,6 +121,60 @@ struct VendorTests {
         #expect(await key(vendor, subject) == .failure(.unavailable(retryAfter: nil, code: "Unavailable")))
         #expect(
             await key(vendor, try self.subject("u_2")) == .failure(.unavailable(retryAfter: nil, code: "Unavailable")))
+    }
+
+    @Test @LoopActor func `hands out nothing that was issued before it was revoked`() async throws {
+        let (vendor, _) = try vendor(Self.counting())
+        let subject = try subject()
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        var record = UserRecord()
+        record.revokedBefore = clock.now
+        #expect(await key(vendor, subject, record: record) == .success("ASIA1"))
+        record.revokedBefore = clock.now.addingTimeInterval(1)
+        clock.pass(2)
+        #expect(await key(vendor, subject, record: record) == .success("ASIA2"))
+        #expect(await key(vendor, subject, record: record) == .success("ASIA2"))
+    }
+
+    @Test @LoopActor func `hands out nothing that was on its way when it was revoked`() async throws {
+        let barrier = Barrier()
+        let count = Mutex(0)
+        let transport = ScriptedTransport { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 { await barrier.wait() }
+            return .assumed(key: "ASIA\(number)")
+        }
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        let first = LoopActor.spawn { await self.key(vendor, subject) }
+        await barrier.gathers(1)
+        var record = UserRecord()
+        record.revokedBefore = clock.now.addingTimeInterval(1)
+        clock.pass(2)
+        let revoked = record
+        let second = LoopActor.spawn { await self.key(vendor, subject, record: revoked) }
+        await Task.yield()
+        barrier.open()
+        #expect(await first.value == .success("ASIA1"))
+        #expect(await second.value == .success("ASIA2"))
+        #expect(await key(vendor, subject, record: record) == .success("ASIA2"))
+    }
+
+    @Test @LoopActor func `does not fall back on what was revoked while STS is away`() async throws {
+        let isDown = Mutex(false)
+        let transport = ScriptedTransport { _ in isDown.withLock { $0 } ? .error(503, "Unavailable") : .assumed() }
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        isDown.withLock { $0 = true }
+        clock.pass(2400)
+        var record = UserRecord()
+        record.revokedBefore = clock.now
+        #expect(
+            await key(vendor, subject, record: record) == .failure(.unavailable(retryAfter: nil, code: "Unavailable")))
     }
 
     @Test @LoopActor func `asks every time when told to`() async throws {

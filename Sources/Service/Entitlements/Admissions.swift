@@ -1,0 +1,72 @@
+import Loop
+import Redis
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Whether one request may be served: what is left of the device's limit, and what the user is entitled to.
+struct Admission: Sendable {
+    let decision: LimitDecision
+    /// The limit that was applied.
+    let terms: LimitTerms
+    let entitlement: Result<Entitlement, Entitlement.Refusal>
+}
+
+/// Counts a request and reads its user's record, both in one round trip to Redis.
+@LoopActor
+final class Admissions {
+    private let limiter: RateLimiter
+    private let tiers: Tiers
+    private let settings: Settings.Entitlements
+    private let now: @Sendable () -> Date
+
+    init(limiter: RateLimiter, tiers: Tiers, settings: Settings.Entitlements, now: @escaping @Sendable () -> Date) {
+        self.limiter = limiter
+        self.tiers = tiers
+        self.settings = settings
+        self.now = now
+    }
+
+    func admit(_ name: LimitName, _ subject: Subject) async -> Admission {
+        let claimed = claimed(by: subject)
+        let (count, reply) = await limiter.count(name, for: subject, readsRecord: settings.enabled)
+        switch count {
+        case .failure(let error):
+            let terms = claimed.tier.limit(name)
+            return Admission(
+                decision: limiter.decideWithoutRedis(name, subject, terms.limit, error), terms: terms,
+                entitlement: .success(claimed))
+        case .success(let count):
+            let entitlement = entitlement(of: subject, claimed, reply)
+            let terms = ((try? entitlement.get()) ?? claimed).tier.limit(name)
+            return Admission(decision: count.decision(by: terms.limit), terms: terms, entitlement: entitlement)
+        }
+    }
+
+    /// What the token alone would give.
+    private func claimed(by subject: Subject) -> Entitlement {
+        guard let (name, tier) = tiers.tier(record: nil, claim: subject.tier) else {
+            preconditionFailure("the settings' check lets no default pass that is no tier")
+        }
+        return Entitlement(unknownTo: name, tier: tier)
+    }
+
+    private func entitlement(
+        of subject: Subject, _ claimed: Entitlement, _ reply: Result<RedisReply, RedisError>?
+    ) -> Result<Entitlement, Entitlement.Refusal> {
+        guard let reply else { return .success(claimed) }
+        // Redis counted a moment ago, so a record that cannot be read is one that somebody has to look at.
+        guard case .success(let values) = reply else { return .failure(.malformedRecord) }
+        let record: UserRecord?
+        do throws(UserRecordError) { record = try UserRecord.parse(values) } catch { return .failure(.malformedRecord) }
+        if record == nil, settings.withoutRecord == .refuse { return .failure(.noRecord) }
+        if record?.isDisabled == true { return .failure(.userDisabled) }
+        guard let (name, tier) = tiers.tier(record: record?.tier, claim: subject.tier) else {
+            return .failure(.malformedRecord)
+        }
+        return .success(Entitlement(tierName: name, tier: tier, record: record, now: now()))
+    }
+}

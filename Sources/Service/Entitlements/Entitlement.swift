@@ -1,0 +1,68 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What one user may do now, by tier and record.
+package struct Entitlement: Sendable {
+    /// What a request wants; what it needs differs.
+    package enum Use: Sendable, Equatable {
+        /// Credentials; whether they could store anything.
+        case vend(writes: Bool)
+        case upload
+        case renew
+    }
+
+    /// Why a user gets nothing; the raw value is the word for the log and the metric.
+    package enum Refusal: String, Error, Sendable, CaseIterable {
+        case userDisabled = "user_disabled"
+        case subscriptionRequired = "subscription_required"
+        case storageExceeded = "storage_quota_exceeded"
+        /// The settings refuse whom no record knows.
+        case noRecord = "no_record"
+        /// The record says what none of our commands writes, or names a tier that is gone: somebody has to look.
+        case malformedRecord = "malformed_record"
+    }
+
+    /// As it stands in tags and in the audit.
+    package let tierName: String
+    package let tier: Tier
+    /// Credentials issued before are not handed out again.
+    package let revokedBefore: Date?
+    private let isSubscribed: Bool
+    private let isFull: Bool
+
+    /// - Parameter record: `nil` for a user whom none knows.
+    package init(tierName: String, tier: Tier, record: UserRecord?, now: Date) {
+        self.tierName = tierName
+        self.tier = tier
+        revokedBefore = record?.revokedBefore
+        isSubscribed = record?.subscriptionEnd.map { now < $0 } ?? false
+        isFull = (record?.storageUsed ?? 0) >= record?.storageLimit ?? tier.storageLimit ?? .max
+    }
+
+    /// While Redis is away nothing is known of a record, and nothing is held against the user.
+    init(unknownTo tierName: String, tier: Tier) {
+        self.tierName = tierName
+        self.tier = tier
+        revokedBefore = nil
+        isSubscribed = true
+        isFull = false
+    }
+
+    /// Renewing needs neither a subscription nor room: what is stored already is not lost to a payment that is late.
+    /// Credentials that cannot store anything need no room: who has too much must be able to fetch it.
+    ///
+    /// - Returns: `nil` when nothing stands against it.
+    package func refusal(of use: Use) -> Refusal? {
+        switch use {
+        case .renew: nil
+        case .vend(writes: false): lacksSubscription ? .subscriptionRequired : nil
+        case .vend(writes: true), .upload:
+            lacksSubscription ? .subscriptionRequired : isFull ? .storageExceeded : nil
+        }
+    }
+
+    private var lacksSubscription: Bool { tier.requiresSubscription && !isSubscribed }
+}

@@ -1,0 +1,75 @@
+extension SettingsCheck {
+    /// What tiers, records and the rest of the settings say against each other.
+    var entitlementFaults: [SettingsFault] {
+        tierFaults + [defaultTierUnknown, unreadRecords, openWithoutRecords].compactMap(\.self)
+    }
+
+    /// Scopes that need no settings.
+    private static let builtInScopes = ["full", "read", "upload"]
+
+    private var tiers: [(name: String, values: SettingsValues)] {
+        if case .named(let tiers)? = values.values["tiers"] { tiers } else { [] }
+    }
+
+    private var defaultTierUnknown: SettingsFault? {
+        let names = tiers.map(\.name)
+        guard !names.isEmpty, let name = text("vending.defaultTier"), !names.contains(name) else { return nil }
+        return SettingsFault("vending.defaultTier", "is \"\(name)\", which tiers lacks", Self.wayOut(name, names))
+    }
+
+    private var tierFaults: [SettingsFault] {
+        tiers.flatMap { name, values in
+            let tier = SettingsCheck(values: values)
+            var faults: [SettingsFault] = []
+            if let scope = tier.text("scope"), !Self.builtInScopes.contains(scope) {
+                faults.append(
+                    SettingsFault(
+                        "tiers.\(name).scope", "is \"\(scope)\", which is no scope",
+                        Self.wayOut(scope, Self.builtInScopes)))
+            }
+            if let lifetime = tier.integer("lifetimeSeconds"), lifetime > 3600, hasSessionToken {
+                faults.append(
+                    SettingsFault(
+                        "tiers.\(name).lifetimeSeconds",
+                        "is \(lifetime), but credentials with a session token can vend 3600 at most",
+                        "give 3600 or less, or the keys of an IAM user"))
+            }
+            return faults
+        }
+    }
+
+    private var hasSessionToken: Bool { if case .secret? = values.values["aws.sessionToken"] { true } else { false } }
+
+    private static func wayOut(_ name: String, _ names: [String]) -> String {
+        let nearest = names.map { ($0, editDistance($0, name)) }.min { $0.1 < $1.1 }
+        if let nearest, nearest.1 <= max(1, name.utf8.count / 3) { return "did you mean \"\(nearest.0)\"?" }
+        return "give one of: \(names.joined(separator: ", "))"
+    }
+
+    /// What only a record tells, while none is read.
+    private var unreadRecords: SettingsFault? {
+        guard case .flag(false)? = values.values["entitlements.enabled"] else { return nil }
+        if refusesUnknown {
+            return SettingsFault(
+                "entitlements.withoutRecord", "is \"refuse\", but no record is read",
+                "give \"default\", or entitlements.enabled: true")
+        }
+        guard let name = firstTierWithSubscription else { return nil }
+        return SettingsFault(
+            "tiers.\(name).requiresSubscription", "is true, but no record is read",
+            "give false, or entitlements.enabled: true")
+    }
+
+    private var openWithoutRecords: SettingsFault? {
+        guard text("limits.vend.whenRedisIsAway") == "open", refusesUnknown else { return nil }
+        return SettingsFault(
+            "limits.vend.whenRedisIsAway", "is \"open\", while entitlements.withoutRecord refuses whom no record knows",
+            "give \"closed\": without Redis nobody has a record")
+    }
+
+    private var refusesUnknown: Bool { text("entitlements.withoutRecord") == "refuse" }
+
+    private var firstTierWithSubscription: String? {
+        tiers.first { if case .flag(true)? = $0.values.values["requiresSubscription"] { true } else { false } }?.name
+    }
+}

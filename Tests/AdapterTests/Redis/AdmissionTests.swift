@@ -1,0 +1,149 @@
+import Foundation
+import Loop
+import Redis
+@testable import Service
+import Support
+import Testing
+
+/// The rate limit and the user's record together, on a real Redis.
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct AdmissionTests {
+    private let user = UserID("u_1")!
+    private let time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private static let limits = Settings.Limits(
+        renew: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .open),
+        vend: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed),
+        upload: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .open))
+
+    private var subject: Subject { Subject(userID: user, deviceID: "phone", tier: nil, issuer: "https://a.example") }
+
+    @LoopActor private func withAdmissions(
+        withoutRecord: Settings.Entitlements.WithoutRecord = .default,
+        _ body: @LoopActor (Admissions, UserRecords, RedisConnection, RedisServer) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let time = time
+        let tiers = Tiers(
+            byName: [
+                "free": Tier(Settings.Tier(lifetime: .seconds(3600)), limits: Self.limits),
+                "pro": Tier(Settings.Tier(lifetime: .seconds(3600), vends: 5), limits: Self.limits),
+            ], defaultName: "free")
+        try await withRedis(server.path) { redis in
+            let admissions = Admissions(
+                limiter: RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits), tiers: tiers,
+                settings: .init(enabled: true, withoutRecord: withoutRecord), now: { time })
+            try await body(
+                admissions, UserRecords(redis: redis, keyPrefix: "c:", now: { time }), redis, server)
+        }
+    }
+
+    private func refusal(_ admission: Admission) -> Entitlement.Refusal? {
+        if case .failure(let refusal) = admission.entitlement { refusal } else { nil }
+    }
+
+    @Test @LoopActor func `counts by the limit of the tier that the record names`() async throws {
+        try await withAdmissions { admissions, records, _, _ in
+            var admission = await admissions.admit(.vend, subject)
+            #expect(try admission.entitlement.get().tierName == "free")
+            #expect(admission.decision.remaining == 1 && admission.terms.policy == "\"vend\";q=2;w=3600")
+            var change = UserRecordChange()
+            change.tier("pro")
+            try await records.apply(change, to: user)
+            for left in [3, 2, 1, 0] {
+                admission = await admissions.admit(.vend, subject)
+                #expect(try admission.entitlement.get().tierName == "pro")
+                #expect(admission.decision.remaining == left && admission.decision.verdict == .allowed)
+            }
+            #expect(admission.terms.policy == "\"vend\";q=5;w=3600")
+            admission = await admissions.admit(.vend, subject)
+            #expect(admission.decision.verdict == .refused)
+            change.tier(nil)
+            try await records.apply(change, to: user)
+            admission = await admissions.admit(.vend, subject)
+            #expect(admission.decision.remaining == 0 && admission.terms.policy == "\"vend\";q=2;w=3600")
+        }
+    }
+
+    @Test @LoopActor func `sees a change of the record with the very next request`() async throws {
+        try await withAdmissions { admissions, records, _, _ in
+            #expect(refusal(await admissions.admit(.renew, subject)) == nil)
+            try await records.disable(user, reason: "test")
+            #expect(refusal(await admissions.admit(.renew, subject)) == .userDisabled)
+            try await records.enable(user)
+            #expect(refusal(await admissions.admit(.renew, subject)) == nil)
+            var change = UserRecordChange()
+            change.revokedBefore(time.addingTimeInterval(-0.5))
+            try await records.apply(change, to: user)
+            #expect(try await admissions.admit(.renew, subject).entitlement.get().revokedBefore == time)
+        }
+    }
+
+    @Test(arguments: [
+        ["HSET", "c:user:{u_1}", "storageUsed", "-1"], ["HSET", "c:user:{u_1}", "tier", "gold"],
+        ["SET", "c:user:{u_1}", "x"], ["HSET", "c:user:{u_1}", "updated", ""],
+    ])
+    @LoopActor func `closes before a record it cannot read`(command: [String]) async throws {
+        try await withAdmissions { admissions, records, redis, _ in
+            if command[0] == "HSET" { try await records.enable(user) }
+            _ = try await redis.send(RedisCommand(command))
+            let admission = await admissions.admit(.vend, subject)
+            #expect(refusal(admission) == .malformedRecord && admission.decision.remaining == 1)
+        }
+    }
+
+    /// FAULTS row 3.
+    @Test @LoopActor func `locks nobody out when Redis forgets, unless it is told to`() async throws {
+        for (withoutRecord, expected) in [(.default, nil), (.refuse, .noRecord)]
+            as [(Settings.Entitlements.WithoutRecord, Entitlement.Refusal?)]
+        {
+            try await withAdmissions(withoutRecord: withoutRecord) { admissions, records, redis, _ in
+                var change = UserRecordChange()
+                change.tier("pro")
+                try await records.apply(change, to: user)
+                #expect(refusal(await admissions.admit(.vend, subject)) == nil)
+                _ = await redis.outcome("FLUSHALL")
+                _ = await redis.outcome("SCRIPT", "FLUSH")
+                let admission = await admissions.admit(.vend, subject)
+                #expect(refusal(admission) == expected && admission.decision.remaining == 1)
+            }
+        }
+    }
+
+    /// FAULTS row 1.
+    @Test @LoopActor func `is as open or closed without Redis as each route is set, and trusts the token`() async throws
+    {
+        try await withAdmissions { admissions, records, redis, server in
+            try await records.disable(user, reason: "test")
+            try await onThread { server.kill() }
+            while redis.isReady { await Task.yield() }
+            #expect(await admissions.admit(.vend, subject).decision.verdict == .closed)
+            let upload = await admissions.admit(.upload, subject)
+            #expect(upload.decision.verdict == .open && refusal(upload) == nil)
+        }
+    }
+
+    /// What each request costs Redis, as Redis itself counts it.
+    @Test @LoopActor func `asks Redis once for both`() async throws {
+        try await withAdmissions { admissions, _, redis, _ in
+            _ = await admissions.admit(.vend, subject)
+            let before = try await Self.reads(redis)
+            for _ in 0..<50 { _ = await admissions.admit(.vend, subject) }
+            let after = try await Self.reads(redis)
+            // EVALSHA with the script's INCR and PTTL, and HMGET; one more is the question itself.
+            #expect(after.commands - before.commands == 4 * 50 + 1)
+            #expect(after.reads - before.reads == 50 + 1)
+        }
+    }
+
+    /// Commands carried out, and reads from sockets: each is one packet of ours or more.
+    @LoopActor private static func reads(_ redis: RedisConnection) async throws -> (commands: Int, reads: Int) {
+        guard case .text(let bytes) = try await redis.send(RedisCommand(["INFO", "stats"])) else { return (0, 0) }
+        let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+        func value(_ name: String) -> Int {
+            lines.first { $0.hasPrefix("\(name):") }.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
+        }
+        return (value("total_commands_processed"), value("total_reads_processed"))
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+@testable import Service
+
+struct EntitlementTests {
+    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private func tiers(_ text: String = "free: {}, pro: {}", _ more: String = "") throws -> Tiers {
+        Tiers(try settings(smallest("tiers: {\(text)}, \(more)")))
+    }
+
+    private func entitlement(
+        _ tier: String, _ record: UserRecord?
+    ) throws -> Entitlement {
+        let text = "free: {storageLimitBytes: 100}, paid: {requiresSubscription: true}"
+        let found = try #require(try tiers(text).tier(record: tier, claim: nil))
+        return Entitlement(tierName: found.name, tier: found.tier, record: record, now: now)
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, "free"), (nil, "pro", "pro"), ("pro", nil, "pro"), ("pro", "free", "pro"),
+            ("free", "pro", "free"),
+            (nil, "gold", "free"), ("gold", "pro", nil),
+        ] as [(String?, String?, String?)])
+    func `goes by the record, then by the token, then by the default`(
+        record: String?, claim: String?, expected: String?
+    ) throws {
+        #expect(try tiers().tier(record: record, claim: claim)?.name == expected)
+    }
+
+    @Test func `takes every tier's name where none is told apart`() throws {
+        let tiers = Tiers(try settings(smallest(vending: "lifetimeSeconds: 1800")))
+        for (record, claim, expected) in [("a", "b", "a"), (nil, "b", "b"), (nil, nil, "free")] {
+            let found = try #require(tiers.tier(record: record, claim: claim))
+            #expect(found.name == expected && found.tier.lifetime == .seconds(1800) && found.tier.scope == "full")
+            #expect(!found.tier.requiresSubscription && found.tier.storageLimit == nil)
+            #expect(found.tier.limit(.vend).policy == "\"vend\";q=60;w=3600")
+        }
+    }
+
+    @Test func `gives a tier what it names, and for the rest what all have`() throws {
+        let text = "free: {}, pro: {lifetimeSeconds: 900, scope: \"read\", limits: {vend: 7}, storageLimitBytes: 5}"
+        let pro = try #require(try tiers(text, "limits: {vend: {windowSeconds: 60}}")["pro"])
+        #expect(pro.lifetime == .seconds(900) && pro.scope == "read" && pro.storageLimit == 5)
+        #expect(pro.limit(.vend).policy == "\"vend\";q=7;w=60")
+        #expect(pro.limit(.renew).policy == "\"renew\";q=10;w=3600")
+    }
+
+    @Test func `wants a subscription that has not ended, where the tier does`() throws {
+        var record = UserRecord()
+        for (seconds, expected) in [(nil, .subscriptionRequired), (0, .subscriptionRequired), (1, nil)]
+            as [(Double?, Entitlement.Refusal?)]
+        {
+            record.subscriptionEnd = seconds.map { now.addingTimeInterval($0) }
+            let paid = try entitlement("paid", record)
+            for use in [Entitlement.Use.upload, .vend(writes: true), .vend(writes: false)] {
+                #expect(paid.refusal(of: use) == expected)
+            }
+            #expect(paid.refusal(of: .renew) == nil)
+            #expect(try entitlement("free", record).refusal(of: .upload) == nil)
+        }
+        #expect(try entitlement("paid", nil).refusal(of: .upload) == .subscriptionRequired)
+    }
+
+    @Test(
+        arguments: [
+            (99, nil, nil), (100, nil, .storageExceeded), (100, 101, nil), (0, 0, .storageExceeded),
+            (1 << 50, Int.max, nil),
+        ] as [(Int, Int?, Entitlement.Refusal?)])
+    func `lets nobody store beyond the limit, and everybody read and renew`(
+        used: Int, limit: Int?, expected: Entitlement.Refusal?
+    ) throws {
+        var record = UserRecord()
+        record.storageUsed = used
+        record.storageLimit = limit
+        let free = try entitlement("free", record)
+        #expect(free.refusal(of: .upload) == expected)
+        #expect(free.refusal(of: .vend(writes: true)) == expected)
+        #expect(free.refusal(of: .vend(writes: false)) == nil)
+        #expect(free.refusal(of: .renew) == nil)
+    }
+}
