@@ -26,6 +26,8 @@ package struct FieldTable: Sendable {
     func request(from environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, body: [UInt8]) -> Request? {
         var method: String?
         var target: String?
+        var id: RequestID?
+        var peer: String?
         var fields = HeaderFields()
         guard var next = unsafe environment else { return nil }
         while let entry = unsafe next.pointee {
@@ -35,6 +37,10 @@ package struct FieldTable: Sendable {
                 method = value
             } else if let value = unsafe Self.value(in: bytes, after: Self.requestURI) {
                 target = value
+            } else if let value = unsafe Self.value(in: bytes, after: Self.remoteAddress) {
+                peer = value
+            } else if let digits = unsafe Self.bytes(in: bytes, after: Self.requestID) {
+                id = unsafe RequestID(hexadecimal: digits)
             } else {
                 for field in wanted {
                     guard let value = unsafe Self.value(in: bytes, after: field.variable) else { continue }
@@ -45,14 +51,24 @@ package struct FieldTable: Sendable {
             unsafe next += 1
         }
         guard let method, let target, !method.isEmpty, !target.isEmpty else { return nil }
-        return Request(method: method, target: target, fields: fields, body: body)
+        var request = Request(method: method, target: target, fields: fields, body: body)
+        request.id = id
+        request.peerAddress = peer
+        return request
     }
 
     private static let requestMethod = Array("REQUEST_METHOD=".utf8)
     private static let requestURI = Array("REQUEST_URI=".utf8)
+    private static let remoteAddress = Array("REMOTE_ADDR=".utf8)
+    private static let requestID = Array("REQUEST_ID=".utf8)
 
     private static func value(in entry: UnsafeBufferPointer<UInt8>, after name: [UInt8]) -> String? {
+        unsafe bytes(in: entry, after: name).map { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func bytes(in entry: UnsafeBufferPointer<UInt8>, after name: [UInt8]) -> UnsafeBufferPointer<UInt8>?
+    {
         guard entry.count >= name.count, unsafe memcmp(entry.baseAddress!, name, name.count) == 0 else { return nil }
-        return unsafe String(decoding: UnsafeBufferPointer(rebasing: entry[name.count...]), as: UTF8.self)
+        return unsafe UnsafeBufferPointer(rebasing: entry[name.count...])
     }
 }

@@ -7,6 +7,10 @@ package struct Request: Sendable {
     package var query: String
     package var fields: HeaderFields
     package var body: [UInt8]
+    /// As nginx drew it; `nil` when it sent none, or none that is well formed.
+    package var id: RequestID?
+    /// The client as nginx saw it, for the audit; `nil` when it did not say.
+    package var peerAddress: String?
 
     /// - Parameter target: path and query as in the request line.
     package init(method: String, target: String, fields: HeaderFields = [:], body: [UInt8] = []) {

@@ -1,12 +1,11 @@
 import CLinux
 
-/// Whole lines to a file or to standard error, written at the end of the turn, all of a turn in one call; never blocks.
+/// Whole lines to a file or to standard error, many in one call; never blocks.
 @LoopActor
 package final class LineSink {
     private let descriptor: Descriptor
     private let isSocket: Bool
     private var bytes: [UInt8] = []
-    private var outcomes: [@LoopActor (Bool) -> Void] = []
     private var isScheduled = false
     private var lines = 0
     private var endsInHalfALine = false
@@ -25,14 +24,13 @@ package final class LineSink {
         isSocket = cloakroom_is_socket(descriptor.raw) != 0
     }
 
-    /// - Parameters:
-    ///   - line: without its line feed.
-    ///   - outcome: told at the end of the turn whether the line has been taken whole.
-    package func append(_ line: [UInt8], outcome: (@LoopActor (Bool) -> Void)? = nil) {
+    /// Put down at the end of the turn, or lost.
+    ///
+    /// - Parameter line: without its line feed.
+    package func append(_ line: [UInt8]) {
         bytes += line
         bytes.append(UInt8(ascii: "\n"))
         lines += 1
-        if let outcome { outcomes.append(outcome) }
         guard !isScheduled else { return }
         isScheduled = true
         Reactor.shared.atTurnEnd { [self] in
@@ -41,29 +39,42 @@ package final class LineSink {
         }
     }
 
-    /// - Returns: when the line has been taken whole, or has not.
-    package func write(_ line: [UInt8]) async -> Bool {
-        await withCheckedContinuation { continuation in
-            append(line) { continuation.resume(returning: $0) }
+    /// Written at once, in one call, behind what was appended before.
+    ///
+    /// - Parameter lines: each without its line feed.
+    /// - Returns: how many of them, from the first on, were taken whole; what was cut after them is no line.
+    package func write(_ lines: [[UInt8]]) -> Int {
+        flush()
+        var ends: [Int] = []
+        for line in lines {
+            bytes += line
+            bytes.append(UInt8(ascii: "\n"))
+            ends.append(bytes.count)
         }
+        let written = put()
+        return ends.prefix { $0 <= written }.count
     }
 
     private func flush() {
+        guard !bytes.isEmpty else { return }
+        let count = bytes.count
+        // A part of the lines is not the lines: what reads them cannot tell which were cut.
+        if put() < count { onLoss?(lines) }
+        lines = 0
+    }
+
+    /// - Returns: how many of the bytes were taken.
+    private func put() -> Int {
         // What is left of a line that was cut must not swallow the next.
-        if endsInHalfALine { bytes.insert(UInt8(ascii: "\n"), at: 0) }
+        let mends = endsInHalfALine
+        if mends { bytes.insert(UInt8(ascii: "\n"), at: 0) }
         let count = unsafe bytes.withUnsafeBytes { bytes in
             unsafe isSocket
                 ? cloakroom_send(descriptor.raw, bytes.baseAddress, bytes.count)
                 : CLinux.write(descriptor.raw, bytes.baseAddress, bytes.count)
         }
         if count > 0 { endsInHalfALine = bytes[count - 1] != UInt8(ascii: "\n") }
-        // A part of the lines is not the lines: what reads them cannot tell which were cut.
-        let isWritten = count == bytes.count
-        if !isWritten { onLoss?(lines) }
         bytes.removeAll(keepingCapacity: bytes.count < 1 << 20)
-        lines = 0
-        let waiting = outcomes
-        outcomes.removeAll()
-        for outcome in waiting { outcome(isWritten) }
+        return max(0, count - (mends ? 1 : 0))
     }
 }

@@ -1,6 +1,7 @@
 import AWS
 import CloakroomCrypto
 import Curl
+import Glibc
 import HTTPValues
 import Loop
 import Redis
@@ -55,7 +56,8 @@ struct Assembly {
                     settings: settings.renewal, requestDeadline: seconds, metrics: metrics,
                     renew: { await s3.renew(key: $0, deadline: $1) }),
                 uploader: Uploader(s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL),
-                audit: AuditLog(sink: try Self.auditSink(settings.audit.file)),
+                audit: AuditLog(
+                    try Self.auditDestination(settings, redis, metrics), worker: worker, process: Int(getpid())),
                 log: log, metrics: metrics, metricsFolder: folder,
                 readiness: Readiness(
                     known: [("redis", { redis.isReady ? nil : "no connection" })],
@@ -65,13 +67,28 @@ struct Assembly {
                     ])))
     }
 
-    private static func auditSink(_ path: String?) throws -> LineSink {
-        do { return try LineSink(path: path) } catch { throw Failure.auditFile(path ?? "standard error", error) }
+    private static func auditDestination(
+        _ settings: Settings, _ redis: RedisConnection, _ metrics: Metrics
+    ) throws -> AuditLog.Destination {
+        let path: String?
+        switch settings.audit.destination {
+        case .standardError: path = nil
+        case .file(let file): path = file
+        case .stream(let name, let maximumLength):
+            let stream = AuditStream(redis: redis, key: settings.redis.keyPrefix + name, maximumLength: maximumLength)
+            stream.onFailure = { metrics.redisFailed($0) }
+            return .stream(stream)
+        }
+        do {
+            return .lines(try LineSink(path: path))
+        } catch {
+            throw Failure.auditFile(path ?? "standard error", error)
+        }
     }
 }
 
 extension RedisConnection.Options {
-    fileprivate init(_ settings: Settings.Redis) throws {
+    init(_ settings: Settings.Redis) throws {
         switch settings.address {
         case .unix(let path): self.init(address: .unix(path: path))
         case .tcp(let host, let port): self.init(address: .internet(host: host, port: port))

@@ -15,6 +15,7 @@ enum CommandLineTool {
         switch rest.first {
         case "serve": return Serve.run(Array(rest.dropFirst()))
         case "check": return Check.run(Array(rest.dropFirst()))
+        case "audit": return AuditCommand.run(Array(rest.dropFirst()))
         case "token": return Token.run(Array(rest.dropFirst()))
         case "--version": return Output.print("cloakroom \(version)")
         case "--help", "-h", "help": return Output.print(help)
@@ -31,6 +32,8 @@ enum CommandLineTool {
         Commands:
           serve       answer FastCGI requests from nginx
           check       say what is wrong with a settings file, all of it at once
+          audit verify
+                      find what is missing from the audit, or was changed in it
           token mint  make a token as an issuer would, to try things out
 
         Options:

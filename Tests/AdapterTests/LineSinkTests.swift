@@ -5,11 +5,11 @@ import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct LineSinkTests {
-    @Test @LoopActor func `writes whole lines in their order, whoever waits for them`() async throws {
+    @Test @LoopActor func `writes whole lines in their order, at once or at the turn's end`() throws {
         let folder = try TemporaryFolder()
         let sink = try LineSink(path: folder["log"])
-        let tasks = (0..<1000).map { number in LoopActor.spawn { await sink.write(Array("line \(number)".utf8)) } }
-        for task in tasks { #expect(await task.value) }
+        for number in 0..<500 { sink.append(Array("line \(number)".utf8)) }
+        #expect(sink.write((500..<1000).map { Array("line \($0)".utf8) }) == 500)
         let text = try String(contentsOfFile: folder["log"], encoding: .utf8)
         #expect(text == (0..<1000).map { "line \($0)\n" }.joined())
     }
@@ -18,15 +18,36 @@ struct LineSinkTests {
         let folder = try TemporaryFolder()
         for word in ["one", "two"] {
             let sink = try LineSink(path: folder["log"])
-            #expect(await sink.write(Array(word.utf8)))
+            #expect(sink.write([Array(word.utf8)]) == 1)
         }
         #expect(try String(contentsOfFile: folder["log"], encoding: .utf8) == "one\ntwo\n")
     }
 
     @Test @LoopActor func `says so when the disk is full`() async throws {
         let sink = try LineSink(path: "/dev/full")
-        #expect(await sink.write(Array("lost".utf8)) == false)
-        #expect(await sink.write(Array("lost too".utf8)) == false)
+        #expect(sink.write([Array("lost".utf8)]) == 0)
+        #expect(sink.write([Array("lost too".utf8)]) == 0)
+    }
+
+    @Test @LoopActor func `tells which of many lines were taken, and how many others were lost`() async throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder["pipe"], 0o600) == 0)
+        let reader = open(folder["pipe"], O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let sink = try LineSink(path: folder["pipe"])
+        var lost = 0
+        sink.onLoss = { lost += $0 }
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: 9999)
+        #expect(sink.write([[UInt8]](repeating: line, count: 10)) == 6)
+        for _ in 0..<3 { sink.append(line) }
+        #expect(sink.write([line]) == 0)
+        #expect(lost == 3)
+        var buffer = [UInt8](repeating: 0, count: 1 << 17)
+        let count = read(reader, &buffer, buffer.count)
+        #expect(count == 65_536)
+        #expect(sink.write([Array("whole".utf8)]) == 1)
+        let next = read(reader, &buffer, buffer.count)
+        #expect(String(decoding: buffer[..<max(0, next)], as: UTF8.self) == "\nwhole\n")
     }
 
     @Test @LoopActor func `refuses a path that cannot be written`() {
@@ -40,9 +61,9 @@ struct LineSinkTests {
         try #require(mkfifo(folder["pipe"], 0o600) == 0)
         let reader = open(folder["pipe"], O_RDONLY | O_NONBLOCK)
         let sink = try LineSink(path: folder["pipe"])
-        #expect(await sink.write(Array("heard".utf8)))
+        #expect(sink.write([Array("heard".utf8)]) == 1)
         close(reader)
-        #expect(await sink.write(Array("unheard".utf8)) == false)
+        #expect(sink.write([Array("unheard".utf8)]) == 0)
     }
 
     @Test @LoopActor func `never waits for a slow reader, and starts a new line after half a one`() async throws {
@@ -52,11 +73,11 @@ struct LineSinkTests {
         defer { close(reader) }
         let sink = try LineSink(path: folder["pipe"])
         // A pipe holds 64 KiB.
-        #expect(await sink.write([UInt8](repeating: UInt8(ascii: "x"), count: 100_000)) == false)
+        #expect(sink.write([[UInt8](repeating: UInt8(ascii: "x"), count: 100_000)]) == 0)
         var buffer = [UInt8](repeating: 0, count: 1 << 17)
         let count = read(reader, &buffer, buffer.count)
         #expect(count > 0 && count < 100_000)
-        #expect(await sink.write(Array("whole".utf8)))
+        #expect(sink.write([Array("whole".utf8)]) == 1)
         let next = read(reader, &buffer, buffer.count)
         #expect(String(decoding: buffer[..<max(0, next)], as: UTF8.self) == "\nwhole\n")
     }

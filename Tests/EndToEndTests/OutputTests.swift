@@ -29,16 +29,16 @@ extension EndToEnd {
                 let vended = try Vended(stack.ask(.vend(token)))
                 let upload = try stack.ask(.presign(token))
                 let lines = RunFolder.text(of: stack.auditFile).split(separator: "\n").compactMap {
-                    try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String]
+                    try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
                 }
-                #expect(lines.map { $0["kind"] } == ["credentials", "upload"])
-                #expect(lines.map { $0["key"] } == [vended.key, upload["objectKey"]])
-                for line in lines {
-                    #expect(line["audit"] == "issued")
-                    #expect(line["user"] == "u_audit")
-                    #expect(line["device"] == "d_audit")
-                    #expect(line["tier"] == "gold")
-                }
+                func all(_ name: String) -> [String?] { lines.map { $0[name] as? String } }
+                #expect(all("kind") == ["credentials", "upload"])
+                #expect(all("accessKeyId") == [vended.key, nil] && all("objectKey") == [nil, upload["objectKey"]])
+                for (name, value) in [
+                    ("audit", "issued"), ("user", "u_audit"), ("device", "d_audit"), ("tier", "gold"),
+                ] { #expect(all(name) == [value, value]) }
+                let requests = stack.logLines("request").filter { $0["user"] as? String == "u_audit" }
+                #expect(all("request") == requests.map { $0["request"] as? String })
             }
         }
 

@@ -20,7 +20,8 @@ struct FieldTableTests {
     @Test func `takes the request line, the peer, the wanted fields, and no other`() throws {
         let entries =
             Self.line + [
-                "REMOTE_ADDR=192.0.2.1", "HTTP_AUTHORIZATION=Bearer t=t", "HTTP_X_CONVOS_AUTHTOKEN=x",
+                "REMOTE_ADDR=192.0.2.1", "REQUEST_ID=0123456789abcdef00000000deadbeef", "HTTP_AUTHORIZATION=Bearer t=t",
+                "HTTP_X_CONVOS_AUTHTOKEN=x",
                 "CONTENT_TYPE=application/json", "CONTENT_LENGTH=", "HTTP_COOKIE=secret", "HTTP_AUTHORIZATION_2=no",
             ]
         let request = try #require(
@@ -28,12 +29,18 @@ struct FieldTableTests {
                 entries, wanting: ["Authorization", "X-Convos-AuthToken", "content-type", "Content-Length"],
                 body: [1, 2]))
         #expect(request.method == "GET" && request.path == "/a" && request.query == "b=c")
-        #expect(request.body == [1, 2])
+        #expect(request.body == [1, 2] && request.peerAddress == "192.0.2.1")
+        #expect(request.id == RequestID(0x0123_4567_89AB_CDEF) && request.id?.description == "0123456789abcdef")
         #expect(
             request.fields == [
                 "Authorization": "Bearer t=t", "X-Convos-AuthToken": "x", "content-type": "application/json",
                 "Content-Length": "",
             ])
+    }
+
+    @Test(arguments: ["", "0123456789abcde", "0123456789abcdeg", "0123456789ABCDEF", "\n123456789abcdef"])
+    func `takes no request id that is not well formed`(text: String) throws {
+        #expect(try #require(parsed(Self.line + ["REQUEST_ID=\(text)"])).id == nil)
     }
 
     @Test(arguments: [

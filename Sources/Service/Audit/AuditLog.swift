@@ -1,4 +1,6 @@
+import CloakroomCrypto
 import CloakroomWire
+import HTTPValues
 package import Loop
 import StrictJSON
 
@@ -11,56 +13,83 @@ import StrictJSON
 /// The record of what was issued, to whom. A line is written before what it speaks of leaves the worker.
 @LoopActor
 package final class AuditLog {
-    private let sink: LineSink
-    private var clock: ClockText
-
-    package init(sink: LineSink, now: @escaping @Sendable () -> Date = { Date() }) {
-        self.sink = sink
-        clock = ClockText(now: now)
+    package enum Destination {
+        case lines(LineSink)
+        case stream(AuditStream)
     }
 
-    /// What was issued.
-    package struct Issue: Sendable, Equatable {
-        package enum Kind: String, Sendable {
-            case credentials
-            case upload
-        }
+    private typealias Waiter = CheckedContinuation<Bool, Never>
 
-        package let kind: Kind
-        package let subject: Subject
-        /// The vended access key, which S3's own logs show, or the object key of an upload.
-        package let key: String
-        package let expiration: Date
-        package var session: String?
-        /// By which it was issued.
-        package var tier: String?
+    private let destination: Destination
+    private let drawID: () -> String
+    private var clock: ClockText
+    private var chain: AuditChain
+    private var waiting: [(issue: Issue, waiter: Waiter)] = []
+    /// Lines are being put down: those that come meanwhile are next.
+    private var isBusy = false
+
+    /// - Parameters:
+    ///   - worker: how the chain's first line names the worker.
+    ///   - drawID: 16 hexadecimal digits for a new chain.
+    package init(
+        _ destination: Destination, worker: String, process: Int, now: @escaping @Sendable () -> Date = { Date() },
+        drawID: @escaping () -> String = { randomBytes(AuditChain.idLength / 2).hexadecimal }
+    ) {
+        self.destination = destination
+        self.drawID = drawID
+        clock = ClockText(now: now)
+        chain = AuditChain(id: drawID(), worker: worker, process: process)
     }
 
     /// - Returns: whether the line has been written; if not, nothing may be issued.
     package func record(_ issue: Issue) async -> Bool {
-        await sink.write(Self.line(issue, at: clock.text))
+        await withCheckedContinuation { waiter in
+            waiting.append((issue, waiter))
+            schedule()
+        }
     }
 
-    static func line(_ issue: Issue, at time: String) -> [UInt8] {
-        var writer = JSONWriter(capacity: 384)
-        writer.beginObject()
-        func member(_ name: StaticString, _ value: String?) {
-            guard let value else { return }
-            writer.plainName(name)
-            writer.string(value)
+    /// All lines of a turn go out together.
+    private func schedule() {
+        guard !isBusy else { return }
+        isBusy = true
+        Reactor.shared.atTurnEnd { [self] in putDown() }
+    }
+
+    private func putDown() {
+        let batch = Array(waiting.prefix(AuditStream.linesAtOnce))
+        waiting.removeFirst(batch.count)
+        var states = [chain]
+        var lines: [[UInt8]] = []
+        var next = chain
+        let time = clock.text
+        for (issue, _) in batch {
+            let line = issue.line(at: time, in: next)
+            next.append(line)
+            states.append(next)
+            lines.append(line)
         }
-        member("time", time)
-        writer.plainName("audit")
-        writer.plainString("issued")
-        member("kind", issue.kind.rawValue)
-        member("user", issue.subject.userID.text)
-        member("device", issue.subject.deviceID)
-        member("tier", issue.tier)
-        member("issuer", issue.subject.issuer)
-        member("key", issue.key)
-        member("session", issue.session)
-        member("expiration", issue.expiration.wireText)
-        writer.endObject()
-        return writer.bytes
+        switch destination {
+        case .lines(let sink): finish(batch.map(\.waiter), kept: sink.write(lines), of: states)
+        case .stream(let stream):
+            let waiters = batch.map(\.waiter)
+            LoopActor.spawn { [self] in
+                switch await stream.add(lines) {
+                case .kept: finish(waiters, kept: waiters.count, of: states)
+                case .refused: finish(waiters, kept: 0, of: states)
+                case .unknown:
+                    // Whether the chain has grown cannot be told, so that no line can be tied to its end.
+                    finish(waiters, kept: 0, of: [chain.successor(id: drawID())])
+                }
+            }
+        }
+    }
+
+    /// - Parameter states: of the chain, by how many of the lines were kept.
+    private func finish(_ waiters: [Waiter], kept: Int, of states: [AuditChain]) {
+        chain = states[kept]
+        isBusy = false
+        for index in waiters.indices { waiters[index].resume(returning: index < kept) }
+        if !waiting.isEmpty { schedule() }
     }
 }

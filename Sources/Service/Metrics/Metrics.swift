@@ -60,7 +60,13 @@ package final class Metrics {
         row.add(1, at: layout.redis + (reasons.firstIndex(of: error.label) ?? reasons.count - 1))
     }
 
-    package func issued(_ kind: AuditLog.Issue.Kind) { row.add(1, at: layout.issued + (kind == .credentials ? 0 : 1)) }
+    package func issued(_ kind: AuditLog.Issue.Kind) {
+        switch kind {
+        case .credentials: row.add(1, at: layout.issued)
+        case .upload: row.add(1, at: layout.issued + 1)
+        }
+    }
+
     package func auditFailed() { row.add(1, at: layout.auditFailures) }
     package func linesDropped(_ count: Int) { row.add(UInt64(count), at: layout.droppedLines) }
 

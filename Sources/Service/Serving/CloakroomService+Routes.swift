@@ -14,8 +14,10 @@ extension CloakroomService {
                 return Answer(error)
             }
             let issue = AuditLog.Issue(
-                kind: .credentials, subject: subject, key: vended.role.credentials.accessKeyID,
-                expiration: vended.role.expiration, session: vended.sessionName, tier: entitlement.tierName)
+                .credentials(
+                    accessKeyID: vended.role.credentials.accessKeyID, session: vended.sessionName,
+                    scope: vended.scope, scopeDigest: vended.scopeDigest),
+                to: subject, tier: entitlement.tierName, until: vended.role.expiration, by: request)
             return await issued(issue, .json(vended.body(for: route, settings: parts.settings)))
         }
     }
@@ -34,8 +36,8 @@ extension CloakroomService {
             do throws(Fault) {
                 let body = try await parts.uploader.upload(upload)
                 let issue = AuditLog.Issue(
-                    kind: .upload, subject: subject, key: body.objectKey, expiration: body.expiresAt,
-                    tier: entitlement.tierName)
+                    .upload(objectKey: body.objectKey), to: subject, tier: entitlement.tierName, until: body.expiresAt,
+                    by: request)
                 return await issued(issue, .json(body))
             } catch {
                 return .unavailable(reason: error.code)

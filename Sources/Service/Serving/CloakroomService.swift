@@ -50,6 +50,7 @@ package final class CloakroomService {
     let parts: Parts
     let admissions: Admissions
     private let routes: [String: Route]
+    private var ids = RequestIDs()
 
     package init(_ parts: Parts) {
         self.parts = parts
@@ -77,11 +78,13 @@ package final class CloakroomService {
     /// Refusals and what the worker knows by itself come at once; the rest has to wait for Redis, STS or S3.
     package func respond(to request: Request) -> Reply {
         let start = Monotonic.now
+        var request = request
+        if request.id == nil { request.id = ids.next() }
         let route = routes[request.path]
         switch step(request, route) {
         case .done(let answer): return .now(finish(request, route, answer, since: start))
         case .work(let subject, let name, let work):
-            return .later { [self] in
+            return .later { [self, request] in
                 finish(request, route, await counted(name, for: subject, work), since: start)
             }
         }
@@ -145,6 +148,7 @@ package final class CloakroomService {
             [
                 "route": .text(route?.rawValue ?? "unknown"), "method": .text(request.method),
                 "status": .integer(status), "milliseconds": .integer(Int(nanoseconds / 1_000_000)),
+                "request": request.id.map { .text($0.description) },
                 "user": answer.user.map { .text($0) }, "reason": answer.reason.map { .text($0) },
             ])
     }

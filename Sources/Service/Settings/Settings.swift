@@ -138,8 +138,14 @@ extension Settings {
     }
 
     package struct Audit: Sendable {
-        /// `nil` means standard error.
-        package var file: String?
+        package enum Destination: Sendable, Equatable {
+            case standardError
+            case file(String)
+            /// A Redis stream, by the name behind the prefix of all keys.
+            case stream(String, maximumLength: Int)
+        }
+
+        package var destination: Destination
     }
 
     package struct Log: Sendable {

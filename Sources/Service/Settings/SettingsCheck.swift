@@ -9,7 +9,7 @@ struct SettingsCheck {
     var faults: [SettingsFault] {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, policyFault, issuersTwice,
-            deadline, redisDeadline, drain, renewalAge,
+            deadline, redisDeadline, drain, renewalAge, auditTwice,
         ].compactMap(\.self) + entitlementFaults
     }
 
@@ -129,6 +129,11 @@ struct SettingsCheck {
         return SettingsFault(
             "renewal.minimumAgeSeconds", "is \(age), more than half of the retention of \(days) days",
             "give less, or objects may expire before they count as old enough")
+    }
+
+    private var auditTwice: SettingsFault? {
+        guard text("audit.file") != nil, text("audit.stream") != nil else { return nil }
+        return SettingsFault("audit.stream", "stands beside audit.file", "keep one of the two")
     }
 
     func text(_ path: String) -> String? {

@@ -84,7 +84,7 @@ extension Settings {
         limits = Limits(
             renew: Limit(values, "renew"), vend: Limit(values, "vend"), upload: Limit(values, "upload"))
         redis = Redis(values)
-        audit = Audit(file: values.optionalText("audit.file"))
+        audit = Audit(values)
         log = Log(level: values.choice("log.level"))
         server = Server(
             maximumBodyBytes: values.integer("server.maximumBodyBytes"),
@@ -129,6 +129,18 @@ extension Settings.Redis {
         certificateAuthorities = values.file("redis.certificateAuthorities")?.path
         keyPrefix = values.text("redis.keyPrefix")
         timeout = values.milliseconds("redis.timeoutMilliseconds")
+    }
+}
+
+extension Settings.Audit {
+    fileprivate init(_ values: SettingsValues) {
+        if let file = values.optionalText("audit.file") {
+            destination = .file(file)
+        } else if let stream = values.optionalText("audit.stream") {
+            destination = .stream(stream, maximumLength: values.integer("audit.streamMaximumLength"))
+        } else {
+            destination = .standardError
+        }
     }
 }
 

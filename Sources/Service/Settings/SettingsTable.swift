@@ -167,7 +167,16 @@ package enum SettingsTable {
     ]
 
     private static let process: [SettingsRow] = [
-        .init("audit.file", .text(.path), .none, "Where the audit lines go; null: standard error."),
+        .init(
+            "audit.file", .text(.path), .none,
+            "Where the audit lines go; without it and `audit.stream`, to standard error."),
+        .init(
+            "audit.stream", .text(.any), .none,
+            "A Redis stream that takes the audit lines instead, behind `redis.keyPrefix`; one more round trip a request."
+        ),
+        .init(
+            "audit.streamMaximumLength", .integer(1000...1_000_000_000), .integer(1_000_000),
+            "About how many lines the stream keeps."),
         .init(
             "log.level", .choice(Settings.Log.Level.allCases.map(\.rawValue)), .text("info"),
             "The least level that is written."),

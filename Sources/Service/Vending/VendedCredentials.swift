@@ -14,11 +14,18 @@ package final class VendedCredentials {
     package nonisolated let role: AssumedRole
     package nonisolated let sessionName: String
     package nonisolated let issued: Date
+    package nonisolated let scope: String
+    /// SHA-256 of the session policy, in hexadecimal; empty without one.
+    package nonisolated let scopeDigest: String
 
     // What was answered once is answered again, byte for byte.
     private var bodies: [Route: [UInt8]] = [:]
 
-    package nonisolated init(role: AssumedRole, sessionName: String, issued: Date) {
+    package nonisolated init(
+        role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String
+    ) {
+        self.scope = scope
+        self.scopeDigest = scopeDigest
         self.role = role
         self.sessionName = sessionName
         self.issued = issued

@@ -1,4 +1,5 @@
 package import AWS
+import CloakroomCrypto
 package import Loop
 
 #if canImport(FoundationEssentials)
@@ -75,15 +76,18 @@ package final class Vendor {
     ) async throws(STSError) -> VendedCredentials {
         let issued = now()
         let name = SessionName.make(userID: subject.userID.text, at: issued)
+        let policy = settings.policy.text(for: subject.userID)
         let request = AssumeRole(
             roleARN: settings.roleARN, sessionName: name, duration: entitlement.tier.lifetime,
-            policy: settings.policy.text(for: subject.userID),
+            policy: policy,
             tags: [
                 .init(key: "UserId", value: subject.userID.text),
                 .init(key: "SubscriptionTier", value: entitlement.tierName),
             ],
             externalID: settings.externalID)
         let role = try await sts.assumeRole(request, deadline: .now + requestDeadline)
-        return VendedCredentials(role: role, sessionName: name, issued: issued)
+        return VendedCredentials(
+            role: role, sessionName: name, issued: issued, scope: "default",
+            scopeDigest: SHA256.hash(policy.utf8).hexadecimal)
     }
 }

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import Foundation
 import Loop
 import Support
@@ -11,10 +12,15 @@ struct AuditTests {
         let service = try TestService()
         #expect(
             await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token(tier: "pro")).hasPrefix("200"))
+        let form = String(decoding: try #require(service.transport.requests.first).body, as: UTF8.self)
+        let policy = try #require(form.split(separator: "&").first { $0.hasPrefix("Policy=") }).dropFirst(7)
+        let digest = SHA256.hash(Array(try #require(policy.removingPercentEncoding).utf8)).hexadecimal
         #expect(
             service.auditLines == """
-                {"time":"2027-01-15T08:00:00Z","audit":"issued","kind":"credentials","user":"u_1","tier":"pro",\
-                "issuer":"https://auth.example","key":"ASIA1","session":"u_1-tro8w0","expiration":"2027-01-15T09:00:00Z"}
+                {"time":"2027-01-15T08:00:00Z","audit":"issued","request":"000000000000abcd","kind":"credentials",\
+                "user":"u_1","tier":"pro","issuer":"https://auth.example","scope":"default","scopeDigest":"\(digest)",\
+                "session":"u_1-tro8w0","accessKeyId":"ASIA1","expiration":"2027-01-15T09:00:00Z",\
+                "address":"192.0.2.1","chain":"00000000000000c1","sequence":1,"start":{"worker":"w","process":1}}
 
                 """)
     }
@@ -24,11 +30,23 @@ struct AuditTests {
         _ = await service.ask("GET", "/v2/attachments/presigned?contentType=image/png", token: try service.token())
         #expect(
             service.auditLines == """
-                {"time":"2027-01-15T08:00:00Z","audit":"issued","kind":"upload","user":"u_1","tier":"free",\
-                "issuer":"https://auth.example","key":"000102030405060708090a0b0c0d0e0f.bin",\
-                "expiration":"2027-01-15T08:15:00Z"}
+                {"time":"2027-01-15T08:00:00Z","audit":"issued","request":"000000000000abcd","kind":"upload",\
+                "user":"u_1","tier":"free","issuer":"https://auth.example",\
+                "objectKey":"000102030405060708090a0b0c0d0e0f.bin","expiration":"2027-01-15T08:15:00Z",\
+                "address":"192.0.2.1","chain":"00000000000000c1","sequence":1,"start":{"worker":"w","process":1}}
 
                 """)
+    }
+
+    @Test @LoopActor func `ties every line to the one before`() async throws {
+        let service = try TestService()
+        for _ in 0..<2 {
+            _ = await service.ask("GET", "/v2/attachments/presigned?contentType=image/png", token: try service.token())
+        }
+        let lines = service.auditLines.split(separator: "\n")
+        #expect(lines.count == 2)
+        let digest = SHA256.hash(Array(lines[0].utf8)).hexadecimal
+        #expect(lines[1].hasSuffix(#""chain":"00000000000000c1","sequence":2,"previous":"\#(digest)"}"#))
     }
 
     @Test(arguments: [("POST", "/api/v1/auth/sts-token"), ("GET", "/v2/attachments/presigned?contentType=image/png")])
@@ -53,9 +71,9 @@ struct AuditTests {
         #expect(
             lines == """
                 {"time":"2027-01-15T08:00:00Z","level":"info","message":"request","route":"/api/v1/auth/sts-token",\
-                "method":"POST","status":200,"milliseconds":0,"user":"u_1"}
+                "method":"POST","status":200,"milliseconds":0,"request":"000000000000abcd","user":"u_1"}
                 {"time":"2027-01-15T08:00:00Z","level":"info","message":"request","route":"unknown","method":"GET",\
-                "status":404,"milliseconds":0}
+                "status":404,"milliseconds":0,"request":"000000000000abcd"}
 
                 """)
     }

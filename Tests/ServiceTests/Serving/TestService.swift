@@ -60,7 +60,9 @@ final class TestService {
                 uploader: Uploader(
                     s3: s3, settings: settings.uploads, bucketURL: "https://photos.example",
                     randomBytes: { count in (0..<UInt8(count)).map { $0 } }),
-                audit: AuditLog(sink: try LineSink(path: audit ?? folder["audit"]), now: { clock.now }),
+                audit: AuditLog(
+                    .lines(try LineSink(path: audit ?? folder["audit"])), worker: "w", process: 1,
+                    now: { clock.now }, drawID: { "00000000000000c1" }),
                 log: Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now }), metrics: metrics,
                 metricsFolder: nil, readiness: Readiness(known: [], probes: probes)))
     }
@@ -87,7 +89,9 @@ final class TestService {
     ) async -> String {
         var fields = fields
         if let token { fields.add("Authorization", "Bearer \(token)") }
-        let request = Request(method: method, target: target, fields: fields, body: Array(body.utf8))
+        var request = Request(method: method, target: target, fields: fields, body: Array(body.utf8))
+        request.id = RequestID(0xABCD)
+        request.peerAddress = "192.0.2.1"
         let response =
             switch service.respond(to: request) {
             case .now(let response): response

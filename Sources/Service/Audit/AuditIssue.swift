@@ -1,0 +1,76 @@
+import CloakroomWire
+package import HTTPValues
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+extension AuditLog {
+    /// What was issued, to whom.
+    package struct Issue: Sendable, Equatable {
+        package enum Kind: Sendable, Equatable {
+            /// - Parameter scopeDigest: of the session policy as STS had it.
+            case credentials(accessKeyID: String, session: String, scope: String, scopeDigest: String)
+            case upload(objectKey: String)
+        }
+
+        package let kind: Kind
+        package let subject: Subject
+        package let tier: String?
+        package let expiration: Date
+        package let request: RequestID?
+        /// The client as nginx saw it.
+        package let address: String?
+
+        package init(
+            _ kind: Kind, to subject: Subject, tier: String?, until expiration: Date, by request: Request
+        ) {
+            self.kind = kind
+            self.subject = subject
+            self.tier = tier
+            self.expiration = expiration
+            self.request = request.id
+            address = request.peerAddress
+        }
+
+        /// One JSON object, without its line feed.
+        func line(at time: String, in chain: AuditChain) -> [UInt8] {
+            var writer = JSONWriter(capacity: 768)
+            writer.beginObject()
+            func member(_ name: StaticString, _ value: String?) {
+                guard let value else { return }
+                writer.plainName(name)
+                writer.string(value)
+            }
+            member("time", time)
+            writer.plainName("audit")
+            writer.plainString("issued")
+            member("request", request?.description)
+            writer.plainName("kind")
+            switch kind {
+            case .credentials: writer.plainString("credentials")
+            case .upload: writer.plainString("upload")
+            }
+            member("user", subject.userID.text)
+            member("device", subject.deviceID)
+            member("tier", tier)
+            member("issuer", subject.issuer)
+            switch kind {
+            case .credentials(let accessKeyID, let session, let scope, let scopeDigest):
+                member("scope", scope)
+                member("scopeDigest", scopeDigest)
+                member("session", session)
+                member("accessKeyId", accessKeyID)
+            case .upload(let objectKey): member("objectKey", objectKey)
+            }
+            member("expiration", expiration.wireText)
+            member("address", address)
+            chain.tie(&writer)
+            writer.endObject()
+            return writer.bytes
+        }
+    }
+}

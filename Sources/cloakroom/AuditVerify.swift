@@ -1,0 +1,81 @@
+import Glibc
+import Loop
+import Redis
+import Service
+
+/// `cloakroom audit verify`
+enum AuditVerify {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let options: Options
+        do { options = try Options(arguments, names: ["stream"]) } catch {
+            return Output.usage("\(error)", see: "cloakroom audit verify --help")
+        }
+        if options.wantsHelp { return Output.print(help) }
+        var verifier = AuditVerifier { Output.print("\($0)") }
+        do {
+            if let stream = options.values["stream"] {
+                guard options.operands.count == 1, let file = options.operands.first else {
+                    return Output.usage(
+                        "with --stream, audit verify takes one settings file", see: "cloakroom audit verify --help")
+                }
+                try AuditStreamReader.read(stream, settings: SettingsFile.load(file), into: &verifier)
+            } else {
+                guard !options.operands.isEmpty else {
+                    return Output.usage("audit verify takes audit files", see: "cloakroom audit verify --help")
+                }
+                for path in options.operands { try AuditFileReader(path: path).read(into: &verifier) }
+            }
+        } catch let faults as SettingsFaults {
+            return Output.fail("\(options.operands[0]) has faults:\n\(faults)")
+        } catch {
+            return Output.fail("\(error)")
+        }
+        verifier.finish()
+        Output.print(table(verifier))
+        return verifier.faultCount == 0 ? .success : .failure
+    }
+
+    private static func table(_ verifier: AuditVerifier) -> String {
+        let head = ["chain", "worker", "first", "last", "lines", "faults", "digest of the last line"]
+        let rows =
+            [head]
+            + verifier.chains.map {
+                ["\($0.id)", $0.worker ?? "?", "\($0.first)", "\($0.last)", "\($0.lines)", "\($0.faults)", $0.digest]
+            }
+        let widths = head.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let lines = rows.map { row in
+            zip(row, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }.joined(separator: "  ")
+        }
+        let faults = verifier.faultCount == 1 ? "1 fault" : "\(verifier.faultCount) faults"
+        var summary = "\(faults) in \(verifier.chains.count) chains"
+        if verifier.pieces > 0 { summary += "; \(verifier.pieces) lines without an end (nothing was issued for them)" }
+        if verifier.otherLines > 0 { summary += "; \(verifier.otherLines) lines of something else" }
+        return
+            (lines + [
+                summary,
+                "Lines cut off after the last of a chain leave no trace here: compare with a digest kept elsewhere.",
+            ])
+            .joined(separator: "\n")
+    }
+
+    static let help = """
+        Usage: cloakroom audit verify FILE…
+               cloakroom audit verify --stream NAME SETTINGS
+
+        Follows the chains of audit lines, each of which holds the SHA-256 of the line before it of the same worker, and
+        tells which lines were changed, are missing, stand in the wrong place or are there twice; then one line a chain.
+        Files that were rotated are given oldest first.
+
+        A chain cannot show that its last lines are gone, nor that whoever may write the file wrote all of it anew. The
+        last digests, kept somewhere else, do: an older line with such a digest must still be there.
+
+        Options:
+          --stream NAME  read the stream `audit.stream` of the Redis that the settings name
+
+        Exit status: 0 no fault, 1 a fault, or something could not be read, 2 the command line was not understood.
+
+        Examples:
+          cloakroom audit verify /var/log/cloakroom/audit.log.1 /var/log/cloakroom/audit.log
+          cloakroom audit verify --stream audit /etc/cloakroom/cloakroom.json5
+        """
+}

@@ -1,0 +1,128 @@
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Synchronization
+import Testing
+
+@testable import Service
+
+struct AuditVerifierTests {
+    /// The lines of one worker, as it writes them.
+    private func lines(_ count: Int, chain id: String = "00000000000000c1", follows: String? = nil) throws -> [String] {
+        var chain = AuditChain(id: id, worker: "unix:/w.sock", process: 7, follows: follows)
+        let subject = Subject(userID: try #require(UserID("u_1")), deviceID: "d", tier: "free", issuer: "https://a")
+        var request = Request(method: "GET", target: "/")
+        request.id = RequestID(1)
+        return (0..<count).map { number in
+            let issue = AuditLog.Issue(
+                .upload(objectKey: "key\(number)"), to: subject, tier: "free",
+                until: Date(timeIntervalSince1970: 1_800_000_000), by: request)
+            let line = issue.line(at: "2027-01-15T08:00:00Z", in: chain)
+            chain.append(line)
+            return String(decoding: line, as: UTF8.self)
+        }
+    }
+
+    private func verified(_ lines: [String]) -> (faults: [String], verifier: AuditVerifier) {
+        let faults = Faults()
+        var verifier = AuditVerifier { fault in faults.list.withLock { $0.append("\(fault)") } }
+        for (index, line) in lines.enumerated() { verifier.take(Array(line.utf8), at: "a:\(index + 1)") }
+        verifier.finish()
+        return (faults.list.withLock { $0 }, verifier)
+    }
+
+    private final class Faults: Sendable {
+        let list = Mutex<[String]>([])
+    }
+
+    @Test func `finds no fault in two workers' lines that stand between each other`() throws {
+        let one = try lines(5)
+        let two = try lines(3, chain: "00000000000000c2", follows: "00000000000000c0")
+        let (faults, verifier) = verified([one[0], two[0], two[1], one[1], one[2], one[3], two[2], one[4]])
+        #expect(faults == [])
+        #expect(verifier.chains.map(\.id) == ["00000000000000c1", "00000000000000c2"])
+        #expect(verifier.chains.map { [$0.first, $0.last, $0.lines, $0.faults] } == [[1, 5, 5, 0], [1, 3, 3, 0]])
+        #expect(verifier.chains[0].digest == SHA256.hash(Array(one[4].utf8)).hexadecimal)
+        #expect(verifier.chains[0].worker == "unix:/w.sock")
+    }
+
+    @Test(arguments: [
+        (#""user":"u_1""#, #""user":"u_2""#), (#""expiration":"2027"#, #""expiration":"2028"#),
+        ("\"device\":\"d\"", "\"device\": \"d\""),
+    ])
+    func `finds a line that was changed`(from: String, to: String) throws {
+        var lines = try lines(5)
+        lines[2] = lines[2].replacing(from, with: to)
+        #expect(
+            verified(lines).faults == [
+                "a:4: line 4 of chain 00000000000000c1 does not fit line 3: one of the two was changed"
+            ])
+    }
+
+    @Test func `finds lines that are missing`() throws {
+        var lines = try lines(9)
+        lines.removeSubrange(5...6)
+        lines.remove(at: 1)
+        #expect(
+            verified(lines).faults == [
+                "chain 00000000000000c1: line 2 is missing", "chain 00000000000000c1: lines 6 to 7 are missing",
+            ])
+    }
+
+    @Test func `finds lines in the wrong place`() throws {
+        var lines = try lines(5)
+        lines.swapAt(1, 2)
+        #expect(verified(lines).faults == ["a:3: line 2 of chain 00000000000000c1 is out of order"])
+    }
+
+    @Test func `finds a line that is there twice`() throws {
+        var lines = try lines(4)
+        lines.insert(lines[1], at: 3)
+        #expect(verified(lines).faults == ["a:4: line 2 of chain 00000000000000c1 is there a second time"])
+    }
+
+    @Test func `takes a chain whose beginning is elsewhere, and says where its part begins`() throws {
+        let (faults, verifier) = verified(Array(try lines(5).dropFirst(2)))
+        #expect(faults == [])
+        #expect(verifier.chains.map { [$0.first, $0.last] } == [[3, 5]])
+    }
+
+    @Test func `finds a first line that was made of another`() throws {
+        var lines = try lines(3)
+        lines[1] = lines[1].replacing(#""sequence":2"#, with: #""sequence":1"#)
+        #expect(
+            verified(Array(lines.dropFirst())).faults == [
+                "a:1: line 1 of chain 00000000000000c1 was changed",
+                "chain 00000000000000c1: line 2 is missing",
+            ])
+    }
+
+    @Test func `passes over what is no audit line, and over pieces that a full disk left`() throws {
+        let lines = try lines(2)
+        let (faults, verifier) = verified([
+            lines[0], #"{"time":"t","level":"info"}"#, String(lines[1].prefix(40)), "", lines[1],
+        ])
+        #expect(faults == [])
+        #expect(verifier.otherLines == 1 && verifier.pieces == 1)
+    }
+
+    @Test(arguments: [
+        (#"{"audit":"issued"}"#, "this audit line belongs to no chain"),
+        (#"{"audit":"issued","chain":"c","sequence":0}"#, "this audit line belongs to no chain"),
+        (#"{"audit":}"#, "this is no JSON"),
+    ])
+    func `tells of lines nobody wrote`(line: String, fault: String) {
+        #expect(verified([line]).faults == ["a:1: \(fault)"])
+    }
+
+    @Test func `tells of a line that is too long, and of a file that ends within one`() {
+        let faults = Faults()
+        var verifier = AuditVerifier { fault in faults.list.withLock { $0.append("\(fault)") } }
+        verifier.take([], isTooLong: true, at: "a:1")
+        verifier.endsWithinALine(at: "a:2")
+        #expect(
+            faults.list.withLock { $0 } == [
+                "a:1: this line is longer than any of ours", "a:2: the file ends within a line",
+            ])
+    }
+}
