@@ -17,6 +17,7 @@ enum CommandLineTool {
         case "check": return Check.run(Array(rest.dropFirst()))
         case "audit": return AuditCommand.run(Array(rest.dropFirst()))
         case "token": return Token.run(Array(rest.dropFirst()))
+        case "user": return User.run(Array(rest.dropFirst()))
         case "--version": return Output.print("cloakroom \(version)")
         case "--help", "-h", "help": return Output.print(help)
         case nil: return Output.usage("a command is missing", see: "cloakroom --help")
@@ -35,6 +36,7 @@ enum CommandLineTool {
           audit verify
                       find what is missing from the audit, or was changed in it
           token mint  make a token as an issuer would, to try things out
+          user        what a user may do: set, get, disable, enable, delete, list, revoke
 
         Options:
           --help      this text; after a command, that command's

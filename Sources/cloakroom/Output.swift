@@ -18,6 +18,9 @@ enum Output {
         return .failure
     }
 
+    /// For people, beside what is written for programs.
+    static func note(_ text: String) { write("cloakroom: \(text)", to: STDERR_FILENO) }
+
     static func usage(_ text: String, see command: String) -> ExitStatus {
         write("cloakroom: \(text); see: \(command)", to: STDERR_FILENO)
         return .usage

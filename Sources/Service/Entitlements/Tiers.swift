@@ -35,3 +35,12 @@ extension Settings.Vending {
     /// Where the settings tell no tiers apart, everybody has this one, whatever it is called.
     var commonTier: Settings.Tier { Settings.Tier(lifetime: lifetime) }
 }
+
+extension Settings {
+    /// What is wrong with a tier's name for a record, in words; `nil` for nothing.
+    package func faultOfTier(_ name: String) -> String? {
+        guard Subject.isTier(name) else { return "takes 1…64 letters, digits and _.:/=+@-" }
+        guard !tiers.isEmpty, tiers[name] == nil else { return nil }
+        return "takes one of the settings' tiers: \(tiers.keys.sorted().joined(separator: ", "))"
+    }
+}

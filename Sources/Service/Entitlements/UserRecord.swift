@@ -19,7 +19,6 @@ package struct UserRecord: Sendable, Equatable {
         case revokedBefore
         /// When somebody last decided something; what a scan writes leaves it alone. Without it there is no record.
         case updated
-        /// For people; not read for a request.
         case disabledReason
     }
 
@@ -30,6 +29,8 @@ package struct UserRecord: Sendable, Equatable {
     /// `nil` leaves it to the tier; `Int.max` is no limit.
     package var storageLimit: Int?
     package var isDisabled = false
+    /// For people; not read for a request.
+    package var disabledReason: String?
     /// Credentials issued before are not handed out again.
     package var revokedBefore: Date?
     package var updated: Date?

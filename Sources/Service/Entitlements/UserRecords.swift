@@ -43,6 +43,19 @@ package final class UserRecords {
         return try UserRecord.parse(reply)
     }
 
+    /// The same with what only people read.
+    package func wholeRecord(of user: UserID) async throws(UserRecordError) -> UserRecord? {
+        guard var record = try await record(of: user) else { return nil }
+        do throws(RedisError) {
+            let field = UserRecord.Field.disabledReason.rawValue
+            let reply = try await redis.send(RedisCommand(["HGET", Self.key(of: user, prefix: keyPrefix), field]))
+            if case .text(let bytes) = reply { record.disabledReason = String(decoding: bytes, as: UTF8.self) }
+        } catch {
+            throw UserRecordError(error)
+        }
+        return record
+    }
+
     /// Makes the record where there is none.
     package func apply(_ change: UserRecordChange, to user: UserID) async throws(UserRecordError) {
         var change = change

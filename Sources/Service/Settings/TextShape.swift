@@ -87,3 +87,12 @@ extension Settings.Redis.Address {
         }
     }
 }
+
+extension Settings.Redis.Address: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unix(let path): "unix:\(path)"
+        case .tcp(let host, let port): "\(host):\(port)"
+        }
+    }
+}

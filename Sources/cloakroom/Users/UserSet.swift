@@ -1,0 +1,81 @@
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom user set`
+enum UserSet {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let names: Set<String> = ["tier", "subscription-end", "storage-limit", "storage-used"]
+        switch UserCommandLine.read(arguments, names: names) {
+        case .failure(let ended): return ended.status
+        case .success(let line):
+            do {
+                let change = try change(line.options.values, line.settings)
+                guard let user = line.user, !change.isEmpty else {
+                    return Output.usage("set takes something to set", see: "cloakroom user --help")
+                }
+                return line.withRecords { records in
+                    try await records.apply(change, to: user)
+                    return .success
+                }
+            } catch {
+                return Output.usage(error.sentence, see: "cloakroom user --help")
+            }
+        }
+    }
+
+    private struct Failure: Error {
+        let sentence: String
+    }
+
+    private static func change(
+        _ values: [String: String], _ settings: Settings
+    ) throws(Failure) -> UserRecordChange {
+        var change = UserRecordChange()
+        if let text = values["tier"] {
+            if text != "none", let fault = settings.faultOfTier(text) { throw Failure(sentence: "--tier \(fault)") }
+            change.tier(text == "none" ? nil : text)
+        }
+        if let text = values["subscription-end"] {
+            let end = When.date(text, from: Date())
+            guard text == "none" || end != nil else {
+                throw Failure(sentence: "--subscription-end takes such as 2027-01-31T12:00:00Z, +30d, +12h, or none")
+            }
+            change.subscriptionEnd(end)
+        }
+        if let text = values["storage-limit"] {
+            let limit = text == "unlimited" ? Int.max : Amount.bytes(text)
+            guard text == "none" || limit != nil else {
+                throw Failure(sentence: "--storage-limit takes such as 1000000, 50G, unlimited, or none")
+            }
+            change.storageLimit(limit)
+        }
+        if let text = values["storage-used"] {
+            let used = Amount.bytes(text)
+            guard text == "none" || used != nil else {
+                throw Failure(sentence: "--storage-used takes such as 1000000, 50G, or none")
+            }
+            change.storageUsed(used)
+        }
+        return change
+    }
+}
+
+/// Amounts of bytes as people write them.
+enum Amount {
+    /// - Parameter text: digits, then nothing or one of K, M, G, T: powers of 1024. At most 18 digits come of it.
+    static func bytes(_ text: String) -> Int? {
+        let shifts: [Character: Int] = ["K": 10, "M": 20, "G": 30, "T": 40]
+        let shift = text.last.flatMap { shifts[$0] }
+        let digits = shift == nil ? text[...] : text.dropLast()
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits) else {
+            return nil
+        }
+        let (bytes, overflows) = number.multipliedReportingOverflow(by: 1 << (shift ?? 0))
+        return overflows || bytes > 999_999_999_999_999_999 ? nil : bytes
+    }
+}
