@@ -8,7 +8,7 @@ let policy: Verb = { request in
     let world = try PolicyWorld()
     guard let id = world.userID(ofSubject: user) else { return ["refused": .bool(true)] }
     return [
-        "policy": .string(world.settings.vending.policy.text(for: id)),
+        "policy": .string(world.settings.vending.scope.policy.text(for: id)),
         "bucket": .string(world.settings.bucket),
         "own_key": .string("photos/\(id.text)/picture.jpg"),
     ]

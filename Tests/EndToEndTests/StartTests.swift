@@ -41,8 +41,8 @@ extension EndToEnd {
                     let path = "\($0.folder)/template.json"
                     try? #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#
                         .write(toFile: path, atomically: false, encoding: .utf8)
-                    $0["vending.policyTemplate"] = path
-                }, names: ["vending.policyTemplate"]),
+                    $0["vending.scopes"] = ["wide": ["template": path]]
+                }, names: ["vending.scopes.wide.template"]),
         ]
 
         @Test(arguments: faults)

@@ -12,7 +12,7 @@ extension AuditLog {
     /// What was issued, to whom.
     package struct Issue: Sendable, Equatable {
         package enum Kind: Sendable, Equatable {
-            /// - Parameter scopeDigest: of the session policy as STS had it.
+            /// - Parameter scopeDigest: of the scope's policy with its user open: ``Scope/digest``.
             case credentials(accessKeyID: String, session: String, scope: String, scopeDigest: String)
             case upload(objectKey: String)
         }

@@ -51,6 +51,9 @@ package struct Entitlement: Sendable {
         isFull = false
     }
 
+    /// The most that can be granted.
+    var grant: Grant { Grant(scope: tier.scope, lifetime: tier.lifetime, tier: tierName) }
+
     /// Renewing needs neither a subscription nor room: what is stored already is not lost to a payment that is late.
     /// Credentials that cannot store anything need no room: who has too much must be able to fetch it.
     ///

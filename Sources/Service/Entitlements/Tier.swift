@@ -2,8 +2,8 @@
 package final class Tier: Sendable {
     /// How long credentials live.
     package let lifetime: Duration
-    /// The name of what they open, in `vending.scopes`.
-    package let scope: String
+    /// What they open.
+    package let scope: Scope
     /// In bytes; `nil` for no limit.
     package let storageLimit: Int?
     /// Whether nothing is given without a subscription that has not ended.

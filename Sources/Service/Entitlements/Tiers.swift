@@ -33,7 +33,7 @@ package struct Tiers: Sendable {
 
 extension Settings.Vending {
     /// Where the settings tell no tiers apart, everybody has this one, whatever it is called.
-    var commonTier: Settings.Tier { Settings.Tier(lifetime: lifetime) }
+    var commonTier: Settings.Tier { Settings.Tier(lifetime: lifetime, scope: scope) }
 }
 
 extension Settings {

@@ -8,9 +8,17 @@ extension CloakroomService {
     /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
     func vend(_ request: Request, _ route: Route) -> Step {
         identified(request, .vend, acceptsBare: route == .containerCredentials) { [self] subject, entitlement in
-            if let refusal = entitlement.refusal(of: .vend(writes: true)) { return refused(refusal) }
+            let grant: Grant
+            switch narrowed(entitlement.grant, by: request, route) {
+            case .success(let granted): grant = granted
+            case .failure(let refused): return refused.answer
+            }
+            if let refusal = entitlement.refusal(of: .vend(writes: grant.scope.writes)) { return refused(refusal) }
             let vended: VendedCredentials
-            do throws(STSError) { vended = try await parts.vendor.credentials(for: subject, entitlement) } catch {
+            do throws(STSError) {
+                vended = try await parts.vendor.credentials(
+                    for: subject, grant, revokedBefore: entitlement.revokedBefore)
+            } catch {
                 return Answer(error)
             }
             let issue = AuditLog.Issue(
@@ -20,6 +28,26 @@ extension CloakroomService {
                 to: subject, tier: entitlement.tierName, until: vended.role.expiration, by: request)
             return await issued(issue, .json(vended.body(for: route, settings: parts.settings)))
         }
+    }
+
+    /// The grant, or the part of it that the request asks for: in its body, or where that has no body in its query.
+    private func narrowed(_ grant: Grant, by request: Request, _ route: Route) -> Result<Grant, Refused> {
+        guard route == .containerCredentials ? !request.query.isEmpty : !request.body.isEmpty else {
+            return .success(grant)
+        }
+        guard let asked = try? CredentialRequest(request, route) else {
+            let place = route == .containerCredentials ? "query" : "body"
+            return .failure(Refused(answer: .error(400, "Invalid request \(place)", .invalidRequest)))
+        }
+        do throws(GrantRefusal) {
+            return .success(try grant.narrowed(by: asked, among: parts.settings.vending.scopes))
+        } catch {
+            return .failure(Refused(answer: Answer(error)))
+        }
+    }
+
+    private struct Refused: Error {
+        let answer: Answer
     }
 
     /// `GET /v2/attachments/presigned`.
@@ -152,6 +180,17 @@ extension Answer {
         case .unusable(let code): self = .internalError(reason: code)
         case .refused(_, let code): self = .internalError(reason: code)
         case .cancelled: self = .unavailable(reason: "cancelled")
+        }
+    }
+}
+
+extension Answer {
+    fileprivate init(_ refusal: GrantRefusal) {
+        switch refusal {
+        case .scope: self = .error(403, "Scope not allowed", .forbidden, reason: "scope")
+        case .lifetime(let possible):
+            self = .error(
+                400, "lifetimeSeconds must be from \(possible.lowerBound) to \(possible.upperBound)", .invalidRequest)
         }
     }
 }

@@ -51,7 +51,9 @@ extension Settings {
         package var roleARN: String
         package var lifetime: Duration
         package var externalID: String?
-        package var policy: SessionPolicy
+        package var scopes: Scopes
+        /// What a tier has that names none.
+        package var scope: Scope
         /// The tier of a token that names none.
         package var defaultTier: String
         package var credentialCache: CredentialCache
@@ -60,8 +62,7 @@ extension Settings {
     /// What users of one tier may do.
     package struct Tier: Sendable {
         package var lifetime: Duration
-        /// A name of the scopes.
-        package var scope = "full"
+        package var scope: Scope
         /// Requests in a window; `nil` means as many as everybody.
         package var renewals: Int?
         package var vends: Int?

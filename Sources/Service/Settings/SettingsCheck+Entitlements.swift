@@ -4,9 +4,6 @@ extension SettingsCheck {
         tierFaults + [defaultTierUnknown, unreadRecords, openWithoutRecords].compactMap(\.self)
     }
 
-    /// Scopes that need no settings.
-    private static let builtInScopes = ["full", "read", "upload"]
-
     private var tiers: [(name: String, values: SettingsValues)] {
         if case .named(let tiers)? = values.values["tiers"] { tiers } else { [] }
     }
@@ -21,11 +18,11 @@ extension SettingsCheck {
         tiers.flatMap { name, values in
             let tier = SettingsCheck(values: values)
             var faults: [SettingsFault] = []
-            if let scope = tier.text("scope"), !Self.builtInScopes.contains(scope) {
+            if let scope = tier.text("scope"), !scopeNames.contains(scope) {
                 faults.append(
                     SettingsFault(
                         "tiers.\(name).scope", "is \"\(scope)\", which is no scope",
-                        Self.wayOut(scope, Self.builtInScopes)))
+                        Self.wayOut(scope, scopeNames)))
             }
             if let lifetime = tier.integer("lifetimeSeconds"), lifetime > 3600, hasSessionToken {
                 faults.append(
@@ -40,7 +37,7 @@ extension SettingsCheck {
 
     private var hasSessionToken: Bool { if case .secret? = values.values["aws.sessionToken"] { true } else { false } }
 
-    private static func wayOut(_ name: String, _ names: [String]) -> String {
+    static func wayOut(_ name: String, _ names: [String]) -> String {
         let nearest = names.map { ($0, editDistance($0, name)) }.min { $0.1 < $1.1 }
         if let nearest, nearest.1 <= max(1, name.utf8.count / 3) { return "did you mean \"\(nearest.0)\"?" }
         return "give one of: \(names.joined(separator: ", "))"

@@ -8,32 +8,62 @@ struct SettingsCheck {
 
     var faults: [SettingsFault] {
         [
-            keyPair, sessionTokenAlone, lifetimeInChain, partition, policyFault, issuersTwice,
+            keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, issuersTwice,
             deadline, redisDeadline, drain, renewalAge, auditTwice,
         ].compactMap(\.self) + entitlementFaults
     }
 
-    /// - Precondition: region, bucket, prefixes and template are without a fault.
-    func policy() throws(SessionPolicyError) -> SessionPolicy {
-        let template = PolicyTemplate(bucket: values.text("bucket"), partition: partitionOfRole)
-        guard let file = values.file("vending.policyTemplate") else {
-            return try template.policy(from: template.builtIn(prefixes: values.texts("vending.prefixes")))
+    /// - Precondition: bucket, prefixes and templates are without a fault.
+    func scopes() throws(Scopes.Failure) -> Scopes {
+        var templates: [(name: String, json: JSON)] = []
+        for (name, values) in values.named("vending.scopes") {
+            guard let json = values.file("template").flatMap({ try? JSON(parsing: $0.bytes) }) else {
+                throw .policy(scope: name, .notJSON)
+            }
+            templates.append((name, json))
         }
-        guard let json = try? JSON(parsing: file.bytes) else { throw .notJSON }
-        return try template.policy(from: json)
+        return try Scopes(
+            PolicyTemplate(bucket: values.text("bucket"), partition: partitionOfRole),
+            prefixes: values.texts("vending.prefixes"), templates: templates)
     }
 
-    private var policyFault: SettingsFault? {
-        let needed = ["bucket", "vending.roleARN", "vending.prefixes", "vending.policyTemplate"]
-        guard needed.allSatisfy({ values.values[$0] != nil }) else { return nil }
-        do throws(SessionPolicyError) {
-            _ = try policy()
-            return nil
+    /// Of the built-in scopes and of the operator's own.
+    var scopeNames: [String] {
+        var names = BuiltInScope.allCases.map(\.rawValue)
+        if case .named(let own)? = values.values["vending.scopes"] {
+            names += own.map(\.name).filter { !names.contains($0) }
+        }
+        return names
+    }
+
+    private var scopesFault: SettingsFault? {
+        let needed = ["bucket", "vending.roleARN", "vending.prefixes", "vending.scopes", "vending.scope"]
+        guard needed.allSatisfy({ values.values[$0] != nil }),
+            values.named("vending.scopes").allSatisfy({ $0.values.values["template"] != nil })
+        else { return nil }
+        do throws(Scopes.Failure) {
+            _ = try scopes()
+            let name = values.text("vending.scope")
+            guard !scopeNames.contains(name) else { return nil }
+            return SettingsFault("vending.scope", "is \"\(name)\", which is no scope", Self.wayOut(name, scopeNames))
         } catch {
-            let isBuiltIn = values.file("vending.policyTemplate") == nil
+            return fault(error)
+        }
+    }
+
+    private func fault(_ failure: Scopes.Failure) -> SettingsFault {
+        func isOwn(_ scope: String) -> Bool { values.named("vending.scopes").contains { $0.name == scope } }
+        switch failure {
+        case .policy(let scope, let error):
+            return isOwn(scope)
+                ? SettingsFault("vending.scopes.\(scope).template", "the policy \(error)", error.wayOut)
+                : SettingsFault("vending.prefixes", "the policy \(error)", "name fewer or shorter prefixes")
+        case .nested(let scope, let folder, let within):
+            let level = folder.dropFirst(within.count).prefix { $0 != "/" }
             return SettingsFault(
-                isBuiltIn ? "vending.prefixes" : "vending.policyTemplate", "the policy \(error)",
-                isBuiltIn ? "name fewer or shorter prefixes" : error.wayOut)
+                isOwn(scope) ? "vending.scopes.\(scope).template" : "vending.prefixes",
+                "has users' folders in \(folder), which the user \(level) would own as \(within)\(level)/",
+                "keep users' folders side by side, such as \(within.isEmpty ? "" : within)a/ and \(within)b/")
         }
     }
 

@@ -29,17 +29,15 @@ extension Settings {
         let values = reader.read(SettingsTable.rows, from: tree)
         let faults = reader.faults + SettingsCheck(values: values).faults
         guard faults.isEmpty else { throw SettingsFaults(faults: faults) }
-        do throws(SessionPolicyError) {
-            return Settings(values, policy: try SettingsCheck(values: values).policy())
-        } catch {
-            preconditionFailure("the check lets through a policy that is none")
-        }
+        guard let scopes = try? SettingsCheck(values: values).scopes(), let scope = scopes[values.text("vending.scope")]
+        else { preconditionFailure("the check lets through a scope that is none") }
+        return Settings(values, scopes: scopes, scope: scope)
     }
 }
 
 extension Settings {
     /// - Precondition: the values are without a fault.
-    fileprivate init(_ values: SettingsValues, policy: SessionPolicy) {
+    fileprivate init(_ values: SettingsValues, scopes: Scopes, scope: Scope) {
         region = values.text("region")
         bucket = values.text("bucket")
         aws = AWSAccess(
@@ -60,12 +58,14 @@ extension Settings {
             roleARN: values.text("vending.roleARN"),
             lifetime: values.seconds("vending.lifetimeSeconds"),
             externalID: values.optionalText("vending.externalID"),
-            policy: policy,
+            scopes: scopes,
+            scope: scope,
             defaultTier: values.text("vending.defaultTier"),
             credentialCache: CredentialCache(
                 enabled: values.flag("vending.credentialCache.enabled"),
                 maximumEntries: values.integer("vending.credentialCache.maximumEntries")))
-        tiers = Dictionary(uniqueKeysWithValues: values.named("tiers").map { ($0.name, Tier($0.values, values)) })
+        let vending = vending
+        tiers = Dictionary(uniqueKeysWithValues: values.named("tiers").map { ($0.name, Tier($0.values, vending)) })
         entitlements = Entitlements(
             enabled: values.flag("entitlements.enabled"), withoutRecord: values.choice("entitlements.withoutRecord"))
         uploads = Uploads(
@@ -96,12 +96,11 @@ extension Settings {
 }
 
 extension Settings.Tier {
-    /// - Parameter all: the settings around it.
-    fileprivate init(_ values: SettingsValues, _ all: SettingsValues) {
+    /// - Parameter vending: what it has where it names nothing of its own.
+    fileprivate init(_ values: SettingsValues, _ vending: Settings.Vending) {
         self.init(
-            lifetime: .seconds(
-                values.optionalInteger("lifetimeSeconds") ?? all.integer("vending.lifetimeSeconds")),
-            scope: values.text("scope"),
+            lifetime: values.optionalInteger("lifetimeSeconds").map { .seconds($0) } ?? vending.lifetime,
+            scope: values.optionalText("scope").flatMap { vending.scopes[$0] } ?? vending.scope,
             renewals: values.optionalInteger("limits.renew"),
             vends: values.optionalInteger("limits.vend"),
             uploads: values.optionalInteger("limits.upload"),

@@ -53,11 +53,14 @@ package enum SettingsTable {
         .init(
             "vending.externalID", .text(.externalID), .none, "The external ID that the role's trust policy asks for."),
         .init(
-            "vending.policyTemplate", .file, .none,
-            "IAM policy with `${user}`, `${bucket}`, `${partition}` left open; null: the built-in one."),
-        .init(
             "vending.prefixes", .texts(.folder), .texts(["photos", "thumbnails", "metadata"]),
-            "Where the built-in policy gives each user a folder."),
+            "Where the built-in scopes give each user a folder; empty: in the bucket itself."),
+        .init(
+            "vending.scopes", .named(.scope, scope), .none,
+            "Scopes besides the built-in `full`, `read` and `upload`, or in their place."),
+        .init(
+            "vending.scope", .text(.scope), .text("full"),
+            "What credentials open in tiers that name no scope; a request may ask for less, never for more."),
         .init("vending.defaultTier", .text(.tier), .text("free"), "The tier of a token that names none."),
         .init(
             "vending.credentialCache.enabled", .flag, .flag(true),
@@ -86,7 +89,7 @@ package enum SettingsTable {
             .init(
                 "lifetimeSeconds", .integer(900...43_200), .none,
                 "How long credentials live; null: `vending.lifetimeSeconds`."),
-            .init("scope", .text(.any), .text("full"), "What credentials open: the name of a scope."),
+            .init("scope", .text(.scope), .none, "What credentials open: a scope's name; null: `vending.scope`."),
         ]
         + ["renew", "vend", "upload"].map { name in
             .init(
@@ -100,6 +103,10 @@ package enum SettingsTable {
                 "requiresSubscription", .flag, .flag(false),
                 "Whether nothing is vended or uploaded without a subscription end in the record that lies ahead."),
         ]
+
+    private static let scope: [SettingsRow] = [
+        .init("template", .file, .required, "An IAM policy with `${user}`, `${bucket}`, `${partition}` left open.")
+    ]
 
     private static let uploads: [SettingsRow] = [
         .init(

@@ -4,7 +4,7 @@ import JOSE
 enum TextShape: Sendable, CaseIterable {
     case any, path
     case region, bucket, endpoint, roleARN, externalID
-    case headerName, claimName, algorithm, tier
+    case headerName, claimName, algorithm, tier, scope
     case folder, keyPrefix, mediaType, baseURL
     case redisAddress
 
@@ -21,7 +21,8 @@ enum TextShape: Sendable, CaseIterable {
         case .claimName: "claim name"
         case .algorithm: "\"HS256\""
         case .tier: "string of 1…64 letters, digits and _.:/=+@-"
-        case .folder: "folder name of letters, digits and _-., with / between levels"
+        case .scope: "word of 1…32 of a-z 0-9 _ -, beginning with a letter"
+        case .folder: "folder name of letters, digits and _-., with / between levels, or empty"
         case .keyPrefix: "string that is empty, or such as \"assets/\""
         case .mediaType: "media type in lower case, such as \"image/jpeg\""
         case .baseURL: "URL without a query, such as \"https://cdn.example/assets\""
@@ -43,7 +44,8 @@ enum TextShape: Sendable, CaseIterable {
             text.wholeMatch(of: /[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}/) != nil && text.lowercased() != "authorization"
         case .algorithm: SignatureAlgorithm(rawValue: text) != nil
         case .tier: Subject.isTier(text)
-        case .folder: isFolder(text)
+        case .scope: text.wholeMatch(of: /[a-z][a-z0-9_-]{0,31}/) != nil
+        case .folder: text.isEmpty || isFolder(text)
         case .keyPrefix: text.isEmpty || text.last == "/" && isFolder(text.dropLast())
         case .mediaType: text.wholeMatch(of: /[a-z0-9][a-z0-9.+-]{0,126}\/[a-z0-9][a-z0-9.+-]{0,126}/) != nil
         case .baseURL:

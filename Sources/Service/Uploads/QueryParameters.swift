@@ -15,6 +15,8 @@ struct QueryParameters {
 
     subscript(name: String) -> String? { values[name] }
 
+    var names: Set<String> { Set(values.keys) }
+
     private static func decoded(_ text: Substring) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []

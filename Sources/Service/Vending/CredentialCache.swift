@@ -7,15 +7,15 @@ import Loop
     import Foundation
 #endif
 
-/// What this process has vended, by subject, scope and tier: a thousand devices of one user cost one call of STS.
+/// What this process has vended, by subject and grant: a thousand devices of one user cost one call of STS.
 ///
 /// Two generations of half the capacity, as for verified tokens: nothing is searched for a victim.
 @LoopActor
 final class CredentialCache {
     struct Key: Hashable, Sendable {
         let user: UserID
-        let tier: String
-        let lifetime: Duration
+        /// Scope, lifetime and tier. ``Scope/identity`` stands for the scope where keys leave the process.
+        let grant: Grant
     }
 
     typealias Result = Swift.Result<VendedCredentials, STSError>

@@ -8,36 +8,10 @@ struct PolicyTemplate: Sendable {
     /// As in ARNs: `aws`, `aws-cn`, `aws-us-gov`, …
     let partition: String
 
-    /// Objects below each user's folder under these prefixes, and listing of just these.
-    ///
-    /// Multipart actions are there because large photos and videos are uploaded in parts.
-    func builtIn(prefixes: [String]) -> JSON {
-        let objects = ["GetObject", "PutObject", "DeleteObject", "RestoreObject", "GetObjectAttributes"]
-        let parts = ["AbortMultipartUpload", "ListMultipartUploadParts"]
-        let folders = prefixes.map { "\($0)/${user}/*" }
-        return [
-            "Version": .string(SessionPolicyCheck.version),
-            "Statement": .array([
-                .object([
-                    "Effect": .string("Allow"),
-                    "Action": .array((objects + parts).map { .string("s3:\($0)") }),
-                    "Resource": .array(folders.map { .string("arn:${partition}:s3:::${bucket}/\($0)") }),
-                ]),
-                .object([
-                    "Effect": .string("Allow"),
-                    "Action": .string("s3:ListBucket"),
-                    "Resource": .string("arn:${partition}:s3:::${bucket}"),
-                    "Condition": ["StringLike": ["s3:prefix": .array(folders.map(JSON.string))]],
-                ]),
-            ]),
-        ]
-    }
-
     /// The policy a template makes, if it gives each user what is theirs and nothing else.
     func policy(from template: JSON) throws(SessionPolicyError) -> SessionPolicy {
-        let filled = filled(template)
-        let checked = try SessionPolicyCheck(bucket: bucket, partition: partition).checked(filled)
-        let policy = SessionPolicy(encoded: checked.text)
+        let policy = SessionPolicy(
+            try SessionPolicyCheck(bucket: bucket, partition: partition).checked(filled(template)))
         guard policy.longestLength <= SessionPolicy.maximumLength else { throw .tooLong(policy.longestLength) }
         return policy
     }

@@ -1,10 +1,17 @@
+import StrictJSON
+
 /// The session policy of a user's credentials: an IAM policy whose user is still open.
 ///
 /// A session policy only takes away: what the credentials may do is what this and the role both allow
 /// (IAM User Guide, "Session policies").
-package struct SessionPolicy: Sendable, Equatable {
+package struct SessionPolicy: Sendable {
     /// What STS takes (AssumeRole, parameter Policy).
     package static let maximumLength = 2048
+
+    /// The policy as IAM reads it; the user is a variable of the name `user`.
+    let language: IAMPolicy
+    /// Where users have their folders: empty, or ending in `/`, such as `photos/`; each once.
+    let folders: [String]
 
     /// The encoded JSON, cut at each place where the user's id goes.
     ///
@@ -12,9 +19,13 @@ package struct SessionPolicy: Sendable, Equatable {
     /// strings, and a ``UserID`` has no character that JSON escapes, nor one that IAM reads (`* ? $ { }`).
     private let parts: [String]
 
-    /// - Parameter encoded: JSON whose open places are ``PolicyTemplate/userPlaceholder``.
-    init(encoded: String) {
+    /// - Parameter checked: what ``SessionPolicyCheck`` let through; its open places are
+    ///   ``PolicyTemplate/userPlaceholder``.
+    init(_ checked: SessionPolicyCheck.Checked) {
+        language = checked.language
+        folders = checked.folders
         var parts: [String] = []
+        let encoded = checked.json.text
         var rest = encoded[...]
         while let place = rest.firstRange(of: PolicyTemplate.userPlaceholder) {
             parts.append(String(rest[..<place.lowerBound]))
@@ -30,4 +41,7 @@ package struct SessionPolicy: Sendable, Equatable {
 
     /// The policy as it goes to STS, minified.
     package func text(for user: UserID) -> String { parts.joined(separator: user.text) }
+
+    /// The policy with its user open.
+    var open: String { parts.joined(separator: PolicyTemplate.userPlaceholder) }
 }

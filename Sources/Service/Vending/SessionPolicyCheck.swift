@@ -4,7 +4,13 @@ import StrictJSON
 ///
 /// What it does not know, it refuses: IAM grows, and a new element must not slip through.
 struct SessionPolicyCheck: Sendable {
-    static let version = "2012-10-17"
+    /// A policy that keeps each user to their own.
+    struct Checked {
+        let json: JSON
+        let language: IAMPolicy
+        /// See ``SessionPolicy/folders``.
+        let folders: [String]
+    }
 
     /// Lower case: IAM compares actions without regard to case. `PutObjectAcl` is missing because it can publish.
     private static let objectActions: Set<String> = [
@@ -21,22 +27,25 @@ struct SessionPolicyCheck: Sendable {
     private var bucketARN: String { "arn:\(partition):s3:::\(bucket)" }
 
     /// - Returns: the policy without `Sid` and `Id`, which only cost length.
-    func checked(_ policy: JSON) throws(SessionPolicyError) -> JSON {
-        guard let policy = policy.object else { throw .badShape(place: "the top", expected: "an object") }
-        try allow(["Version", "Id", "Statement"], in: policy, at: "the top")
-        guard policy["Version"]?.string == Self.version else {
-            throw .badShape(place: "Version", expected: Self.version)
+    func checked(_ policy: JSON) throws(SessionPolicyError) -> Checked {
+        let language: IAMPolicy
+        do throws(IAMPolicyFault) { language = try IAMPolicy(policy) } catch {
+            throw .badShape(place: error.place, expected: error.expected)
         }
-        let statements = policy["Statement"].map { $0.array ?? [$0] } ?? []
-        guard !statements.isEmpty else { throw .badShape(place: "Statement", expected: "a statement") }
-        var result: [JSON] = []
-        for (index, statement) in statements.enumerated() {
-            result.append(try checked(statement: statement, at: "Statement[\(index)]"))
+        var statements: [JSON] = []
+        var folders: [String] = []
+        let members = policy.object?["Statement"].map { $0.array ?? [$0] } ?? []
+        for (index, statement) in members.enumerated() {
+            statements.append(try checked(statement: statement, at: "Statement[\(index)]", folders: &folders))
         }
-        return ["Version": .string(Self.version), "Statement": .array(result)]
+        return Checked(
+            json: ["Version": .string(IAMPolicy.version), "Statement": .array(statements)], language: language,
+            folders: folders)
     }
 
-    private func checked(statement: JSON, at place: String) throws(SessionPolicyError) -> JSON {
+    private func checked(
+        statement: JSON, at place: String, folders: inout [String]
+    ) throws(SessionPolicyError) -> JSON {
         guard let statement = statement.object else { throw .badShape(place: place, expected: "an object") }
         try allow(["Sid", "Effect", "Action", "Resource", "Condition"], in: statement, at: place)
         guard statement["Effect"]?.string == "Allow" else {
@@ -44,7 +53,8 @@ struct SessionPolicyCheck: Sendable {
         }
         let actions = try texts(statement["Action"], at: "\(place).Action").map { $0.lowercased() }
         let resources = try texts(statement["Resource"], at: "\(place).Resource")
-        let confinesPrefix = try checkedCondition(statement["Condition"], at: "\(place).Condition")
+        let confinesPrefix = try checkedCondition(
+            statement["Condition"], at: "\(place).Condition", folders: &folders)
         if actions == [Self.listAction] {
             for resource in resources where resource != bucketARN {
                 throw .tooBroad(place: "\(place).Resource", value: resource)
@@ -56,23 +66,23 @@ struct SessionPolicyCheck: Sendable {
             }
             for resource in resources {
                 let key = resource.hasPrefix(bucketARN + "/") ? resource.dropFirst(bucketARN.count + 1) : ""
-                guard Self.isConfined(key) else { throw .tooBroad(place: "\(place).Resource", value: resource) }
+                guard let folder = Self.folder(of: key) else {
+                    throw .tooBroad(place: "\(place).Resource", value: resource)
+                }
+                if !folders.contains(folder) { folders.append(folder) }
             }
         }
         return .object(statement.filter { $0 != "Sid" })
     }
 
-    /// Whether every operator has the shape of one, and whether the list's prefix is held to the user's folder.
-    private func checkedCondition(_ condition: JSON?, at place: String) throws(SessionPolicyError) -> Bool {
-        guard let condition else { return false }
-        guard let operators = condition.object else { throw .badShape(place: place, expected: "an object") }
+    /// Whether the list's prefix is held to the user's folder.
+    private func checkedCondition(
+        _ condition: JSON?, at place: String, folders: inout [String]
+    ) throws(SessionPolicyError) -> Bool {
         var confinesPrefix = false
-        for entry in operators.members {
+        for entry in condition?.object?.members ?? [] {
             let place = "\(place).\(entry.name)"
-            guard let keys = entry.value.object, !keys.members.isEmpty else {
-                throw .badShape(place: place, expected: "an object of condition keys")
-            }
-            for key in keys.members {
+            for key in entry.value.object?.members ?? [] {
                 let place = "\(place).\(key.name)"
                 let values = try texts(key.value, at: place)
                 guard !key.name.contains("$") else { throw .tooBroad(place: place, value: key.name) }
@@ -85,23 +95,29 @@ struct SessionPolicyCheck: Sendable {
                 guard ["StringLike", "StringEquals"].contains(entry.name) else {
                     throw .badShape(place: place, expected: "StringLike or StringEquals")
                 }
-                for value in values where !Self.isConfined(value[...]) { throw .tooBroad(place: place, value: value) }
+                for value in values {
+                    guard let folder = Self.folder(of: value[...]) else { throw .tooBroad(place: place, value: value) }
+                    if !folders.contains(folder) { folders.append(folder) }
+                }
                 confinesPrefix = true
             }
         }
         return confinesPrefix
     }
 
-    /// Whether a key pattern is a folder of plain names, then `${user}/`, then anything but a variable.
+    /// Where the users' folders are that a key pattern stays in: it must be plain names, then `${user}/`, then anything
+    /// but a variable.
     ///
     /// A wildcard before the user's folder would match in another user's: `*/u_1/*` matches `photos/u_2/u_1/x`.
-    static func isConfined(_ pattern: Substring) -> Bool {
+    ///
+    /// - Returns: empty, or ending in `/`; `nil` for a pattern that reaches further than one user's folder.
+    private static func folder(of pattern: Substring) -> String? {
         let segments = pattern.split(separator: "/", omittingEmptySubsequences: false)
         guard let user = segments.firstIndex(where: { $0 == PolicyTemplate.userPlaceholder }),
-            user < segments.endIndex - 1
-        else { return false }
-        return segments[..<user].allSatisfy(isPlainName)
-            && !segments[(user + 1)...].contains { $0.contains("${") && $0 != PolicyTemplate.userPlaceholder }
+            user < segments.endIndex - 1, segments[..<user].allSatisfy(isPlainName),
+            !segments[(user + 1)...].contains(where: { $0.contains("${") && $0 != PolicyTemplate.userPlaceholder })
+        else { return nil }
+        return segments[..<user].map { $0 + "/" }.joined()
     }
 
     static func isPlainName(_ segment: Substring) -> Bool {

@@ -1,5 +1,4 @@
 package import AWS
-import CloakroomCrypto
 package import Loop
 
 #if canImport(FoundationEssentials)
@@ -8,7 +7,7 @@ package import Loop
     package import Foundation
 #endif
 
-/// Vends: gets a subject the credentials its tier and id allow, from STS or from those it already has.
+/// Vends: gets a subject the credentials it was granted, from STS or from those it already has.
 @LoopActor
 package final class Vendor {
     private let sts: STSClient
@@ -32,62 +31,55 @@ package final class Vendor {
             ? CredentialCache(capacity: settings.credentialCache.maximumEntries, now: now) : nil
     }
 
+    /// - Parameter revokedBefore: credentials issued earlier are not handed out again.
     /// - Returns: those held already, if they are fresh and were not revoked; else new ones.
     package func credentials(
-        for subject: Subject, _ entitlement: Entitlement
+        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil
     ) async throws(STSError) -> VendedCredentials {
         guard let cache else {
             metrics.lookedUp(.off)
-            return try await assume(for: subject, entitlement)
+            return try await assume(for: subject, grant)
         }
-        let key = CredentialCache.Key(
-            user: subject.userID, tier: entitlement.tierName, lifetime: entitlement.tier.lifetime)
+        let key = CredentialCache.Key(user: subject.userID, grant: grant)
         if let known = cache.fresh(key) {
-            if !known.isRevoked(before: entitlement.revokedBefore) {
+            if !known.isRevoked(before: revokedBefore) {
                 metrics.lookedUp(.hit)
                 return known
             }
             cache.drop(key)
         }
-        var (result, outcome) = await flight(key, subject, entitlement)
-        if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: entitlement.revokedBefore) {
+        var (result, outcome) = await flight(key, subject, grant)
+        if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: revokedBefore) {
             // They were on their way when they were revoked.
             cache.drop(key)
-            (result, outcome) = await flight(key, subject, entitlement)
+            (result, outcome) = await flight(key, subject, grant)
         }
         metrics.lookedUp(outcome)
         return try result.get()
     }
 
     private func flight(
-        _ key: CredentialCache.Key, _ subject: Subject, _ entitlement: Entitlement
+        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant
     ) async -> (CredentialCache.Result, Metrics.CacheOutcome) {
         await cache?.credentials(key) { [self] in
             do throws(STSError) {
-                return .success(try await assume(for: subject, entitlement))
+                return .success(try await assume(for: subject, grant))
             } catch {
                 return .failure(error)
             }
         } ?? (.failure(.cancelled), .off)
     }
 
-    private func assume(
-        for subject: Subject, _ entitlement: Entitlement
-    ) async throws(STSError) -> VendedCredentials {
+    private func assume(for subject: Subject, _ grant: Grant) async throws(STSError) -> VendedCredentials {
         let issued = now()
         let name = SessionName.make(userID: subject.userID.text, at: issued)
-        let policy = settings.policy.text(for: subject.userID)
         let request = AssumeRole(
-            roleARN: settings.roleARN, sessionName: name, duration: entitlement.tier.lifetime,
-            policy: policy,
-            tags: [
-                .init(key: "UserId", value: subject.userID.text),
-                .init(key: "SubscriptionTier", value: entitlement.tierName),
-            ],
+            roleARN: settings.roleARN, sessionName: name, duration: grant.lifetime,
+            policy: grant.scope.policy.text(for: subject.userID), tags: grant.tags(for: subject.userID),
             externalID: settings.externalID)
         let role = try await sts.assumeRole(request, deadline: .now + requestDeadline)
         return VendedCredentials(
-            role: role, sessionName: name, issued: issued, scope: "default",
-            scopeDigest: SHA256.hash(policy.utf8).hexadecimal)
+            role: role, sessionName: name, issued: issued, scope: grant.scope.name,
+            scopeDigest: grant.scope.digest)
     }
 }

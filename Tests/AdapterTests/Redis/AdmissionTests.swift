@@ -25,10 +25,12 @@ struct AdmissionTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let time = time
+        let scopes = try Scopes(PolicyTemplate(bucket: "photos", partition: "aws"), prefixes: ["photos"], templates: [])
+        let scope = try #require(scopes["full"])
         let tiers = Tiers(
             byName: [
-                "free": Tier(Settings.Tier(lifetime: .seconds(3600)), limits: Self.limits),
-                "pro": Tier(Settings.Tier(lifetime: .seconds(3600), vends: 5), limits: Self.limits),
+                "free": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope), limits: Self.limits),
+                "pro": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope, vends: 5), limits: Self.limits),
             ], defaultName: "free")
         try await withRedis(server.path) { redis in
             let admissions = Admissions(

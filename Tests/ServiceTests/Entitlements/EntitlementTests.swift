@@ -34,7 +34,7 @@ struct EntitlementTests {
         let tiers = Tiers(try settings(smallest(vending: "lifetimeSeconds: 1800")))
         for (record, claim, expected) in [("a", "b", "a"), (nil, "b", "b"), (nil, nil, "free")] {
             let found = try #require(tiers.tier(record: record, claim: claim))
-            #expect(found.name == expected && found.tier.lifetime == .seconds(1800) && found.tier.scope == "full")
+            #expect(found.name == expected && found.tier.lifetime == .seconds(1800) && found.tier.scope.name == "full")
             #expect(!found.tier.requiresSubscription && found.tier.storageLimit == nil)
             #expect(found.tier.limit(.vend).policy == "\"vend\";q=60;w=3600")
         }
@@ -43,7 +43,7 @@ struct EntitlementTests {
     @Test func `gives a tier what it names, and for the rest what all have`() throws {
         let text = "free: {}, pro: {lifetimeSeconds: 900, scope: \"read\", limits: {vend: 7}, storageLimitBytes: 5}"
         let pro = try #require(try tiers(text, "limits: {vend: {windowSeconds: 60}}")["pro"])
-        #expect(pro.lifetime == .seconds(900) && pro.scope == "read" && pro.storageLimit == 5)
+        #expect(pro.lifetime == .seconds(900) && pro.scope.name == "read" && pro.storageLimit == 5)
         #expect(pro.limit(.vend).policy == "\"vend\";q=7;w=60")
         #expect(pro.limit(.renew).policy == "\"renew\";q=10;w=3600")
     }

@@ -14,11 +14,12 @@ struct AuditTests {
             await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token(tier: "pro")).hasPrefix("200"))
         let form = String(decoding: try #require(service.transport.requests.first).body, as: UTF8.self)
         let policy = try #require(form.split(separator: "&").first { $0.hasPrefix("Policy=") }).dropFirst(7)
-        let digest = SHA256.hash(Array(try #require(policy.removingPercentEncoding).utf8)).hexadecimal
+        let open = try #require(policy.removingPercentEncoding).replacing("/u_1/", with: "/${user}/")
+        let digest = SHA256.hash(Array(open.utf8)).hexadecimal.prefix(16)
         #expect(
             service.auditLines == """
                 {"time":"2027-01-15T08:00:00Z","audit":"issued","request":"000000000000abcd","kind":"credentials",\
-                "user":"u_1","tier":"pro","issuer":"https://auth.example","scope":"default","scopeDigest":"\(digest)",\
+                "user":"u_1","tier":"pro","issuer":"https://auth.example","scope":"full","scopeDigest":"\(digest)",\
                 "session":"u_1-tro8w0","accessKeyId":"ASIA1","expiration":"2027-01-15T09:00:00Z",\
                 "address":"192.0.2.1","chain":"00000000000000c1","sequence":1,"start":{"worker":"w","process":1}}
 

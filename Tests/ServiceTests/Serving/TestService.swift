@@ -27,10 +27,11 @@ final class TestService {
 
     /// - Parameter audit: a file; `nil` for one of the test's own.
     init(
-        _ more: String = TestService.open, audit: String? = nil, probes: [(name: String, probe: Readiness.Probe)] = [],
+        _ more: String = TestService.open, vending: String = "", audit: String? = nil,
+        probes: [(name: String, probe: Readiness.Probe)] = [],
         transport script: @escaping ScriptedTransport.Script = { _ in .assumed() }
     ) throws {
-        settings = try parsedSettings(smallest(more))
+        settings = try parsedSettings(smallest(more, vending: vending))
         folder = try TemporaryFolder()
         metrics = try Metrics()
         transport = ScriptedTransport(script)

@@ -24,9 +24,9 @@ struct EntitlementSettingsTests {
                 """))
         #expect(Set(two.tiers.keys) == ["free", "pro.2"] && two.entitlements.withoutRecord == .refuse)
         let (free, pro) = (try #require(two.tiers["free"]), try #require(two.tiers["pro.2"]))
-        #expect(free.lifetime == .seconds(3600) && free.scope == "full" && free.storageLimit == nil)
+        #expect(free.lifetime == .seconds(3600) && free.scope.name == "full" && free.storageLimit == nil)
         #expect(free.renewals == nil && free.vends == nil && free.uploads == nil && !free.requiresSubscription)
-        #expect(pro.lifetime == .seconds(7200) && pro.scope == "upload" && pro.storageLimit == 0)
+        #expect(pro.lifetime == .seconds(7200) && pro.scope.name == "upload" && pro.storageLimit == 0)
         #expect(pro.renewals == 1 && pro.vends == 2 && pro.uploads == 3 && pro.requiresSubscription)
     }
 

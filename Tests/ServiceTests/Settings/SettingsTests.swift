@@ -141,7 +141,7 @@ struct SettingsTests {
                     + " give: role's ARN, such as \"arn:aws:iam::123456789012:role/name\"",
                 "vending.lifetimeSeconds: is a number; give: integer, 900…43200",
                 "vending.prefixes[0]: is \"photos/*\";"
-                    + " give: folder name of letters, digits and _-., with / between levels",
+                    + " give: folder name of letters, digits and _-., with / between levels, or empty",
                 "redis.address: is \"localhost\"; give: \"host:port\" or \"unix:/path\"",
                 "redis.username: is an object; give: string",
                 "redis.password: is a secret written in the file as plain text;"
@@ -226,10 +226,46 @@ struct SettingsTests {
                 "vending.prefixes: the policy is 3069 characters long for the longest user id; name fewer or shorter prefixes"
         ),
         Conflict(
-            settings: smallest(vending: "policyTemplate: 'broad.json'"),
-            fault: "vending.policyTemplate: the policy reaches beyond the user's own folder with arn:aws:s3:::photos/*"
-                + " at Statement[0].Resource; confine it to ${bucket} and a folder ${user}/,"
+            settings: smallest(vending: "scopes: {wide: {template: 'broad.json'}}"),
+            fault: "vending.scopes.wide.template: the policy reaches beyond the user's own folder with"
+                + " arn:aws:s3:::photos/* at Statement[0].Resource; confine it to ${bucket} and a folder ${user}/,"
                 + " with nothing but plain names before it"
+        ),
+        Conflict(
+            settings: smallest(vending: "scopes: {full: {template: 'text'}}"),
+            fault: "vending.scopes.full.template: the policy is not JSON;"
+                + " write an IAM policy as JSON, each name once, without comments"
+        ),
+        Conflict(
+            settings: smallest(vending: "scopes: {album: {}}"),
+            fault: "vending.scopes.album.template: is missing; give: path of a file."
+                + " An IAM policy with `${user}`, `${bucket}`, `${partition}` left open."
+        ),
+        Conflict(
+            settings: smallest(vending: "scopes: {album: {templat: 'a'}}"),
+            fault: "vending.scopes.album.templat: is not a key; did you mean vending.scopes.album.template?"
+        ),
+        Conflict(
+            settings: smallest(vending: "scopes: {Album: {template: 'a'}}"),
+            fault: "vending.scopes: has the name \"Album\"; give: word of 1…32 of a-z 0-9 _ -, beginning with a letter"
+        ),
+        Conflict(
+            settings: smallest(vending: "scopes: {album: 'a'}"),
+            fault: "vending.scopes.album: is a string; give: an object"
+        ),
+        Conflict(
+            settings: smallest(vending: "scope: 'album'"),
+            fault: "vending.scope: is \"album\", which is no scope; give one of: full, read, upload"
+        ),
+        Conflict(
+            settings: smallest(vending: "prefixes: ['photos', 'photos/raw']"),
+            fault: "vending.prefixes: has users' folders in photos/raw/, which the user raw would own as photos/raw/;"
+                + " keep users' folders side by side, such as photos/a/ and photos/b/"
+        ),
+        Conflict(
+            settings: smallest(vending: "scopes: {own: {template: 'root.json'}}"),
+            fault: "vending.prefixes: has users' folders in photos/, which the user photos would own as photos/;"
+                + " keep users' folders side by side, such as a/ and b/"
         ),
         Conflict(
             settings: smallest(issuer: "secret2: 1"),
@@ -269,21 +305,26 @@ struct SettingsTests {
             "Resource":"arn:aws:s3:::${bucket}/*"}}
             """#
         let files = [
-            "/etc/cloakroom/broad.json": broad, "/etc/cloakroom/empty": "\n", "/etc/cloakroom/lines": "a\nb\n",
+            "/etc/cloakroom/broad.json": broad, "/etc/cloakroom/root.json": Self.root, "/etc/cloakroom/text": "hello",
+            "/etc/cloakroom/empty": "\n", "/etc/cloakroom/lines": "a\nb\n",
         ]
         #expect(faults(conflict.settings, files: files).first == conflict.fault)
     }
 
-    @Test func `takes a template of the operator's own`() throws {
-        let template = #"""
-            {"Version":"2012-10-17","Statement":[{"Sid":"Read","Effect":"Allow","Action":"s3:GetObject",
-            "Resource":"arn:${partition}:s3:::${bucket}/${user}/*"}]}
-            """#
-        let settings = try settings(
-            smallest(vending: "policyTemplate: 'policy.json'"), files: ["/etc/cloakroom/policy.json": template])
+    private static let root = #"""
+        {"Version":"2012-10-17","Statement":[{"Sid":"Read","Effect":"Allow","Action":"s3:GetObject",
+        "Resource":"arn:${partition}:s3:::${bucket}/${user}/*"}]}
+        """#
+
+    @Test(arguments: [
+        "prefixes: [''], scopes: {own: {template: 'policy.json'}}, scope: 'own'",
+        "prefixes: [''], scopes: {full: {template: 'policy.json'}}",
+    ])
+    func `takes a template of the operator's own`(vending: String) throws {
+        let settings = try settings(smallest(vending: vending), files: ["/etc/cloakroom/policy.json": Self.root])
         let user = try #require(UserID("u_1"))
         #expect(
-            settings.vending.policy.text(for: user)
+            settings.vending.scope.policy.text(for: user)
                 == #"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:GetObject","#
                 + #""Resource":"arn:aws:s3:::photos/u_1/*"}]}"#)
     }

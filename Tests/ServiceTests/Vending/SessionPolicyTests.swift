@@ -7,7 +7,7 @@ struct SessionPolicyTests {
     private let template = PolicyTemplate(bucket: "photos", partition: "aws-cn")
 
     @Test func `gives each user a folder under each prefix`() throws {
-        let policy = try template.policy(from: template.builtIn(prefixes: ["photos", "a/b"]))
+        let policy = try template.policy(from: BuiltInScope.full.template(prefixes: ["photos", "a/b"]))
         #expect(
             policy.text(for: try #require(UserID("u_1")))
                 == [
@@ -22,7 +22,8 @@ struct SessionPolicyTests {
 
     /// The whole of a policy's reach, read back from its text: what starts it and what lies between are plain.
     @Test func `reaches nothing but the user's own folders, whoever asks`() throws {
-        let policy = try template.policy(from: template.builtIn(prefixes: ["photos", "thumbnails", "metadata"]))
+        let prefixes = ["photos", "thumbnails", "metadata"]
+        let policy = try template.policy(from: BuiltInScope.full.template(prefixes: prefixes))
         let alphabet = Array("u_10*?${}aws:username/..\\\"'%+ \n\r\té😀\u{0}ABC-")
         var generator = SystemRandomNumberGenerator()
         let hostile = (0..<2000).map { _ in
@@ -34,7 +35,7 @@ struct SessionPolicyTests {
             let text = policy.text(for: user)
             #expect(text.count <= SessionPolicy.maximumLength)
             let statements = try JSON(parsing: Array(text.utf8)).object?["Statement"]?.array ?? []
-            let folders = ["photos", "thumbnails", "metadata"].map { "\($0)/\(user.text)/*" }
+            let folders = prefixes.map { "\($0)/\(user.text)/*" }
             #expect(statements.count == 2)
             #expect(statements.first?.object?["Resource"]?.strings == folders.map { "arn:aws-cn:s3:::photos/\($0)" })
             let condition = statements.last?.object?["Condition"]?.object
@@ -90,7 +91,8 @@ struct SessionPolicyTests {
         statement(resource: #""arn:aws-cn:s3:::photos/é/${user}/*""#),
         statement(resource: #"["arn:aws-cn:s3:::photos/p/${user}/*","arn:aws-cn:s3:::photos/q/*"]"#),
         statement(more: #","NotAction":"s3:GetObject""#), statement(more: #","NotResource":"a""#),
-        statement(more: #","Principal":"*""#), statement(more: #","Condition":{"Bool":{}}"#),
+        statement(more: #","Principal":"*""#), statement(more: #","Condition":{"StringLikee":{"a":"b"}}"#),
+        statement(more: #","Condition":{"Bool":{}}"#),
         statement(more: #","Condition":{"StringLike":{"aws:PrincipalTag/x":"${user}"}}"#),
         statement(more: #","Condition":{"StringLike":{"aws:PrincipalTag/${user}":"x"}}"#),
         statement().replacing("Allow", with: "Deny"),

@@ -12,10 +12,14 @@ import Testing
 struct VendorTests {
     private let clock = TestClock()
 
+    private let vending: Settings.Vending
+
+    init() throws { vending = try settings(smallest()).vending }
+
     @LoopActor private func vendor(_ transport: ScriptedTransport, _ cache: String = "") throws -> (Vendor, Metrics) {
         let clock = clock
-        let text = smallest(vending: "credentialCache: {\(cache)}")
-        let vending = try settings(text).vending
+        var vending = vending
+        vending.credentialCache = try settings(smallest(vending: "credentialCache: {\(cache)}")).vending.credentialCache
         let metrics = try Metrics()
         let surroundings = Surroundings(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max })
         let sts = STSClient(
@@ -31,18 +35,14 @@ struct VendorTests {
         Subject(userID: try #require(UserID(user)), deviceID: nil, tier: tier, issuer: "https://a.example")
     }
 
-    private static let tier = Tier(
-        Settings.Tier(lifetime: .seconds(3600)),
-        limits: Settings.Limits(renew: limit, vend: limit, upload: limit))
-    private static let limit = Settings.Limit(requests: 1, window: .seconds(1), whenRedisIsAway: .open)
-
+    /// - Parameter grant: `nil` for all that the subject's tier has.
     @LoopActor private func key(
-        _ vendor: Vendor, _ subject: Subject, record: UserRecord? = nil
+        _ vendor: Vendor, _ subject: Subject, _ grant: Grant? = nil, record: UserRecord? = nil
     ) async -> Result<String, STSError> {
         do throws(STSError) {
-            let entitlement = Entitlement(
-                tierName: subject.tier ?? "free", tier: Self.tier, record: record, now: clock.now)
-            return .success(try await vendor.credentials(for: subject, entitlement).role.credentials.accessKeyID)
+            let grant = grant ?? Grant(scope: vending.scope, lifetime: vending.lifetime, tier: subject.tier ?? "free")
+            let vended = try await vendor.credentials(for: subject, grant, revokedBefore: record?.revokedBefore)
+            return .success(vended.role.credentials.accessKeyID)
         } catch {
             return .failure(error)
         }
@@ -93,6 +93,22 @@ struct VendorTests {
         for (user, tier, expected) in [("u_1", "free", 1), ("u_10", "free", 2), ("u_1", "pro", 3), ("u_1", "free", 1)] {
             #expect(await key(vendor, try subject(user, tier: tier)) == .success("ASIA\(expected)"))
         }
+    }
+
+    @Test @LoopActor func `tells scopes and lifetimes apart`() async throws {
+        let transport = Self.counting()
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        let read = try #require(vending.scopes["read"])
+        for (scope, seconds, expected) in [
+            (vending.scope, 3600, 1), (read, 3600, 2), (read, 900, 3), (vending.scope, 900, 4), (read, 3600, 2),
+        ] {
+            let grant = Grant(scope: scope, lifetime: .seconds(seconds), tier: "free")
+            #expect(await key(vendor, subject, grant) == .success("ASIA\(expected)"))
+        }
+        let form = String(decoding: transport.requests[2].body, as: UTF8.self)
+        #expect(form.contains("&DurationSeconds=900&") && form.contains("s3%3AGetObject"))
+        #expect(!form.contains("s3%3APutObject"))
     }
 
     @Test @LoopActor func `keeps no failure`() async throws {

@@ -1,0 +1,39 @@
+import StrictJSON
+
+/// What a client may say when it asks for credentials: which of its rights it wants, and for how long.
+///
+/// All of it only narrows; a name that is not known is refused, so that nobody who misspells one gets everything.
+package struct CredentialRequest: Sendable, Equatable {
+    /// The body is no JSON object of these members, or one of them is not what it should be.
+    package struct Malformed: Error, Sendable, Equatable {
+        package init() {}
+    }
+
+    /// A name of the operator's; `nil` for what the tier has.
+    package var scope: String?
+    /// `nil` for what the tier has.
+    package var lifetimeSeconds: Int?
+
+    package init(scope: String? = nil, lifetimeSeconds: Int? = nil) {
+        self.scope = scope
+        self.lifetimeSeconds = lifetimeSeconds
+    }
+
+    /// - Parameter body: JSON; empty asks for nothing in particular.
+    package init(parsing body: [UInt8]) throws(Malformed) {
+        self.init()
+        guard !body.isEmpty else { return }
+        guard let json = try? JSON(parsing: body, maximumDepth: 4), let object = json.object else { throw Malformed() }
+        for member in object.members {
+            switch member.name {
+            case "scope":
+                guard let text = member.value.string else { throw Malformed() }
+                scope = text
+            case "lifetimeSeconds":
+                guard let number = member.value.integer else { throw Malformed() }
+                lifetimeSeconds = number
+            default: throw Malformed()
+            }
+        }
+    }
+}

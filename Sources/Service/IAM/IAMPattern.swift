@@ -1,0 +1,106 @@
+/// A pattern of IAM: plain characters, `?` for one of any, `*` for any number of any, and policy variables.
+///
+/// Source: IAM User Guide, "IAM JSON policy elements: Resource" and "Variables and tags".
+struct IAMPattern: Sendable, Equatable {
+    enum Piece: Sendable, Equatable {
+        case plain(Unicode.Scalar)
+        case one
+        case many
+        /// The name in lower case, and what stands for a variable that the request does not have.
+        case variable(String, standard: String?)
+    }
+
+    let pieces: [Piece]
+
+    private init(pieces: [Piece]) { self.pieces = pieces }
+
+    /// - Parameter wildcards: whether `*` and `?` mean something; they do not in `StringEquals`.
+    /// - Parameter variables: whether `${…}` means something; it does not in actions.
+    init(_ text: String, wildcards: Bool = true, variables: Bool = true) {
+        var pieces: [Piece] = []
+        var rest = Array(text.unicodeScalars)[...]
+        while let scalar = rest.popFirst() {
+            if variables, scalar == "$", rest.first == "{", let end = rest.firstIndex(of: "}") {
+                pieces.append(Self.variable(rest[(rest.startIndex + 1)..<end]))
+                rest = rest[(end + 1)...]
+            } else {
+                let wildcard: Piece? = scalar == "*" ? .many : scalar == "?" ? .one : nil
+                pieces.append(wildcards ? wildcard ?? .plain(scalar) : .plain(scalar))
+            }
+        }
+        self.pieces = pieces
+    }
+
+    /// What stands between the braces: a name, a name with a standard in single quotes, or an escaped `*`, `?` or `$`.
+    private static func variable(_ inside: ArraySlice<Unicode.Scalar>) -> Piece {
+        if inside.count == 1, let scalar = inside.first, "*?$".unicodeScalars.contains(scalar) { return .plain(scalar) }
+        let parts = inside.split(separator: ",", maxSplits: 1)
+        let standard = parts.count > 1 ? text(parts[1]).split(separator: "'", omittingEmptySubsequences: false) : []
+        return .variable(
+            text(parts.first ?? []).lowercased(), standard: standard.count == 3 ? String(standard[1]) : nil)
+    }
+
+    private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+        var text = ""
+        text.unicodeScalars.append(contentsOf: scalars)
+        return text
+    }
+
+    /// The pattern with each variable's value in its place, in which nothing is a wildcard.
+    ///
+    /// - Returns: `nil` when the request lacks a variable: then the statement is not about it.
+    func filled(from context: [String: [String]]) -> IAMPattern? {
+        var filled: [Piece] = []
+        filled.reserveCapacity(pieces.count)
+        for piece in pieces {
+            guard case .variable(let name, let standard) = piece else {
+                filled.append(piece)
+                continue
+            }
+            let values = context[name] ?? []
+            guard let value = values.count == 1 ? values[0] : standard else { return nil }
+            filled += value.unicodeScalars.map(Piece.plain)
+        }
+        return IAMPattern(pieces: filled)
+    }
+
+    func matches(_ text: String) -> Bool { covers(text.unicodeScalars.map(Piece.plain)) }
+
+    /// Whether every text that the other pattern matches is matched by this one, shown piece by piece: a `*` there
+    /// must fall into a `*` here, and a variable into the same variable or a `*`. `false` means "not shown".
+    func covers(_ other: IAMPattern) -> Bool { covers(other.pieces) }
+
+    /// Greedy, with one place to come back to: what an earlier `*` could take more, the last one can as well.
+    private func covers(_ other: [Piece]) -> Bool {
+        var index = 0
+        var place = 0
+        var last: (index: Int, place: Int)?
+        while place < other.count {
+            if index < pieces.count, pieces[index] == .many {
+                last = (index, place)
+                index += 1
+            } else if index < pieces.count, pieces[index].takes(other[place]) {
+                index += 1
+                place += 1
+            } else if let (start, taken) = last {
+                last = (start, taken + 1)
+                index = start + 1
+                place = taken + 1
+            } else {
+                return false
+            }
+        }
+        return pieces[index...].allSatisfy { $0 == .many }
+    }
+}
+
+extension IAMPattern.Piece {
+    fileprivate func takes(_ other: Self) -> Bool {
+        switch (self, other) {
+        case (.one, .plain), (.one, .one): true
+        case (.plain(let scalar), .plain(let other)): scalar == other
+        case (.variable, .variable): self == other
+        case (.plain, _), (.one, _), (.variable, _), (.many, _): false
+        }
+    }
+}

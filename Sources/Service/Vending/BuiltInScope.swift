@@ -1,0 +1,58 @@
+import StrictJSON
+
+/// The scopes that are there without a template of the operator's.
+enum BuiltInScope: String, CaseIterable {
+    /// Everything a user does with their own objects.
+    case full
+    /// Looks, and changes nothing.
+    case read
+    /// Brings new objects, and sees none: for a device that only backs up.
+    case upload
+
+    /// What may be done with objects below each user's folder.
+    ///
+    /// Starting a multipart upload, sending a part and completing it is all `s3:PutObject` (Amazon S3 User Guide,
+    /// "Multipart upload API and permissions"); large photos and videos are uploaded in parts.
+    private var objectActions: [String] {
+        let parts = ["AbortMultipartUpload", "ListMultipartUploadParts"]
+        return switch self {
+        case .full: ["GetObject", "PutObject", "DeleteObject", "RestoreObject", "GetObjectAttributes"] + parts
+        case .read: ["GetObject"]
+        case .upload: ["PutObject"] + parts
+        }
+    }
+
+    private var lists: Bool {
+        switch self {
+        case .full, .read: true
+        case .upload: false
+        }
+    }
+
+    /// - Parameter prefixes: where each user has a folder; an empty one is the bucket itself.
+    func template(prefixes: [String]) -> JSON {
+        let folders = prefixes.map { "\($0.isEmpty ? "" : $0 + "/")\(PolicyTemplate.userPlaceholder)/*" }
+        var statements = [Self.statement(objectActions, folders.map { "arn:${partition}:s3:::${bucket}/\($0)" })]
+        if lists {
+            statements.append(
+                Self.statement(
+                    ["ListBucket"], ["arn:${partition}:s3:::${bucket}"],
+                    condition: ["StringLike": ["s3:prefix": Self.oneOrMany(folders)]]))
+        }
+        return ["Version": .string(IAMPolicy.version), "Statement": .array(statements)]
+    }
+
+    private static func statement(_ actions: [String], _ resources: [String], condition: JSON? = nil) -> JSON {
+        var members: [(String, JSON)] = [
+            ("Effect", .string("Allow")), ("Action", oneOrMany(actions.map { "s3:\($0)" })),
+            ("Resource", oneOrMany(resources)),
+        ]
+        if let condition { members.append(("Condition", condition)) }
+        return .object(.init(members: members.map { .init(name: $0.0, value: $0.1) }))
+    }
+
+    /// The shorter way to write a list of one.
+    private static func oneOrMany(_ texts: [String]) -> JSON {
+        texts.count == 1 ? .string(texts[0]) : .array(texts.map(JSON.string))
+    }
+}
