@@ -9,6 +9,8 @@ import Service
 struct Upstreams {
     let sts: STSClient
     let s3: S3Client
+    /// For the command that revokes; nothing of a worker asks it.
+    let iam: IAMClient
     let bucketURL: String
     private let transport: CurlTransport
     private let stsEndpoint: Endpoint
@@ -36,6 +38,9 @@ struct Upstreams {
         sts = STSClient(
             endpoint: stsEndpoint, transport: transport, credentials: credentials, retry: retry,
             surroundings: surroundings, place: LoopActor.shared, onAttempt: observe)
+        iam = IAMClient(
+            endpoint: try .iam(region: settings.region, custom: settings.aws.iamEndpoint), transport: transport,
+            credentials: credentials, retry: retry, surroundings: surroundings, place: LoopActor.shared)
         s3 = S3Client(
             bucket: settings.bucket, endpoint: bucket, transport: transport, credentials: credentials,
             renewal: RenewalSettings(settings.renewal), retry: retry, surroundings: surroundings,

@@ -3,6 +3,7 @@ package struct Attempt: Sendable, Equatable {
     package enum Service: String, Sendable {
         case sts
         case s3
+        case iam
     }
 
     package enum Operation: String, Sendable {
@@ -12,6 +13,9 @@ package struct Attempt: Sendable, Equatable {
         case getObject = "GetObject"
         case putObject = "PutObject"
         case deleteObject = "DeleteObject"
+        case listObjects = "ListObjectsV2"
+        case getRolePolicy = "GetRolePolicy"
+        case putRolePolicy = "PutRolePolicy"
     }
 
     package let service: Service

@@ -31,6 +31,7 @@ extension Settings {
         /// Scheme and host, without a path; `nil` means AWS's own for the region.
         package var stsEndpoint: String?
         package var s3Endpoint: String?
+        package var iamEndpoint: String?
         /// `nil` means by the rules of the endpoint.
         package var pathStyle: Bool?
         /// A PEM file; `nil` means the system's.

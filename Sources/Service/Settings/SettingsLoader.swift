@@ -46,6 +46,7 @@ extension Settings {
             sessionToken: values.secret("aws.sessionToken"),
             stsEndpoint: values.optionalText("aws.stsEndpoint"),
             s3Endpoint: values.optionalText("aws.s3Endpoint"),
+            iamEndpoint: values.optionalText("aws.iamEndpoint"),
             pathStyle: values.optionalFlag("aws.pathStyle"),
             certificateAuthorities: values.file("aws.certificateAuthorities")?.path,
             timeout: values.milliseconds("aws.timeoutMilliseconds"),

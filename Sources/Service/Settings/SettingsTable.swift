@@ -16,6 +16,9 @@ package enum SettingsTable {
             "Scheme, host and port of another STS; null: AWS's regional one."),
         .init(
             "aws.s3Endpoint", .text(.endpoint), .none, "Scheme, host and port of another S3; null: AWS's regional one."),
+        .init(
+            "aws.iamEndpoint", .text(.endpoint), .none,
+            "Scheme, host and port of another IAM, for `cloakroom user revoke --apply`; null: the partition's."),
         .init("aws.pathStyle", .flag, .none, "Whether the bucket stands in the path; null: where it has to."),
         .init("aws.certificateAuthorities", .file, .none, "PEM file of whom to trust; null: whom the system trusts."),
         .init("aws.timeoutMilliseconds", .integer(100...60_000), .integer(5000), "How long one try may take."),

@@ -9,6 +9,7 @@ enum User {
         case "enable": return UserSwitch.run(.enable, rest)
         case "delete": return UserSwitch.run(.delete, rest)
         case "list": return UserList.run(rest)
+        case "revoke": return UserRevoke.run(rest)
         case "--help", "-h": return Output.print(help)
         case nil: return Output.usage("user takes a command", see: "cloakroom user --help")
         case .some(let other): return Output.usage("there is no command user \(other)", see: "cloakroom user --help")
@@ -29,6 +30,8 @@ enum User {
                                  refuses everything from now on; what was vended before lives to its end
           enable ID              takes that back
           delete ID              forgets the record; without one, the settings decide
+          revoke ID [--apply] [--keep-enabled]
+                                 disables, and denies what was vended before: see cloakroom user revoke --help
           list [--prefix P] [--limit N] [--cursor C] [--json]
                                  users with a record, about 1000, in no order; C is where an earlier list ended
 

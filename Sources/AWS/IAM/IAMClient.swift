@@ -1,0 +1,71 @@
+import CloakroomCrypto
+package import HTTPValues
+
+/// AWS Identity and Access Management, as far as a revocation needs it: a role's inline policies.
+package actor IAMClient {
+    private nonisolated let place: any Actor
+    private let upstream: SignedUpstream
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { place.unownedExecutor }
+
+    /// - Parameter place: the actor on whose executor the client runs; `nil` for one of its own.
+    package init(
+        endpoint: Endpoint, transport: any Transport, credentials: CredentialSource, retry: RetrySettings = .init(),
+        surroundings: Surroundings = .init(), place: (any Actor)? = nil
+    ) {
+        self.place = place ?? OwnPlace()
+        upstream = SignedUpstream(
+            .init(
+                service: .iam, endpoint: endpoint, transport: transport, credentials: credentials, retry: retry,
+                surroundings: surroundings, onAttempt: { _ in }))
+    }
+
+    /// - Returns: the policy's JSON; `nil` when the role has no inline policy of this name.
+    package func policy(
+        _ name: String, ofRole role: String, deadline: ContinuousClock.Instant
+    ) async throws(Fault) -> String? {
+        try await call(
+            .getRolePolicy, [("RoleName", role), ("PolicyName", name)], deadline
+        ) { response throws(Fault) in
+            let error = ErrorAnswer(response.body)
+            // The code stands for the role as well; only writing tells which.
+            if response.status == 404, error?.code == "NoSuchEntity" { return nil }
+            guard response.status == 200, let root = try? XMLReader.read(response.body),
+                let encoded = root["GetRolePolicyResult"]?.text(of: "PolicyDocument"),
+                let text = String(validating: PercentEncoding.decode(encoded.utf8), as: UTF8.self)
+            else { throw Fault(response, error: error) }
+            return text
+        }
+    }
+
+    /// Puts the policy in place of the one of the same name, if there is one.
+    package func put(
+        _ document: String, as name: String, ofRole role: String, deadline: ContinuousClock.Instant
+    ) async throws(Fault) {
+        try await call(
+            .putRolePolicy, [("RoleName", role), ("PolicyName", name), ("PolicyDocument", document)], deadline
+        ) { response throws(Fault) in
+            guard response.status == 200, let root = try? XMLReader.read(response.body),
+                root.name == "PutRolePolicyResponse"
+            else { throw Fault(response, error: ErrorAnswer(response.body)) }
+        }
+    }
+
+    private func call<Value: Sendable>(
+        _ operation: Attempt.Operation, _ parameters: [(name: String, value: String)],
+        _ deadline: ContinuousClock.Instant, judge: (UpstreamResponse) throws(Fault) -> Value
+    ) async throws(Fault) -> Value {
+        let form = Array(
+            (["Action=\(operation.rawValue)&Version=2010-05-08"]
+                + parameters.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }).joined(separator: "&").utf8)
+        let message = SigV4.Message(
+            method: "POST", path: "\(upstream.endpoint.path)/",
+            fields: [
+                "content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": upstream.endpoint.host,
+            ],
+            payloadHash: SHA256.hash(form).hexadecimal)
+        var effort = Effort()
+        return try await upstream.call(
+            operation, message, body: form, deadline: deadline, effort: &effort, judge: judge)
+    }
+}

@@ -1,0 +1,105 @@
+import AWS
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom user revoke`
+enum UserRevoke {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let flags: Set<String> = ["apply", "keep-enabled"]
+        switch UserCommandLine.read(arguments, flags: flags, help: help, see: "cloakroom user revoke --help") {
+        case .failure(let ended): return ended.status
+        case .success(let line):
+            guard let user = line.user else { return .usage }
+            return line.withRecords { records in
+                try await revoke(
+                    user, records, line.settings, applies: line.options.flags.contains("apply"),
+                    disables: !line.options.flags.contains("keep-enabled"))
+            }
+        }
+    }
+
+    @LoopActor
+    private static func revoke(
+        _ user: UserID, _ records: UserRecords, _ settings: Settings, applies: Bool, disables: Bool
+    ) async throws -> ExitStatus {
+        // Before anything is changed: without credentials nothing could be applied.
+        let upstreams = applies ? try Upstreams(settings: settings.readyToServe(), metrics: Metrics()) : nil
+        let revocation = Revocation(records: records)
+        let role = settings.vending.roleARN.split(separator: "/").last.map(String.init) ?? ""
+        do throws(Revocation.Failure) {
+            let time = try await revocation.stopVending(to: user, disables: disables)
+            Output.note(
+                disables
+                    ? "\(user.text) is disabled: nothing is vended from now on"
+                    : "credentials that \(user.text) has are not handed out again")
+            guard let upstreams else { return try printed(user, before: time, role) }
+            let count = try await revocation.deny(
+                user, before: time, role: role, iam: upstreams.iam, deadline: .now + .seconds(60))
+            Output.note(
+                "the policy \(RevocationPolicy.name) of the role \(role) denies the sessions of \(count) users; "
+                    + "AWS may take minutes to heed it everywhere")
+            return .success
+        } catch {
+            if case .records(let fault) = error { throw fault }
+            return Output.fail(sentence(error, role))
+        }
+    }
+
+    private static func printed(_ user: UserID, before time: Date, _ role: String) throws(Revocation.Failure)
+        -> ExitStatus
+    {
+        var policy = RevocationPolicy()
+        policy.revoke(user, before: time)
+        do throws(RevocationPolicy.Failure) {
+            Output.note(
+                "what is out lives to its end, unless the role \(role) gets this inline policy, or use --apply:")
+            return Output.print(try policy.text())
+        } catch {
+            throw .policy(error)
+        }
+    }
+
+    private static func sentence(_ failure: Revocation.Failure, _ role: String) -> String {
+        let policy = "the policy \(RevocationPolicy.name) of the role \(role)"
+        return switch failure {
+        case .records(let error): "\(error)"
+        case .busy: "vending is stopped, but \(policy) is being written by another revocation; try again"
+        case .iam(let fault):
+            "vending is stopped, but IAM says \(fault.code) (\(fault.status)): may the worker's credentials do "
+                + "iam:GetRolePolicy and iam:PutRolePolicy on \(role)? Try again, or apply what revoke without --apply "
+                + "prints"
+        case .policy(.foreign):
+            "vending is stopped, but \(policy) holds what this command did not write; take that out, and try again"
+        case .policy(.tooMany(let count)):
+            "vending is stopped, but \(policy) would be too long with \(count) users; revoke all older sessions of the "
+                + "role instead (IAM console, \"Revoke active sessions\")"
+        }
+    }
+
+    static let help = """
+        Usage: cloakroom user revoke ID [--apply] [--keep-enabled] SETTINGS
+
+        Stops vending to the user at once, drops the credentials that workers keep, and denies what was vended before: STS
+        cannot take credentials back, but IAM can deny all that is asked with them. Without --apply it prints the inline
+        policy that does so; with it, the policy is put on the role of vending.roleARN, merged with those of earlier
+        revocations; those of the last 12 hours are kept.
+
+        `user enable` lets the user come back; sessions from before the revocation stay denied.
+
+        Options:
+          --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on the role
+          --keep-enabled  the user may get new credentials at once: for a lost device, not for an ended friendship
+
+        Exit status: 0 done, 1 failed, and the text says what was done, 2 the command line was not understood.
+
+        Examples:
+          cloakroom user revoke u_1 --apply cloakroom.json5
+          cloakroom user revoke u_1 cloakroom.json5 > revocation.json
+        """
+}

@@ -1,0 +1,107 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Loop
+import Redis
+@testable import Service
+import Support
+import Synchronization
+import Testing
+
+/// Revocations on a real Redis, and an IAM that keeps one policy.
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct RevocationTests {
+    private let time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private final class PolicyKeeper: Transport {
+        private let policy = Mutex<String?>(nil)
+        var text: String? { policy.withLock { $0 } }
+
+        func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
+            let form = String(decoding: request.body, as: UTF8.self)
+            if let encoded = form.split(separator: "&PolicyDocument=").dropFirst().first {
+                policy.withLock { $0 = String(encoded) }
+                return UpstreamResponse(status: 200, body: Array("<PutRolePolicyResponse/>".utf8))
+            }
+            // Whoever does not wait for the other reads what is about to be replaced.
+            await Task.yield()
+            guard let text else {
+                let error = "<ErrorResponse><Error><Code>NoSuchEntity</Code></Error></ErrorResponse>"
+                return UpstreamResponse(status: 404, body: Array(error.utf8))
+            }
+            let answer =
+                "<GetRolePolicyResponse><GetRolePolicyResult><PolicyDocument>\(text)</PolicyDocument>"
+                + "</GetRolePolicyResult></GetRolePolicyResponse>"
+            return UpstreamResponse(status: 200, body: Array(answer.utf8))
+        }
+    }
+
+    @Test @LoopActor func `stops vending, drops what is kept, and writes one policy for all`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let time = time
+        let keeper = PolicyKeeper()
+        let iam = IAMClient(
+            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            place: LoopActor.shared)
+        try await withRedis(server.path) { redis in
+            let records = UserRecords(redis: redis, keyPrefix: "c[1]:", now: { time })
+            let revocation = Revocation(records: records, now: { time })
+            for key in ["c[1]:cred:{u_1}:full", "c[1]:cred:{u_1}:read", "c[1]:cred:{u_10}:full", "c1:cred:{u_1}:full"] {
+                _ = await redis.outcome("SET", key, "x")
+            }
+            let users = try ["u_1", "u_2", "u_3"].map { try #require(UserID($0)) }
+            let before = try await revocation.stopVending(to: users[0], disables: true)
+            #expect(before == time)
+            let record = try #require(try await records.wholeRecord(of: users[0]))
+            #expect(record.isDisabled && record.disabledReason == "revoked" && record.revokedBefore == time)
+            #expect(await redis.outcome("EXISTS", "c[1]:cred:{u_1}:full") == .success(.integer(0)))
+            #expect(await redis.outcome("EXISTS", "c[1]:cred:{u_1}:read") == .success(.integer(0)))
+            #expect(await redis.outcome("EXISTS", "c[1]:cred:{u_10}:full") == .success(.integer(1)))
+            #expect(await redis.outcome("EXISTS", "c1:cred:{u_1}:full") == .success(.integer(1)))
+            _ = try await revocation.stopVending(to: users[1], disables: false)
+            #expect(try await records.record(of: users[1])?.isDisabled == false)
+
+            let tasks = users.map { user in
+                LoopActor.spawn {
+                    try? await revocation.deny(
+                        user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(15))
+                }
+            }
+            var counts: Set<Int?> = []
+            for task in tasks { counts.insert(await task.value) }
+            #expect(counts == [1, 2, 3])
+            let text = try #require(keeper.text?.removingPercentEncoding)
+            #expect(text.contains(#""aws:PrincipalTag/UserId":["u_1","u_2","u_3"]"#))
+            #expect(await redis.outcome("EXISTS", "c[1]:lock:revocations") == .success(.integer(0)))
+            // Enabling lets the user vend again; what was revoked stays so.
+            try await records.enable(users[0])
+            let enabled = try await records.record(of: users[0])
+            #expect(enabled?.isDisabled == false && enabled?.revokedBefore == time)
+        }
+    }
+
+    @Test @LoopActor func `does not write over a policy of somebody else`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let keeper = PolicyKeeper()
+        let iam = IAMClient(
+            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            place: LoopActor.shared)
+        let foreign = #"{"Version":"2012-10-17","Statement":[]}"#.replacing("[]", with: "[{}]")
+        try await iam.put(foreign, as: RevocationPolicy.name, ofRole: "vending", deadline: .now + .seconds(5))
+        let kept = keeper.text
+        try await withRedis(server.path) { redis in
+            let revocation = Revocation(records: UserRecords(redis: redis, keyPrefix: "c:"))
+            let user = try #require(UserID("u_1"))
+            let time = time
+            await #expect(throws: Revocation.Failure.policy(.foreign)) {
+                try await revocation.deny(user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(5))
+            }
+            #expect(keeper.text == kept)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+@testable import Service
+
+struct RevocationPolicyTests {
+    private let time = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private func policy(_ users: [(String, Double)]) throws -> RevocationPolicy {
+        var policy = RevocationPolicy()
+        for (user, seconds) in users {
+            policy.revoke(try #require(UserID(user)), before: time.addingTimeInterval(seconds))
+        }
+        return policy
+    }
+
+    @Test func `denies everything to the sessions of a user that are older`() throws {
+        #expect(
+            try policy([("u_1", -0.5)]).text() == """
+                {"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":\
+                {"StringEquals":{"aws:PrincipalTag/UserId":["u_1"]},\
+                "DateLessThan":{"aws:TokenIssueTime":"2027-01-15T08:00:00Z"}}}]}
+                """)
+    }
+
+    @Test func `reads what it wrote, and keeps the later time of a user`() throws {
+        var policy = try policy([("u_1", 0), ("u_2", 0), ("u_3", 60)])
+        #expect(try RevocationPolicy(parsing: policy.text()) == policy)
+        policy.revoke(try #require(UserID("u_1")), before: time.addingTimeInterval(-60))
+        #expect(try policy == self.policy([("u_1", 0), ("u_2", 0), ("u_3", 60)]))
+        policy.revoke(try #require(UserID("u_1")), before: time.addingTimeInterval(60))
+        #expect(try policy == self.policy([("u_1", 60), ("u_2", 0), ("u_3", 60)]))
+    }
+
+    @Test func `forgets what has no session left`() throws {
+        var policy = try policy([("u_1", 0), ("u_2", 1)])
+        policy.drop(at: time.addingTimeInterval(3601), lifetime: .seconds(3600))
+        #expect(try policy == self.policy([("u_2", 1)]))
+    }
+
+    @Test func `lets all share the latest time before it grows too long`() throws {
+        let few = try policy((0..<20).map { ("u_\($0)", Double($0)) })
+        #expect(try RevocationPolicy(parsing: few.text()) == few)
+        let many = try policy((0..<100).map { ("u_\($0)", Double($0)) })
+        let text = try many.text()
+        #expect(text.utf8.count <= RevocationPolicy.maximumLength)
+        #expect(try RevocationPolicy(parsing: text) == policy((0..<100).map { ("u_\($0)", 99) }))
+        let tooMany = try policy((0..<500).map { ("u_\($0)-\(String(repeating: "x", count: 40))", 0) })
+        #expect(throws: RevocationPolicy.Failure.tooMany(500)) { try tooMany.text() }
+    }
+
+    @Test(arguments: [
+        "", "{}", "[]", #"{"Statement":[{}]}"#,
+        #"{"Statement":[{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/UserId":["u"]},"DateLessThan":{"aws:TokenIssueTime":"2027-01-15T08:00:00Z"}}}]}"#,
+        #"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/UserId":["*"]},"DateLessThan":{"aws:TokenIssueTime":"2027-01-15T08:00:00Z"}}}]}"#,
+        #"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/UserId":["u"]}}}]}"#,
+    ])
+    func `does not take for its own what somebody else wrote`(text: String) {
+        #expect(throws: RevocationPolicy.Failure.foreign) { try RevocationPolicy(parsing: text) }
+    }
+}
