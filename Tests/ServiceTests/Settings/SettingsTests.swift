@@ -116,7 +116,7 @@ struct SettingsTests {
             found == [
                 "regoin: is not a key; did you mean region?",
                 "aws.x: is not a key; known here: accessKeyID, secretAccessKey, sessionToken, stsEndpoint, s3Endpoint,"
-                    + " pathStyle, certificateAuthorities, timeoutMilliseconds, maximumAttempts",
+                    + " iamEndpoint, pathStyle, certificateAuthorities, timeoutMilliseconds, maximumAttempts",
                 "tokens.heder: is not a key; did you mean tokens.header?",
                 "limits: is no object; give: {renew, vend, upload}",
                 "region: is missing; give: Region, such as \"eu-central-1\"."
