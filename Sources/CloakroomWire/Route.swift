@@ -1,6 +1,9 @@
 /// The routes of the worker; the raw value is the path as it is sent, before `?`.
 package enum Route: String, Sendable, CaseIterable {
     case stsToken = "/api/v1/auth/sts-token"
+    case session = "/api/v1/auth/session"
+    case sessionKeys = "/.well-known/jwks.json"
+    case appleNotifications = "/api/v1/auth/apple/notifications"
     case containerCredentials = "/v1/credentials"
     case presignedUpload = "/v2/attachments/presigned"
     case renewBatch = "/v2/assets/renew-batch"
@@ -11,9 +14,9 @@ package enum Route: String, Sendable, CaseIterable {
 
     package var method: String {
         switch self {
-        case .stsToken, .renewBatch: "POST"
+        case .stsToken, .session, .appleNotifications, .renewBatch: "POST"
         case .renewOne: "PUT"
-        case .containerCredentials, .presignedUpload, .health, .readiness, .metrics: "GET"
+        case .containerCredentials, .presignedUpload, .sessionKeys, .health, .readiness, .metrics: "GET"
         }
     }
 }

@@ -27,6 +27,7 @@ struct Assembly {
     let service: CloakroomService
     let log: Log
     let redis: RedisConnection
+    let identity: Identity
 
     /// - Parameter worker: names the worker's row of counters.
     init(settings: Settings, worker: String) throws {
@@ -42,13 +43,23 @@ struct Assembly {
         let limiter = RateLimiter(redis: redis, keyPrefix: settings.redis.keyPrefix, limits: settings.limits)
         limiter.onRedisFailure = { metrics.redisFailed($0) }
 
+        var issuersOptions = CurlTransport.Options()
+        issuersOptions.certificateAuthorities = settings.tokens.certificateAuthorities
+        issuersOptions.maximumResponseBytes = KeyFetcher.maximumBytes
+        issuersOptions.keptConnections = 4
+        let identity = Identity(
+            settings: settings, transport: CurlTransport(options: issuersOptions),
+            surroundings: Surroundings(sleep: { try await LoopActor.sleep(for: $0) }), metrics: metrics, log: log)
+        self.identity = identity
+
         let upstreams = try Upstreams(settings: settings, metrics: metrics)
         let s3 = upstreams.s3
         let seconds = settings.server.requestDeadline
         service = CloakroomService(
             .init(
                 settings: settings,
-                authenticator: Authenticator(tokens: settings.tokens),
+                authenticator: identity.authenticator, sessions: identity.sessions,
+                users: UserRecords(redis: redis, keyPrefix: settings.redis.keyPrefix),
                 limiter: limiter,
                 vendor: Vendor(
                     sts: upstreams.sts, settings: settings.vending, requestDeadline: seconds, metrics: metrics),
@@ -60,11 +71,21 @@ struct Assembly {
                     try Self.auditDestination(settings, redis, metrics), worker: worker, process: Int(getpid())),
                 log: log, metrics: metrics, metricsFolder: folder,
                 readiness: Readiness(
-                    known: [("redis", { redis.isReady ? nil : "no connection" })],
+                    known: Self.known(redis, identity),
                     probes: [
                         ("sts", { await upstreams.probeSTS() }),
                         ("s3", { await upstreams.probeS3() }),
                     ])))
+    }
+
+    private static func known(
+        _ redis: RedisConnection, _ identity: Identity
+    ) -> [(name: String, fault: @LoopActor () -> String?)] {
+        var known: [(name: String, fault: @LoopActor () -> String?)] = [
+            ("redis", { redis.isReady ? nil : "no connection" })
+        ]
+        if identity.needsKeys { known.append((name: "keys", fault: { identity.fault })) }
+        return known
     }
 
     private static func auditDestination(

@@ -26,11 +26,11 @@ enum TokenMint {
             guard let issuer = issuer(named: options.values["issuer"], in: settings) else {
                 return Output.fail("the settings have no such issuer")
             }
-            guard let secret = issuer.keys.keys.lazy.compactMap(\.secret).first else {
-                return Output.fail("the settings have only public keys of \(issuer.issuer): it alone can sign")
+            guard case .fixed(let keys) = issuer.keys, let secret = keys.keys.lazy.compactMap(\.secret).first else {
+                return Output.fail("the settings have no secret of \(issuer.name): it alone can sign")
             }
             let signer = TokenSigner(
-                issuer: issuer.issuer, audience: issuer.audiences[0], key: secret, claims: issuer.claims)
+                issuer: issuer.name, audience: issuer.audiences[0], key: secret, claims: issuer.claims)
             return Output.print(
                 signer.token(
                     subject: user, deviceID: options.values["device"], tier: options.values["tier"], now: Date(),
@@ -40,8 +40,8 @@ enum TokenMint {
         }
     }
 
-    private static func issuer(named name: String?, in settings: Settings) -> TrustedIssuer? {
-        settings.tokens.issuers.first { name == nil || $0.issuer == name }
+    private static func issuer(named name: String?, in settings: Settings) -> Issuer? {
+        settings.tokens.issuers.first { name == nil || $0.name == name }
     }
 
     static let help = """

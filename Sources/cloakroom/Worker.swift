@@ -44,6 +44,7 @@ enum Worker {
             let heart = try reins.heartbeat.map { try Heartbeat(descriptor: $0, within: settings.server.hungAfter) }
             if let lifeline = reins.lifeline { stop.whenEnded(lifeline) }
             let probing = LoopActor.spawn { await assembly.service.watchReadiness() }
+            let fetching = assembly.identity.keepKeysFresh()
             // Whoever is asked first should not have to say that Redis is away while the connection is being made.
             await assembly.redis.settle(within: .milliseconds(50))
             try publish()
@@ -54,6 +55,7 @@ enum Worker {
                 "worker drains", ["process": .integer(Int(getpid())), "requests": .integer(listener.inFlight)])
             await drain(listener, within: settings.server.drain)
             probing.cancel()
+            for task in fetching { task.cancel() }
             withExtendedLifetime((signals, heart)) {}
             return .success
         } catch {

@@ -39,7 +39,10 @@ private struct PolicyWorld {
         let now = Date()
         let token = TokenSigner(issuer: "https://auth.example", audience: "cloakroom", key: key)
             .token(subject: subject, now: now, lifetime: .seconds(60))
-        let verifier = TokenVerifier(issuers: settings.tokens.issuers, leeway: settings.tokens.leeway)
+        let issuers = settings.tokens.issuers.compactMap { issuer in
+            if case .fixed(let keys) = issuer.keys { issuer.trusted(keys) } else { nil }
+        }
+        let verifier = TokenVerifier(issuers: issuers, leeway: settings.tokens.leeway)
         guard let verified = try? verifier.verify(Array(token.utf8), now: now) else { return nil }
         return UserID(issuer: verified.issuer, subject: verified.subject)
     }

@@ -15,6 +15,8 @@ extension AuditLog {
             /// - Parameter scopeDigest: of the scope's policy with its user open: ``Scope/digest``.
             case credentials(accessKeyID: String, session: String, scope: String, scopeDigest: String)
             case upload(objectKey: String)
+            /// A token of our own, by its `jti`.
+            case session(id: String)
         }
 
         package let kind: Kind
@@ -53,6 +55,7 @@ extension AuditLog {
             switch kind {
             case .credentials: writer.plainString("credentials")
             case .upload: writer.plainString("upload")
+            case .session: writer.plainString("session")
             }
             member("user", subject.userID.text)
             member("device", subject.deviceID)
@@ -65,6 +68,7 @@ extension AuditLog {
                 member("session", session)
                 member("accessKeyId", accessKeyID)
             case .upload(let objectKey): member("objectKey", objectKey)
+            case .session(let id): member("tokenId", id)
             }
             member("expiration", expiration.wireText)
             member("address", address)

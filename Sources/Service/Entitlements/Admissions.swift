@@ -40,7 +40,7 @@ final class Admissions {
                 decision: limiter.decideWithoutRedis(name, subject, terms.limit, error), terms: terms,
                 entitlement: .success(claimed))
         case .success(let count):
-            let entitlement = entitlement(of: subject, claimed, reply)
+            let entitlement = entitlement(for: name, of: subject, claimed, reply)
             let terms = ((try? entitlement.get()) ?? claimed).tier.limit(name)
             return Admission(decision: count.decision(by: terms.limit), terms: terms, entitlement: entitlement)
         }
@@ -55,14 +55,16 @@ final class Admissions {
     }
 
     private func entitlement(
-        of subject: Subject, _ claimed: Entitlement, _ reply: Result<RedisReply, RedisError>?
+        for use: LimitName, of subject: Subject, _ claimed: Entitlement,
+        _ reply: Result<RedisReply, RedisError>?
     ) -> Result<Entitlement, Entitlement.Refusal> {
         guard let reply else { return .success(claimed) }
         // Redis counted a moment ago, so a record that cannot be read is one that somebody has to look at.
         guard case .success(let values) = reply else { return .failure(.malformedRecord) }
         let record: UserRecord?
         do throws(UserRecordError) { record = try UserRecord.parse(values) } catch { return .failure(.malformedRecord) }
-        if record == nil, settings.withoutRecord == .refuse { return .failure(.noRecord) }
+        // Who signs in learns the user id that the record is to be made for.
+        if record == nil, settings.withoutRecord == .refuse, use != .session { return .failure(.noRecord) }
         if record?.isDisabled == true { return .failure(.userDisabled) }
         guard let (name, tier) = tiers.tier(record: record?.tier, claim: subject.tier) else {
             return .failure(.malformedRecord)

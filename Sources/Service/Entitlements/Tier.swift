@@ -11,6 +11,8 @@ package final class Tier: Sendable {
     private let renew: LimitTerms
     private let vend: LimitTerms
     private let upload: LimitTerms
+    private let session: LimitTerms
+    private let notification: LimitTerms
 
     /// - Parameter limits: those of everybody; a tier has its own number of requests in the same windows.
     package init(_ settings: Settings.Tier, limits: Settings.Limits) {
@@ -21,6 +23,8 @@ package final class Tier: Sendable {
         renew = LimitTerms(.renew, limits.renew, requests: settings.renewals)
         vend = LimitTerms(.vend, limits.vend, requests: settings.vends)
         upload = LimitTerms(.upload, limits.upload, requests: settings.uploads)
+        session = LimitTerms(.session, limits.session)
+        notification = LimitTerms(.notification, limits.notification)
     }
 
     package func limit(_ name: LimitName) -> LimitTerms {
@@ -28,6 +32,8 @@ package final class Tier: Sendable {
         case .renew: renew
         case .vend: vend
         case .upload: upload
+        case .session: session
+        case .notification: notification
         }
     }
 }

@@ -1,50 +1,218 @@
 package import HTTPValues
-package import JOSE
+import JOSE
 package import Loop
 
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// Tells for whom a request is, from its token alone: never from an address or a header that anyone can send.
 @LoopActor
 package final class Authenticator {
     private let source: TokenSource
-    private let verifier: TokenVerifier
+    private let issuers: [BelievedIssuer]
+    private var verifier: TokenVerifier
     private let leeway: Duration
     private let now: @Sendable () -> Date
     private let verified: VerifiedTokens
 
-    /// - Parameter now: the wall clock; tokens speak of it.
-    package init(
-        tokens: Settings.Tokens, maximumRemembered: Int = 10_000,
+    /// - Parameters:
+    ///   - issuers: each with its keys; ourselves among them if we make session tokens.
+    ///   - now: the wall clock; tokens speak of it.
+    init(
+        header: String, leeway: Duration, issuers: [BelievedIssuer], maximumRemembered: Int = 10_000,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
-        source = TokenSource(header: tokens.header)
-        verifier = TokenVerifier(issuers: tokens.issuers, leeway: tokens.leeway)
-        leeway = tokens.leeway
+        source = TokenSource(header: header)
+        self.issuers = issuers
+        self.leeway = leeway
+        verifier = TokenVerifier(
+            issuers: issuers.map { $0.issuer.trusted($0.keys.keys ?? KeySet(own: [])) }, leeway: leeway)
         verified = VerifiedTokens(capacity: maximumRemembered)
         self.now = now
+        for issuer in issuers {
+            let name = issuer.issuer.name
+            issuer.keys.onChange = { [weak self] in self?.verifier.setKeys($0, ofIssuer: name) }
+        }
+    }
+
+    /// Who asks, or what it takes to know.
+    package enum Identification {
+        case subject(Subject)
+        case refused(IdentityRefusal)
+        /// The keys are being fetched, or may be now.
+        case waiting(@LoopActor @Sendable () async -> Result<Subject, IdentityRefusal>)
     }
 
     /// - Parameter acceptsBare: for `/v1/credentials`, see ``TokenSource``.
-    /// - Throws: why the token was refused; the client learns 401 and no more.
-    package func subject(of request: Request, acceptsBare: Bool = false) throws(TokenError) -> Subject {
-        guard let token = source.token(in: request.fields, acceptsBare: acceptsBare) else { throw .missing }
-        guard token.count <= JWS.maximumByteCount else { throw .tooLarge }
-        let now = now()
-        if let known = verified.subject(of: token, now: now) { return known }
-        let claims = try verifier.verify(token, now: now)
-        if let tier = claims.tier, !Subject.isTier(tier) { throw .badClaims }
-        let subject = Subject(
-            userID: UserID(issuer: claims.issuer, subject: claims.subject),
-            deviceID: claims.deviceID,
-            tier: claims.tier,
-            issuer: claims.issuer)
-        // Kept as long as it would verify: to its end and the leeway beyond.
-        verified.insert(subject, for: token, until: claims.expiration.addingTimeInterval(leeway / .seconds(1)))
-        return subject
+    package func identify(_ request: Request, acceptsBare: Bool = false) -> Identification {
+        guard let token = source.token(in: request.fields, acceptsBare: acceptsBare) else {
+            return .refused(.token(.missing))
+        }
+        guard token.count <= JWS.maximumByteCount else { return .refused(.token(.tooLarge)) }
+        if let known = verified.subject(of: token, now: now()) { return .subject(known) }
+        do throws(NotYet) {
+            return .subject(try remembered(token))
+        } catch {
+            switch error {
+            case .refused(let refusal): return .refused(refusal)
+            case .keysMissing(let keys):
+                return .waiting { [self] in
+                    await Self.result { () throws(IdentityRefusal) in
+                        try await afterLearning(keys) { () throws(NotYet) in try remembered(token) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whom an identity token is for, if it is one for a session and bound to the nonce.
+    ///
+    /// - Parameter nonce: as in the request; `nil` when it has none.
+    func signIn(identityToken: [UInt8], nonce: String?) async throws(IdentityRefusal) -> Subject {
+        let (token, issuer) = try await waiting { () throws(NotYet) in try believed(identityToken, for: .exchange) }
+        try Nonce.check(nonce, against: token.claims, isRequired: issuer.issuer.requiresNonce)
+        do throws(TokenError) { return try issuer.subject(token) } catch { throw .token(error) }
+    }
+
+    /// Whose session a request carries, and when that person signed in.
+    func session(of request: Request) throws(IdentityRefusal) -> (subject: Subject, signIn: Date) {
+        guard let bytes = source.token(in: request.fields) else { throw .token(.missing) }
+        do throws(NotYet) {
+            let (token, issuer) = try believed(bytes, for: .continuation)
+            do throws(TokenError) {
+                guard let signIn = try token.claims.date("auth_time") else { throw .badClaims }
+                return (try issuer.subject(token), signIn)
+            } catch {
+                throw .refused(.token(error))
+            }
+        } catch {
+            switch error {
+            case .refused(let refusal): throw refusal
+            case .keysMissing: throw .keysUnavailable
+            }
+        }
+    }
+
+    /// What Apple tells, of which user of ours.
+    func notification(_ payload: [UInt8]) async throws(IdentityRefusal) -> (AppleNotification, Subject) {
+        try await waiting { () throws(NotYet) in
+            let (claims, issuer) = try believedNotification(payload)
+            do throws(IdentityRefusal) {
+                let notification = try AppleNotification(claims)
+                guard let user = issuer.userID(notification.subject) else { throw .token(.badSubject) }
+                return (notification, Subject(userID: user, deviceID: nil, tier: nil, issuer: issuer.issuer.name))
+            } catch {
+                throw .refused(error)
+            }
+        }
+    }
+
+    // MARK: Believing
+
+    /// What an identity is asked for. Tokens of one issuer are signed alike: what each is good for must be told apart
+    /// by what it says.
+    private enum Purpose {
+        case request, exchange, continuation
+
+        @LoopActor func suits(_ issuer: BelievedIssuer) -> Bool {
+            switch self {
+            case .request: issuer.issuer.use == .requests
+            case .exchange: issuer.issuer.use == .session
+            case .continuation: issuer.isOurselves
+            }
+        }
+    }
+
+    private enum NotYet: Error {
+        case refused(IdentityRefusal)
+        /// It may be believed once the keys have been fetched.
+        case keysMissing(IssuerKeys)
+    }
+
+    private func remembered(_ bytes: [UInt8]) throws(NotYet) -> Subject {
+        let (token, issuer) = try believed(bytes, for: .request)
+        do throws(TokenError) {
+            let subject = try issuer.subject(token)
+            // Kept as long as it would verify: to its end and the leeway beyond.
+            let end = token.expiration.addingTimeInterval(leeway / .seconds(1))
+            verified.insert(subject, for: bytes, until: end, keys: issuer.keys)
+            return subject
+        } catch {
+            throw .refused(.token(error))
+        }
+    }
+
+    private func believed(_ bytes: [UInt8], for purpose: Purpose) throws(NotYet) -> (VerifiedToken, BelievedIssuer) {
+        let (claimed, issuer) = try claimed(bytes)
+        guard purpose.suits(issuer) else { throw .refused(.wrongUse) }
+        let token: VerifiedToken
+        do throws(TokenError) { token = try verifier.verify(claimed, now: now()) } catch {
+            throw notYet(error, issuer)
+        }
+        guard token.claims["events"] == nil else { throw .refused(.unexpectedEvents) }
+        return (token, issuer)
+    }
+
+    private func believedNotification(_ bytes: [UInt8]) throws(NotYet) -> (Claims, BelievedIssuer) {
+        let (claimed, issuer) = try claimed(bytes)
+        guard issuer.issuer.notifies else { throw .refused(.wrongUse) }
+        do throws(TokenError) {
+            let claims = try verifier.believe(claimed)
+            try AppleNotification.checkTimes(claims, now: now(), leeway: leeway)
+            return (claims, issuer)
+        } catch {
+            throw notYet(error, issuer)
+        }
+    }
+
+    private func claimed(_ bytes: [UInt8]) throws(NotYet) -> (ClaimedToken, BelievedIssuer) {
+        do throws(TokenError) {
+            let claimed = try verifier.read(bytes)
+            guard let issuer = issuers.first(where: { $0.issuer.name == claimed.issuer }) else { throw .unknownIssuer }
+            return (claimed, issuer)
+        } catch {
+            throw .refused(.token(error))
+        }
+    }
+
+    private func notYet(_ error: TokenError, _ issuer: BelievedIssuer) -> NotYet {
+        guard error == .unknownKey else { return .refused(.token(error)) }
+        if issuer.keys.mayLearn { return .keysMissing(issuer.keys) }
+        return .refused(issuer.keys.keys == nil ? .keysUnavailable : .token(.unknownKey))
+    }
+
+    // MARK: Waiting for keys
+
+    private func waiting<Value: Sendable>(
+        _ body: @LoopActor () throws(NotYet) -> Value
+    ) async throws(IdentityRefusal) -> Value {
+        do throws(NotYet) { return try body() } catch {
+            switch error {
+            case .refused(let refusal): throw refusal
+            case .keysMissing(let keys): return try await afterLearning(keys, body)
+            }
+        }
+    }
+
+    private func afterLearning<Value: Sendable>(
+        _ keys: IssuerKeys, _ body: @LoopActor () throws(NotYet) -> Value
+    ) async throws(IdentityRefusal) -> Value {
+        await keys.learn()
+        do throws(NotYet) { return try body() } catch {
+            switch error {
+            case .refused(let refusal): throw refusal
+            // Others had them fetched once more meanwhile: once is enough for one request.
+            case .keysMissing(let keys): throw keys.keys == nil ? .keysUnavailable : .token(.unknownKey)
+            }
+        }
+    }
+
+    private static func result<Value: Sendable>(
+        _ body: () async throws(IdentityRefusal) -> Value
+    ) async -> Result<Value, IdentityRefusal> {
+        do throws(IdentityRefusal) { return .success(try await body()) } catch { return .failure(error) }
     }
 }

@@ -11,12 +11,17 @@ package struct Subject: Sendable, Equatable {
     /// By which requests are counted: a digest of the device, else of the user. Neither is kept in the open in Redis.
     package let party: String
 
-    package init(userID: UserID, deviceID: String?, tier: String?, issuer: String) {
+    /// - Parameter isDeviceVouchedFor: whether the issuer knows the device. A device that only the app itself names
+    ///   could be another one in every request; then it is the user who is counted.
+    package init(
+        userID: UserID, deviceID: String?, tier: String?, issuer: String, isDeviceVouchedFor: Bool = true
+    ) {
         self.userID = userID
         self.deviceID = deviceID
         self.tier = tier
         self.issuer = issuer
-        let name = deviceID.map { "device:\(issuer):\($0)" } ?? "user:\(userID.text)"
+        let device = isDeviceVouchedFor ? deviceID : nil
+        let name = device.map { "device:\(issuer):\($0)" } ?? "user:\(userID.text)"
         party = Base64URL.encode(SHA256.hash(Array(name.utf8)).prefix(18))
     }
 

@@ -7,6 +7,12 @@ extension UserID {
             self = safe
             return
         }
+        self.init(mapping: subject, of: issuer)
+    }
+
+    /// `u_` and a UUID made of issuer and subject, whatever the subject looks like: never what another issuer's subject
+    /// becomes, nor what a plain one may be.
+    package init(mapping subject: String, of issuer: String) {
         let issuers = NameBasedUUID(issuer, in: .urls)
         guard let mapped = UserID("u_\(NameBasedUUID(subject, in: issuers))") else {
             preconditionFailure("hexadecimal digits are safe")

@@ -16,6 +16,11 @@ final class VerifiedTokens {
     private struct Entry {
         let subject: Subject
         let end: Date
+        let keys: IssuerKeys
+        /// That of the keys when they verified it.
+        let generation: Int
+
+        @LoopActor func isGood(_ now: Date) -> Bool { now < end && keys.generation == generation }
     }
 
     private let generationSize: Int
@@ -31,16 +36,18 @@ final class VerifiedTokens {
 
     var count: Int { young.count + old.count }
 
+    /// - Returns: `nil` for a token that was not seen, is over, or was verified with keys that are others by now.
     func subject(of token: [UInt8], now: Date) -> Subject? {
         let key = SHA256.hash(token)
-        if let entry = young[key] { return now < entry.end ? entry.subject : nil }
-        guard let entry = old.removeValue(forKey: key), now < entry.end else { return nil }
+        if let entry = young[key] { return entry.isGood(now) ? entry.subject : nil }
+        guard let entry = old.removeValue(forKey: key), entry.isGood(now) else { return nil }
         insert(entry, key)
         return entry.subject
     }
 
-    func insert(_ subject: Subject, for token: [UInt8], until end: Date) {
-        insert(Entry(subject: subject, end: end), SHA256.hash(token))
+    /// - Parameter keys: those that verified it, as they are now.
+    func insert(_ subject: Subject, for token: [UInt8], until end: Date, keys: IssuerKeys) {
+        insert(Entry(subject: subject, end: end, keys: keys, generation: keys.generation), SHA256.hash(token))
     }
 
     private func insert(_ entry: Entry, _ key: [UInt8]) {

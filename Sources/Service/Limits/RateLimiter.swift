@@ -7,6 +7,8 @@ package enum LimitName: String, Sendable, CaseIterable {
     case renew
     case vend
     case upload
+    case session
+    case notification
 }
 
 /// Whether one more request may be served, and what the client learns about the next ones.
@@ -55,6 +57,8 @@ package final class RateLimiter {
         case .renew: limits.renew
         case .vend: limits.vend
         case .upload: limits.upload
+        case .session: limits.session
+        case .notification: limits.notification
         }
     }
 

@@ -64,7 +64,14 @@ package final class Metrics {
         switch kind {
         case .credentials: row.add(1, at: layout.issued)
         case .upload: row.add(1, at: layout.issued + 1)
+        case .session: row.add(1, at: layout.issued + 2)
         }
+    }
+
+    /// - Parameter failure: `nil` for success.
+    package func fetchedKeys(_ failure: KeyFetchFailure?) {
+        let place = failure.flatMap { KeyFetchFailure.allCases.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
+        row.add(1, at: layout.keyFetches + place)
     }
 
     package func auditFailed() { row.add(1, at: layout.auditFailures) }

@@ -34,6 +34,8 @@ struct MetricsLayout {
         "renewed", "fresh", "not_found", "archived", "invalid_key", "unrenewable", "forbidden", "misconfigured",
         "unavailable",
     ]
+    static let issuedKinds = ["credentials", "upload", "session"]
+    static let keyFetchOutcomes = ["success"] + KeyFetchFailure.allCases.map(\.rawValue)
     static let cacheOutcomes = ["hit", "miss", "joined", "off"]
     static let redisFailures = [
         "unavailable", "timeout", "interrupted", "noscript", "readonly", "busy", "oom", "noauth", "masterdown",
@@ -55,6 +57,7 @@ struct MetricsLayout {
     let cache: Int
     let redis: Int
     let issued: Int
+    let keyFetches: Int
     let auditFailures: Int
     let droppedLines: Int
     let starts: Int
@@ -93,8 +96,10 @@ struct MetricsLayout {
             "cloakroom_redis_failures_total", "Commands without an answer of use.",
             Self.redisFailures.map { [("reason", $0)] })
         issued = builder.counters(
-            "cloakroom_issued_total", "Credentials and upload URLs that left the worker.",
-            [[("kind", "credentials")], [("kind", "upload")]])
+            "cloakroom_issued_total", "Credentials, upload URLs and sessions that left the worker.",
+            Self.issuedKinds.map { [("kind", $0)] })
+        keyFetches = builder.counters(
+            "cloakroom_key_fetches_total", "Fetches of issuers' keys.", Self.keyFetchOutcomes.map { [("outcome", $0)] })
         auditFailures = builder.counters(
             "cloakroom_audit_failures_total", "Audit lines that could not be written; nothing was issued for them.",
             [[]])

@@ -22,6 +22,19 @@ struct Answer {
         return answer
     }
 
+    static let noSuchRoute = error(404, "No such route", .notFound)
+
+    static let notJSON = error(415, "Content-Type must be application/json", .contentTypeNotAllowed)
+
+    /// 401 and no more, or 503 where waiting may help; why is for the log.
+    static func refused(_ refusal: IdentityRefusal) -> Answer {
+        guard refusal != .keysUnavailable else { return unavailable(reason: refusal.reason) }
+        let sentence = refusal == .token(.missing) ? "Missing auth token" : "Invalid auth token"
+        var answer = error(401, sentence, .unauthorized, reason: refusal.reason)
+        answer.response.fields.add("WWW-Authenticate", "Bearer")
+        return answer
+    }
+
     /// 503; the client may come back.
     static func unavailable(retryAfter: Duration = .seconds(1), reason: String) -> Answer {
         var answer = error(503, "Temporarily unavailable", .unavailable, reason: reason)

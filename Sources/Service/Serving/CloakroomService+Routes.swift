@@ -76,7 +76,7 @@ extension CloakroomService {
     /// `POST /v2/assets/renew-batch` and `PUT /v2/assets/renew`.
     func renew(_ request: Request, _ route: Route) -> Step {
         guard request.isJSON else {
-            return .done(.error(415, "Content-Type must be application/json", .contentTypeNotAllowed))
+            return .done(.notJSON)
         }
         return identified(request, .renew) { [self] _, entitlement in
             if let refusal = entitlement.refusal(of: .renew) { return refused(refusal) }
@@ -103,13 +103,16 @@ extension CloakroomService {
         _ request: Request, _ name: LimitName, acceptsBare: Bool = false,
         _ work: @escaping Work
     ) -> Step {
-        do {
-            return .work(try parts.authenticator.subject(of: request, acceptsBare: acceptsBare), name, work)
-        } catch {
-            let sentence = error == .missing ? "Missing auth token" : "Invalid auth token"
-            var answer = Answer.error(401, sentence, .unauthorized, reason: error.rawValue)
-            answer.response.fields.add("WWW-Authenticate", "Bearer")
-            return .done(answer)
+        switch parts.authenticator.identify(request, acceptsBare: acceptsBare) {
+        case .subject(let subject): .work(subject, name, work)
+        case .refused(let refusal): .done(.refused(refusal))
+        case .waiting(let identified):
+            .waiting {
+                switch await identified() {
+                case .success(let subject): .work(subject, name, work)
+                case .failure(let refusal): .done(.refused(refusal))
+                }
+            }
         }
     }
 
@@ -138,7 +141,7 @@ extension CloakroomService {
     }
 
     /// The answer, once the line that says so is written; without it nothing is issued.
-    private func issued(_ issue: AuditLog.Issue, _ answer: Answer) async -> Answer {
+    func issued(_ issue: AuditLog.Issue, _ answer: Answer) async -> Answer {
         guard await parts.audit.record(issue) else {
             parts.metrics.auditFailed()
             parts.log.error("audit line could not be written; nothing was issued")
@@ -150,11 +153,13 @@ extension CloakroomService {
 }
 
 extension LimitName {
-    fileprivate var refusal: String {
+    var refusal: String {
         switch self {
         case .renew: "Too many renewal requests"
         case .vend: "Too many credential requests"
         case .upload: "Too many upload requests"
+        case .session: "Too many sign-ins"
+        case .notification: "Too many notifications"
         }
     }
 }
@@ -197,7 +202,7 @@ extension Answer {
 
 extension Request {
     /// Whether the body is said to be JSON, whatever parameters follow (RFC 9110 §8.3).
-    fileprivate var isJSON: Bool {
+    var isJSON: Bool {
         guard let type = fields["Content-Type"]?.prefix(while: { $0 != ";" }) else { return false }
         return type.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { $0 | 0x20 } == Array("application/json".utf8)
     }

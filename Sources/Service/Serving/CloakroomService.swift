@@ -16,6 +16,9 @@ package final class CloakroomService {
     package struct Parts {
         package var settings: Settings
         package var authenticator: Authenticator
+        /// `nil`: nobody signs in here; tokens come from elsewhere.
+        package var sessions: SessionTokens?
+        package var users: UserRecords
         package var limiter: RateLimiter
         package var vendor: Vendor
         package var renewer: Renewer
@@ -29,12 +32,14 @@ package final class CloakroomService {
         package var now: @Sendable () -> Date = { Date() }
 
         package init(
-            settings: Settings, authenticator: Authenticator, limiter: RateLimiter, vendor: Vendor, renewer: Renewer,
-            uploader: Uploader, audit: AuditLog, log: Log, metrics: Metrics, metricsFolder: MetricsFolder?,
-            readiness: Readiness
+            settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, users: UserRecords,
+            limiter: RateLimiter, vendor: Vendor, renewer: Renewer, uploader: Uploader, audit: AuditLog, log: Log,
+            metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness
         ) {
             self.settings = settings
             self.authenticator = authenticator
+            self.sessions = sessions
+            self.users = users
             self.limiter = limiter
             self.vendor = vendor
             self.renewer = renewer
@@ -87,6 +92,8 @@ package final class CloakroomService {
             return .later { [self, request] in
                 finish(request, route, await counted(name, for: subject, work), since: start)
             }
+        case .waiting(let next):
+            return .later { [self] in finish(request, route, await answer(next), since: start) }
         }
     }
 
@@ -98,10 +105,20 @@ package final class CloakroomService {
         case done(Answer)
         /// Who it is, what is counted, and what is to be done then.
         case work(Subject, LimitName, Work)
+        /// Who it is takes asking somebody.
+        case waiting(@LoopActor @Sendable () async -> Step)
+    }
+
+    private func answer(_ next: @LoopActor @Sendable () async -> Step) async -> Answer {
+        switch await next() {
+        case .done(let answer): answer
+        case .work(let subject, let name, let work): await counted(name, for: subject, work)
+        case .waiting(let next): await answer(next)
+        }
     }
 
     private func step(_ request: Request, _ route: Route?) -> Step {
-        guard let route else { return .done(.error(404, "No such route", .notFound)) }
+        guard let route else { return .done(.noSuchRoute) }
         guard request.method == route.method else {
             var answer = Answer.error(405, "Method not allowed", .methodNotAllowed)
             answer.response.fields.add("Allow", route.method)
@@ -112,6 +129,9 @@ package final class CloakroomService {
         }
         switch route {
         case .stsToken, .containerCredentials: return vend(request, route)
+        case .session: return session(request)
+        case .sessionKeys: return .done(sessionKeys)
+        case .appleNotifications: return appleNotification(request)
         case .presignedUpload: return presign(request)
         case .renewBatch, .renewOne: return renew(request, route)
         case .health: return .done(Self.healthy)

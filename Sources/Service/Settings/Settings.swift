@@ -9,6 +9,8 @@ package struct Settings: Sendable {
     package var bucket: String
     package var aws: AWSAccess
     package var tokens: Tokens
+    /// `nil` when nobody signs in here.
+    package var session: Session?
     package var vending: Vending
     /// By name; none means that all tiers are alike.
     package var tiers: [String: Tier]
@@ -44,8 +46,22 @@ extension Settings {
     package struct Tokens: Sendable {
         /// Read besides `Authorization`.
         package var header: String
+        /// How far an issuer's clock may be from ours.
         package var leeway: Duration
-        package var issuers: [TrustedIssuer]
+        /// For fetching keys: a PEM file; `nil` means the system's.
+        package var certificateAuthorities: String?
+        package var issuers: [Issuer]
+    }
+
+    /// Our own tokens.
+    package struct Session: Sendable {
+        package var issuer: String
+        package var audience: String
+        package var lifetime: Duration
+        /// Since the sign-in.
+        package var maximumAge: Duration
+        /// At least one; the first signs.
+        package var keys: [TokenSigningKey]
     }
 
     package struct Vending: Sendable {
@@ -112,6 +128,8 @@ extension Settings {
         package var renew: Limit
         package var vend: Limit
         package var upload: Limit
+        package var session: Limit
+        package var notification: Limit
     }
 
     package struct Limit: Sendable {

@@ -8,9 +8,9 @@ struct SettingsCheck {
 
     var faults: [SettingsFault] {
         [
-            keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, issuersTwice,
-            deadline, redisDeadline, drain, renewalAge, auditTwice,
-        ].compactMap(\.self) + entitlementFaults
+            keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, deadline,
+            redisDeadline, drain, renewalAge, auditTwice,
+        ].compactMap(\.self) + entitlementFaults + IdentitySettings(values: values).read().faults
     }
 
     /// - Precondition: bucket, prefixes and templates are without a fault.
@@ -113,16 +113,6 @@ struct SettingsCheck {
             ("cn-", "aws-cn"), ("us-gov-", "aws-us-gov"), ("us-iso-", "aws-iso"), ("us-isob-", "aws-iso-b"),
             ("eu-isoe-", "aws-iso-e"), ("us-isof-", "aws-iso-f"), ("eusc-", "aws-eusc"),
         ].first { region.hasPrefix($0.0) }?.1 ?? "aws"
-    }
-
-    private var issuersTwice: SettingsFault? {
-        guard case .objects(let issuers)? = values.values["tokens.issuers"] else { return nil }
-        let names = issuers.map { issuer in SettingsCheck(values: issuer).text("issuer") }
-        for (index, name) in names.enumerated() where name != nil && names[..<index].contains(name) {
-            return SettingsFault(
-                "tokens.issuers[\(index)].issuer", "is there twice", "give each issuer once, with all its audiences")
-        }
-        return nil
     }
 
     private var deadline: SettingsFault? {

@@ -54,7 +54,9 @@ extension Settings {
         tokens = Tokens(
             header: values.text("tokens.header"),
             leeway: values.seconds("tokens.leewaySeconds"),
-            issuers: values.objects("tokens.issuers").map(TrustedIssuer.init))
+            certificateAuthorities: values.file("tokens.certificateAuthorities")?.path,
+            issuers: IdentitySettings(values: values).read().issuers)
+        session = IdentitySettings(values: values).session
         vending = Vending(
             roleARN: values.text("vending.roleARN"),
             lifetime: values.seconds("vending.lifetimeSeconds"),
@@ -83,7 +85,8 @@ extension Settings {
             partialFailure: values.choice("renewal.partialFailure"),
             retention: .seconds(86_400) * values.integer("renewal.retentionDays"))
         limits = Limits(
-            renew: Limit(values, "renew"), vend: Limit(values, "vend"), upload: Limit(values, "upload"))
+            renew: Limit(values, "renew"), vend: Limit(values, "vend"), upload: Limit(values, "upload"),
+            session: Limit(values, "session"), notification: Limit(values, "notification"))
         redis = Redis(values)
         audit = Audit(values)
         log = Log(level: values.choice("log.level"))
@@ -141,19 +144,5 @@ extension Settings.Audit {
         } else {
             destination = .standardError
         }
-    }
-}
-
-extension TrustedIssuer {
-    fileprivate init(_ values: SettingsValues) {
-        guard let key = values.key("secret") else { preconditionFailure("the secret is required") }
-        self.init(
-            issuer: values.text("issuer"),
-            audiences: values.texts("audiences"),
-            algorithms: Set(values.texts("algorithms").compactMap(SignatureAlgorithm.init)),
-            key: .hmac(key),
-            claims: ClaimNames(
-                subject: values.text("claims.subject"), device: values.text("claims.device"),
-                tier: values.text("claims.tier")))
     }
 }

@@ -81,6 +81,9 @@ struct SettingsReader {
         case .signingKey:
             guard let bytes = try referenced(json, row, at: path) else { return .absent }
             return .key(try signingKey(bytes, at: path))
+        case .privateKey:
+            guard let bytes = try referenced(json, row, at: path) else { return .absent }
+            return .privateKey(try privateKey(bytes, at: path))
         }
     }
 
@@ -176,6 +179,20 @@ struct SettingsReader {
             throw SettingsFault(path, "has control characters or is not UTF-8", "keep one line of text there")
         }
         return text
+    }
+
+    private func privateKey(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> PrivateKey {
+        let wayOut = "make one with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256"
+        let key: PrivateKey
+        do throws(KeyFault) {
+            key = try PrivateKey(pem: bytes)
+            // Signs once, to see that its halves belong together.
+            _ = try TokenSigningKey(key)
+        } catch {
+            throw SettingsFault(path, "\(error)", wayOut)
+        }
+        guard key.publicKey.fits(.ecdsa(.sha256)) else { throw SettingsFault(path, "is no key for ES256", wayOut) }
+        return key
     }
 
     private func signingKey(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> HMACKey {

@@ -13,6 +13,8 @@ struct SettingsRow: Sendable {
         case secret
         /// The same, but bytes, and strong enough to sign with.
         case signingKey
+        /// The same, but a private key in PEM, of the kind that ES256 takes.
+        case privateKey
         /// A path; the file must be readable.
         case file
         /// Objects with keys of their own.
@@ -56,7 +58,7 @@ extension SettingsRow {
         case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
         case .texts(let shape): "array, each: \(shape.expected)"
         case .textOrReference: "string, {env: \"NAME\"} or {file: \"path\"}"
-        case .secret, .signingKey: "{env: \"NAME\"} or {file: \"path\"}"
+        case .secret, .signingKey, .privateKey: "{env: \"NAME\"} or {file: \"path\"}"
         case .file: "path of a file"
         case .objects: "array of objects"
         case .named(let shape, _): "object of objects, each named by: \(shape.expected)"

@@ -1,7 +1,7 @@
 /// The table of all keys. Decoding, defaults, faults and the README's section all come from it.
 package enum SettingsTable {
     static let rows: [SettingsRow] =
-        aws + tokens + vending + entitlements + uploads + renewal + limits + redis + process
+        aws + tokens + session + vending + entitlements + uploads + renewal + limits + redis + process
 
     private static let aws: [SettingsRow] = [
         .init("region", .text(.region), .required, "The bucket's Region; also the one whose STS is asked."),
@@ -23,31 +23,6 @@ package enum SettingsTable {
         .init("aws.certificateAuthorities", .file, .none, "PEM file of whom to trust; null: whom the system trusts."),
         .init("aws.timeoutMilliseconds", .integer(100...60_000), .integer(5000), "How long one try may take."),
         .init("aws.maximumAttempts", .integer(1...10), .integer(3), "How often one call is tried, the first included."),
-    ]
-
-    private static let tokens: [SettingsRow] = [
-        .init(
-            "tokens.header", .text(.headerName), .text("X-Convos-AuthToken"),
-            "A header that may carry the token, besides `Authorization: Bearer`."),
-        .init(
-            "tokens.leewaySeconds", .integer(0...60), .integer(30),
-            "How far the issuer's clock may be from ours."),
-        .init(
-            "tokens.issuers", .objects(issuer), .required,
-            "Whose tokens are believed; at least one. The same subject, if it is a safe user id, is the same user to all."
-        ),
-    ]
-
-    private static let issuer: [SettingsRow] = [
-        .init("issuer", .text(.any), .required, "The claim `iss`, exactly."),
-        .init("audiences", .texts(.any), .required, "One of them must be in the claim `aud`."),
-        .init("algorithms", .texts(.algorithm), .texts(["HS256"]), "What this issuer signs with; `HS256`."),
-        .init("secret", .signingKey, .required, "The key for HS256: at least 32 bytes, from a random generator."),
-        .init("claims.subject", .text(.claimName), .text("sub"), "The claim that names the user."),
-        .init(
-            "claims.device", .text(.claimName), .text("deviceId"),
-            "The claim that names the device; rate limits count by it."),
-        .init("claims.tier", .text(.claimName), .text("tier"), "The claim that names the subscription tier."),
     ]
 
     private static let vending: [SettingsRow] = [
@@ -148,21 +123,24 @@ package enum SettingsTable {
             "The bucket's lifecycle rule, for `expiresAt` when S3 does not say."),
     ]
 
-    private static let limits: [SettingsRow] = [("renew", 10, "open"), ("vend", 60, "closed"), ("upload", 120, "open")]
-        .flatMap { name, requests, away in
-            [
-                SettingsRow(
-                    "limits.\(name).requests", .integer(1...1_000_000), .integer(requests),
-                    "How many requests a device has in a window."),
-                SettingsRow(
-                    "limits.\(name).windowSeconds", .integer(1...86_400), .integer(3600),
-                    "The window, from the first request on."),
-                SettingsRow(
-                    "limits.\(name).whenRedisIsAway",
-                    .choice(Settings.Limit.WithoutRedis.allCases.map(\.rawValue)), .text(away),
-                    "`open`: serve under a limit of the worker's own; `closed`: answer 503."),
-            ]
-        }
+    private static let limits: [SettingsRow] = [
+        ("renew", 10, "open"), ("vend", 60, "closed"), ("upload", 120, "open"), ("session", 60, "closed"),
+        ("notification", 60, "closed"),
+    ]
+    .flatMap { name, requests, away in
+        [
+            SettingsRow(
+                "limits.\(name).requests", .integer(1...1_000_000), .integer(requests),
+                "How many requests a device has in a window."),
+            SettingsRow(
+                "limits.\(name).windowSeconds", .integer(1...86_400), .integer(3600),
+                "The window, from the first request on."),
+            SettingsRow(
+                "limits.\(name).whenRedisIsAway",
+                .choice(Settings.Limit.WithoutRedis.allCases.map(\.rawValue)), .text(away),
+                "`open`: serve under a limit of the worker's own; `closed`: answer 503."),
+        ]
+    }
 
     private static let redis: [SettingsRow] = [
         .init("redis.address", .text(.redisAddress), .text("127.0.0.1:6379"), "`host:port`, or `unix:` and a path."),

@@ -10,6 +10,7 @@ enum SettingsValue: Sendable {
     case texts([String])
     case secret(Secret)
     case key(HMACKey)
+    case privateKey(PrivateKey)
     /// The path, and what the file holds.
     case file(path: String, bytes: [UInt8])
     case objects([SettingsValues])
@@ -35,7 +36,8 @@ struct SettingsValues: Sendable {
         switch value(path) {
         case .absent: return nil
         case .text(let text): return text
-        case .integer, .flag, .texts, .secret, .key, .file, .objects, .named: preconditionFailure("\(path) is no text")
+        case .integer, .flag, .texts, .secret, .key, .privateKey, .file, .objects, .named:
+            preconditionFailure("\(path) is no text")
         }
     }
 
@@ -67,6 +69,11 @@ struct SettingsValues: Sendable {
         return texts
     }
 
+    func optionalTexts(_ path: String) -> [String]? {
+        guard case .texts(let texts) = value(path) else { return nil }
+        return texts
+    }
+
     func choice<Choice: RawRepresentable<String>>(_ path: String) -> Choice {
         guard let choice = Choice(rawValue: text(path)) else { preconditionFailure("\(path) has another choice") }
         return choice
@@ -82,9 +89,20 @@ struct SettingsValues: Sendable {
         return key
     }
 
+    func privateKey(_ path: String) -> PrivateKey? {
+        guard case .privateKey(let key) = value(path) else { return nil }
+        return key
+    }
+
     func file(_ path: String) -> (path: String, bytes: [UInt8])? {
         guard case .file(let path, let bytes) = value(path) else { return nil }
         return (path, bytes)
+    }
+
+    /// - Returns: nothing where the key is absent.
+    func optionalObjects(_ path: String) -> [SettingsValues] {
+        guard case .objects(let objects) = value(path) else { return [] }
+        return objects
     }
 
     func objects(_ path: String) -> [SettingsValues] {

@@ -5,6 +5,7 @@ enum TextShape: Sendable, CaseIterable {
     case any, path
     case region, bucket, endpoint, roleARN, externalID
     case headerName, claimName, algorithm, tier, scope
+    case issuerURL, keyID
     case folder, keyPrefix, mediaType, baseURL
     case redisAddress
 
@@ -19,7 +20,9 @@ enum TextShape: Sendable, CaseIterable {
         case .externalID: "string of 2…1224 letters, digits and _+=,.@:/-"
         case .headerName: "header name other than Authorization"
         case .claimName: "claim name"
-        case .algorithm: "\"HS256\""
+        case .algorithm: "one of " + SignatureAlgorithm.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        case .issuerURL: "https URL, or http to a loopback address"
+        case .keyID: "string of 1…64 letters, digits and _.-"
         case .tier: "string of 1…64 letters, digits and _.:/=+@-"
         case .scope: "word of 1…32 of a-z 0-9 _ -, beginning with a letter"
         case .folder: "folder name of letters, digits and _-., with / between levels, or empty"
@@ -43,6 +46,8 @@ enum TextShape: Sendable, CaseIterable {
         case .headerName:
             text.wholeMatch(of: /[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}/) != nil && text.lowercased() != "authorization"
         case .algorithm: SignatureAlgorithm(rawValue: text) != nil
+        case .issuerURL: IssuerURL(text) != nil
+        case .keyID: text.wholeMatch(of: /[A-Za-z0-9_.-]{1,64}/) != nil
         case .tier: Subject.isTier(text)
         case .scope: text.wholeMatch(of: /[a-z][a-z0-9_-]{0,31}/) != nil
         case .folder: text.isEmpty || isFolder(text)

@@ -14,7 +14,9 @@ struct AdmissionTests {
     private static let limits = Settings.Limits(
         renew: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .open),
         vend: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed),
-        upload: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .open))
+        upload: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .open),
+        session: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed),
+        notification: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed))
 
     private var subject: Subject { Subject(userID: user, deviceID: "phone", tier: nil, issuer: "https://a.example") }
 

@@ -10,7 +10,9 @@ struct RateLimiterTests {
     private static let limits = Settings.Limits(
         renew: .init(requests: 3, window: .seconds(3600), whenRedisIsAway: .open),
         vend: .init(requests: 3, window: .seconds(3600), whenRedisIsAway: .closed),
-        upload: .init(requests: 1, window: .milliseconds(50), whenRedisIsAway: .open))
+        upload: .init(requests: 1, window: .milliseconds(50), whenRedisIsAway: .open),
+        session: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed),
+        notification: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed))
 
     private func subject(_ user: String, device: String? = nil) throws -> Subject {
         Subject(userID: try #require(UserID(user)), deviceID: device, tier: "free", issuer: "https://a.example")

@@ -14,13 +14,14 @@ struct AuthenticatorTests {
 
     init() throws { key = try #require(HMACKey(Array("u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".utf8))) }
 
-    @LoopActor private func authenticator(now: Date? = nil) -> Authenticator {
-        let issuer = TrustedIssuer(
-            issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], key: .hmac(key))
-        let instant = now ?? self.now
+    @LoopActor private func authenticator(now: (@Sendable () -> Date)? = nil) -> Authenticator {
+        let keys = KeySet(own: [.hmac(key)])
+        let issuer = Issuer(
+            name: "https://a.example", audiences: ["x"], algorithms: [.hs256], keys: .fixed(keys))
+        let instant = self.now
         return Authenticator(
-            tokens: Settings.Tokens(header: "X-Token", leeway: .seconds(30), issuers: [issuer]),
-            now: { instant })
+            header: "X-Token", leeway: .seconds(30),
+            issuers: [BelievedIssuer(issuer, keys: IssuerKeys(fixed: keys))], now: now ?? { instant })
     }
 
     private func token(_ subject: String = "u_1", tier: String? = nil) -> String {
@@ -34,8 +35,15 @@ struct AuthenticatorTests {
         _ fields: HeaderFields, acceptsBare: Bool = false, of authenticator: Authenticator? = nil
     ) -> Result<Subject, TokenError> {
         let authenticator = authenticator ?? self.authenticator()
-        return Result { () throws(TokenError) in
-            try authenticator.subject(of: request(fields), acceptsBare: acceptsBare)
+        switch authenticator.identify(request(fields), acceptsBare: acceptsBare) {
+        case .subject(let subject): return .success(subject)
+        case .refused(.token(let error)): return .failure(error)
+        case .refused(let refusal):
+            Issue.record("\(refusal.reason)")
+            return .failure(.missing)
+        case .waiting:
+            Issue.record("there is nothing to wait for")
+            return .failure(.missing)
         }
     }
 
@@ -75,11 +83,7 @@ struct AuthenticatorTests {
 
     @Test @LoopActor func `remembers a token until its end and not longer`() throws {
         let clock = Clock(now)
-        let issuer = TrustedIssuer(
-            issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], key: .hmac(key))
-        let authenticator = Authenticator(
-            tokens: Settings.Tokens(header: "X-Token", leeway: .seconds(30), issuers: [issuer]),
-            maximumRemembered: 2, now: { clock.instant })
+        let authenticator = authenticator(now: { clock.instant })
         let fields: HeaderFields = ["X-Token": token()]
         for seconds in [0, 60, 89.5] {
             clock.instant = now + seconds
@@ -91,9 +95,10 @@ struct AuthenticatorTests {
 
     @Test @LoopActor func `keeps no more tokens than it may`() throws {
         let tokens = VerifiedTokens(capacity: 10)
+        let keys = IssuerKeys(fixed: KeySet(own: [.hmac(key)]))
         for number in 0..<1000 {
             let id = "u_\(number)"
-            tokens.insert(try subject(id), for: Array(id.utf8), until: now + 60)
+            tokens.insert(try subject(id), for: Array(id.utf8), until: now + 60, keys: keys)
             #expect(tokens.subject(of: Array(id.utf8), now: now) == (try subject(id)))
             #expect(tokens.count <= 10)
         }

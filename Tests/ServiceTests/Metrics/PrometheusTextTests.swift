@@ -67,6 +67,10 @@ struct PrometheusTextTests {
         }
         expected += [
             #"cloakroom_issued_total{kind="credentials"} 0"#, #"cloakroom_issued_total{kind="upload"} 1"#,
+            #"cloakroom_issued_total{kind="session"} 0"#,
+        ]
+        expected += MetricsLayout.keyFetchOutcomes.map { #"cloakroom_key_fetches_total{outcome="\#($0)"} 0"# }
+        expected += [
             "cloakroom_audit_failures_total 0", "cloakroom_log_lines_dropped_total 1",
             "cloakroom_worker_starts_total 1",
         ]
@@ -89,7 +93,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 14)
+        #expect(seen.count == 15)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {

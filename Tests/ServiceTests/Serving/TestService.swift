@@ -17,6 +17,7 @@ final class TestService {
     let metrics: Metrics
     let clock: TestClock
     let transport: ScriptedTransport
+    let identity: Identity
     private let folder: TemporaryFolder
     private let redis: RedisConnection
     private let settings: Settings
@@ -25,13 +26,17 @@ final class TestService {
         limits: {vend: {requests: 2, whenRedisIsAway: "open"}, renew: {requests: 2}, upload: {requests: 2}}
         """
 
-    /// - Parameter audit: a file; `nil` for one of the test's own.
+    /// - Parameters:
+    ///   - more: added to the smallest settings.
+    ///   - file: settings instead of those, with the files they name.
+    ///   - audit: a file; `nil` for one of the test's own.
     init(
-        _ more: String = TestService.open, vending: String = "", audit: String? = nil,
+        _ more: String = TestService.open, vending: String = "", file: (text: String, files: [String: String])? = nil,
+        audit: String? = nil,
         probes: [(name: String, probe: Readiness.Probe)] = [],
         transport script: @escaping ScriptedTransport.Script = { _ in .assumed() }
     ) throws {
-        settings = try parsedSettings(smallest(more, vending: vending))
+        settings = try parsedSettings(file?.text ?? smallest(more, vending: vending), file?.files ?? [:])
         folder = try TemporaryFolder()
         metrics = try Metrics()
         transport = ScriptedTransport(script)
@@ -47,10 +52,14 @@ final class TestService {
             bucket: settings.bucket, endpoint: try .s3(region: settings.region, bucket: settings.bucket),
             transport: transport, credentials: credentials, surroundings: surroundings, place: LoopActor.shared)
         let deadline = settings.server.requestDeadline
+        let log = Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now })
+        identity = Identity(
+            settings: settings, transport: transport, surroundings: surroundings, metrics: metrics, log: log)
         service = CloakroomService(
             .init(
                 settings: settings,
-                authenticator: Authenticator(tokens: settings.tokens, now: { clock.now }),
+                authenticator: identity.authenticator, sessions: identity.sessions,
+                users: UserRecords(redis: redis, keyPrefix: "c:", now: { clock.now }),
                 limiter: RateLimiter(redis: redis, keyPrefix: "c:", limits: settings.limits),
                 vendor: Vendor(
                     sts: sts, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
@@ -64,7 +73,7 @@ final class TestService {
                 audit: AuditLog(
                     .lines(try LineSink(path: audit ?? folder["audit"])), worker: "w", process: 1,
                     now: { clock.now }, drawID: { "00000000000000c1" }),
-                log: Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now }), metrics: metrics,
+                log: log, metrics: metrics,
                 metricsFolder: nil, readiness: Readiness(known: [], probes: probes)))
     }
 
@@ -104,4 +113,6 @@ final class TestService {
     }
 }
 
-private func parsedSettings(_ text: String) throws -> Settings { try settings(text) }
+private func parsedSettings(_ text: String, _ files: [String: String]) throws -> Settings {
+    try settings(text, files: files)
+}

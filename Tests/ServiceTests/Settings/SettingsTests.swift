@@ -118,7 +118,7 @@ struct SettingsTests {
                 "aws.x: is not a key; known here: accessKeyID, secretAccessKey, sessionToken, stsEndpoint, s3Endpoint,"
                     + " iamEndpoint, pathStyle, certificateAuthorities, timeoutMilliseconds, maximumAttempts",
                 "tokens.heder: is not a key; did you mean tokens.header?",
-                "limits: is no object; give: {renew, vend, upload}",
+                "limits: is no object; give: {renew, vend, upload, session, notification}",
                 "region: is missing; give: Region, such as \"eu-central-1\"."
                     + " The bucket's Region; also the one whose STS is asked.",
                 "bucket: is \"Photos_1\"; give: bucket name: 3…63 of a-z 0-9 - .",
@@ -131,7 +131,9 @@ struct SettingsTests {
                 "tokens.leewaySeconds: is 90, out of range; give: integer, 0…60",
                 "tokens.issuers[0].claims.subjct: is not a key; did you mean tokens.issuers[0].claims.subject?",
                 "tokens.issuers[0].audiences: is empty; give: array, each: string",
-                "tokens.issuers[0].algorithms[0]: is \"none\"; give: \"HS256\"",
+                "tokens.issuers[0].algorithms[0]: is \"none\"; give: one of \"HS256\", \"HS384\", \"HS512\","
+                    + " \"RS256\", \"RS384\", \"RS512\", \"PS256\", \"PS384\", \"PS512\", \"ES256\", \"ES384\","
+                    + " \"ES512\", \"EdDSA\"",
                 "tokens.issuers[0].secret: is, or is made of, a well-known example;"
                     + " make one with: openssl rand -base64 32",
                 "tokens.issuers[1].secret: names the file nope, which cannot be read;"

@@ -1,0 +1,65 @@
+package import AWS
+package import HTTPValues
+package import Loop
+
+/// All that tells who asks: the issuers of the settings, ourselves if people sign in here, and everyone's keys.
+@LoopActor
+package struct Identity {
+    package let authenticator: Authenticator
+    /// `nil` when nobody signs in here.
+    package let sessions: SessionTokens?
+    private let issuers: [BelievedIssuer]
+
+    /// How long one exchange with an issuer may take.
+    private static let longestTimeout: Duration = .seconds(3)
+
+    /// - Parameters:
+    ///   - transport: for fetching keys; one that follows no redirect.
+    ///   - surroundings: its wall clock tells when tokens end.
+    package init(
+        settings: Settings, transport: any Transport, surroundings: Surroundings, metrics: Metrics, log: Log
+    ) {
+        let timeout = min(Self.longestTimeout, settings.server.requestDeadline)
+        let fetcher = KeyFetcher(transport: transport, timeout: timeout)
+        var issuers = settings.tokens.issuers.map { issuer in
+            let url: String?
+            switch issuer.keys {
+            case .fixed(let keys): return BelievedIssuer(issuer, keys: IssuerKeys(fixed: keys))
+            case .address(let address): url = address
+            case .discovery: url = nil
+            }
+            let remote = IssuerKeys.Remote(
+                issuer: issuer.name, url: url, fetcher: fetcher, surroundings: surroundings,
+                onFetch: { failure in
+                    metrics.fetchedKeys(failure)
+                    guard let failure else { return }
+                    log.warning(
+                        "keys could not be fetched",
+                        ["issuer": .text(issuer.name), "reason": .text(failure.rawValue)])
+                })
+            return BelievedIssuer(issuer, keys: IssuerKeys(remote: remote))
+        }
+        sessions = settings.session.map { SessionTokens($0, now: surroundings.wallClock) }
+        if let own = sessions?.issuer, case .fixed(let keys) = own.keys {
+            issuers.append(BelievedIssuer(own, keys: IssuerKeys(fixed: keys), isOurselves: true))
+        }
+        self.issuers = issuers
+        authenticator = Authenticator(
+            header: settings.tokens.header, leeway: settings.tokens.leeway, issuers: issuers,
+            now: surroundings.wallClock)
+    }
+
+    /// Whether any keys have to be fetched.
+    package var needsKeys: Bool { issuers.contains { !$0.keys.isFixed } }
+
+    /// Whose tokens cannot be believed yet; `nil` when there is no such issuer.
+    package var fault: String? {
+        let missing = issuers.filter { $0.keys.keys == nil }.map(\.issuer.name)
+        return missing.isEmpty ? nil : "no keys of " + missing.joined(separator: ", ")
+    }
+
+    /// Fetches everyone's keys, each in a task of its own, until that is cancelled.
+    package func keepKeysFresh() -> [Task<Void, Never>] {
+        issuers.filter { !$0.keys.isFixed }.map { issuer in LoopActor.spawn { await issuer.keys.keepFresh() } }
+    }
+}

@@ -1,0 +1,124 @@
+import CloakroomWire
+import HTTPValues
+import Loop
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CloakroomService {
+    /// `POST /api/v1/auth/session`: an identity token for a session, or a session for a later one.
+    func session(_ request: Request) -> Step {
+        guard let sessions = parts.sessions else { return .done(.noSuchRoute) }
+        guard request.body.isEmpty || request.isJSON else { return .done(.notJSON) }
+        guard let asked = SessionRequest(parsing: request.body) else {
+            return .done(.error(400, "Invalid request body", .invalidRequest))
+        }
+        guard let token = asked.identityToken else { return continuation(of: request, asked, sessions) }
+        return .waiting { [self] in
+            do throws(IdentityRefusal) {
+                let subject = try await parts.authenticator.signIn(
+                    identityToken: Array(token.utf8), nonce: asked.nonce)
+                let user = Subject(userID: subject.userID, deviceID: nil, tier: subject.tier, issuer: subject.issuer)
+                return .work(user, .session) { [self] _, entitlement in
+                    await session(
+                        sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: nil, entitlement, request)
+                }
+            } catch {
+                return .done(.refused(error))
+            }
+        }
+    }
+
+    private func continuation(of request: Request, _ asked: SessionRequest, _ sessions: SessionTokens) -> Step {
+        do throws(IdentityRefusal) {
+            let (subject, signIn) = try parts.authenticator.session(of: request)
+            return .work(subject, .session) { [self] _, entitlement in
+                await session(
+                    sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: signIn, entitlement, request)
+            }
+        } catch {
+            return .done(.refused(error))
+        }
+    }
+
+    private func session(
+        _ sessions: SessionTokens, of subject: Subject, _ device: String?, signIn: Date?, _ entitlement: Entitlement,
+        _ request: Request
+    ) async -> Answer {
+        guard let session = sessions.issue(subject, deviceID: device, signIn: signIn) else {
+            return .refused(.signInTooOld)
+        }
+        let named = Subject(userID: subject.userID, deviceID: device, tier: subject.tier, issuer: subject.issuer)
+        let issue = AuditLog.Issue(
+            .session(id: session.id), to: named, tier: entitlement.tierName, until: session.expiration, by: request)
+        return await issued(
+            issue,
+            .json(
+                SessionBody(token: session.token, expiresAt: session.expiration, userId: subject.userID.text)))
+    }
+
+    /// `GET /.well-known/jwks.json`.
+    var sessionKeys: Answer {
+        guard let sessions = parts.sessions else { return .noSuchRoute }
+        return Answer(
+            response: Response(
+                status: 200,
+                fields: ["Content-Type": "application/jwk-set+json", "Cache-Control": "public, max-age=900"],
+                body: sessions.keySet))
+    }
+
+    /// `POST /api/v1/auth/apple/notifications`: whoever withdrew consent, or has no account any more, gets nothing more.
+    ///
+    /// Apple sends again what was not answered with 200, so nothing is lost while Redis is away.
+    func appleNotification(_ request: Request) -> Step {
+        guard parts.settings.tokens.issuers.contains(where: \.notifies) else { return .done(.noSuchRoute) }
+        guard let asked = AppleNotificationRequest(parsing: request.body) else {
+            return .done(.error(400, "Invalid request body", .invalidRequest))
+        }
+        return .waiting { [self] in
+            do throws(IdentityRefusal) {
+                let (notification, subject) = try await parts.authenticator.notification(Array(asked.payload.utf8))
+                return .done(await take(notification, of: subject))
+            } catch {
+                return .done(.refused(error))
+            }
+        }
+    }
+
+    /// Counted, but no entitlement is asked for: this is Apple, and its user may be disabled already.
+    private func take(_ notification: AppleNotification, of subject: Subject) async -> Answer {
+        guard notification.event.endsAccess else { return .taken(subject) }
+        let decision = await parts.limiter.take(.notification, for: subject)
+        parts.metrics.limited(.notification, decision.verdict)
+        var answer: Answer
+        switch decision.verdict {
+        case .allowed, .open:
+            do throws(UserRecordError) {
+                try await parts.users.disable(subject.userID, reason: notification.event.rawValue)
+                parts.log.info(
+                    "user disabled",
+                    ["user": .text(subject.userID.text), "reason": .text(notification.event.rawValue)])
+                answer = .taken(subject)
+            } catch {
+                answer = .unavailable(reason: "redis")
+            }
+        case .refused, .openRefused:
+            answer = .error(429, LimitName.notification.refusal, .tooManyRequests, reason: decision.verdict.rawValue)
+        case .closed: answer = .unavailable(reason: "redis")
+        }
+        if !decision.isAllowed { answer.response.fields.add(.notification, policy: "", decision) }
+        answer.user = subject.userID.text
+        return answer
+    }
+}
+
+extension Answer {
+    fileprivate static func taken(_ subject: Subject) -> Answer {
+        var answer = json(Array("{}".utf8))
+        answer.user = subject.userID.text
+        return answer
+    }
+}

@@ -1,0 +1,104 @@
+import CloakroomCrypto
+import JOSE
+
+/// Makes issuers and sessions of the table's values, or tells what of them does not go together.
+///
+/// An issuer with a fault of its own is left out, and so is every check that needs it.
+struct IdentitySettings {
+    let values: SettingsValues
+
+    /// - Returns: all issuers, where there are no faults.
+    func read() -> (issuers: [Issuer], faults: [SettingsFault]) {
+        guard case .objects(let objects)? = values.values["tokens.issuers"],
+            SettingsTable.session.allSatisfy({ values.values[$0.path] != nil })
+        else { return ([], []) }
+        var issuers: [Issuer] = []
+        var faults: [SettingsFault] = []
+        for (index, object) in objects.enumerated() {
+            let settings = IssuerSettings(
+                values: object, place: "tokens.issuers[\(index)]", isAlone: objects.count == 1)
+            do throws(SettingsFault) {
+                guard let issuer = try settings.issuer() else { continue }
+                if issuers.contains(where: { $0.name.hasSameBytes(as: issuer.name) }) {
+                    throw SettingsFault(
+                        settings.place + ".issuer", "is there twice", "give each issuer once, with all its audiences")
+                }
+                if issuer.subjects == .plain, issuers.contains(where: { $0.subjects == .plain }) {
+                    throw SettingsFault(
+                        settings.place + ".subjects", "is plain, as another issuer's are: its users would be the same",
+                        "make one of them \"mapped\"")
+                }
+                issuers.append(issuer)
+            } catch {
+                faults.append(error)
+            }
+        }
+        // Where an issuer is missing, what is said of all of them may be wrong.
+        guard faults.isEmpty, issuers.count == objects.count else { return (issuers, faults) }
+        return (issuers, [sessionFault(issuers)].compactMap(\.self))
+    }
+
+    /// - Precondition: there are no faults.
+    var session: Settings.Session? {
+        values.optionalText("session.issuer").map { issuer in
+            Settings.Session(
+                issuer: issuer, audience: values.text("session.audience"),
+                lifetime: values.seconds("session.lifetimeSeconds"),
+                maximumAge: values.seconds("session.maximumAgeSeconds"),
+                keys: values.optionalObjects("session.keys").compactMap { values in
+                    try? values.privateKey("privateKey").map { try TokenSigningKey($0, keyID: values.text("keyID")) }
+                        ?? values.key("secret").map { try TokenSigningKey($0, keyID: values.text("keyID")) }
+                })
+        }
+    }
+
+    private func sessionFault(_ issuers: [Issuer]) -> SettingsFault? {
+        let keys = values.optionalObjects("session.keys")
+        guard let name = values.optionalText("session.issuer") else {
+            if !keys.isEmpty {
+                return SettingsFault("session.keys", "stands without session.issuer", "give both, or neither")
+            }
+            guard let index = issuers.firstIndex(where: { $0.use == .session }) else { return nil }
+            return SettingsFault(
+                "tokens.issuers[\(index)].for", "is session, but there are no sessions",
+                "set session.issuer and session.keys, or make it \"requests\"")
+        }
+        if let index = issuers.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
+            return SettingsFault(
+                "session.issuer", "is tokens.issuers[\(index)], which is somebody else", "give a name of our own")
+        }
+        guard issuers.contains(where: { $0.use == .session }) else {
+            return SettingsFault(
+                "session.issuer", "is given, but no issuer's tokens can be exchanged for a session",
+                "give one of tokens.issuers for: \"session\"")
+        }
+        if values.integer("session.lifetimeSeconds") > values.integer("session.maximumAgeSeconds") {
+            return SettingsFault(
+                "session.lifetimeSeconds", "is longer than session.maximumAgeSeconds", "give less, or raise the other")
+        }
+        guard !keys.isEmpty else {
+            return SettingsFault("session.keys", "is missing", "give at least one key with keyID and privateKey")
+        }
+        return keyFault(keys)
+    }
+
+    private func keyFault(_ keys: [SettingsValues]) -> SettingsFault? {
+        guard keys.count <= KeySet.maximumAttempts else {
+            return SettingsFault("session.keys", "are more than \(KeySet.maximumAttempts)", "take the oldest out")
+        }
+        var names: Set<String> = []
+        for (index, key) in keys.enumerated() {
+            guard key.values["keyID"] != nil, key.values["privateKey"] != nil, key.values["secret"] != nil else {
+                continue
+            }
+            let place = "session.keys[\(index)]"
+            guard (key.privateKey("privateKey") == nil) != (key.key("secret") == nil) else {
+                return SettingsFault(place, "needs either privateKey or secret", "give one of the two")
+            }
+            guard names.insert(key.text("keyID")).inserted else {
+                return SettingsFault(place + ".keyID", "is there twice", "give each key a name of its own")
+            }
+        }
+        return nil
+    }
+}
