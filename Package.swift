@@ -63,7 +63,7 @@ let package = Package(
         .testTarget(
             name: "StrictJSONTests", dependencies: ["StrictJSON"], resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(
-            name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "StrictJSON"],
+            name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "StrictJSON", "Support"],
             resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: house),
         .testTarget(
@@ -86,6 +86,8 @@ let package = Package(
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
             name: "EndToEndTests", dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "Support"], swiftSettings: house),
-        .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),
+        .testTarget(
+            name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto", "Support"],
+            resources: [.copy("Vectors")], swiftSettings: house),
     ]
 )

@@ -16,6 +16,8 @@ package enum KeyFault: String, Error, Sendable, CaseIterable, CustomStringConver
     case tooLarge = "too_large"
     /// An even one, or 0.
     case badModulus = "bad_modulus"
+    /// Made by the library of CVE-2017-15361.
+    case guessablePrimes = "guessable_primes"
     /// Even, 1, or beyond 64 bits.
     case badExponent = "bad_exponent"
     /// A number with leading zeros, where the shortest form is asked for (RFC 7518 §2, Base64urlUInt).
@@ -40,6 +42,7 @@ package enum KeyFault: String, Error, Sendable, CaseIterable, CustomStringConver
         case .tooSmall: "is too small: RSA takes 2048 bits or more, a secret as many bytes as the hash"
         case .tooLarge: "is larger than 8192 bits"
         case .badModulus: "has an even modulus, which is no RSA key"
+        case .guessablePrimes: "was made by a library whose keys can be computed (CVE-2017-15361); make another"
         case .badExponent: "has a public exponent that is even, 1, or longer than 64 bits"
         case .leadingZeros: "has a number with leading zeros"
         case .wrongLength: "has a coordinate of the wrong length"

@@ -92,6 +92,7 @@ package struct PublicKey: Sendable {
         guard (1...8).contains(exponent.count), exponent.last.map({ $0 & 1 == 1 }) == true, exponent != [1] else {
             throw .badExponent
         }
+        guard !GuessablePrimes.areIn(modulus) else { throw .guessablePrimes }
     }
 }
 

@@ -32,7 +32,8 @@ package struct KeySet: Sendable {
 
     /// A set of keys (RFC 7517 §5) or a single one. A key that is no use to us is left out: the others still count.
     ///
-    /// - Returns: `nil` for what is neither, and for a set of more than ``maximumCount`` keys.
+    /// - Returns: `nil` for what is neither, for a set of more than ``maximumCount`` keys, for secrets beside public
+    ///   keys, and for two secrets of one name: a set that nobody could have meant.
     package init?(jwks json: JSON, origin: KeyOrigin) {
         guard let fields = json.object else { return nil }
         let candidates: [JSON]
@@ -52,6 +53,10 @@ package struct KeySet: Sendable {
                 refusals.append(Refusal(place: place, keyID: candidate.object?["kid"]?.string, fault: error))
             }
         }
+        let secretNames = keys.filter { $0.secret != nil }.map(\.keyID)
+        guard secretNames.isEmpty || secretNames.count == keys.count,
+            Set(secretNames.map { Array(($0 ?? "").utf8) }).count == secretNames.count
+        else { return nil }
         self.keys = keys
         self.refusals = refusals
         takesUnnamed = origin == .own

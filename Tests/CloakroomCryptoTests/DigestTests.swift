@@ -18,6 +18,21 @@ struct DigestTests {
         #expect(key.authenticate("Hi There".utf8).hexadecimal == code, "the key survives its first message")
     }
 
+    @Test(arguments: [
+        (
+            HashFunction.sha384,
+            "afd03944d84895626b0825f4ab46907f15f9dadbe4101ec682aa034c7cebc59cfaea9ea9076ede7f4af152e8b2fa9cb6"
+        ),
+        (
+            .sha512,
+            "87aa7cdea5ef619d4ff0b4241a1d6cb02379f4e2ce4ec2787ad0b30545e17cdedaa833b7d6b8a702038b274eaea3f4e4"
+                + "be9d914eeb61f1702e696c203a126854"
+        ),
+    ])
+    func `authenticates as RFC 4231 does with longer hashes`(hash: HashFunction, code: String) {
+        #expect(HMAC(hash, key: [UInt8](repeating: 0x0b, count: 20)).authenticate("Hi There".utf8).hexadecimal == code)
+    }
+
     @Test func `keeps messages apart that share a key at the same time`() async {
         let key = HMACSHA256(key: [1])
         let codes = (0..<64).map { HMACSHA256(key: [1]).authenticate([UInt8](repeating: $0, count: 500)) }

@@ -4,8 +4,11 @@ import StrictJSON
 
 /// Whether a token holds against a key set.
 let jwt: Verb = { request in
+    guard let keys = try keySet(request) else {
+        return ["valid": .bool(false), "reason": .string("key_set_refused")]
+    }
     let outcome = verified(
-        try request.string("jws"), with: try keySet(request), allowed: try algorithms(request),
+        try request.string("jws"), with: keys, allowed: try algorithms(request),
         checksTimes: try request.bool("time_checks"))
     switch outcome {
     case .success(let payload):
@@ -31,9 +34,9 @@ private func algorithms(_ request: Fields) throws -> Set<SignatureAlgorithm> {
     return Set(names.compactMap { if case .string(let name) = $0 { SignatureAlgorithm(rawValue: name) } else { nil } })
 }
 
-private func keySet(_ request: Fields) throws -> KeySet {
-    guard let jwks = request.values["jwks"], let data = try? JSONEncoder().encode(jwks),
-        let json = try? JSON(parsing: Array(data)), let keys = KeySet(jwks: json, origin: .own)
-    else { throw Unreadable(why: "jwks is no key set") }
-    return keys
+private func keySet(_ request: Fields) throws -> KeySet? {
+    guard let jwks = request.values["jwks"], let json = try? JSON(parsing: Array(JSONEncoder().encode(jwks))) else {
+        throw Unreadable(why: "jwks is no JSON that we read")
+    }
+    return KeySet(jwks: json, origin: .own)
 }

@@ -1,6 +1,7 @@
 import CloakroomCrypto
 import Foundation
 import JOSE
+import StrictJSON
 import Testing
 
 struct JWSTests {
@@ -27,17 +28,34 @@ struct JWSTests {
         #expect(valid.map(\.tcId) == suite.tests.filter { $0.result == "valid" }.map(\.tcId))
     }
 
-    @Test func `verifies the example of RFC 7515 A.1`() throws {
-        let key = "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"
-        let token =
-            "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFt"
-            + "cGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-        let jws = try JWS(compact: Array(token.utf8))
-        try jws.verify(
-            with: .hmac(try #require(Base64URL.decode(key.utf8).flatMap(HMACKey.init))), allowed: [.hs256])
-        #expect(
-            String(decoding: jws.payload, as: UTF8.self)
-                == "{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n \"http://example.com/is_root\":true}")
+    @Test func `agrees with the examples of the RFCs, and with none of them changed`() throws {
+        let examples = try #require(JSON(parsing: vectors("rfc_examples")).array)
+        #expect(examples.count == 9)
+        for example in examples.compactMap(\.object) {
+            let source = try #require(example["source"]?.string)
+            let key = try VerificationKey(jwk: try #require(example["jwk"]), origin: .own)
+            let text = try #require(example["jws"]?.string)
+            let jws = try JWS(compact: Array(text.utf8))
+            #expect(throws: Never.self, "\(source)") { try jws.verify(with: key, allowed: all) }
+            #expect(String(decoding: jws.payload, as: UTF8.self) == example["payload"]?.string, "\(source)")
+            let algorithm = try #require(SignatureAlgorithm(rawValue: jws.algorithm))
+            #expect(throws: TokenError.algorithmRefused, "\(source)") {
+                try jws.verify(with: key, allowed: all.subtracting([algorithm]))
+            }
+            let parts = text.split(separator: ".")
+            for other in [parts[0] + ".e30." + parts[2], parts[0] + "." + parts[1] + "."] {
+                #expect(throws: TokenError.badSignature, "\(source)") {
+                    try JWS(compact: Array(other.utf8)).verify(with: key, allowed: all)
+                }
+            }
+        }
+    }
+
+    private let all = Set(SignatureAlgorithm.allCases)
+
+    private func vectors(_ name: String) throws -> [UInt8] {
+        let url = try #require(Bundle.module.url(forResource: "Vectors/\(name)", withExtension: "json"))
+        return Array(try Data(contentsOf: url))
     }
 
     @Test func `prints no key`() throws {
