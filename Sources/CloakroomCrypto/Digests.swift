@@ -15,6 +15,7 @@ enum Algorithms {
     // Written once, before anyone reads; libcrypto's method objects are safe to share.
     nonisolated(unsafe) static let sha384: OpaquePointer = unsafe fetched(EVP_MD_fetch(nil, "SHA384", nil))
     nonisolated(unsafe) static let sha512: OpaquePointer = unsafe fetched(EVP_MD_fetch(nil, "SHA512", nil))
+    nonisolated(unsafe) static let aes256GCM: OpaquePointer = unsafe fetched(EVP_CIPHER_fetch(nil, "AES-256-GCM", nil))
     nonisolated(unsafe) static let hmac: OpaquePointer = unsafe fetched(EVP_MAC_fetch(nil, "HMAC", nil))
 
     private static func fetched(_ algorithm: OpaquePointer?) -> OpaquePointer {

@@ -62,7 +62,8 @@ struct Assembly {
                 users: UserRecords(redis: redis, keyPrefix: settings.redis.keyPrefix),
                 limiter: limiter,
                 vendor: Vendor(
-                    sts: upstreams.sts, settings: settings.vending, requestDeadline: seconds, metrics: metrics),
+                    sts: upstreams.sts, settings: settings.vending, requestDeadline: seconds, metrics: metrics,
+                    shared: Self.sharedCache(settings, redis, metrics)),
                 renewer: Renewer(
                     settings: settings.renewal, requestDeadline: seconds, metrics: metrics,
                     renew: { await s3.renew(key: $0, deadline: $1) }),
@@ -86,6 +87,18 @@ struct Assembly {
         ]
         if identity.needsKeys { known.append((name: "keys", fault: { identity.fault })) }
         return known
+    }
+
+    private static func sharedCache(
+        _ settings: Settings, _ redis: RedisConnection, _ metrics: Metrics
+    ) -> SharedCredentialCache? {
+        let keys = settings.vending.credentialCache.sharedKeys
+        guard !keys.isEmpty else { return nil }
+        let shared = SharedCredentialCache(
+            redis: redis, keyPrefix: settings.redis.keyPrefix, keys: keys,
+            requestDeadline: settings.server.requestDeadline)
+        shared.onFailure = { metrics.redisFailed($0) }
+        return shared
     }
 
     private static func auditDestination(

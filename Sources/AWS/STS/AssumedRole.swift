@@ -1,4 +1,4 @@
-import CloakroomCrypto
+package import CloakroomCrypto
 import HTTPValues
 
 #if canImport(FoundationEssentials)
@@ -18,6 +18,15 @@ package struct AssumedRole: Sendable, Equatable {
     package let identifier: String?
     /// How much of the limit on policy and tags is used, in percent.
     package let packedPolicySize: Int?
+
+    /// What was kept of an earlier answer.
+    package init(accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: Date) {
+        credentials = Credentials(
+            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
+            expiration: expiration)
+        self.expiration = expiration
+        (arn, identifier, packedPolicySize) = (nil, nil, nil)
+    }
 
     /// Reads AWS's answer and those of its imitators; of what they leave out, only the credentials are missed.
     ///

@@ -51,7 +51,7 @@ package final class Metrics {
 
     package func renewed(_ outcome: Renewal.Outcome) { row.add(1, at: layout.renewals + Self.place(outcome)) }
 
-    package enum CacheOutcome: Int, Sendable { case hit, miss, joined, off }
+    package enum CacheOutcome: Int, Sendable { case hit, miss, joined, off, shared, previous, refused }
 
     package func lookedUp(_ outcome: CacheOutcome) { row.add(1, at: layout.cache + outcome.rawValue) }
 

@@ -36,7 +36,7 @@ struct MetricsLayout {
     ]
     static let issuedKinds = ["credentials", "upload", "session"]
     static let keyFetchOutcomes = ["success"] + KeyFetchFailure.allCases.map(\.rawValue)
-    static let cacheOutcomes = ["hit", "miss", "joined", "off"]
+    static let cacheOutcomes = ["hit", "miss", "joined", "off", "shared", "previous", "refused"]
     static let redisFailures = [
         "unavailable", "timeout", "interrupted", "noscript", "readonly", "busy", "oom", "noauth", "masterdown",
         "loading", "other",

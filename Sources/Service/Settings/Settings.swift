@@ -100,6 +100,8 @@ extension Settings {
     package struct CredentialCache: Sendable {
         package var enabled: Bool
         package var maximumEntries: Int
+        /// What seals the entries in Redis, the first first; empty: nothing is shared.
+        package var sharedKeys: [SealingKey]
     }
 
     package struct Uploads: Sendable {

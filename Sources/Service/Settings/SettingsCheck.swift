@@ -9,7 +9,7 @@ struct SettingsCheck {
     var faults: [SettingsFault] {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, deadline,
-            redisDeadline, drain, renewalAge, auditTwice,
+            redisDeadline, drain, renewalAge, auditTwice, sharedCache,
         ].compactMap(\.self) + entitlementFaults + IdentitySettings(values: values).read().faults
     }
 
@@ -149,6 +149,21 @@ struct SettingsCheck {
         return SettingsFault(
             "renewal.minimumAgeSeconds", "is \(age), more than half of the retention of \(days) days",
             "give less, or objects may expire before they count as old enough")
+    }
+
+    private var sharedCache: SettingsFault? {
+        guard case .flag(true)? = values.values["vending.credentialCache.shared.enabled"],
+            let keys = values.values["vending.credentialCache.shared.keys"]
+        else { return nil }
+        if keys.isAbsent {
+            return SettingsFault(
+                "vending.credentialCache.shared.keys", "is missing: nothing goes to Redis unsealed",
+                "give a secret made with: openssl rand -base64 32")
+        }
+        guard case .flag(false)? = values.values["vending.credentialCache.enabled"] else { return nil }
+        return SettingsFault(
+            "vending.credentialCache.shared.enabled", "is true without the cache of each worker",
+            "set vending.credentialCache.enabled to true")
     }
 
     private var auditTwice: SettingsFault? {

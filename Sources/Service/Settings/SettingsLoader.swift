@@ -66,7 +66,9 @@ extension Settings {
             defaultTier: values.text("vending.defaultTier"),
             credentialCache: CredentialCache(
                 enabled: values.flag("vending.credentialCache.enabled"),
-                maximumEntries: values.integer("vending.credentialCache.maximumEntries")))
+                maximumEntries: values.integer("vending.credentialCache.maximumEntries"),
+                sharedKeys: values.flag("vending.credentialCache.shared.enabled")
+                    ? values.sealingKeys("vending.credentialCache.shared.keys") : []))
         let vending = vending
         tiers = Dictionary(uniqueKeysWithValues: values.named("tiers").map { ($0.name, Tier($0.values, vending)) })
         entitlements = Entitlements(

@@ -14,7 +14,8 @@ extension SettingsTable {
         switch row.kind {
         case .objects(let inner): return [line] + inner.flatMap { lines($0, within: path + "[].") }
         case .named(_, let inner): return [line] + inner.flatMap { lines($0, within: path + ".NAME.") }
-        case .text, .integer, .flag, .choice, .texts, .textOrReference, .secret, .signingKey, .privateKey, .file:
+        case .text, .integer, .flag, .choice, .texts, .textOrReference, .secret, .signingKey, .privateKey, .sealingKeys,
+            .file:
             return [line]
         }
     }

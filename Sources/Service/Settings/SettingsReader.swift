@@ -84,6 +84,18 @@ struct SettingsReader {
         case .privateKey:
             guard let bytes = try referenced(json, row, at: path) else { return .absent }
             return .privateKey(try privateKey(bytes, at: path))
+        case .sealingKeys:
+            guard let elements = json.array else { throw wrong }
+            guard (1...8).contains(elements.count) else {
+                throw SettingsFault(path, "has \(elements.count) keys", "give 1 to 8: the first seals, all open")
+            }
+            var keys: [SealingKey] = []
+            for (index, element) in elements.enumerated() {
+                let place = "\(path)[\(index)]"
+                guard let bytes = try referenced(element, row, at: place) else { throw wrong }
+                keys.append(try sealingKey(bytes, at: place))
+            }
+            return .sealingKeys(keys)
         }
     }
 
@@ -193,6 +205,13 @@ struct SettingsReader {
         }
         guard key.publicKey.fits(.ecdsa(.sha256)) else { throw SettingsFault(path, "is no key for ES256", wayOut) }
         return key
+    }
+
+    private func sealingKey(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> SealingKey {
+        if let weakness = KeyWeakness(of: bytes) {
+            throw SettingsFault(path, weakness.description, "make one with: openssl rand -base64 32")
+        }
+        return SealingKey(from: bytes, purpose: "cloakroom credential cache")
     }
 
     private func signingKey(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> HMACKey {

@@ -15,6 +15,8 @@ struct SettingsRow: Sendable {
         case signingKey
         /// The same, but a private key in PEM, of the kind that ES256 takes.
         case privateKey
+        /// An array of such references, to what seals.
+        case sealingKeys
         /// A path; the file must be readable.
         case file
         /// Objects with keys of their own.
@@ -59,6 +61,7 @@ extension SettingsRow {
         case .texts(let shape): "array, each: \(shape.expected)"
         case .textOrReference: "string, {env: \"NAME\"} or {file: \"path\"}"
         case .secret, .signingKey, .privateKey: "{env: \"NAME\"} or {file: \"path\"}"
+        case .sealingKeys: "array, each: {env: \"NAME\"} or {file: \"path\"}"
         case .file: "path of a file"
         case .objects: "array of objects"
         case .named(let shape, _): "object of objects, each named by: \(shape.expected)"

@@ -42,10 +42,16 @@ package enum SettingsTable {
         .init("vending.defaultTier", .text(.tier), .text("free"), "The tier of a token that names none."),
         .init(
             "vending.credentialCache.enabled", .flag, .flag(true),
-            "Whether a worker hands out credentials again while more than half of their life is left."),
+            "Whether a worker hands out credentials again while about half of their life or more is left."),
         .init(
             "vending.credentialCache.maximumEntries", .integer(1...1_000_000), .integer(10_000),
             "How many users' credentials a worker keeps."),
+        .init(
+            "vending.credentialCache.shared.enabled", .flag, .flag(false),
+            "Whether all workers share what they vended, sealed, in Redis."),
+        .init(
+            "vending.credentialCache.shared.keys", .sealingKeys, .none,
+            "Secrets of at least 32 bytes: the first seals, all open. To change it, put the new one in front."),
     ]
 
     private static let entitlements: [SettingsRow] = [

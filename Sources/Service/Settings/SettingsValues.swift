@@ -11,6 +11,7 @@ enum SettingsValue: Sendable {
     case secret(Secret)
     case key(HMACKey)
     case privateKey(PrivateKey)
+    case sealingKeys([SealingKey])
     /// The path, and what the file holds.
     case file(path: String, bytes: [UInt8])
     case objects([SettingsValues])
@@ -36,7 +37,7 @@ struct SettingsValues: Sendable {
         switch value(path) {
         case .absent: return nil
         case .text(let text): return text
-        case .integer, .flag, .texts, .secret, .key, .privateKey, .file, .objects, .named:
+        case .integer, .flag, .texts, .secret, .key, .privateKey, .sealingKeys, .file, .objects, .named:
             preconditionFailure("\(path) is no text")
         }
     }
@@ -92,6 +93,12 @@ struct SettingsValues: Sendable {
     func privateKey(_ path: String) -> PrivateKey? {
         guard case .privateKey(let key) = value(path) else { return nil }
         return key
+    }
+
+    /// Empty when absent.
+    func sealingKeys(_ path: String) -> [SealingKey] {
+        guard case .sealingKeys(let keys) = value(path) else { return [] }
+        return keys
     }
 
     func file(_ path: String) -> (path: String, bytes: [UInt8])? {

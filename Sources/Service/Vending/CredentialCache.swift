@@ -19,12 +19,24 @@ final class CredentialCache {
     }
 
     typealias Result = Swift.Result<VendedCredentials, STSError>
+    typealias Outcome = (result: Result, outcome: Metrics.CacheOutcome)
+
+    /// How long STS is not asked again for what it refused, or could not give while others stand in.
+    static let pause: TimeInterval = 3
+    private static let maximumPauses = 4096
+
+    private struct Pause {
+        let end: Date
+        /// `nil`: those that are held stand in.
+        let refusal: STSError?
+    }
 
     private let generationSize: Int
     private let now: @Sendable () -> Date
     private var young: [Key: VendedCredentials] = [:]
     private var old: [Key: VendedCredentials] = [:]
-    private var flights: [Key: Task<Result, Never>] = [:]
+    private var flights: [Key: Task<Outcome, Never>] = [:]
+    private var pauses: [Key: Pause] = [:]
 
     init(capacity: Int, now: @escaping @Sendable () -> Date) {
         generationSize = max(1, capacity / 2)
@@ -39,32 +51,56 @@ final class CredentialCache {
         return known
     }
 
-    /// - Parameter fetch: called by the first who asks; the others wait for it. A failure is kept for nobody.
+    /// - Parameter fetch: called by the first who asks, with what could stand in; the others wait for it. What it gives
+    ///   is kept if it is fresh; a refusal for ``pause`` seconds; that STS was away for nobody.
     func credentials(
-        _ key: Key, fetch: @escaping @LoopActor @Sendable () async -> Result
-    ) async -> (Result, Metrics.CacheOutcome) {
-        if let flight = flights[key] { return (await flight.value, .joined) }
+        _ key: Key, fetch: @escaping @LoopActor @Sendable (VendedCredentials?) async -> Outcome
+    ) async -> Outcome {
+        if let flight = flights[key] { return (await flight.value.result, .joined) }
         if let known = fresh(key) { return (.success(known), .hit) }
-        let known = young[key] ?? old[key]
+        let known = (young[key] ?? old[key]).flatMap { $0.mayStandIn(at: now()) ? $0 : nil }
+        if let paused = paused(key, known) { return paused }
         let flight = LoopActor.spawn { [self] in
-            let result = await fetch()
+            let fetched = await fetch(known)
             // Before anybody learns of it: who finds the result revoked must not join the same flight again.
             flights[key] = nil
-            if case .success(let vended) = result { insert(vended, key) }
-            return result
+            return settled(key, fetched, known)
         }
         flights[key] = flight
-        let result = await flight.value
-        switch result {
-        case .success:
-            return (result, .miss)
+        return await flight.value
+    }
+
+    private func settled(_ key: Key, _ fetched: Outcome, _ known: VendedCredentials?) -> Outcome {
+        switch fetched.result {
+        case .success(let vended):
+            if fetched.outcome == .previous { pause(key, nil) } else { insert(vended, key) }
+            return fetched
+        case .failure(.refused):
+            if case .failure(let refusal) = fetched.result { pause(key, refusal) }
+            return fetched
         case .failure(.unavailable):
             // What the user could have had a moment ago is better than nothing while STS is away.
-            if let known, known.role.expiration > now().addingTimeInterval(60) { return (.success(known), .hit) }
-            return (result, .miss)
-        case .failure:
-            return (result, .miss)
+            guard let known, known.mayStandIn(at: now()) else { return fetched }
+            pause(key, nil)
+            return (.success(known), .previous)
+        case .failure(.unusable), .failure(.cancelled):
+            return fetched
         }
+    }
+
+    private func paused(_ key: Key, _ known: VendedCredentials?) -> Outcome? {
+        guard let pause = pauses[key], pause.end > now() else { return nil }
+        if let refusal = pause.refusal { return (.failure(refusal), .refused) }
+        return known.map { (.success($0), .previous) }
+    }
+
+    private func pause(_ key: Key, _ refusal: STSError?) {
+        if pauses.count >= Self.maximumPauses {
+            let time = now()
+            pauses = pauses.filter { $0.value.end > time }
+            if pauses.count >= Self.maximumPauses { pauses = [:] }
+        }
+        pauses[key] = Pause(end: now().addingTimeInterval(Self.pause), refusal: refusal)
     }
 
     /// Forgets what is held; what is on its way comes all the same.
@@ -74,6 +110,7 @@ final class CredentialCache {
     }
 
     private func insert(_ vended: VendedCredentials, _ key: Key) {
+        pauses[key] = nil
         if young.count >= generationSize {
             old = young
             young = [:]

@@ -14,6 +14,8 @@ package final class VendedCredentials {
     package nonisolated let role: AssumedRole
     package nonisolated let sessionName: String
     package nonisolated let issued: Date
+    /// From when on new ones are asked for.
+    package nonisolated let refresh: Date
     package nonisolated let scope: String
     /// SHA-256 of the session policy, in hexadecimal; empty without one.
     package nonisolated let scopeDigest: String
@@ -21,9 +23,12 @@ package final class VendedCredentials {
     // What was answered once is answered again, byte for byte.
     private var bodies: [Route: [UInt8]] = [:]
 
+    /// - Parameter jitter: 0…1; 0 refreshes at half of the lifetime, 1 a tenth of it later, so that what was issued
+    ///   together is not asked for together.
     package nonisolated init(
-        role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String
+        role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String, jitter: Double
     ) {
+        refresh = issued.addingTimeInterval(role.expiration.timeIntervalSince(issued) * (0.5 + 0.1 * jitter))
         self.scope = scope
         self.scopeDigest = scopeDigest
         self.role = role
@@ -31,10 +36,11 @@ package final class VendedCredentials {
         self.issued = issued
     }
 
-    /// A copy may be handed out until half of the lifetime is over, so that nobody gets credentials about to end.
-    nonisolated func isFresh(at time: Date) -> Bool {
-        time < issued.addingTimeInterval(role.expiration.timeIntervalSince(issued) / 2)
-    }
+    /// A copy may be handed out until about half of the lifetime is over, so that nobody gets credentials about to end.
+    nonisolated func isFresh(at time: Date) -> Bool { time < refresh }
+
+    /// Whether a copy is better than none: it is good for another minute.
+    nonisolated func mayStandIn(at time: Date) -> Bool { role.expiration > time.addingTimeInterval(60) }
 
     nonisolated func isRevoked(before time: Date?) -> Bool { time.map { issued < $0 } ?? false }
 

@@ -15,12 +15,20 @@ package final class Vendor {
     private let requestDeadline: Duration
     private let metrics: Metrics
     private let now: @Sendable () -> Date
+    private let jitter: @Sendable () -> Double
     private let cache: CredentialCache?
+    private let shared: SharedCredentialCache?
 
+    /// - Parameters:
+    ///   - shared: asked for what this process does not have; used only with the cache of the process.
+    ///   - jitter: gives numbers from 0 to 1.
     package init(
         sts: STSClient, settings: Settings.Vending, requestDeadline: Duration, metrics: Metrics,
-        now: @escaping @Sendable () -> Date = { Date() }
+        shared: SharedCredentialCache? = nil, now: @escaping @Sendable () -> Date = { Date() },
+        jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
     ) {
+        self.shared = shared
+        self.jitter = jitter
         self.sts = sts
         self.settings = settings
         self.requestDeadline = requestDeadline
@@ -38,7 +46,7 @@ package final class Vendor {
     ) async throws(STSError) -> VendedCredentials {
         guard let cache else {
             metrics.lookedUp(.off)
-            return try await assume(for: subject, grant)
+            return try await assume(for: subject, grant, .now + requestDeadline)
         }
         let key = CredentialCache.Key(user: subject.userID, grant: grant)
         if let known = cache.fresh(key) {
@@ -48,38 +56,49 @@ package final class Vendor {
             }
             cache.drop(key)
         }
-        var (result, outcome) = await flight(key, subject, grant)
+        var (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore)
         if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: revokedBefore) {
             // They were on their way when they were revoked.
             cache.drop(key)
-            (result, outcome) = await flight(key, subject, grant)
+            (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore)
         }
         metrics.lookedUp(outcome)
         return try result.get()
     }
 
     private func flight(
-        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant
-    ) async -> (CredentialCache.Result, Metrics.CacheOutcome) {
-        await cache?.credentials(key) { [self] in
-            do throws(STSError) {
-                return .success(try await assume(for: subject, grant))
-            } catch {
-                return .failure(error)
-            }
+        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?
+    ) async -> CredentialCache.Outcome {
+        await cache?.credentials(key) { [self] previous in
+            let deadline = ContinuousClock.now + requestDeadline
+            guard let shared else { return (await assumed(for: subject, grant, deadline), .miss) }
+            let name = "\(settings.roleARN)\n\(grant.scope.identity)\n\(grant.tier)\n\(grant.lifetime.milliseconds)"
+            return await shared.credentials(
+                at: CredentialPlace(user: key.user, name: name), previous: previous, revokedBefore: revokedBefore
+            ) { await assumed(for: subject, grant, deadline) }
         } ?? (.failure(.cancelled), .off)
     }
 
-    private func assume(for subject: Subject, _ grant: Grant) async throws(STSError) -> VendedCredentials {
+    private func assumed(
+        for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant
+    ) async -> CredentialCache.Result {
+        do throws(STSError) { return .success(try await assume(for: subject, grant, deadline)) } catch {
+            return .failure(error)
+        }
+    }
+
+    private func assume(
+        for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant
+    ) async throws(STSError) -> VendedCredentials {
         let issued = now()
         let name = SessionName.make(userID: subject.userID.text, at: issued)
         let request = AssumeRole(
             roleARN: settings.roleARN, sessionName: name, duration: grant.lifetime,
             policy: grant.scope.policy.text(for: subject.userID), tags: grant.tags(for: subject.userID),
             externalID: settings.externalID)
-        let role = try await sts.assumeRole(request, deadline: .now + requestDeadline)
+        let role = try await sts.assumeRole(request, deadline: deadline)
         return VendedCredentials(
             role: role, sessionName: name, issued: issued, scope: grant.scope.name,
-            scopeDigest: grant.scope.digest)
+            scopeDigest: grant.scope.digest, jitter: jitter())
     }
 }

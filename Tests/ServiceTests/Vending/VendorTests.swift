@@ -16,7 +16,9 @@ struct VendorTests {
 
     init() throws { vending = try settings(smallest()).vending }
 
-    @LoopActor private func vendor(_ transport: ScriptedTransport, _ cache: String = "") throws -> (Vendor, Metrics) {
+    @LoopActor private func vendor(
+        _ transport: ScriptedTransport, _ cache: String = "", jitter: Double = 0
+    ) throws -> (Vendor, Metrics) {
         let clock = clock
         var vending = vending
         vending.credentialCache = try settings(smallest(vending: "credentialCache: {\(cache)}")).vending.credentialCache
@@ -27,7 +29,8 @@ struct VendorTests {
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
             surroundings: surroundings, place: LoopActor.shared)
         let vendor = Vendor(
-            sts: sts, settings: vending, requestDeadline: .seconds(15), metrics: metrics, now: { clock.now })
+            sts: sts, settings: vending, requestDeadline: .seconds(15), metrics: metrics, now: { clock.now },
+            jitter: { jitter })
         return (vendor, metrics)
     }
 
@@ -111,17 +114,64 @@ struct VendorTests {
         #expect(!form.contains("s3%3APutObject"))
     }
 
-    @Test @LoopActor func `keeps no failure`() async throws {
+    @Test(arguments: [(0, 1800), (0.5, 1980), (1, 2160)])
+    @LoopActor func `asks for new ones up to a tenth of their life later`(jitter: Double, seconds: Double) async throws
+    {
+        let (vendor, _) = try vendor(Self.counting(), jitter: jitter)
+        let subject = try subject()
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        clock.pass(seconds - 1)
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        clock.pass(1)
+        #expect(await key(vendor, subject) == .success("ASIA2"))
+    }
+
+    @Test(arguments: [(403, "AccessDenied"), (400, "MalformedPolicyDocument"), (400, "PackedPolicyTooLarge")])
+    @LoopActor func `asks again for what was refused only after a while`(status: Int, code: String) async throws {
         let isDown = Mutex(true)
-        let transport = ScriptedTransport { _ in isDown.withLock { $0 } ? .error(403, "AccessDenied") : .assumed() }
+        let transport = ScriptedTransport { _ in isDown.withLock { $0 } ? .error(status, code) : .assumed() }
+        let (vendor, metrics) = try vendor(transport)
+        let subject = try subject()
+        for _ in 0..<5 { #expect(await key(vendor, subject) == .failure(.refused(status: status, code: code))) }
+        #expect(transport.requests.count == 1)
+        #expect(metrics.row[metrics.layout.cache + 6] == 4)
+        #expect(await key(vendor, try self.subject("u_2")) == .failure(.refused(status: status, code: code)))
+        isDown.withLock { $0 = false }
+        clock.pass(2.9)
+        #expect(await key(vendor, subject) == .failure(.refused(status: status, code: code)))
+        clock.pass(0.2)
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test @LoopActor func `keeps for nobody that STS was away`() async throws {
+        let isDown = Mutex(true)
+        let transport = ScriptedTransport { _ in isDown.withLock { $0 } ? .error(503, "Unavailable") : .assumed() }
         let (vendor, _) = try vendor(transport)
         let subject = try subject()
-        for _ in 0..<2 {
-            #expect(await key(vendor, subject) == .failure(.refused(status: 403, code: "AccessDenied")))
-        }
-        #expect(transport.requests.count == 2)
+        #expect(await key(vendor, subject) == .failure(.unavailable(retryAfter: nil, code: "Unavailable")))
         isDown.withLock { $0 = false }
         #expect(await key(vendor, subject) == .success("ASIA1"))
+    }
+
+    @Test @LoopActor func `does not ask an STS that is away for everybody who can be served without it`() async throws {
+        let isDown = Mutex(false)
+        let transport = ScriptedTransport { _ in isDown.withLock { $0 } ? .error(503, "Unavailable") : .assumed() }
+        let (vendor, metrics) = try vendor(transport)
+        let subject = try subject()
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        isDown.withLock { $0 = true }
+        clock.pass(1800)
+        let tasks = (0..<100).map { _ in LoopActor.spawn { await self.key(vendor, subject) } }
+        for task in tasks { #expect(await task.value == .success("ASIA1")) }
+        let asked = transport.requests.count
+        for _ in 0..<100 { #expect(await key(vendor, subject) == .success("ASIA1")) }
+        #expect(transport.requests.count == asked)
+        #expect(metrics.row[metrics.layout.cache + 5] >= 100)
+        clock.pass(3)
+        isDown.withLock { $0 = false }
+        #expect(await key(vendor, subject) == .success("ASIA1"))
+        #expect(transport.requests.count == asked + 1)
     }
 
     @Test @LoopActor func `serves what still holds while STS is away, and nothing that is about to end`() async throws {
