@@ -18,6 +18,7 @@ enum CommandLineTool {
         case "audit": return AuditCommand.run(Array(rest.dropFirst()))
         case "token": return Token.run(Array(rest.dropFirst()))
         case "user": return User.run(Array(rest.dropFirst()))
+        case "usage": return Usage.run(Array(rest.dropFirst()))
         case "--version": return Output.print("cloakroom \(version)")
         case "--help", "-h", "help": return Output.print(help)
         case nil: return Output.usage("a command is missing", see: "cloakroom --help")
@@ -36,6 +37,7 @@ enum CommandLineTool {
           audit verify
                       find what is missing from the audit, or was changed in it
           token mint  make a token as an issuer would, to try things out
+          usage scan  count what users have stored, for their storage limits
           user        what a user may do: set, get, disable, enable, delete, list, revoke
 
         Options:

@@ -21,14 +21,17 @@ enum Output {
     /// For people, beside what is written for programs.
     static func note(_ text: String) { write("cloakroom: \(text)", to: STDERR_FILENO) }
 
+    /// In place of the terminal's last line (ECMA-48, EL).
+    static func overwrite(_ text: String) { write("\r\u{1B}[K" + text, to: STDERR_FILENO, end: "") }
+
     static func usage(_ text: String, see command: String) -> ExitStatus {
         write("cloakroom: \(text); see: \(command)", to: STDERR_FILENO)
         return .usage
     }
 
     @discardableResult
-    private static func write(_ text: String, to descriptor: Int32) -> ExitStatus {
-        var rest = Array((text + "\n").utf8)[...]
+    private static func write(_ text: String, to descriptor: Int32, end: String = "\n") -> ExitStatus {
+        var rest = Array((text + end).utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }

@@ -16,12 +16,14 @@ struct Upstreams {
     private let stsEndpoint: Endpoint
     private static let probeTimeout: Duration = .seconds(3)
 
-    init(settings: Settings, metrics: Metrics) throws {
+    /// - Parameter maximumResponseBytes: `nil` for what answers to a worker need at most.
+    init(settings: Settings, metrics: Metrics, maximumResponseBytes: Int? = nil) throws {
         guard let accessKeyID = settings.aws.accessKeyID, let secretAccessKey = settings.aws.secretAccessKey else {
             throw Assembly.Failure.noCredentials
         }
         var options = CurlTransport.Options()
         options.certificateAuthorities = settings.aws.certificateAuthorities
+        if let maximumResponseBytes { options.maximumResponseBytes = maximumResponseBytes }
         transport = CurlTransport(options: options)
         let credentials = CredentialSource(
             Credentials(
@@ -45,6 +47,15 @@ struct Upstreams {
             bucket: settings.bucket, endpoint: bucket, transport: transport, credentials: credentials,
             renewal: RenewalSettings(settings.renewal), retry: retry, surroundings: surroundings,
             place: LoopActor.shared, onAttempt: observe)
+    }
+
+    /// One page of a listing.
+    func page(_ prefix: String, _ position: S3Client.ListPosition) async -> Result<ObjectPage, Fault> {
+        do throws(Fault) {
+            return .success(try await s3.list(prefix: prefix, from: position, deadline: .now + .seconds(60)))
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// Whether anybody answers where STS should be; what, does not matter.

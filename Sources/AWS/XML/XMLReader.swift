@@ -13,10 +13,20 @@ package enum XMLError: Error, Sendable, Equatable {
 /// process, and takes a fifth of the time. Attributes and namespaces are checked for form, and dropped.
 /// Source: W3C, Extensible Markup Language 1.0 (Fifth Edition).
 package struct XMLReader {
-    private static let maximumBytes = 1 << 18
-    private static let maximumDepth = 16
-    private static let maximumElements = 4096
+    /// How much is read; the standard is for an answer about one thing.
+    package struct Limits: Sendable {
+        package var bytes = 1 << 18
+        package var elements = 4096
 
+        package init(bytes: Int = 1 << 18, elements: Int = 4096) {
+            self.bytes = bytes
+            self.elements = elements
+        }
+    }
+
+    private static let maximumDepth = 16
+
+    private let limits: Limits
     private let bytes: [UInt8]
     private var position = 0
     private var elements = 0
@@ -24,14 +34,15 @@ package struct XMLReader {
     private var texts: [UInt8] = []
 
     /// - Returns: the root element.
-    package static func read(_ bytes: [UInt8]) throws(XMLError) -> XMLElement {
-        guard bytes.count <= maximumBytes else { throw .tooLarge }
-        var reader = XMLReader(bytes)
+    package static func read(_ bytes: [UInt8], limits: Limits = Limits()) throws(XMLError) -> XMLElement {
+        guard bytes.count <= limits.bytes else { throw .tooLarge }
+        var reader = XMLReader(bytes, limits)
         return try reader.document()
     }
 
-    private init(_ bytes: [UInt8]) {
+    private init(_ bytes: [UInt8], _ limits: Limits) {
         self.bytes = bytes
+        self.limits = limits
         texts.reserveCapacity(bytes.count)
     }
 
@@ -98,7 +109,7 @@ package struct XMLReader {
     /// An element whose `<` has been taken.
     private mutating func element(depth: Int) throws(XMLError) -> XMLElement {
         elements += 1
-        guard depth <= Self.maximumDepth, elements <= Self.maximumElements else { throw .tooLarge }
+        guard depth <= Self.maximumDepth, elements <= limits.elements else { throw .tooLarge }
         let name = try self.name()
         var element = XMLElement(name: localName(name))
         if try skipAttributes() { return element }

@@ -71,6 +71,8 @@ extension Settings {
         package var scopes: Scopes
         /// What a tier has that names none.
         package var scope: Scope
+        /// Where each user has a folder; an empty one is the bucket itself.
+        package var prefixes: [String]
         /// The tier of a token that names none.
         package var defaultTier: String
         package var credentialCache: CredentialCache

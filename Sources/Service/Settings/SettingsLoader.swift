@@ -63,6 +63,7 @@ extension Settings {
             externalID: values.optionalText("vending.externalID"),
             scopes: scopes,
             scope: scope,
+            prefixes: values.texts("vending.prefixes"),
             defaultTier: values.text("vending.defaultTier"),
             credentialCache: CredentialCache(
                 enabled: values.flag("vending.credentialCache.enabled"),

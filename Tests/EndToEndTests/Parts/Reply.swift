@@ -56,6 +56,13 @@ struct Ask {
         Ask(method: "POST", target: "/api/v1/auth/sts-token", fields: ["X-Convos-AuthToken": token])
     }
 
+    static func vend(_ token: String, scope: String) -> Ask {
+        var ask = vend(token)
+        ask.fields["Content-Type"] = "application/json"
+        ask.body = Array(#"{"scope":"\#(scope)"}"#.utf8)
+        return ask
+    }
+
     static func presign(_ token: String, query: String = "contentType=image/jpeg&filename=a.jpg") -> Ask {
         .get("/v2/attachments/presigned?\(query)", token: token)
     }

@@ -1,0 +1,49 @@
+import HTTPValues
+
+/// One page of a listing: keys and sizes, in the store's order.
+package struct ObjectPage: Sendable, Equatable {
+    package struct Entry: Sendable, Equatable {
+        package let key: String
+        /// In bytes.
+        package let size: Int
+    }
+
+    package let entries: [Entry]
+    /// What asks for the next page; `nil` at the end.
+    package let continuation: String?
+
+    /// Larger than a thousand of the longest keys, each byte percent-encoded, with all that S3 tells of an object.
+    package static let maximumBytes = 1 << 23
+    private static let limits = XMLReader.Limits(bytes: maximumBytes, elements: 1 << 15)
+
+    /// - Parameter prefix: as it was asked for: a key without it is no answer to that.
+    /// - Throws: ``Fault``: transient for what is no listing.
+    init(_ response: UpstreamResponse, prefix: String) throws(Fault) {
+        let root = try? XMLReader.read(response.body, limits: Self.limits)
+        guard response.status == 200, let root, root.name == "ListBucketResult" else {
+            throw Fault(response, error: root.flatMap { ErrorAnswer($0) })
+        }
+        let malformed = Fault(.transient, status: 200, code: "MalformedAnswer")
+        let isEncoded = root.text(of: "EncodingType") == "url"
+        var entries: [Entry] = []
+        for element in root.children where element.name == "Contents" {
+            guard let text = element.text(of: "Key"), let key = isEncoded ? Self.decoded(text) : text,
+                key.hasPrefix(prefix), let size = element.text(of: "Size").flatMap({ Int($0) }), size >= 0
+            else { throw malformed }
+            entries.append(Entry(key: key, size: size))
+        }
+        self.entries = entries
+        guard root.text(of: "IsTruncated") == "true" else {
+            continuation = nil
+            return
+        }
+        guard let token = root.text(of: "NextContinuationToken"), !token.isEmpty else { throw malformed }
+        continuation = token
+    }
+
+    /// S3 writes a space as `+` here (S3 API Reference, ListObjectsV2: "URL encoding"), and a plus sign as `%2B`.
+    private static func decoded(_ text: String) -> String? {
+        let bytes = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+        return String(validating: PercentEncoding.decode(bytes), as: UTF8.self)
+    }
+}

@@ -1,0 +1,121 @@
+import AWS
+import Glibc
+import Loop
+import Service
+
+/// `cloakroom usage scan`
+enum UsageScanCommand {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let names: Set<String> = ["user", "requests-per-second", "state"]
+        let see = "cloakroom usage scan --help"
+        switch UserCommandLine.read(arguments, names: names, takesUser: false, help: help, see: see) {
+        case .failure(let ended): return ended.status
+        case .success(let line):
+            let values = line.options.values
+            guard let rate = Int(values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
+                return Output.usage("--requests-per-second takes 1…1000", see: see)
+            }
+            let user = values["user"].flatMap { UserID($0) }
+            guard user != nil || values["user"] == nil else {
+                return Output.usage("--user takes a user's id: 1 to 64 letters, digits, - and _", see: see)
+            }
+            let settings: Settings
+            do throws(SettingsFaults) { settings = try line.settings.readyToServe() } catch {
+                return Output.fail("the settings have faults:\n\(error)")
+            }
+            let subject = UsageTotals.Subject(
+                bucket: settings.bucket, prefixes: settings.vending.prefixes, user: user)
+            // One user is soon counted anew.
+            let path = values["state"] ?? (user == nil ? "cloakroom-usage.state" : nil)
+            return line.withRecords { records in
+                try await scan(subject, settings, records, rate: rate, state: path)
+            }
+        }
+    }
+
+    @LoopActor
+    private static func scan(
+        _ subject: UsageTotals.Subject, _ settings: Settings, _ records: UserRecords, rate: Int, state path: String?
+    ) async throws -> ExitStatus {
+        let state = try path.map { path throws(UsageState.Failure) in try UsageState(path: path, subject: subject) }
+        let start = state?.totals ?? UsageTotals(subject)
+        if start.objects > 0, let path {
+            Output.note("going on with \(path), where \(start.objects) objects are counted already")
+        }
+        let upstreams = try Upstreams(
+            settings: settings, metrics: Metrics(), maximumResponseBytes: ObjectPage.maximumBytes)
+        let progress = Progress()
+        let scan = UsageScan(
+            interval: .seconds(1) / rate,
+            list: { prefix, position in await upstreams.page(prefix, position) },
+            keep: { line in state?.append(line) ?? true },
+            onPage: { totals in progress.show(totals) })
+        do throws(UsageScan.Failure) {
+            let totals = try await scan.run(from: start)
+            progress.end()
+            let count = try await written(totals, records)
+            state?.remove()
+            Output.note("\(totals.objects) objects; storageUsed of \(count) users is written")
+            return .success
+        } catch {
+            progress.end()
+            return Output.fail(sentence(error) + (path.map { "; the same command goes on from \($0)" } ?? ""))
+        }
+    }
+
+    /// The error of the records goes to whoever called.
+    @LoopActor
+    private static func written(_ totals: UsageTotals, _ records: UserRecords) async throws(UsageScan.Failure) -> Int {
+        do throws(UserRecordError) { return try await records.record(totals) } catch {
+            throw .records(error)
+        }
+    }
+
+    private static func sentence(_ failure: UsageScan.Failure) -> String {
+        switch failure {
+        case .s3(let fault):
+            "S3 says \(fault.code) (\(fault.status)); may the worker's credentials do s3:ListBucket?"
+        case .records(let error): "the records cannot be written (\(error)); is Redis there?"
+        case .noProgress: "the store gives the same page again and again"
+        case .notKept: "the state cannot be written; is the disk full?"
+        case .cancelled: "interrupted"
+        }
+    }
+
+    /// One line on a terminal, written over and over; nothing elsewhere.
+    @LoopActor
+    private final class Progress {
+        private let isShown = isatty(STDERR_FILENO) == 1
+        private var last: UInt64 = 0
+
+        func show(_ totals: UsageTotals) {
+            guard isShown, Monotonic.now &- last > 200_000_000 else { return }
+            last = Monotonic.now
+            Output.overwrite("\(totals.objects) objects of \(totals.bytes.count) users")
+        }
+
+        func end() { if isShown, last > 0 { Output.overwrite("") } }
+    }
+
+    static let help = """
+        Usage: cloakroom usage scan [--user ID] [--requests-per-second N] [--state FILE] SETTINGS
+
+        Lists what users have stored under vending.prefixes, adds it up, and writes it into their records as storageUsed:
+        what storage limits are held against. A thousand objects are one request to S3. Run it as often as limits have to
+        be exact; what is stored meanwhile counts the next time.
+
+        A scan that is interrupted goes on where it stopped when the same command is given again.
+
+        Options:
+          --user ID                 of this user alone
+          --requests-per-second N   1…1000; 10
+          --state FILE              where the scan keeps what it has counted; cloakroom-usage.state, and with --user none
+
+        Exit status: 0 done, 1 failed, 2 the command line was not understood.
+
+        Examples:
+          cloakroom usage scan cloakroom.json5
+          cloakroom usage scan --user u_1 cloakroom.json5
+          cloakroom usage scan --requests-per-second 50 --state /var/lib/cloakroom/usage.state cloakroom.json5
+        """
+}

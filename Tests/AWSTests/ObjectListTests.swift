@@ -1,0 +1,83 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Testing
+
+struct ObjectListTests {
+    private let world = TestWorld()
+
+    private func client(_ transport: ScriptedTransport) throws -> S3Client {
+        S3Client(
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            surroundings: world.surroundings)
+    }
+
+    private func page(_ contents: String, _ more: String = "") -> UpstreamResponse {
+        .xml(
+            200,
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>photos</Name>\
+            <EncodingType>url</EncodingType>\(more)\(contents)</ListBucketResult>
+            """)
+    }
+
+    private func entry(_ key: String, _ size: String) -> String {
+        "<Contents><Key>\(key)</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;e&quot;</ETag>"
+            + "<Size>\(size)</Size><StorageClass>STANDARD</StorageClass></Contents>"
+    }
+
+    @Test func `lists page after page`() async throws {
+        let more = "<IsTruncated>true</IsTruncated><NextContinuationToken>1/+=x</NextContinuationToken>"
+        let transport = ScriptedTransport(
+            page(entry("photos/u_1/a", "1") + entry("photos/u_1/b%2Bc+d%C3%BC", "20"), more),
+            page(entry("photos/u_2/a", "0"), "<IsTruncated>false</IsTruncated>"))
+        let s3 = try client(transport)
+        let first = try await s3.list(prefix: "photos/", from: .start, deadline: world.deadline())
+        #expect(first.entries.map(\.key) == ["photos/u_1/a", "photos/u_1/b+c dü"])
+        #expect(first.entries.map(\.size) == [1, 20] && first.continuation == "1/+=x")
+        let second = try await s3.list(
+            prefix: "photos/", from: .continuation("1/+=x"), deadline: world.deadline())
+        #expect(second.entries.map(\.size) == [0] && second.continuation == nil)
+        _ = try await s3.list(prefix: "", from: .after(key: "photos/ü"), deadline: world.deadline())
+        let host = "https://photos.s3.eu-west-1.amazonaws.com/?"
+        #expect(
+            transport.requests.map(\.url) == [
+                host + "encoding-type=url&list-type=2&max-keys=1000&prefix=photos%2F",
+                host
+                    + "continuation-token=1%2F%2B%3Dx&encoding-type=url&list-type=2&max-keys=1000&prefix=photos%2F",
+                host + "encoding-type=url&list-type=2&max-keys=1000&prefix=&start-after=photos%2F%C3%BC",
+            ])
+    }
+
+    @Test func `reads a thousand of the longest keys`() async throws {
+        let key = "p/" + String(repeating: "%E2%82%AC", count: 340)
+        let transport = ScriptedTransport(page(String(repeating: entry(key, "5000000000000"), count: 1000)))
+        let listed = try await client(transport).list(prefix: "p/", from: .start, deadline: world.deadline())
+        #expect(listed.entries.count == 1000 && listed.entries[999].size == 5_000_000_000_000)
+    }
+
+    @Test(arguments: [
+        "<Contents><Key>photos/u_1/a</Key></Contents>",
+        "<Contents><Key>photos/u_1/a</Key><Size>-1</Size></Contents>",
+        "<Contents><Key>photos/u_1/a</Key><Size>99999999999999999999</Size></Contents>",
+        "<Contents><Key>other/u_1/a</Key><Size>1</Size></Contents>",
+        "<Contents><Key>photos/%FF</Key><Size>1</Size></Contents>", "<Contents><Size>1</Size></Contents>",
+        "<IsTruncated>true</IsTruncated>",
+    ])
+    func `takes nothing for a page that is none`(contents: String) async throws {
+        await #expect(throws: Fault.self) {
+            try await client(ScriptedTransport(page(contents)))
+                .list(prefix: "photos/", from: .start, deadline: world.deadline())
+        }
+    }
+
+    @Test func `throws what S3 says`() async throws {
+        let transport = ScriptedTransport(.s3Error(403, "AccessDenied"))
+        await #expect(throws: Fault(.refused, status: 403, code: "AccessDenied")) {
+            try await client(transport).list(prefix: "photos/", from: .start, deadline: world.deadline())
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// What an operator decides about a user counts with the very next request, cached credentials or not.
+    @Suite struct Entitlements {
+        /// A command that must succeed.
+        private func user(_ stack: Stack, _ words: String...) throws {
+            let command = try Command(["user"] + words + [stack.settingsFile])
+            #expect(command.status == 0, "\(words): \(command.text)")
+        }
+
+        private static let disabled = #"403 {"error":"User disabled","code":"user_disabled"}"#
+        private static let unpaid = #"403 {"error":"Active subscription required","code":"subscription_required"}"#
+        private static let full = #"403 {"error":"Storage quota exceeded","code":"storage_quota_exceeded"}"#
+
+        @Test func `a disabled user has nothing with the next request, an enabled one has it back`() throws {
+            try Stack.run("disable", .init(s3: true)) { stack in
+                try stack.waitUntilReady()
+                let token = Tokens.token(user: "u_dis", device: "dis")
+                let first = try Vended(stack.ask(.vend(token)))
+                #expect(try Vended(stack.ask(.vend(token))).key == first.key)
+                try user(stack, "disable", "u_dis", "--reason", "test")
+                for ask in [Ask.vend(token), .presign(token), .renew(token, ["gone.bin"])] {
+                    let reply = try stack.ask(ask)
+                    #expect(reply.told == Self.disabled)
+                    #expect(reply.fields["ratelimit"] != nil)
+                }
+                #expect(try stack.ask(.vend(Tokens.token(user: "u_dis2", device: "dis"))).status == 200)
+                try user(stack, "enable", "u_dis")
+                #expect(try Vended(stack.ask(.vend(token))).key == first.key)
+                #expect(
+                    Metrics(try stack.ask(.metrics).text).sum("cloakroom_entitlement_refusals_total") == 3)
+            }
+        }
+
+        @Test func `revoked credentials are not handed out again, nor after the user is enabled`() throws {
+            try Stack.run("revoke", .init(s3: true)) { stack in
+                try stack.waitUntilReady()
+                let token = Tokens.token(user: "u_rev", device: "rev")
+                let first = try Vended(stack.ask(.vend(token)))
+                let command = try Command(["user", "revoke", "u_rev", stack.settingsFile])
+                #expect(command.status == 0)
+                #expect(command.text.contains(#""StringEquals":{"aws:PrincipalTag/UserId":["u_rev"]}"#))
+                #expect(try stack.ask(.vend(token)).told == Self.disabled)
+                try user(stack, "enable", "u_rev")
+                #expect(try Vended(stack.ask(.vend(token))).key != first.key)
+            }
+        }
+
+        @Test func `tiers, subscriptions and storage limits are held`() throws {
+            let tiers: [String: Any] = [
+                "free": ["limits": ["vend": 3], "storageLimitBytes": 1000] as [String: Any],
+                "pro": ["requiresSubscription": true, "lifetimeSeconds": 900] as [String: Any],
+            ]
+            try Stack.run("tiers", .init(s3: true) { $0["tiers"] = tiers }) { stack in
+                try stack.waitUntilReady()
+                let token = Tokens.token(user: "u_tier", device: "tier")
+                var reply = try stack.ask(.vend(token))
+                #expect(reply.status == 200 && reply.fields["ratelimit-policy"] == "\"vend\";q=3;w=3600")
+                try user(stack, "set", "u_tier", "--tier", "pro")
+                reply = try stack.ask(.vend(token))
+                #expect(reply.told == Self.unpaid && reply.fields["ratelimit-policy"] == "\"vend\";q=60;w=3600")
+                #expect(try stack.ask(.presign(token)).told == Self.unpaid)
+                #expect(try stack.ask(.renew(token, ["gone.bin"])).status == 200)
+                try user(stack, "set", "u_tier", "--subscription-end", "+1h")
+                reply = try stack.ask(.vend(token))
+                let vended = try Vended(reply)
+                let expiration = try #require((reply.json["credentials"] as? [String: String])?["expiration"])
+                let end = try Date(expiration, strategy: .iso8601)
+                #expect(end.timeIntervalSinceNow < 901 && !vended.key.isEmpty)
+                try user(stack, "set", "u_tier", "--storage-limit", "5", "--storage-used", "5")
+                #expect(try stack.ask(.vend(token)).told == Self.full)
+                #expect(try stack.ask(.presign(token)).told == Self.full)
+                #expect(try stack.ask(.vend(token, scope: "read")).status == 200)
+                try user(stack, "set", "u_tier", "--storage-limit", "6")
+                #expect(try stack.ask(.vend(token)).status == 200)
+                #expect(try Command(["user", "set", "u_tier", "--tier", "gold", stack.settingsFile]).status == 2)
+            }
+        }
+
+        @Test func `a record that cannot be read closes, and is told of as an error`() throws {
+            try Stack.run("malformed", .init(s3: true)) { stack in
+                try stack.waitUntilReady()
+                let redis = try #require(stack.redis)
+                try redis.command("HSET cloakroom:user:{u_bad} updated 1 storageUsed much")
+                let token = Tokens.token(user: "u_bad")
+                for ask in [Ask.vend(token), .presign(token), .renew(token, ["gone.bin"])] {
+                    #expect(try stack.ask(ask).status == 500)
+                }
+                try wait(for: "the log's lines") {
+                    let lines = stack.logLines("request").filter { $0["reason"] as? String == "malformed_record" }
+                    return lines.count == 3 && lines.allSatisfy { $0["level"] as? String == "error" }
+                }
+                let shown = try Command(["user", "get", "u_bad", stack.settingsFile])
+                #expect(shown.status == 1 && shown.text.contains("storageUsed holds what no command writes"))
+                try user(stack, "set", "u_bad", "--storage-used", "none")
+                #expect(try stack.ask(.vend(token)).status == 200)
+            }
+        }
+
+        /// FAULTS row 3.
+        @Test func `a flushed Redis brings back the defaults, or refuses, as the settings say`() throws {
+            for (setting, status) in [("default", 200), ("refuse", 403)] {
+                try Stack.run(
+                    "flush-\(setting)", .init(s3: true) { $0["entitlements.withoutRecord"] = setting }
+                ) { stack in
+                    try stack.waitUntilReady()
+                    let token = Tokens.token(user: "u_flush")
+                    try user(stack, "set", "u_flush", "--tier", "pro")
+                    #expect(try stack.ask(.vend(token)).status == 200)
+                    try stack.redis?.command("FLUSHALL")
+                    #expect(try stack.ask(.vend(token)).status == status)
+                }
+            }
+        }
+
+        @Test func `commands say what is wrong when Redis is away`() throws {
+            try Stack.run("away", .init(redis: false)) { stack in
+                for words in [["get", "u_1"], ["disable", "u_1"], ["list"], ["revoke", "u_1"]] {
+                    let command = try Command(["user"] + words + [stack.settingsFile])
+                    #expect(command.status == 1 && command.text.contains("Redis at unix:"), "\(words) \(command.text)")
+                }
+            }
+        }
+
+        @Test func `a scan counts what users have stored, and goes on when it is interrupted`() throws {
+            try Stack.run("usage", .init(s3: true)) { stack in
+                try stack.waitUntilReady()
+                let s3 = try EndToEnd.s3()
+                for (key, size) in [
+                    ("photos/s_1/a.jpg", 10), ("photos/s_1/b.jpg", 5), ("thumbnails/s_1/a.jpg", 3),
+                    ("photos/s_10/a.jpg", 7), ("metadata/s_2/a.json", 2), ("photos/loose.jpg", 90),
+                ] {
+                    try s3.put(key, String(repeating: "x", count: size))
+                }
+                let state = "\(stack.folder)/usage.state"
+                try user(stack, "set", "s_1", "--storage-limit", "18")
+                try user(stack, "set", "s_gone", "--storage-used", "99")
+                let rate = ["--requests-per-second", "1000"]
+                // What an interrupted scan leaves: one page, and a line that was cut off.
+                let left = """
+                    {"bucket":"photos","prefixes":["photos","thumbnails","metadata"]}
+                    {"prefix":0,"objects":1,"last":true,"key":"photos/s_10/a.jpg","bytes":{"s_1":15,"s_10":7}}
+                    {"prefix":1,"obj
+                    """
+                try left.write(toFile: state, atomically: false, encoding: .utf8)
+                let scan = try Command(["usage", "scan"] + rate + ["--state", state, stack.settingsFile])
+                #expect(scan.status == 0, "\(scan.text)")
+                #expect(scan.text.contains("going on with \(state)"))
+                #expect(!FileManager.default.fileExists(atPath: state))
+                let redis = try #require(stack.redis)
+                for (user, expected) in [("s_1", "18"), ("s_10", "7"), ("s_2", "2"), ("s_gone", "0")] {
+                    #expect(try redis.command("HGET cloakroom:user:{\(user)} storageUsed") == [expected], "\(user)")
+                }
+                #expect(try stack.ask(.vend(Tokens.token(user: "s_1"))).told == Self.full)
+                // From the start, with the objects themselves.
+                try redis.command("DEL cloakroom:user:{s_10}")
+                let again = try Command(["usage", "scan"] + rate + ["--state", state, stack.settingsFile])
+                #expect(again.status == 0, "\(again.text)")
+                #expect(try redis.command("HGET cloakroom:user:{s_10} storageUsed") == ["7"])
+                #expect(try redis.command("HGET cloakroom:user:{s_1} storageUsed") == ["18"])
+                try redis.command("HSET cloakroom:user:{s_1} storageUsed 0")
+                #expect(try Command(["usage", "scan", "--user", "s_1", stack.settingsFile]).status == 0)
+                #expect(try redis.command("HGET cloakroom:user:{s_1} storageUsed") == ["18"])
+                try "{}\n".write(toFile: state, atomically: false, encoding: .utf8)
+                let other = try Command(["usage", "scan", "--state", state, stack.settingsFile])
+                #expect(other.status == 1 && other.text.contains("belongs to a scan of something else"))
+            }
+        }
+    }
+}
