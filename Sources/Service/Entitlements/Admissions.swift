@@ -33,7 +33,7 @@ final class Admissions {
     func admit(_ name: LimitName, _ subject: Subject) async -> Admission {
         let claimed = claimed(by: subject)
         let (count, reply) = await limiter.count(name, for: subject, readsRecord: settings.enabled)
-        switch count {
+        switch Self.known(count, reply) {
         case .failure(let error):
             let terms = claimed.tier.limit(name)
             return Admission(
@@ -43,6 +43,18 @@ final class Admissions {
             let entitlement = entitlement(for: name, of: subject, claimed, reply)
             let terms = ((try? entitlement.get()) ?? claimed).tier.limit(name)
             return Admission(decision: count.decision(by: terms.limit), terms: terms, entitlement: entitlement)
+        }
+    }
+
+    /// A record that did not come is like a Redis that is away; one that Redis refuses is for somebody to look at.
+    private static func known(
+        _ count: Result<LimitCount, RedisError>, _ reply: Result<RedisReply, RedisError>?
+    ) -> Result<LimitCount, RedisError> {
+        switch reply {
+        case .failure(.timeout): .failure(.timeout)
+        case .failure(.interrupted): .failure(.interrupted)
+        case .failure(.unavailable): .failure(.unavailable)
+        case .failure(.refused), .success, nil: count
         }
     }
 
@@ -59,7 +71,7 @@ final class Admissions {
         _ reply: Result<RedisReply, RedisError>?
     ) -> Result<Entitlement, Entitlement.Refusal> {
         guard let reply else { return .success(claimed) }
-        // Redis counted a moment ago, so a record that cannot be read is one that somebody has to look at.
+        // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
         guard case .success(let values) = reply else { return .failure(.malformedRecord) }
         let record: UserRecord?
         do throws(UserRecordError) { record = try UserRecord.parse(values) } catch { return .failure(.malformedRecord) }

@@ -63,7 +63,12 @@ package final class Vendor {
             (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore)
         }
         metrics.lookedUp(outcome)
-        return try result.get()
+        let vended = try result.get()
+        // Whoever asked before the revocation may have brought them back once more: later there are none.
+        guard outcome == .miss || !vended.isRevoked(before: revokedBefore) else {
+            throw .unavailable(retryAfter: .seconds(1), code: "Revoked")
+        }
+        return vended
     }
 
     private func flight(

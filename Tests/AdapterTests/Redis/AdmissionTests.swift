@@ -27,13 +27,7 @@ struct AdmissionTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let time = time
-        let scopes = try Scopes(PolicyTemplate(bucket: "photos", partition: "aws"), prefixes: ["photos"], templates: [])
-        let scope = try #require(scopes["full"])
-        let tiers = Tiers(
-            byName: [
-                "free": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope), limits: Self.limits),
-                "pro": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope, vends: 5), limits: Self.limits),
-            ], defaultName: "free")
+        let tiers = try Self.tiers()
         try await withRedis(server.path) { redis in
             let admissions = Admissions(
                 limiter: RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits), tiers: tiers,
@@ -41,6 +35,16 @@ struct AdmissionTests {
             try await body(
                 admissions, UserRecords(redis: redis, keyPrefix: "c:", now: { time }), redis, server)
         }
+    }
+
+    private static func tiers() throws -> Tiers {
+        let scopes = try Scopes(PolicyTemplate(bucket: "photos", partition: "aws"), prefixes: ["photos"], templates: [])
+        let scope = try #require(scopes["full"])
+        return Tiers(
+            byName: [
+                "free": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope), limits: limits),
+                "pro": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope, vends: 5), limits: limits),
+            ], defaultName: "free")
     }
 
     private func refusal(_ admission: Admission) -> Entitlement.Refusal? {
@@ -125,6 +129,75 @@ struct AdmissionTests {
             #expect(await admissions.admit(.vend, subject).decision.verdict == .closed)
             let upload = await admissions.admit(.upload, subject)
             #expect(upload.decision.verdict == .open && refusal(upload) == nil)
+        }
+    }
+
+    /// FAULTS row 2: a server that cannot count is one that is away, whatever it says of the record.
+    @Test(arguments: [
+        ("READONLY You can't write", "*-1\r\n", "readonly"), ("LOADING x", "-LOADING x\r\n", "loading"),
+        ("BUSY x", "-BUSY x\r\n", "busy"), ("OOM x", "*0\r\n", "oom"),
+        ("MASTERDOWN x", "-MASTERDOWN x\r\n", "masterdown"),
+        ("NOAUTH x", "-NOAUTH x\r\n", "noauth"),
+    ])
+    @LoopActor func `is open or closed when Redis refuses to count`(error: String, record: String, label: String)
+        async throws
+    {
+        let (decisions, labels) = try await scripted { command in
+            switch command.first {
+            case "PING": "+PONG\r\n"
+            case "HMGET": record
+            default: "-\(error)\r\n"
+            }
+        }
+        #expect(decisions.map(\.decision.verdict) == [.closed, .open])
+        #expect(decisions.allSatisfy { refusal($0) == nil } && labels.first == label)
+    }
+
+    @Test @LoopActor func `closes when Redis counts, but does not show the record`() async throws {
+        let (decisions, _) = try await scripted { command in
+            switch command.first {
+            case "PING": "+PONG\r\n"
+            case "HMGET": "-NOPERM this user has no permissions\r\n"
+            default: "*2\r\n:1\r\n:1000\r\n"
+            }
+        }
+        #expect(decisions.allSatisfy { refusal($0) == .malformedRecord })
+    }
+
+    @Test @LoopActor func `is open or closed when the record does not come`() async throws {
+        let (decisions, labels) = try await scripted { command in
+            switch command.first {
+            case "PING": "+PONG\r\n"
+            case "HMGET": nil
+            default: "*2\r\n:1\r\n:1000\r\n"
+            }
+        }
+        #expect(decisions.map(\.decision.verdict) == [.closed, .open] && labels.first == "interrupted")
+    }
+
+    /// A vend and an upload on a Redis that answers as the script says; `nil` ends the connection.
+    @LoopActor private func scripted(
+        _ script: @escaping @Sendable ([String]) -> String?
+    ) async throws -> ([Admission], [String]) {
+        let folder = try TemporaryFolder()
+        let server = try ScriptedRedis(path: folder["r.sock"]) { command, _ in
+            script(command).map { [.reply($0)] } ?? [.end]
+        }
+        return try await withRedis(folder["r.sock"]) { redis in
+            #expect(await redis.becomesReady(within: .seconds(5)))
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            var labels: [String] = []
+            limiter.onRedisFailure = { labels.append($0.label) }
+            let admissions = Admissions(
+                limiter: limiter, tiers: try Self.tiers(), settings: .init(enabled: true, withoutRecord: .default),
+                now: { Date() })
+            var decisions: [Admission] = []
+            for name in [LimitName.vend, .upload] {
+                #expect(await redis.becomesReady(within: .seconds(5)))
+                decisions.append(await admissions.admit(name, subject))
+            }
+            withExtendedLifetime(server) {}
+            return (decisions, labels)
         }
     }
 
