@@ -33,7 +33,8 @@ let package = Package(
         .target(name: "CloakroomCrypto", dependencies: ["COpenSSL"], swiftSettings: border),
         .target(name: "StrictJSON", swiftSettings: house),
         .target(name: "JOSE", dependencies: ["CloakroomCrypto", "StrictJSON"], swiftSettings: house),
-        .target(name: "AWS", dependencies: ["CloakroomCrypto", "HTTPValues"], swiftSettings: house),
+        .target(
+            name: "AWS", dependencies: ["CloakroomCrypto", "HTTPValues", "StrictJSON"], swiftSettings: house),
         .target(name: "CloakroomWire", dependencies: ["StrictJSON"], swiftSettings: house),
         .target(
             name: "Service",

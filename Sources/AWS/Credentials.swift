@@ -31,15 +31,19 @@ package struct CredentialSource: Sendable {
     package let current: @Sendable () async throws -> Credentials
     /// Those that never change: nobody has to be asked for them.
     let constant: Credentials?
+    /// Those that are held and not due, without suspension; `nil`: ask ``current``.
+    let atHand: @Sendable () -> Credentials?
     /// Told of credentials that AWS called expired or unknown, before ``current`` is asked once more.
     package let whenRefused: @Sendable (Credentials) async -> Void
 
     package init(
         current: @escaping @Sendable () async throws -> Credentials,
-        whenRefused: @escaping @Sendable (Credentials) async -> Void = { _ in }
+        whenRefused: @escaping @Sendable (Credentials) async -> Void = { _ in },
+        atHand: @escaping @Sendable () -> Credentials? = { nil }
     ) {
         self.current = current
         self.whenRefused = whenRefused
+        self.atHand = atHand
         constant = nil
     }
 
@@ -47,6 +51,16 @@ package struct CredentialSource: Sendable {
     package init(_ credentials: Credentials) {
         current = { credentials }
         whenRefused = { _ in }
+        atHand = { credentials }
         constant = credentials
+    }
+
+    /// The longest session that a role assumed with these may last: an hour when they are a role's themselves, else what
+    /// the role allows (`nil`). Also `nil` while there are none.
+    ///
+    /// Source: IAM User Guide, "Methods to assume a role", role chaining. A session token is the mark: every role's
+    /// credentials have one.
+    package var maximumSessionDuration: Duration? {
+        (constant ?? atHand())?.sessionToken == nil ? nil : .seconds(3600)
     }
 }

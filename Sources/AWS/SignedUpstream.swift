@@ -83,8 +83,8 @@ final class SignedUpstream {
         _ message: SigV4.Message, body: [UInt8], timeout: Duration, judge: (UpstreamResponse) throws(Fault) -> Value
     ) async -> Result<Value, Fault> {
         let credentials: Credentials
-        if let constant = parts.credentials.constant {
-            credentials = constant
+        if let known = parts.credentials.constant ?? parts.credentials.atHand() {
+            credentials = known
         } else {
             do { credentials = try await currentCredentials() } catch { return .failure(error) }
         }
@@ -127,7 +127,7 @@ final class SignedUpstream {
     }
 
     func currentCredentials() async throws(Fault) -> Credentials {
-        if let constant = parts.credentials.constant { return constant }
+        if let known = parts.credentials.constant ?? parts.credentials.atHand() { return known }
         do {
             return try await parts.credentials.current()
         } catch is CancellationError {

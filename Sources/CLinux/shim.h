@@ -21,6 +21,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -167,6 +168,9 @@ static inline int cloakroom_pipe(int ends[2]) {
 }
 static inline int cloakroom_duplicate(int fd, int lowest) { return fcntl(fd, F_DUPFD_CLOEXEC, lowest); }
 extern char **environ;
+static inline int cloakroom_pidfd(pid_t child) { return (int)syscall(SYS_pidfd_open, child, 0); }
+static inline int cloakroom_nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
 static inline char *const *cloakroom_environment(void) { return environ; }
 
 // getopt_long(3) keeps its place in globals, which Swift does not let us touch.

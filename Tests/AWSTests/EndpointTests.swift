@@ -82,8 +82,9 @@ struct EndpointTests {
         #expect(throws: EndpointError.variantOfCustomEndpoint) {
             try Endpoint.sts(region: "us-east-1", variants: .init(dualStack: true), custom: "http://x")
         }
-        for bucket in ["", "arn:aws:s3:us-east-1:1:accesspoint/x", "x--use1-az4--x-s3"] {
-            #expect(throws: EndpointError.invalidBucket) { try Endpoint.s3(region: "us-east-1", bucket: bucket) }
+        #expect(throws: EndpointError.invalidBucket) { try Endpoint.s3(region: "us-east-1", bucket: "") }
+        for bucket in ["arn:aws:s3:us-east-1:1:accesspoint/x", "x--use1-az4--x-s3", "x--xa-s3", "x--op-s3"] {
+            #expect(throws: EndpointError.unsupportedBucket) { try Endpoint.s3(region: "us-east-1", bucket: bucket) }
         }
     }
 

@@ -9,24 +9,32 @@ let endpoint: Verb = { request in
         throw Unsupported(why: "parameter \(name)")
     }
     let bucket = try params.optionalString("Bucket")
-    if let bucket, ["arn:", "--x-s3", "--xa-s3", "--op-s3"].contains(where: { bucket.contains($0) }) {
-        throw Unsupported(why: "access points, directory buckets and Outposts")
-    }
     let custom = try params.optionalString("Endpoint")
-    guard let region = try params.optionalString("Region") else {
-        if custom != nil { throw Unsupported(why: "without a region nothing can be signed") }
-        return ["error": .string("no region")]
+    let variants = EndpointVariants(
+        fips: try params.bool("UseFIPS"), dualStack: try params.bool("UseDualStack"),
+        legacyGlobal: try params.bool("UseGlobalEndpoint"))
+    let forcesPath = try params.bool("ForcePathStyle")
+    let service = try request.string("service")
+    guard let region = try params.optionalString("Region") ?? (service == "sts" && custom != nil ? "us-east-1" : nil)
+    else { return ["error": .string("no region")] }
+    if try params.bool("Accelerate") {
+        guard custom == nil, !variants.fips, Partition(region: region).identifier == "aws", bucket?.contains(".") != true
+        else { return ["error": .string("no transfer acceleration there")] }
+        throw Unsupported(why: "transfer acceleration")
     }
-    let variants = EndpointVariants(fips: try params.bool("UseFIPS"), dualStack: try params.bool("UseDualStack"))
     let endpoint: Endpoint
-    switch (try request.string("service"), bucket) {
-    case ("sts", _): endpoint = try .sts(region: region, variants: variants, custom: custom)
-    case ("s3", nil): endpoint = try .s3(region: region, variants: variants, custom: custom)
-    case ("s3", let bucket?):
-        endpoint = try .s3(
-            region: region, bucket: bucket, pathStyle: try params.bool("ForcePathStyle") ? true : nil,
-            variants: variants, custom: custom)
-    default: throw Unsupported(why: "service")
+    do throws(EndpointError) {
+        switch (service, bucket) {
+        case ("sts", _): endpoint = try .sts(region: region, variants: variants, custom: custom)
+        case ("s3", nil): endpoint = try .s3(region: region, variants: variants, custom: custom)
+        case ("s3", let bucket?):
+            endpoint = try .s3(
+                region: region, bucket: bucket, pathStyle: forcesPath ? true : nil, variants: variants, custom: custom)
+        default: return ["unsupported": .string("service")]
+        }
+    } catch {
+        let isOurs = error == .unsupportedBucket
+        return [isOurs ? "unsupported" : "error": .string(isOurs ? "access points, directory buckets, Outposts" : "\(error)")]
     }
     return ["url": .string(endpoint.url)]
 }
@@ -34,5 +42,5 @@ let endpoint: Verb = { request in
 /// What the rules for plain buckets look at, or need not look at.
 private let known: Set<String> = [
     "Region", "UseFIPS", "UseDualStack", "Bucket", "ForcePathStyle", "Endpoint", "Key", "Prefix", "CopySource",
-    "UseArnRegion", "DisableAccessPoints", "DisableMultiRegionAccessPoints", "DisableS3ExpressSessionAuth",
+    "UseArnRegion", "Accelerate", "UseGlobalEndpoint", "DisableAccessPoints", "DisableMultiRegionAccessPoints", "DisableS3ExpressSessionAuth",
 ]

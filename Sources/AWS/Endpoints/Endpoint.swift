@@ -5,6 +5,8 @@ package enum EndpointError: Error, Sendable, Equatable {
     case invalidBucket
     /// No `http` or `https` URL of scheme, host, port and path.
     case invalidURL
+    /// A bucket with rules, and perhaps signatures, of its own: an access point, a directory bucket, Outposts.
+    case unsupportedBucket
     /// The partition has no such endpoint.
     case noFIPS
     /// FIPS and dual stack name AWS's own hosts; a given endpoint is none of them.
@@ -53,6 +55,12 @@ package struct Endpoint: Sendable, Equatable {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
     }
+
+    /// As in a URL, brackets of IPv6 included.
+    var hostWithoutPort: String { host.hasPrefix("[") ? String(host.prefix { $0 != "]" } + "]") : String(name) }
+
+    /// Whether the host is an address of this very machine.
+    var isLoopback: Bool { isAddress && (hostWithoutPort == "[::1]" || name.hasPrefix("127.")) }
 
     private var name: Substring { host.prefix { $0 != ":" } }
 

@@ -2,11 +2,18 @@
 package struct EndpointVariants: Sendable, Equatable {
     package var fips: Bool
     package var dualStack: Bool
+    /// The one host for all the world that services had before they had regional ones. The worker never asks for it:
+    /// its tokens do not hold everywhere.
+    package var legacyGlobal: Bool
 
-    package init(fips: Bool = false, dualStack: Bool = false) {
+    package init(fips: Bool = false, dualStack: Bool = false, legacyGlobal: Bool = false) {
         self.fips = fips
         self.dualStack = dualStack
+        self.legacyGlobal = legacyGlobal
     }
+
+    /// Whether a particular one of AWS's hosts is asked for.
+    var isSpecial: Bool { fips || dualStack }
 }
 
 extension Endpoint {
@@ -19,11 +26,12 @@ extension Endpoint {
     ) throws(EndpointError) -> Endpoint {
         guard isDNSLabel(region[...]) else { throw .invalidRegion }
         if let custom {
-            guard variants == .init() else { throw .variantOfCustomEndpoint }
+            guard !variants.isSpecial else { throw .variantOfCustomEndpoint }
             return try Endpoint(url: custom, signingRegion: region)
         }
         let partition = Partition(region: region)
-        if region == "aws-global", variants == .init() {
+        let isGlobal = region == "aws-global" || (variants.legacyGlobal && legacyRegions.contains(region))
+        if isGlobal, !variants.isSpecial {
             return Endpoint(host: "sts.\(partition.suffix)", signingRegion: partition.globalRegion)
         }
         let suffix = variants.dualStack ? partition.dualStackSuffix : partition.suffix
@@ -40,7 +48,8 @@ extension Endpoint {
         region: String, bucket: String, pathStyle: Bool? = nil, variants: EndpointVariants = .init(),
         custom: String? = nil
     ) throws(EndpointError) -> Endpoint {
-        guard !bucket.isEmpty, !isSpecial(bucket) else { throw .invalidBucket }
+        guard !bucket.isEmpty else { throw .invalidBucket }
+        guard !isSpecial(bucket) else { throw .unsupportedBucket }
         let service = try s3(region: region, variants: variants, custom: custom)
         let allowsDots = service.scheme == .http
         let inHost: Bool
@@ -65,17 +74,26 @@ extension Endpoint {
         guard isDNSLabel(region[...]) else { throw .invalidRegion }
         let partition = Partition(region: region)
         if let custom {
-            guard variants == .init() else { throw .variantOfCustomEndpoint }
+            guard !variants.isSpecial else { throw .variantOfCustomEndpoint }
             return try Endpoint(url: custom, signingRegion: region == "aws-global" ? partition.globalRegion : region)
         }
         if variants.fips, partition.identifier == "aws-cn" { throw .noFIPS }
         let service = (variants.fips ? "s3-fips" : "s3") + (variants.dualStack ? ".dualstack" : "")
         let isGlobal = region == "aws-global"
-        let hostRegion = isGlobal && variants == .init() ? "" : ".\(isGlobal ? partition.globalRegion : region)"
+        let isLegacy = variants.legacyGlobal && region == "us-east-1"
+        let hostRegion =
+            (isGlobal || isLegacy) && !variants.isSpecial ? "" : ".\(isGlobal ? partition.globalRegion : region)"
         return Endpoint(
             host: "\(service)\(hostRegion).\(partition.suffix)",
             signingRegion: isGlobal ? partition.globalRegion : region)
     }
+
+    /// Regions whose legacy host of STS is the global one.
+    private static let legacyRegions: Set<String> = [
+        "ap-northeast-1", "ap-south-1", "ap-southeast-1", "ap-southeast-2", "ca-central-1", "eu-central-1",
+        "eu-north-1", "eu-west-1", "eu-west-2", "eu-west-3", "sa-east-1", "us-east-1", "us-east-2", "us-west-1",
+        "us-west-2",
+    ]
 
     /// Access points, directory buckets and Outposts have rules, and some of them signatures, of their own.
     private static func isSpecial(_ bucket: String) -> Bool {

@@ -13,17 +13,23 @@ package struct Surroundings: Sendable {
     package var sleep: @Sendable (Duration) async throws -> Void
     /// For jitter.
     package var randomNumber: @Sendable () -> UInt64
+    /// Starts what nobody waits for.
+    package var spawn: @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never>
 
     package init(
         wallClock: @escaping @Sendable () -> Date = { Date() },
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        randomNumber: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+        randomNumber: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
+        spawn: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never> = { body in
+            Task { await body() }
+        }
     ) {
         self.wallClock = wallClock
         self.now = now
         self.sleep = sleep
         self.randomNumber = randomNumber
+        self.spawn = spawn
     }
 
     struct Generator: RandomNumberGenerator {

@@ -30,13 +30,14 @@ package struct AssumedRole: Sendable, Equatable {
 
     /// Reads AWS's answer and those of its imitators; of what they leave out, only the credentials are missed.
     ///
+    /// - Parameter action: whose answer it is; the elements are named after it.
     /// - Throws: ``Fault``: transient for what is no answer of STS's; refused for one without a token or an end.
-    init(_ response: UpstreamResponse, now: Date) throws(Fault) {
+    init(_ response: UpstreamResponse, of action: String = "AssumeRole", now: Date) throws(Fault) {
         guard let root = try? XMLReader.read(response.body) else {
             throw Fault(.transient, status: 200, code: "MalformedAnswer")
         }
         if let error = ErrorAnswer(root) { throw Fault(response, error: error) }
-        guard root.name == "AssumeRoleResponse", let result = root["AssumeRoleResult"],
+        guard root.name == "\(action)Response", let result = root["\(action)Result"],
             let credentials = result["Credentials"],
             let accessKeyID = Self.word(credentials.text(of: "AccessKeyId")),
             let secretAccessKey = Self.word(credentials.text(of: "SecretAccessKey"))

@@ -1,0 +1,54 @@
+/// Where the worker's own credentials come from: the first provider that is set up here.
+package struct CredentialChain: Sendable {
+    let providers: [any CredentialProvider]
+
+    package init(providers: [any CredentialProvider]) { self.providers = providers }
+
+    /// - Parameter only: one provider, asked alone; `nil` for all, in the SDKs' order.
+    package init(world: CredentialWorld, only name: ProviderName? = nil) {
+        // A profile that the settings name is meant; keys that happen to be in the environment are not (botocore,
+        // `create_credential_resolver`). `AWS_PROFILE` does not have that weight.
+        let environment: [any CredentialProvider] =
+            world.profile == nil || name == .environment ? [EnvironmentProvider(world: world)] : []
+        let all: [any CredentialProvider] =
+            environment + [
+                ProfileProvider(part: .roles, world: world), WebIdentityProvider(world: world),
+                ProfileProvider(part: .others, world: world), ContainerProvider(world: world),
+                InstanceProvider(world: world),
+            ]
+        providers = all.filter { provider in
+            name == nil || provider.name == name || (name == .profile && provider.name == .roleProfile)
+        }
+    }
+
+    /// Asks one after the other until one has credentials, or one that is set up fails.
+    func first() async throws(CredentialFault) -> (provider: any CredentialProvider, credentials: ProvidedCredentials) {
+        var reasons: [CredentialFault.Reason] = []
+        for provider in providers {
+            do throws(ProviderFault) {
+                return (provider, try await provider.credentials())
+            } catch {
+                reasons.append(.init(provider: provider.name, text: error.reason))
+                if case .failed = error { break }
+            }
+        }
+        throw CredentialFault(reasons: reasons)
+    }
+}
+
+/// Why nobody had credentials: each provider that was asked, in order.
+package struct CredentialFault: Error, Sendable, Equatable, CustomStringConvertible {
+    package struct Reason: Sendable, Equatable {
+        package let provider: ProviderName
+        package let text: String
+    }
+
+    package let reasons: [Reason]
+
+    package var description: String {
+        "no AWS credentials\n" + reasons.map { "  \($0.provider.rawValue): \($0.text)" }.joined(separator: "\n")
+    }
+
+    /// In one line, for a log.
+    package var summary: String { reasons.map { "\($0.provider.rawValue): \($0.text)" }.joined(separator: "; ") }
+}

@@ -1,0 +1,41 @@
+/// One place where the worker's own credentials may come from.
+package protocol CredentialProvider: Sendable {
+    var name: ProviderName { get }
+
+    /// Asked anew at every refresh; bounded in time by itself.
+    func credentials() async throws(ProviderFault) -> ProvidedCredentials
+}
+
+/// The links of the chain, in its order.
+///
+/// The order is botocore's (1.44.5, `create_credential_resolver`). The AWS SDKs and Tools Reference Guide, "Standardized
+/// credential providers", leaves the order to each SDK; some ask ``webIdentity`` before any profile.
+package enum ProviderName: String, Sendable, CaseIterable {
+    case settings
+    case environment
+    /// A profile with `role_arn`.
+    case roleProfile = "role profile"
+    case webIdentity = "web identity"
+    case profile
+    case container
+    case instance
+}
+
+/// What a provider gave.
+package struct ProvidedCredentials: Sendable, Equatable {
+    package let credentials: Credentials
+    /// Whose they are, for the log: such as `profile broker, role arn:aws:iam::123456789012:role/broker`.
+    package let origin: String
+    /// Used beyond their end while nothing newer is to be had: those of the instance, which AWS itself prolongs then.
+    package let outlivesExpiration: Bool
+
+    init(_ credentials: Credentials, origin: String, outlivesExpiration: Bool = false) {
+        self.credentials = credentials
+        self.origin = origin
+        self.outlivesExpiration = outlivesExpiration
+    }
+
+    func from(_ origin: String) -> Self {
+        ProvidedCredentials(credentials, origin: origin, outlivesExpiration: outlivesExpiration)
+    }
+}

@@ -1,0 +1,189 @@
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The worker's own credentials, got anew before they end.
+///
+/// From 15 minutes before the end, one refresh runs beside the requests; from 10 minutes on, they wait for it. While
+/// the source is away the last ones are used until they end. One refresh runs at a time, whoever asks.
+/// Source: botocore 1.44.5, `RefreshableCredentials`; AWS SDKs and Tools Reference Guide, "Standardized credential
+/// providers".
+package final class RefreshingCredentials: Sendable {
+    /// What the log should know.
+    package enum Event: Sendable {
+        case obtained(ProviderName, ProvidedCredentials)
+        case failed(CredentialFault)
+    }
+
+    private struct State {
+        var held: ProvidedCredentials?
+        var provider: (any CredentialProvider)?
+        /// When a refresh is worth a try, and when it is worth waiting for.
+        var advisory = Date.distantFuture
+        var mandatory = Date.distantFuture
+        /// After a failure nobody is asked before.
+        var notBefore = Date.distantPast
+        var fault = CredentialFault(reasons: [])
+        var refresh: Task<Void, Never>?
+
+        /// Good at this time, or at any time for those that outlive their end.
+        func usable(at time: Date) -> Credentials? {
+            guard let held else { return nil }
+            guard let end = held.credentials.expiration, !held.outlivesExpiration else { return held.credentials }
+            return time < end ? held.credentials : nil
+        }
+    }
+
+    private let chain: CredentialChain
+    private let surroundings: Surroundings
+    private let onEvent: @Sendable (Event) -> Void
+    // Clients on any actor look in here before they suspend; it is held for a few loads.
+    private let state = Mutex(State())
+
+    package init(
+        _ chain: CredentialChain, surroundings: Surroundings = .init(),
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }
+    ) {
+        self.chain = chain
+        self.surroundings = surroundings
+        self.onEvent = onEvent
+    }
+
+    /// Those that need no thought: held, and not due. The common case of every signature.
+    func atHand() -> Credentials? {
+        let now = surroundings.wallClock()
+        return state.withLock { state in now < state.advisory ? state.held?.credentials : nil }
+    }
+
+    /// - Throws: ``CredentialFault`` when there are none, or none any more.
+    package func current() async throws(CredentialFault) -> Credentials {
+        switch look() {
+        case .use(let credentials): return credentials
+        case .fail(let fault): throw fault
+        case .wait(let refresh): await refresh.value
+        }
+        let now = surroundings.wallClock()
+        let (usable, fault) = state.withLock { ($0.usable(at: now), $0.fault) }
+        guard let usable else { throw fault }
+        return usable
+    }
+
+    /// AWS said no to these: gets others, unless that has happened already, or was in vain a moment ago.
+    package func refused(_ credentials: Credentials) async {
+        let now = surroundings.wallClock()
+        let refresh = state.withLock { state -> Task<Void, Never>? in
+            guard state.held?.credentials == credentials, state.refresh != nil || now >= state.notBefore else { return nil }
+            return started(&state)
+        }
+        await refresh?.value
+    }
+
+    // MARK: Deciding
+
+    private enum Step {
+        case use(Credentials)
+        case wait(Task<Void, Never>)
+        case fail(CredentialFault)
+    }
+
+    private func look() -> Step {
+        let now = surroundings.wallClock()
+        return state.withLock { state in
+            let usable = state.usable(at: now)
+            if let usable, now < state.advisory { return .use(usable) }
+            guard state.refresh != nil || now >= state.notBefore else {
+                return usable.map { .use($0) } ?? .fail(state.fault)
+            }
+            let refresh = started(&state)
+            guard let usable, now < state.mandatory else { return .wait(refresh) }
+            return .use(usable)
+        }
+    }
+
+    private func started(_ state: inout State) -> Task<Void, Never> {
+        if let running = state.refresh { return running }
+        let task = surroundings.spawn { await self.refresh() }
+        state.refresh = task
+        return task
+    }
+
+    // MARK: Refreshing
+
+    private func refresh() async {
+        do throws(CredentialFault) {
+            let (provider, fresh) = try await obtain()
+            try take(fresh, from: provider)
+            onEvent(.obtained(provider.name, fresh))
+        } catch {
+            fail(error)
+            onEvent(.failed(error))
+        }
+    }
+
+    /// Who gave credentials once is asked from then on: the worker does not change who it is.
+    private func obtain() async throws(CredentialFault) -> (any CredentialProvider, ProvidedCredentials) {
+        guard let provider = state.withLock({ $0.provider }) else { return try await chain.first() }
+        do throws(ProviderFault) {
+            return (provider, try await provider.credentials())
+        } catch {
+            throw CredentialFault(reasons: [.init(provider: provider.name, text: error.reason)])
+        }
+    }
+
+    private func take(_ fresh: ProvidedCredentials, from provider: any CredentialProvider) throws(CredentialFault) {
+        let now = surroundings.wallClock()
+        let end = fresh.credentials.expiration ?? .distantFuture
+        guard end > now || fresh.outlivesExpiration else {
+            throw CredentialFault(reasons: [.init(provider: provider.name, text: "the credentials have ended already")])
+        }
+        let left = max(0, end.timeIntervalSince(now))
+        state.withLock { state in
+            state.held = fresh
+            state.provider = provider
+            state.refresh = nil
+            // AWS asks for what it has refused no more often than this.
+            state.notBefore = now.addingTimeInterval(fresh.credentials.expiration == nil ? 5 : 1)
+            if fresh.credentials.expiration == nil {
+                (state.advisory, state.mandatory) = (.distantFuture, .distantFuture)
+            } else if end <= now {
+                // The metadata service is in trouble and will prolong them: SDKs look again after 5 to 10 minutes.
+                let next = now.addingTimeInterval(300 + 300 * jitter)
+                (state.advisory, state.mandatory) = (next, next)
+            } else {
+                // Not all workers in one second; and for short-lived ones not at every request.
+                state.advisory = max(end.addingTimeInterval(-900 + 180 * jitter), now.addingTimeInterval(left / 2))
+                state.mandatory = max(end.addingTimeInterval(-600), now.addingTimeInterval(left * 3 / 4))
+            }
+        }
+    }
+
+    private func fail(_ fault: CredentialFault) {
+        let now = surroundings.wallClock()
+        state.withLock { state in
+            state.refresh = nil
+            state.fault = fault
+            // With credentials in hand there is time; without, requests fail meanwhile.
+            let pause = state.usable(at: now) != nil ? 30.0 : 2
+            state.notBefore = now.addingTimeInterval(pause * (1 + jitter) / 2)
+        }
+    }
+
+    /// From 0 to 1.
+    private var jitter: Double {
+        var generator = Surroundings.Generator(randomNumber: surroundings.randomNumber)
+        return Double.random(in: 0...1, using: &generator)
+    }
+}
+
+extension CredentialSource {
+    /// Those that refresh themselves.
+    package init(_ refreshing: RefreshingCredentials) {
+        self.init(
+            current: { try await refreshing.current() }, whenRefused: { await refreshing.refused($0) },
+            atHand: { refreshing.atHand() })
+    }
+}

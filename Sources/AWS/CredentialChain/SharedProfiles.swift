@@ -1,0 +1,73 @@
+/// The profiles of the shared config and credentials files.
+///
+/// Source: AWS SDKs and Tools Reference Guide, "Shared config and credentials files"; botocore 1.44.5, `session.py`:
+/// where both files have a property, the credentials file's counts.
+package struct SharedProfiles: Sendable {
+    struct Profile: Sendable {
+        let name: String
+        fileprivate(set) var config: [String: String] = [:]
+        fileprivate(set) var credentials: [String: String] = [:]
+
+        subscript(property: String) -> String? {
+            (credentials[property] ?? config[property]).flatMap { $0.isEmpty ? nil : $0 }
+        }
+    }
+
+    /// The one that is meant where nobody says otherwise.
+    let chosen: String
+    /// Whether somebody named it: then it has to exist.
+    let isNamed: Bool
+    private var profiles: [String: Profile] = [:]
+    private var services: [String: [String: String]] = [:]
+
+    /// - Parameters:
+    ///   - profile: the one that the settings name; `nil`: `AWS_PROFILE`'s, else `default`.
+    ///   - readFile: the bytes of a file, `nil` when it cannot be read.
+    package init(
+        environment: AWSEnvironment, profile: String? = nil, readFile: (String) -> [UInt8]?
+    ) throws(ProviderFault) {
+        let named = profile ?? environment["AWS_PROFILE"]
+        chosen = named ?? "default"
+        isNamed = named != nil
+        for section in try Self.sections(environment, "AWS_CONFIG_FILE", "config", readFile) {
+            let words = section.title.split(separator: " ", maxSplits: 1)
+            if section.title == "default" || (words.first == "profile" && words.count == 2) {
+                let name = section.title == "default" ? "default" : String(words[1])
+                profiles[name, default: Profile(name: name)].config.merge(section.properties) { $1 }
+            } else if words.first == "services", words.count == 2 {
+                services[String(words[1]), default: [:]].merge(section.properties) { $1 }
+            }
+        }
+        for section in try Self.sections(environment, "AWS_SHARED_CREDENTIALS_FILE", "credentials", readFile) {
+            profiles[section.title, default: Profile(name: section.title)].credentials
+                .merge(section.properties) { $1 }
+        }
+    }
+
+    func profile(_ name: String) -> Profile? { profiles[name] }
+
+    /// A property of the chosen profile.
+    func property(_ name: String) -> String? { profiles[chosen]?[name] }
+
+    /// A property of a service (`[services …]`, nested under its name) that the chosen profile refers to.
+    func property(_ name: String, ofService service: String) -> String? {
+        property("services").flatMap { services[$0]?["\(service).\(name)"] }
+    }
+
+    private static func sections(
+        _ environment: AWSEnvironment, _ variable: String, _ name: String, _ readFile: (String) -> [UInt8]?
+    ) throws(ProviderFault) -> [SharedFile.Section] {
+        let home = environment["HOME"]
+        guard var path = environment[variable] ?? home.map({ "\($0)/.aws/\(name)" }) else { return [] }
+        if path.hasPrefix("~/"), let home { path = home + path.dropFirst() }
+        guard let bytes = readFile(path) else { return [] }
+        do throws(SharedFile.Malformed) {
+            return try SharedFile(bytes).sections
+        } catch {
+            throw .failed(
+                error.line == 0
+                    ? "\(path) is too large"
+                    : "\(path), line \(error.line): neither a section, a property nor a comment")
+        }
+    }
+}
