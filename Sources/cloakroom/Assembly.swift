@@ -11,14 +11,12 @@ import Service
 @LoopActor
 struct Assembly {
     enum Failure: Error, CustomStringConvertible {
-        case noCredentials
         case noAuthorities(String?)
         case auditFile(String, SystemError)
 
         var description: String {
             switch self {
             case .noAuthorities(let file): "\(file ?? "the system") has no certificates to trust for Redis"
-            case .noCredentials: "no AWS credentials: aws.accessKeyID and aws.secretAccessKey are unset"
             case .auditFile(let path, let error): "audit.file: \(path): \(error)"
             }
         }
@@ -52,7 +50,7 @@ struct Assembly {
             surroundings: Surroundings(sleep: { try await LoopActor.sleep(for: $0) }), metrics: metrics, log: log)
         self.identity = identity
 
-        let upstreams = try Upstreams(settings: settings, metrics: metrics)
+        let upstreams = try Upstreams(settings: settings, metrics: metrics, log: log)
         let s3 = upstreams.s3
         let seconds = settings.server.requestDeadline
         service = CloakroomService(
@@ -73,10 +71,7 @@ struct Assembly {
                 log: log, metrics: metrics, metricsFolder: folder,
                 readiness: Readiness(
                     known: Self.known(redis, identity),
-                    probes: [
-                        ("sts", { await upstreams.probeSTS() }),
-                        ("s3", { await upstreams.probeS3() }),
-                    ])))
+                    probes: upstreams.probes)))
     }
 
     private static func known(

@@ -1,3 +1,4 @@
+import AWS
 import Service
 
 /// `cloakroom check`
@@ -12,8 +13,12 @@ enum Check {
             return Output.usage("check takes one settings file", see: "cloakroom check --help")
         }
         do {
-            _ = try SettingsFile.loadToServe(file)
-            return Output.print("\(file): good")
+            let settings = try SettingsFile.load(file)
+            let chain = AWSCredentials.chain(settings.aws, transport: NoTransport(), surroundings: Surroundings())
+            let origin = try chain.outlook()
+            return Output.print("\(file): good\nAWS credentials: \(origin)")
+        } catch let error as CredentialFault {
+            return Output.fail("\(file) is good, but there are \(error)")
         } catch {
             return Output.fail("\(file) has faults:\n\(error)")
         }
@@ -23,7 +28,8 @@ enum Check {
         Usage: cloakroom check SETTINGS
 
         Reads a settings file as `serve` would, with the environment and the files it names, and tells all that is
-        wrong: where, why, and what to do about it. Nothing is asked of the network.
+        wrong: where, why, and what to do about it; then, where the worker's AWS credentials would come from. Nothing is
+        asked of the network.
 
         Exit status: 0 good, 1 it has faults, 2 the command line was not understood.
 

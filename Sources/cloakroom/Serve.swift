@@ -17,7 +17,7 @@ enum Serve {
             return Output.usage("serve takes --listen unix:PATH or HOST:PORT", see: "cloakroom serve --help")
         }
         let settings: Settings
-        do { settings = try SettingsFile.loadToServe(file) } catch {
+        do { settings = try SettingsFile.load(file) } catch {
             return Output.fail("\(file) has faults:\n\(error)")
         }
         return options.values["workers"] == nil

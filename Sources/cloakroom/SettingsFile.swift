@@ -13,6 +13,4 @@ enum SettingsFile {
             (try? Data(contentsOf: URL(fileURLWithPath: path))).map(Array.init)
         }
     }
-
-    static func loadToServe(_ path: String) throws(SettingsFaults) -> Settings { try load(path).readyToServe() }
 }

@@ -14,26 +14,38 @@ struct Upstreams {
     let bucketURL: String
     private let transport: CurlTransport
     private let stsEndpoint: Endpoint
+    /// `nil`: keys of the settings, which are always there.
+    private let refreshing: RefreshingCredentials?
     private static let probeTimeout: Duration = .seconds(3)
 
-    /// - Parameter maximumResponseBytes: `nil` for what answers to a worker need at most.
-    init(settings: Settings, metrics: Metrics, maximumResponseBytes: Int? = nil) throws {
-        guard let accessKeyID = settings.aws.accessKeyID, let secretAccessKey = settings.aws.secretAccessKey else {
-            throw Assembly.Failure.noCredentials
-        }
+    /// - Parameters:
+    ///   - log: `nil` for commands that speak for themselves.
+    ///   - maximumResponseBytes: `nil` for what answers to a worker need at most.
+    init(
+        settings: Settings, metrics: Metrics, log: Log? = nil, maximumResponseBytes: Int? = nil
+    ) throws(EndpointError) {
         var options = CurlTransport.Options()
         options.certificateAuthorities = settings.aws.certificateAuthorities
         if let maximumResponseBytes { options.maximumResponseBytes = maximumResponseBytes }
         transport = CurlTransport(options: options)
-        let credentials = CredentialSource(
-            Credentials(
-                accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: settings.aws.sessionToken))
         let retry = RetrySettings(maximumAttempts: settings.aws.maximumAttempts, timeout: settings.aws.timeout)
-        let surroundings = Surroundings(sleep: { try await LoopActor.sleep(for: $0) })
-        stsEndpoint = try .sts(region: settings.region, custom: settings.aws.stsEndpoint)
-        let bucket = try Endpoint.s3(
-            region: settings.region, bucket: settings.bucket, pathStyle: settings.aws.pathStyle,
-            custom: settings.aws.s3Endpoint)
+        let surroundings = Surroundings(
+            sleep: { try await LoopActor.sleep(for: $0) }, spawn: { body in LoopActor.spawn { await body() } })
+        let credentials: CredentialSource
+        if let keys = settings.aws.keys {
+            refreshing = nil
+            credentials = CredentialSource(keys)
+        } else {
+            let report = CredentialReport(log: log ?? Log(sink: nil, level: .error), lifetime: settings.vending.lifetime)
+            let chain = AWSCredentials.chain(settings.aws, transport: transport, surroundings: surroundings)
+            let source = RefreshingCredentials(chain, surroundings: surroundings) { event in
+                LoopActor.assumeIsolated { report.take(event) }
+            }
+            refreshing = source
+            credentials = CredentialSource(source)
+        }
+        stsEndpoint = settings.aws.sts
+        let bucket = settings.aws.s3
         bucketURL = bucket.url
         let observe: @Sendable (Attempt) -> Void = { attempt in LoopActor.assumeIsolated { metrics.attempted(attempt) }
         }
@@ -58,8 +70,31 @@ struct Upstreams {
         }
     }
 
+    /// For commands that would do nothing without them.
+    func requireCredentials() async throws(CredentialFault) { _ = try await refreshing?.current() }
+
+    /// For readiness.
+    var probes: [(name: String, probe: Readiness.Probe)] {
+        let upstreams: [(name: String, probe: Readiness.Probe)] = [
+            ("sts", { await probeSTS() }), ("s3", { await probeS3() }),
+        ]
+        guard let refreshing else { return upstreams }
+        let credentials: Readiness.Probe = { await Self.probe(refreshing) }
+        return [("credentials", credentials)] + upstreams
+    }
+
+    /// Gets credentials when there are none yet, and anew when they are due.
+    private static func probe(_ credentials: RefreshingCredentials) async -> String? {
+        do throws(CredentialFault) {
+            _ = try await credentials.current()
+            return nil
+        } catch {
+            return error.summary
+        }
+    }
+
     /// Whether anybody answers where STS should be; what, does not matter.
-    func probeSTS() async -> String? {
+    private func probeSTS() async -> String? {
         do {
             _ = try await transport.send(
                 UpstreamRequest(method: "GET", url: stsEndpoint.url + "/"), timeout: Self.probeTimeout)
@@ -70,7 +105,7 @@ struct Upstreams {
     }
 
     /// A key that nobody has: S3 says `NoSuchKey` only to those who may list, and only they learn what is gone.
-    func probeS3() async -> String? {
+    private func probeS3() async -> String? {
         guard let object = ObjectAddress(key: "cloakroom-readiness-probe") else { return nil }
         do {
             _ = try await s3.exists(object, deadline: .now + Self.probeTimeout)

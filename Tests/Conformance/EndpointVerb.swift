@@ -18,7 +18,8 @@ let endpoint: Verb = { request in
     guard let region = try params.optionalString("Region") ?? (service == "sts" && custom != nil ? "us-east-1" : nil)
     else { return ["error": .string("no region")] }
     if try params.bool("Accelerate") {
-        guard custom == nil, !variants.fips, Partition(region: region).identifier == "aws", bucket?.contains(".") != true
+        guard custom == nil, !variants.fips, Partition(region: region).identifier == "aws",
+            bucket?.contains(".") != true
         else { return ["error": .string("no transfer acceleration there")] }
         throw Unsupported(why: "transfer acceleration")
     }
@@ -34,7 +35,10 @@ let endpoint: Verb = { request in
         }
     } catch {
         let isOurs = error == .unsupportedBucket
-        return [isOurs ? "unsupported" : "error": .string(isOurs ? "access points, directory buckets, Outposts" : "\(error)")]
+        return [
+            isOurs ? "unsupported" : "error": .string(
+                isOurs ? "access points, directory buckets, Outposts" : "\(error)")
+        ]
     }
     return ["url": .string(endpoint.url)]
 }
@@ -42,5 +46,6 @@ let endpoint: Verb = { request in
 /// What the rules for plain buckets look at, or need not look at.
 private let known: Set<String> = [
     "Region", "UseFIPS", "UseDualStack", "Bucket", "ForcePathStyle", "Endpoint", "Key", "Prefix", "CopySource",
-    "UseArnRegion", "Accelerate", "UseGlobalEndpoint", "DisableAccessPoints", "DisableMultiRegionAccessPoints", "DisableS3ExpressSessionAuth",
+    "UseArnRegion", "Accelerate", "UseGlobalEndpoint", "DisableAccessPoints", "DisableMultiRegionAccessPoints",
+    "DisableS3ExpressSessionAuth",
 ]

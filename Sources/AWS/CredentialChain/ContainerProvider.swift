@@ -11,7 +11,14 @@ struct ContainerProvider: CredentialProvider {
     private static let timeout: Duration = .seconds(2)
     private static let attempts = 3
     /// Those of ECS and EKS; plain HTTP goes to them and to this very machine, never elsewhere.
-    private static let plainHosts: Set<String> = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "[::1]", "localhost"]
+    private static let plainHosts: Set<String> = [
+        "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "[::1]", "localhost",
+    ]
+
+    func outlook() throws(ProviderFault) -> String {
+        _ = try url()
+        return "container"
+    }
 
     func credentials() async throws(ProviderFault) -> ProvidedCredentials {
         let url = try url()
@@ -91,7 +98,8 @@ struct ContainerProvider: CredentialProvider {
     /// The status, and the code that ECS and EKS add to it.
     private static func words(_ response: UpstreamResponse) -> String {
         let code = (try? CredentialDocument.object(response.body))?["code"]?.string ?? ""
-        let isWord = (1...64).contains(code.utf8.count) && code.utf8.allSatisfy { isLetterOrDigit($0) || isUppercase($0) }
+        let isWord =
+            (1...64).contains(code.utf8.count) && code.utf8.allSatisfy { isLetterOrDigit($0) || isUppercase($0) }
         return isWord ? "\(response.status) \(code)" : "\(response.status)"
     }
 

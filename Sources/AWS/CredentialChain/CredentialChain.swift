@@ -21,6 +21,20 @@ package struct CredentialChain: Sendable {
         }
     }
 
+    /// Whose credentials would be used, as far as can be told without asking anybody.
+    package func outlook() throws(CredentialFault) -> String {
+        var reasons: [CredentialFault.Reason] = []
+        for provider in providers {
+            do throws(ProviderFault) {
+                return try provider.outlook()
+            } catch {
+                reasons.append(.init(provider: provider.name, text: error.reason))
+                if case .failed = error { break }
+            }
+        }
+        throw CredentialFault(reasons: reasons)
+    }
+
     /// Asks one after the other until one has credentials, or one that is set up fails.
     func first() async throws(CredentialFault) -> (provider: any CredentialProvider, credentials: ProvidedCredentials) {
         var reasons: [CredentialFault.Reason] = []

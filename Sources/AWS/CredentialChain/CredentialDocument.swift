@@ -18,7 +18,9 @@ enum CredentialDocument {
         if mustEnd, token == nil { throw .failed("the answer has no \(tokenName)") }
         let end = object["Expiration"].flatMap { $0 == .null ? nil : $0 }
         let expiration = end?.string.flatMap { Timestamp(iso8601: $0) }?.date
-        if mustEnd || end != nil, expiration == nil { throw .failed("the answer has no Expiration that is a time in UTC") }
+        if mustEnd || end != nil, expiration == nil {
+            throw .failed("the answer has no Expiration that is a time in UTC")
+        }
         return Credentials(
             accessKeyID: id, secretAccessKey: Secret(secret), sessionToken: token.map { Secret($0) },
             expiration: expiration)

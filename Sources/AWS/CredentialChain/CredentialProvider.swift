@@ -2,6 +2,9 @@
 package protocol CredentialProvider: Sendable {
     var name: ProviderName { get }
 
+    /// Whose credentials these would be, as far as can be told without asking anybody; a refusal as by ``credentials()``.
+    func outlook() throws(ProviderFault) -> String
+
     /// Asked anew at every refresh; bounded in time by itself.
     func credentials() async throws(ProviderFault) -> ProvidedCredentials
 }

@@ -44,7 +44,8 @@ package struct CredentialWorld: Sendable {
         }
         let text = String(decoding: bytes, as: UTF8.self)
         let token = text.trimmed
-        guard (1...65_536).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7E).contains($0) || $0 == 0x20 })
+        guard (1...65_536).contains(token.utf8.count),
+            token.utf8.allSatisfy({ (0x21...0x7E).contains($0) || $0 == 0x20 })
         else { throw .failed("\(variable) names \(file), which holds no token of one line") }
         return token
     }

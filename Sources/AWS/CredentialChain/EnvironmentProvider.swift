@@ -6,6 +6,8 @@ struct EnvironmentProvider: CredentialProvider {
     let world: CredentialWorld
     var name: ProviderName { .environment }
 
+    func outlook() throws(ProviderFault) -> String { try credentials().origin }
+
     func credentials() throws(ProviderFault) -> ProvidedCredentials {
         let environment = world.environment
         guard let id = environment["AWS_ACCESS_KEY_ID"] else { throw .absent("AWS_ACCESS_KEY_ID is not set") }

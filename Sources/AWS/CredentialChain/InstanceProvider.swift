@@ -14,11 +14,17 @@ struct InstanceProvider: CredentialProvider {
     private static let timeout: Duration = .seconds(1)
     private static let folder = "/latest/meta-data/iam/security-credentials/"
 
+    func outlook() throws(ProviderFault) -> String {
+        _ = try origin()
+        return "instance, if this is one"
+    }
+
     func credentials() async throws(ProviderFault) -> ProvidedCredentials {
         let origin = try origin()
         let token = try await token(at: origin)
         let names = try await get(Self.folder, at: origin, token)
-        let role = String(decoding: names, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+        let role =
+            String(decoding: names, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         guard (1...128).contains(role.utf8.count), role.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .absent("the instance has no role")
         }
@@ -33,7 +39,9 @@ struct InstanceProvider: CredentialProvider {
 
     private func origin() throws(ProviderFault) -> String {
         let environment = world.environment
-        guard !environment.isTrue("AWS_EC2_METADATA_DISABLED") else { throw .absent("AWS_EC2_METADATA_DISABLED is true") }
+        guard !environment.isTrue("AWS_EC2_METADATA_DISABLED") else {
+            throw .absent("AWS_EC2_METADATA_DISABLED is true")
+        }
         if let url = environment["AWS_EC2_METADATA_SERVICE_ENDPOINT"] {
             do throws(EndpointError) {
                 return try Endpoint(url: url, signingRegion: "").url
@@ -53,7 +61,9 @@ struct InstanceProvider: CredentialProvider {
         let token = String(decoding: response.body, as: UTF8.self).trimmed
         guard response.status == 200, (1...1024).contains(token.utf8.count),
             token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw .absent("the instance's metadata service gives no token (\(response.status)); version 2 is needed") }
+        else {
+            throw .absent("the instance's metadata service gives no token (\(response.status)); version 2 is needed")
+        }
         return token
     }
 

@@ -13,23 +13,48 @@ struct ProfileProvider: CredentialProvider {
     let world: CredentialWorld
     var name: ProviderName { part == .roles ? .roleProfile : .profile }
 
-    func credentials() async throws(ProviderFault) -> ProvidedCredentials {
+    func outlook() throws(ProviderFault) -> String {
+        let (profile, _) = try chosen()
+        let role = profile["role_arn"].map { ", role \($0)" }
+        switch part {
+        case .roles: return "profile \(profile.name)\(role ?? "")"
+        case .others:
+            if role != nil { return "profile \(profile.name)\(role ?? "")" }
+            if try keys(profile.credentials, of: profile) == nil, profile["credential_process"] != nil {
+                return "profile \(profile.name), credential_process"
+            }
+            guard profile.hasKeys else { throw noneOf(profile) }
+            return "profile \(profile.name)"
+        }
+    }
+
+    private func chosen() throws(ProviderFault) -> (SharedProfiles.Profile, SharedProfiles) {
         let profiles = try SharedProfiles(
             environment: world.environment, profile: world.profile, readFile: world.readFile)
         guard let profile = profiles.profile(profiles.chosen) else {
             guard profiles.isNamed else { throw .absent("there is no profile default") }
             throw .failed("there is no profile \(profiles.chosen)")
         }
+        guard part == .others || profile.assumesRole else { throw .absent("profile \(profile.name) has no role_arn") }
+        return (profile, profiles)
+    }
+
+    func credentials() async throws(ProviderFault) -> ProvidedCredentials {
+        let (profile, profiles) = try chosen()
         switch part {
         case .roles:
-            guard profile.assumesRole else { throw .absent("profile \(profile.name) has no role_arn") }
             return try await throughRole(profile, of: profiles, visited: [])
         case .others:
-            guard let found = try await directly(profile) else {
-                throw .absent("profile \(profile.name) holds no credentials")
-            }
+            guard let found = try await directly(profile) else { throw noneOf(profile) }
             return found
         }
+    }
+
+    private func noneOf(_ profile: SharedProfiles.Profile) -> ProviderFault {
+        guard profile.isForPeople else { return .absent("profile \(profile.name) holds no credentials") }
+        return .failed(
+            "profile \(profile.name) is of IAM Identity Center or `aws login`, where a person signs in; "
+                + "give it role_arn, credential_process or keys")
     }
 
     // MARK: A profile with a role
@@ -129,11 +154,7 @@ struct ProfileProvider: CredentialProvider {
             }
         }
         if let keys = try keys(profile.config, of: profile) { return ProvidedCredentials(keys, origin: origin) }
-        if profile.isForPeople {
-            throw .failed(
-                "\(origin) is of IAM Identity Center or `aws login`, where a person signs in; "
-                    + "give it role_arn, credential_process or keys")
-        }
+        if profile.isForPeople { throw noneOf(profile) }
         return nil
     }
 

@@ -76,7 +76,9 @@ package final class RefreshingCredentials: Sendable {
     package func refused(_ credentials: Credentials) async {
         let now = surroundings.wallClock()
         let refresh = state.withLock { state -> Task<Void, Never>? in
-            guard state.held?.credentials == credentials, state.refresh != nil || now >= state.notBefore else { return nil }
+            guard state.held?.credentials == credentials, state.refresh != nil || now >= state.notBefore else {
+                return nil
+            }
             return started(&state)
         }
         await refresh?.value

@@ -5,5 +5,7 @@ package struct SettingsProvider: CredentialProvider {
 
     package init(_ keys: Credentials) { self.keys = keys }
 
+    package func outlook() -> String { "settings" }
+
     package func credentials() -> ProvidedCredentials { ProvidedCredentials(keys, origin: "settings") }
 }

@@ -25,24 +25,6 @@ package struct Settings: Sendable {
 }
 
 extension Settings {
-    package struct AWSAccess: Sendable {
-        /// `nil`, together with the secret: the credentials come from where the worker runs.
-        package var accessKeyID: String?
-        package var secretAccessKey: Secret?
-        package var sessionToken: Secret?
-        /// Scheme and host, without a path; `nil` means AWS's own for the region.
-        package var stsEndpoint: String?
-        package var s3Endpoint: String?
-        package var iamEndpoint: String?
-        /// `nil` means by the rules of the endpoint.
-        package var pathStyle: Bool?
-        /// A PEM file; `nil` means the system's.
-        package var certificateAuthorities: String?
-        /// For one try.
-        package var timeout: Duration
-        package var maximumAttempts: Int
-    }
-
     package struct Tokens: Sendable {
         /// Read besides `Authorization`.
         package var header: String

@@ -1,3 +1,4 @@
+import AWS
 import JOSE
 import StrictJSON
 
@@ -27,30 +28,29 @@ extension Settings {
     ) throws(SettingsFaults) -> Settings {
         var reader = SettingsReader(environment: environment, readFile: readFile)
         let values = reader.read(SettingsTable.rows, from: tree)
-        let faults = reader.faults + SettingsCheck(values: values).faults
-        guard faults.isEmpty else { throw SettingsFaults(faults: faults) }
+        var faults = reader.faults + SettingsCheck(values: values).faults
+        let access: AWSAccess?
+        do throws(SettingsFault) {
+            access = try AWSAccessReader(
+                values: values, environment: AWSEnvironment(environment), readFile: readFile
+            ).access()
+        } catch {
+            access = nil
+            faults.append(error)
+        }
+        guard faults.isEmpty, let access else { throw SettingsFaults(faults: faults) }
         guard let scopes = try? SettingsCheck(values: values).scopes(), let scope = scopes[values.text("vending.scope")]
         else { preconditionFailure("the check lets through a scope that is none") }
-        return Settings(values, scopes: scopes, scope: scope)
+        return Settings(values, aws: access, scopes: scopes, scope: scope)
     }
 }
 
 extension Settings {
     /// - Precondition: the values are without a fault.
-    fileprivate init(_ values: SettingsValues, scopes: Scopes, scope: Scope) {
+    fileprivate init(_ values: SettingsValues, aws: AWSAccess, scopes: Scopes, scope: Scope) {
         region = values.text("region")
         bucket = values.text("bucket")
-        aws = AWSAccess(
-            accessKeyID: values.optionalText("aws.accessKeyID"),
-            secretAccessKey: values.secret("aws.secretAccessKey"),
-            sessionToken: values.secret("aws.sessionToken"),
-            stsEndpoint: values.optionalText("aws.stsEndpoint"),
-            s3Endpoint: values.optionalText("aws.s3Endpoint"),
-            iamEndpoint: values.optionalText("aws.iamEndpoint"),
-            pathStyle: values.optionalFlag("aws.pathStyle"),
-            certificateAuthorities: values.file("aws.certificateAuthorities")?.path,
-            timeout: values.milliseconds("aws.timeoutMilliseconds"),
-            maximumAttempts: values.integer("aws.maximumAttempts"))
+        self.aws = aws
         tokens = Tokens(
             header: values.text("tokens.header"),
             leeway: values.seconds("tokens.leewaySeconds"),

@@ -3,24 +3,40 @@ package enum SettingsTable {
     static let rows: [SettingsRow] =
         aws + tokens + session + vending + entitlements + uploads + renewal + limits + redis + process
 
-    private static let aws: [SettingsRow] = [
+    static let aws: [SettingsRow] = [
         .init("region", .text(.region), .required, "The bucket's Region; also the one whose STS is asked."),
         .init("bucket", .text(.bucket), .required, "The bucket."),
         .init(
             "aws.accessKeyID", .textOrReference, .env("AWS_ACCESS_KEY_ID"),
-            "The worker's own access key; `serve` needs it."),
+            "The worker's own access key; null: from where the worker runs."),
         .init("aws.secretAccessKey", .secret, .env("AWS_SECRET_ACCESS_KEY"), "Its secret."),
         .init("aws.sessionToken", .secret, .env("AWS_SESSION_TOKEN"), "Its session token, if it is temporary."),
         .init(
-            "aws.stsEndpoint", .text(.endpoint), .none,
-            "Scheme, host and port of another STS; null: AWS's regional one."),
+            "aws.credentials", .choice(["chain"] + AWSAccessReader.providers.keys.sorted()), .text("chain"),
+            "Who is asked for the worker's credentials when no key is given: all in the SDKs' order, or one."),
+        .init("aws.profile", .text(.any), .none, "A profile of the shared files; null: `AWS_PROFILE`, else `default`."),
         .init(
-            "aws.s3Endpoint", .text(.endpoint), .none, "Scheme, host and port of another S3; null: AWS's regional one."),
+            "aws.useFIPS", .flag, .none,
+            "Whether AWS's FIPS endpoints are used; null: as `AWS_USE_FIPS_ENDPOINT` or the profile say, else not."),
+        .init(
+            "aws.useDualStack", .flag, .none,
+            "Whether AWS's IPv6 endpoints are used; null: as `AWS_USE_DUALSTACK_ENDPOINT` or the profile say, else not."
+        ),
+        .init(
+            "aws.stsEndpoint", .text(.endpoint), .none,
+            "Another STS; null: as `AWS_ENDPOINT_URL_STS`, `AWS_ENDPOINT_URL` or the profile say, else AWS's regional one."
+        ),
+        .init(
+            "aws.s3Endpoint", .text(.endpoint), .none,
+            "Another S3; null: as `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` or the profile say, else AWS's regional one."
+        ),
         .init(
             "aws.iamEndpoint", .text(.endpoint), .none,
             "Scheme, host and port of another IAM, for `cloakroom user revoke --apply`; null: the partition's."),
         .init("aws.pathStyle", .flag, .none, "Whether the bucket stands in the path; null: where it has to."),
-        .init("aws.certificateAuthorities", .file, .none, "PEM file of whom to trust; null: whom the system trusts."),
+        .init(
+            "aws.certificateAuthorities", .file, .none,
+            "PEM file of whom to trust; null: `AWS_CA_BUNDLE`, else whom the system trusts."),
         .init("aws.timeoutMilliseconds", .integer(100...60_000), .integer(5000), "How long one try may take."),
         .init("aws.maximumAttempts", .integer(1...10), .integer(3), "How often one call is tried, the first included."),
     ]

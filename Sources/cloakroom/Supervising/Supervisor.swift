@@ -100,7 +100,7 @@ final class Supervisor {
     private func replaceAll() {
         guard case .running = phase else { return }
         do {
-            _ = try SettingsFile.loadToServe(settingsFile)
+            _ = try SettingsFile.load(settingsFile)
         } catch {
             // The workers would not start with them; those that run know better ones.
             return log.error("settings have faults; the workers stay", ["faults": .text("\(error)")])

@@ -19,10 +19,7 @@ enum UsageScanCommand {
             guard user != nil || values["user"] == nil else {
                 return Output.usage("--user takes a user's id: 1 to 64 letters, digits, - and _", see: see)
             }
-            let settings: Settings
-            do throws(SettingsFaults) { settings = try line.settings.readyToServe() } catch {
-                return Output.fail("the settings have faults:\n\(error)")
-            }
+            let settings = line.settings
             let subject = UsageTotals.Subject(
                 bucket: settings.bucket, prefixes: settings.vending.prefixes, user: user)
             // One user is soon counted anew.
@@ -44,6 +41,7 @@ enum UsageScanCommand {
         }
         let upstreams = try Upstreams(
             settings: settings, metrics: Metrics(), maximumResponseBytes: ObjectPage.maximumBytes)
+        try await upstreams.requireCredentials()
         let progress = Progress()
         let scan = UsageScan(
             interval: .seconds(1) / rate,

@@ -29,7 +29,8 @@ enum UserRevoke {
         _ user: UserID, _ records: UserRecords, _ settings: Settings, applies: Bool, disables: Bool
     ) async throws -> ExitStatus {
         // Before anything is changed: without credentials nothing could be applied.
-        let upstreams = applies ? try Upstreams(settings: settings.readyToServe(), metrics: Metrics()) : nil
+        let upstreams = applies ? try Upstreams(settings: settings, metrics: Metrics()) : nil
+        try await upstreams?.requireCredentials()
         let revocation = Revocation(records: records)
         let role = settings.vending.roleARN.split(separator: "/").last.map(String.init) ?? ""
         do throws(Revocation.Failure) {

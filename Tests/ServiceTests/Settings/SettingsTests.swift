@@ -41,7 +41,9 @@ struct SettingsTests {
     @Test func `takes the defaults for what is left out`() throws {
         let settings = try settings(smallest())
         #expect(settings.region == "eu-central-1" && settings.bucket == "photos")
-        #expect(settings.aws.accessKeyID == nil && settings.aws.secretAccessKey == nil && settings.aws.pathStyle == nil)
+        #expect(settings.aws.keys == nil && settings.aws.provider == nil && settings.aws.profile == nil)
+        #expect(settings.aws.sts.url == "https://sts.eu-central-1.amazonaws.com")
+        #expect(settings.aws.s3.url == "https://photos.s3.eu-central-1.amazonaws.com")
         #expect(settings.aws.timeout == .seconds(5) && settings.aws.maximumAttempts == 3)
         #expect(settings.tokens.header == "X-Convos-AuthToken" && settings.tokens.leeway == .seconds(30))
         #expect(settings.tokens.issuers.map(\.audiences) == [["cloakroom"]])
@@ -115,8 +117,9 @@ struct SettingsTests {
         #expect(
             found == [
                 "regoin: is not a key; did you mean region?",
-                "aws.x: is not a key; known here: accessKeyID, secretAccessKey, sessionToken, stsEndpoint, s3Endpoint,"
-                    + " iamEndpoint, pathStyle, certificateAuthorities, timeoutMilliseconds, maximumAttempts",
+                "aws.x: is not a key; known here: accessKeyID, secretAccessKey, sessionToken, credentials, profile,"
+                    + " useFIPS, useDualStack, stsEndpoint, s3Endpoint, iamEndpoint, pathStyle, certificateAuthorities,"
+                    + " timeoutMilliseconds, maximumAttempts",
                 "tokens.heder: is not a key; did you mean tokens.header?",
                 "limits: is no object; give: {renew, vend, upload, session, notification}",
                 "region: is missing; give: Region, such as \"eu-central-1\"."
