@@ -43,8 +43,8 @@ enum UserRevoke {
             let count = try await revocation.deny(
                 user, before: time, role: role, iam: upstreams.iam, deadline: .now + .seconds(60))
             Output.note(
-                "the policy \(RevocationPolicy.name) of the role \(role) denies the sessions of \(count) users; "
-                    + "AWS may take minutes to heed it everywhere")
+                "the policy \(RevocationPolicy.name) of the role \(role) denies their older sessions (users it names: "
+                    + "\(count)); AWS may take minutes to heed it everywhere")
             return .success
         } catch {
             if case .records(let fault) = error { throw fault }
@@ -71,6 +71,9 @@ enum UserRevoke {
         return switch failure {
         case .records(let error): "\(error)"
         case .busy: "vending is stopped, but \(policy) is being written by another revocation; try again"
+        case .iam(let fault) where fault.status == 0:
+            "vending is stopped, but IAM does not answer (\(fault.code)); try again, or apply what revoke without "
+                + "--apply prints"
         case .iam(let fault):
             "vending is stopped, but IAM says \(fault.code) (\(fault.status)): may the worker's credentials do "
                 + "iam:GetRolePolicy and iam:PutRolePolicy on \(role)? Try again, or apply what revoke without --apply "
