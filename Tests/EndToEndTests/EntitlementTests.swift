@@ -1,4 +1,6 @@
 import Foundation
+import Support
+import Synchronization
 import Testing
 
 extension EndToEnd {
@@ -46,6 +48,58 @@ extension EndToEnd {
                 try user(stack, "enable", "u_rev")
                 #expect(try Vended(stack.ask(.vend(token))).key != first.key)
             }
+        }
+
+        @Test func `a revocation is applied to the role, together with earlier ones`() throws {
+            let policy = Mutex<String?>(nil)
+            let iam = try HTTPServer { request in
+                let form = String(decoding: request.body, as: UTF8.self)
+                if let document = form.components(separatedBy: "&PolicyDocument=").dropFirst().first {
+                    policy.withLock { $0 = document }
+                    return Self.answer(200, "<PutRolePolicyResponse/>")
+                }
+                guard let text = policy.withLock({ $0 }) else {
+                    return Self.answer(404, "<ErrorResponse><Error><Code>NoSuchEntity</Code></Error></ErrorResponse>")
+                }
+                let result = "<GetRolePolicyResult><PolicyDocument>\(text)</PolicyDocument></GetRolePolicyResult>"
+                return Self.answer(200, "<GetRolePolicyResponse>\(result)</GetRolePolicyResponse>")
+            }
+            try Stack.run("apply", .init(s3: true) { $0["aws.iamEndpoint"] = iam.url }) { stack in
+                try stack.waitUntilReady()
+                let token = Tokens.token(user: "u_app")
+                #expect(try stack.ask(.vend(token)).status == 200)
+                for user in ["u_app", "u_app2"] { try self.user(stack, "revoke", user, "--apply") }
+                #expect(try stack.ask(.vend(token)).told == Self.disabled)
+                let text = try #require(policy.withLock { $0 }?.removingPercentEncoding)
+                #expect(text.contains("u_app\"") && text.contains("u_app2\""))
+                let form = String(decoding: try #require(iam.requests.last).body, as: UTF8.self)
+                #expect(form.hasPrefix("Action=PutRolePolicy&Version=2010-05-08&RoleName=cloakroom-app&"))
+                #expect(
+                    iam.requests.allSatisfy { $0["authorization"]?.contains("/us-east-1/iam/aws4_request") == true })
+                // IAM refuses: vending is stopped all the same, and the command says so.
+                policy.withLock { $0 = "%7B%22Statement%22%3A%5B%7B%7D%5D%7D" }
+                let foreign = try Command(["user", "revoke", "u_app3", "--apply", stack.settingsFile])
+                #expect(foreign.status == 1 && foreign.text.contains("vending is stopped, but"))
+                #expect(try stack.ask(.vend(Tokens.token(user: "u_app3"))).told == Self.disabled)
+            }
+        }
+
+        private static func answer(_ status: Int, _ body: String) -> [HTTPServer.Step] {
+            [.send(Array("HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8))]
+        }
+
+        @Test(arguments: [
+            [], ["frob"], ["set", "u_1"], ["set", "u_1", "--tier", "two words"], ["set", "u/1", "--tier", "pro"],
+            ["set", "u_1", "--subscription-end", "tomorrow"], ["set", "u_1", "--storage-limit", "-1"],
+            ["set", "u_1", "--storage-used", "9999999999999T"], ["set", "u_1", "--storage-used", "unlimited"],
+            ["get"], ["get", "u_1", "u_2"], ["disable", "u_1", "--reason", "a\nb"], ["list", "--limit", "0"],
+            ["list", "--cursor", "x"], ["list", "--prefix", "u*"], ["revoke", "--frob"],
+        ])
+        func `a command line that cannot be meant changes nothing`(words: [String]) throws {
+            let folder = try RunFolder.make("usage")
+            try TestSettings(folder: folder, upstream: "http://127.0.0.1:9").write(to: "\(folder)/s.json5")
+            let command = try Command(["user"] + words + (words.isEmpty ? [] : ["\(folder)/s.json5"]))
+            #expect(command.status == 2 && command.text.contains("see: cloakroom user"), "\(command.text)")
         }
 
         @Test func `tiers, subscriptions and storage limits are held`() throws {

@@ -31,17 +31,19 @@ final class Admissions {
     }
 
     func admit(_ name: LimitName, _ subject: Subject) async -> Admission {
-        let claimed = claimed(by: subject)
         let (count, reply) = await limiter.count(name, for: subject, readsRecord: settings.enabled)
         switch Self.known(count, reply) {
         case .failure(let error):
+            let claimed = claimed(by: subject)
             let terms = claimed.tier.limit(name)
             return Admission(
                 decision: limiter.decideWithoutRedis(name, subject, terms.limit, error), terms: terms,
                 entitlement: .success(claimed))
         case .success(let count):
-            let entitlement = entitlement(for: name, of: subject, claimed, reply)
-            let terms = ((try? entitlement.get()) ?? claimed).tier.limit(name)
+            let entitlement = entitlement(for: name, of: subject, reply)
+            // Whoever is refused is told of the limit that the token alone would give.
+            let tier = (try? entitlement.get())?.tier ?? claimed(by: subject).tier
+            let terms = tier.limit(name)
             return Admission(decision: count.decision(by: terms.limit), terms: terms, entitlement: entitlement)
         }
     }
@@ -67,10 +69,9 @@ final class Admissions {
     }
 
     private func entitlement(
-        for use: LimitName, of subject: Subject, _ claimed: Entitlement,
-        _ reply: Result<RedisReply, RedisError>?
+        for use: LimitName, of subject: Subject, _ reply: Result<RedisReply, RedisError>?
     ) -> Result<Entitlement, Entitlement.Refusal> {
-        guard let reply else { return .success(claimed) }
+        guard let reply else { return .success(claimed(by: subject)) }
         // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
         guard case .success(let values) = reply else { return .failure(.malformedRecord) }
         let record: UserRecord?
