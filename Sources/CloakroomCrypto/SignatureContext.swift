@@ -40,8 +40,10 @@ import COpenSSL
         case .digests(let context):
             return unsafe EVP_PKEY_verify(context, signature, signature.count, message, message.count) == 1
         case .messages(let context, let key):
-            guard unsafe EVP_DigestVerifyInit(context, nil, nil, nil, key.pointer) == 1 else { return false }
-            return unsafe EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+            // Newer libraries take a context that has finished only from its start.
+            return unsafe EVP_MD_CTX_reset(context) == 1
+                && EVP_DigestVerifyInit(context, nil, nil, nil, key.pointer) == 1
+                && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
         }
     }
 
@@ -56,7 +58,8 @@ import COpenSSL
                 case .digests(let context):
                     unsafe EVP_PKEY_sign(context, buffer.baseAddress, &length, message, message.count) == 1
                 case .messages(let context, let key):
-                    unsafe EVP_DigestSignInit(context, nil, nil, nil, key.pointer) == 1
+                    unsafe EVP_MD_CTX_reset(context) == 1
+                        && EVP_DigestSignInit(context, nil, nil, nil, key.pointer) == 1
                         && EVP_DigestSign(context, buffer.baseAddress, &length, message, message.count) == 1
                 }
             precondition(done, "libcrypto could not sign")

@@ -93,15 +93,22 @@ package struct TokenVerifier: Sendable {
     /// Reads a token as far as that needs no key.
     package func read(_ token: [UInt8]) throws(TokenError) -> ClaimedToken {
         let jws = try JWS(compact: token)
-        // The claim picks the rules only; nothing else of the payload is looked at before its signature holds.
+        // The claim picks the rules only; nothing else of the payload counts before its signature holds.
         let claims = try Claims(jws.payload)
         let name = try claims.text("iss", maximumByteCount: 512, otherwise: .unknownIssuer)
         return ClaimedToken(issuer: try issuer(name).issuer, keyID: jws.keyID, jws: jws, claims: claims)
     }
 
-    /// - Throws: ``TokenError/unknownKey`` when newer keys of its issuer might help.
+    /// - Throws: ``TokenError/unknownKey`` when newer keys of its issuer might help; not for a token that they would not
+    ///   help, such as an expired one: nobody need ask for keys then.
     package func verify(_ token: ClaimedToken, now: Date) throws(TokenError) -> VerifiedToken {
-        let claims = try believe(token)
+        let claims: Claims
+        do throws(TokenError) { claims = try believe(token) } catch {
+            guard error == .unknownKey else { throw error }
+            try checkAudience(of: token)
+            _ = try token.claims.checkTimes(now: now, leeway: leeway)
+            throw error
+        }
         let expiration = try claims.checkTimes(now: now, leeway: leeway)
         let names = try issuer(token.issuer).claims
         return VerifiedToken(
@@ -118,11 +125,16 @@ package struct TokenVerifier: Sendable {
     package func believe(_ token: ClaimedToken) throws(TokenError) -> Claims {
         let issuer = try issuer(token.issuer)
         try issuer.keys.verify(token.jws, allowed: issuer.algorithms)
+        try checkAudience(of: token)
+        return token.claims
+    }
+
+    private func checkAudience(of token: ClaimedToken) throws(TokenError) {
+        let issuer = try issuer(token.issuer)
         let audiences = try token.claims.audiences()
         guard audiences.contains(where: { name in issuer.audiences.contains(where: name.hasSameBytes) }) else {
             throw .wrongAudience
         }
-        return token.claims
     }
 
     private func issuer(_ name: String) throws(TokenError) -> TrustedIssuer {

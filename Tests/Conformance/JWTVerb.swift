@@ -13,7 +13,11 @@ let jwt: Verb = { request in
     switch outcome {
     case .success(let payload):
         return ["valid": .bool(true), "payload_b64": .string(Data(payload).base64EncodedString())]
-    case .failure(let reason): return ["valid": .bool(false), "reason": .string(reason.rawValue)]
+    case .failure(let reason):
+        if reason == .algorithmRefused, let name = try unsupportedAlgorithm(request) {
+            throw Unsupported(why: "no algorithm \(name)")
+        }
+        return ["valid": .bool(false), "reason": .string(reason.rawValue)]
     }
 }
 
@@ -28,10 +32,21 @@ private func verified(
     }
 }
 
-/// What the request allows of what we have; a name that we do not know allows nothing.
-private func algorithms(_ request: Fields) throws -> Set<SignatureAlgorithm> {
+private func names(_ request: Fields) throws -> [String] {
     guard case .array(let names)? = request.values["algs"] else { throw Unreadable(why: "algs is no array") }
-    return Set(names.compactMap { if case .string(let name) = $0 { SignatureAlgorithm(rawValue: name) } else { nil } })
+    return names.compactMap { if case .string(let name) = $0 { name } else { nil } }
+}
+
+/// What the request allows of what we have.
+private func algorithms(_ request: Fields) throws -> Set<SignatureAlgorithm> {
+    Set(try names(request).compactMap(SignatureAlgorithm.init))
+}
+
+/// The token's algorithm, if the request allows it and we lack it; `none` we refuse, whoever allows it.
+private func unsupportedAlgorithm(_ request: Fields) throws -> String? {
+    guard let jws = try? JWS(compact: Array(request.string("jws").utf8)) else { return nil }
+    let isLacking = SignatureAlgorithm(rawValue: jws.algorithm) == nil && jws.algorithm.lowercased() != "none"
+    return try isLacking && names(request).contains(jws.algorithm) ? jws.algorithm : nil
 }
 
 private func keySet(_ request: Fields) throws -> KeySet? {

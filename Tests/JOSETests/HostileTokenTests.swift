@@ -228,6 +228,17 @@ struct HostileTokenTests {
         #expect(outcome(try token(rsa, header: #","kid":"k""#), verifier) == .unknownKey)
     }
 
+    @Test(arguments: [
+        (#"{"iss":"https://a.example","aud":"x","sub":"u","exp":1800000100}"#, TokenError.unknownKey),
+        (#"{"iss":"https://a.example","aud":"x","sub":"u","exp":1799999970}"#, .expired),
+        (#"{"iss":"https://a.example","aud":"x","sub":"u"}"#, .unlimited),
+        (#"{"iss":"https://a.example","aud":"y","sub":"u","exp":1800000100}"#, .wrongAudience),
+    ])
+    func `asks for newer keys only where they would help`(claims: String, reason: TokenError) throws {
+        let text = try token(Issuer.all[0], header: #","kid":"new""#, claims: claims)
+        #expect(outcome(text, try verifier(Issuer.all[0])) == reason)
+    }
+
     @Test func `believes what is signed like a token without asking for times, but for signature and audience`() throws
     {
         let issuer = Issuer.all[0]

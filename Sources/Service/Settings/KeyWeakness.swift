@@ -10,6 +10,8 @@ import JOSE
 /// Why a key must not sign tokens: whoever guesses it is everybody.
 package enum KeyWeakness: Sendable, Equatable {
     case short
+    /// A key of another kind, as a file holds it: its public half is known to everyone.
+    case keyFile
     /// A few bytes over and over, or one after the other as they are counted.
     case pattern
     case lowVariety
@@ -21,7 +23,9 @@ package enum KeyWeakness: Sendable, Equatable {
             self = .short
             return
         }
-        if Self.isWellKnown(key) {
+        if Self.isKeyFile(key) {
+            self = .keyFile
+        } else if Self.isWellKnown(key) {
             self = .wellKnown
         } else if Self.isPattern(key) {
             self = .pattern
@@ -35,6 +39,7 @@ package enum KeyWeakness: Sendable, Equatable {
     package var description: String {
         switch self {
         case .short: "is shorter than \(HMACKey.minimumByteCount) bytes"
+        case .keyFile: "is a key file (PEM or JWK), not a secret"
         case .pattern: "repeats a pattern"
         case .lowVariety: "has too little variety to be random"
         case .wellKnown: "is, or is made of, a well-known example"
@@ -49,6 +54,11 @@ package enum KeyWeakness: Sendable, Equatable {
         Dictionary(grouping: key) { $0 }.values.reduce(0) { bits, same in
             bits - Double(same.count) * log2(Double(same.count) / Double(key.count))
         }
+    }
+
+    /// RFC 7468 §2, RFC 7517 §4.1.
+    private static func isKeyFile(_ key: [UInt8]) -> Bool {
+        key.contains("-----BEGIN ".utf8) || key.contains("\"kty\"".utf8)
     }
 
     private static func isPattern(_ key: [UInt8]) -> Bool {

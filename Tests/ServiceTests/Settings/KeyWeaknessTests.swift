@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import Support
 import Testing
 
 @testable import Service
@@ -21,6 +22,9 @@ struct KeyWeaknessTests {
         ("ThisIsMySuperSecretPassword1234567890!", .wellKnown),
         ("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow", .wellKnown),
         ("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ+EstJQLr/T+1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow==", .wellKnown),
+        (TestKeys.rsaPublic, .keyFile),
+        ("\n" + TestKeys.p256, .keyFile),
+        (#"{"kty":"oct","k":"u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"}"#, .keyFile),
         ("hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg", .wellKnown),
         ("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", .wellKnown),
     ])
