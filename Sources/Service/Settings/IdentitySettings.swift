@@ -53,6 +53,13 @@ struct IdentitySettings {
     }
 
     private func sessionFault(_ issuers: [Issuer]) -> SettingsFault? {
+        if case .flag(false)? = values.values["entitlements.enabled"],
+            let index = issuers.firstIndex(where: \.notifies)
+        {
+            return SettingsFault(
+                "tokens.issuers[\(index)].preset", "is apple, but no record is read that could disable a user",
+                "set entitlements.enabled: true")
+        }
         let keys = values.optionalObjects("session.keys")
         guard let name = values.optionalText("session.issuer") else {
             if !keys.isEmpty {

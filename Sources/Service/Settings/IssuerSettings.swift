@@ -62,6 +62,9 @@ struct IssuerSettings {
         guard all.count <= 1 else {
             throw fault("", "names its keys in \(all.count) ways: \(all.joined(separator: ", "))", "keep one of them")
         }
+        if isApple, let way = all.first, ["secret", "discovery"].contains(way) {
+            throw fault(way, "stands beside a preset", "take it out: Apple signs with keys that it publishes")
+        }
         switch all.first {
         case "secret":
             guard let key = values.key("secret") else { preconditionFailure("secrets are keys") }
