@@ -86,7 +86,8 @@ let package = Package(
             swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "Support"], swiftSettings: house),
+            name: "EndToEndTests", dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "StrictJSON", "Support"],
+            swiftSettings: house),
         .testTarget(
             name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto", "Support"],
             resources: [.copy("Vectors")], swiftSettings: house),

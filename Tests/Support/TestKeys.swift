@@ -40,6 +40,14 @@ package enum TestKeys {
         -----END PRIVATE KEY-----
         """
 
+    package static let otherP256 = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg6zTWeo+GHkQJTVC6
+        gP0dlAgcNYereXEHizkejP+0r/6hRANCAARekn/8UD/MDvJLPwEqsDK71gEHVEqS
+        DsDtDSYQz20n3cbzDd8L+4QiMfC+BLzwSUZIk1Cxy+PRgNF3qPFa7DzX
+        -----END PRIVATE KEY-----
+        """
+
     package static let p384 = """
         -----BEGIN PRIVATE KEY-----
         MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDDjXcP+/jo+4EVHHeqt

@@ -4,6 +4,7 @@ import Foundation
 import HTTPValues
 import JOSE
 import StrictJSON
+import Support
 import Synchronization
 
 @testable import Service
@@ -15,28 +16,13 @@ struct TestIssuer {
 
     let signingKey: TokenSigningKey
 
-    /// - Parameter number: 0 or 1, for two P-256 keys made by `openssl genpkey`.
+    /// - Parameter number: 0 or 1, for two P-256 keys.
     init(_ number: Int, keyID: String? = nil) throws {
         signingKey = try TokenSigningKey(
             PrivateKey(pem: Array(Self.pem[number].utf8)), keyID: keyID ?? "key-\(number)")
     }
 
-    static let pem = [
-        """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgR7IfL4Ht00wHkQgI
-        Rdn5JnBUPZiTATsaVo4OXRuXcrehRANCAASVW5a03DxWsgHbUV7w8Tvx0OMWpcbt
-        m6H1elrt+pjrXdOeaXlzNIQ3RJ9rIIntTM0m6AxCcjUwFa6TYGvcCuPw
-        -----END PRIVATE KEY-----
-        """,
-        """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg6zTWeo+GHkQJTVC6
-        gP0dlAgcNYereXEHizkejP+0r/6hRANCAARekn/8UD/MDvJLPwEqsDK71gEHVEqS
-        DsDtDSYQz20n3cbzDd8L+4QiMfC+BLzwSUZIk1Cxy+PRgNF3qPFa7DzX
-        -----END PRIVATE KEY-----
-        """,
-    ]
+    static let pem = [TestKeys.p256, TestKeys.otherP256]
 
     var jwk: JSON { signingKey.jwk ?? .null }
 

@@ -1,0 +1,199 @@
+import JOSE
+import Testing
+
+@testable import Service
+
+struct IdentitySettingsTests {
+    private func file(_ issuers: String, session: String = "") -> String {
+        """
+        {
+          region: "eu-central-1", bucket: "photos", tokens: {issuers: [\(issuers)]},
+          vending: {roleARN: "arn:aws:iam::000000000000:role/session"}, \(session)
+        }
+        """
+    }
+
+    private func load(_ issuers: String, session: String = "", files: [String: String] = [:]) throws -> Settings {
+        try settings(
+            file(issuers, session: session),
+            files: ["/etc/cloakroom/session.pem": TestIssuer.pem[0]].merging(files) { $1 })
+    }
+
+    private func faults(_ issuers: String, session: String = "") throws -> [String] {
+        let files = [
+            "/etc/cloakroom/key.json": TestIssuer.keySet([try TestIssuer(0)]),
+            "/etc/cloakroom/private.pem": TestIssuer.pem[0],
+            "/etc/cloakroom/secret.json": #"{"kty":"oct","k":"\#(String(repeating: "Zq3x", count: 16))"}"#,
+        ]
+        do { _ = try load(issuers, session: session, files: files) } catch let error as SettingsFaults {
+            return error.faults.map(\.description)
+        }
+        return []
+    }
+
+    private static let session = """
+        session: {issuer: "https://own.example", keys: [{keyID: "1", privateKey: {file: "session.pem"}}]}
+        """
+    private static let apple = #"{preset: "apple", clientIDs: ["com.example.app"]}"#
+
+    @Test func `takes Apple's preset, a discovery, an address, a file and a secret together`() throws {
+        let settings = try load(
+            """
+            \(Self.apple),
+            {issuer: "https://a.example", audiences: ["x"], discovery: true, algorithms: ["RS256", "PS256", "EdDSA"]},
+            {issuer: "https://b.example", audiences: ["x"], jwksURL: "https://b.example/keys", for: "session",
+             requireNonce: true},
+            {issuer: "c", audiences: ["x"], keyFile: "key.json", subjects: "plain"},
+            {issuer: "d", audiences: ["x"], secret: {env: "SIGNING"}},
+            """, session: Self.session, files: ["/etc/cloakroom/key.json": TestIssuer.keySet([try TestIssuer(0)])])
+        let issuers = settings.tokens.issuers
+        #expect(
+            issuers.map(\.name) == ["https://appleid.apple.com", "https://a.example", "https://b.example", "c", "d"])
+        #expect(issuers.map(\.use) == [.session, .requests, .session, .requests, .requests])
+        #expect(issuers.map(\.subjects) == [.mapped, .mapped, .mapped, .plain, .mapped])
+        #expect(issuers.map(\.notifies) == [true, false, false, false, false])
+        #expect(issuers.map(\.requiresNonce) == [false, false, true, false, false])
+        #expect(
+            issuers.map(\.algorithms) == [
+                [.rs256, .es256], [.rs256, .ps256, .edDSA], [.rs256, .es256], [.es256], [.hs256],
+            ])
+        #expect(issuers[0].audiences == ["com.example.app"])
+        guard case .address("https://appleid.apple.com/auth/keys") = issuers[0].keys, case .discovery = issuers[1].keys
+        else {
+            Issue.record("keys from elsewhere")
+            return
+        }
+        #expect(settings.session?.keys.map(\.keyID) == ["1"])
+        #expect(settings.session?.lifetime == .seconds(3600) && settings.session?.maximumAge == .seconds(2_592_000))
+        #expect(settings.limits.session.whenRedisIsAway == .closed)
+    }
+
+    private static func issuer(_ more: String, name: String = "https://a.example") -> String {
+        #"{issuer: "\#(name)", audiences: ["x"], \#(more)}"#
+    }
+
+    /// Settings, and what is wrong with them.
+    private struct Fault: Sendable {
+        let issuers: String
+        var session = ""
+        let fault: String
+    }
+
+    private static let issuerFaults: [Fault] = [
+        Fault(
+            issuers: issuer(""),
+            fault: "tokens.issuers[0]: names no keys; give one of secret, keyFile, jwksURL and discovery: true"),
+        Fault(
+            issuers: issuer("secret: {env: 'SIGNING'}, jwksURL: 'https://a.example/'"),
+            fault: "tokens.issuers[0]: names its keys in 2 ways: secret, jwksURL; keep one of them"),
+        Fault(
+            issuers: issuer("jwksURL: 'https://a.example/', algorithms: ['RS256', 'HS256']"),
+            fault: "tokens.issuers[0].algorithms: names HS256, which is for a secret, beside public keys;"
+                + " take it out, or give a secret"),
+        Fault(
+            issuers: issuer("secret: {env: 'SIGNING'}, algorithms: ['RS256']"),
+            fault: "tokens.issuers[0].algorithms: names RS256, which is for public keys, beside a secret;"
+                + " name HS256, HS384 or HS512, or give public keys"),
+        Fault(
+            issuers: issuer("secret: {env: 'SIGNING'}, algorithms: ['HS256', 'HS512']"),
+            fault:
+                "tokens.issuers[0].algorithms: names HS512, which no key here can serve; take it out, or give a key for it"
+        ),
+        Fault(
+            issuers: issuer("keyFile: 'key.json', algorithms: ['RS256']"),
+            fault:
+                "tokens.issuers[0].algorithms: names RS256, which no key here can serve; take it out, or give a key for it"
+        ),
+        Fault(
+            issuers: issuer("keyFile: 'private.pem'"),
+            fault: "tokens.issuers[0].keyFile: is a private key; give the public one: openssl pkey -pubout;"
+                + " give a PEM file with PUBLIC KEY, a JWK or a JWK set"),
+        Fault(
+            issuers: issuer("keyFile: 'secret.json'"),
+            fault: "tokens.issuers[0].keyFile: holds a secret; give it as secret; here are public keys"),
+        Fault(
+            issuers: issuer("jwksURL: 'http://a.example/keys'"),
+            fault:
+                "tokens.issuers[0].jwksURL: is \"http://a.example/keys\"; give: https URL, or http to a loopback address"
+        ),
+        Fault(
+            issuers: issuer("discovery: true", name: "http://a.example"),
+            fault: "tokens.issuers[0].discovery: needs an issuer that is an https URL; give jwksURL, or that issuer"),
+        Fault(
+            issuers: issuer("discovery: true") + "," + issuer("discovery: true"),
+            fault: "tokens.issuers[1].issuer: is there twice; give each issuer once, with all its audiences"),
+        Fault(
+            issuers: issuer("discovery: true, subjects: 'plain'") + ","
+                + issuer("discovery: true, subjects: 'plain'", name: "https://b.example"),
+            fault: "tokens.issuers[1].subjects: is plain, as another issuer's are: its users would be the same;"
+                + " make one of them \"mapped\""),
+        Fault(
+            issuers: issuer("discovery: true, for: 'session'"),
+            fault: "tokens.issuers[0].for: is session, but there are no sessions;"
+                + " set session.issuer and session.keys, or make it \"requests\""),
+        Fault(
+            issuers: #"{preset: "apple"}"#,
+            fault:
+                "tokens.issuers[0].clientIDs: is missing; give: array, each: string. One of them must be in the claim `aud`."
+        ),
+        Fault(
+            issuers: #"{preset: "apple", clientIDs: ["x"], secret: {env: "SIGNING"}}"#,
+            fault:
+                "tokens.issuers[0].secret: stands beside a preset; take it out: Apple signs with keys that it publishes"
+        ),
+        Fault(
+            issuers: issuer("discovery: true, clientIDs: ['x']"),
+            fault: "tokens.issuers[0].audiences: stands beside clientIDs; keep one of the two"),
+        Fault(
+            issuers: #"{clientIDs: ["x"], issuer: "a", secret: {env: "SIGNING"}}"#,
+            fault: "tokens.issuers[0].clientIDs: stands without a preset; call them audiences"),
+        Fault(
+            issuers: #"{audiences: ["x"], secret: {env: "SIGNING"}}"#,
+            fault: "tokens.issuers[0].issuer: is missing; give: string. The claim `iss`, exactly."),
+    ]
+
+    @Test(arguments: issuerFaults)
+    private func `refuses issuers that make no sense`(_ fault: Fault) throws {
+        #expect(try faults(fault.issuers) == [fault.fault])
+    }
+
+    private static let sessionFaults: [Fault] = [
+        Fault(
+            issuers: issuer("discovery: true"), session: session,
+            fault: "session.issuer: is given, but no issuer's tokens can be exchanged for a session;"
+                + " give one of tokens.issuers for: \"session\""),
+        Fault(
+            issuers: apple, session: "session: {issuer: 'https://appleid.apple.com'}",
+            fault: "session.issuer: is tokens.issuers[0], which is somebody else; give a name of our own"),
+        Fault(
+            issuers: apple, session: "session: {issuer: 'a'}",
+            fault: "session.keys: is missing; give at least one key with keyID and privateKey"),
+        Fault(
+            issuers: apple, session: "session: {issuer: 'a', keys: [{keyID: '1'}]}",
+            fault: "session.keys[0]: needs either privateKey or secret; give one of the two"),
+        Fault(
+            issuers: apple,
+            session:
+                "session: {issuer: 'a', keys: [{keyID: '1', secret: {env: 'SIGNING'}}, {keyID: '1', secret: {env: 'SIGNING'}}]}",
+            fault: "session.keys[1].keyID: is there twice; give each key a name of its own"),
+        Fault(
+            issuers: apple, session: "session: {issuer: 'a', keys: [{keyID: '1', privateKey: {env: 'SIGNING'}}]}",
+            fault: "session.keys[0].privateKey: cannot be read as a key in PEM;"
+                + " make one with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256"),
+        Fault(
+            issuers: apple, session: String(session.dropLast()) + ", lifetimeSeconds: 3600, maximumAgeSeconds: 600}",
+            fault: "session.lifetimeSeconds: is longer than session.maximumAgeSeconds; give less, or raise the other"),
+        Fault(
+            issuers: issuer("discovery: true"), session: "session: {keys: [{keyID: '1', secret: {env: 'SIGNING'}}]}",
+            fault: "session.keys: stands without session.issuer; give both, or neither"),
+        Fault(
+            issuers: apple, session: session + ", entitlements: {enabled: false}",
+            fault: "tokens.issuers[0].preset: is apple, but no record is read that could disable a user;"
+                + " set entitlements.enabled: true"),
+    ]
+
+    @Test(arguments: sessionFaults)
+    private func `refuses sessions that make no sense`(_ fault: Fault) throws {
+        #expect(try faults(fault.issuers, session: fault.session) == [fault.fault])
+    }
+}
