@@ -39,6 +39,8 @@ package final class RedisConnection {
     private let options: Options
     private var state = State.away
     private var hasBeenLost = false
+    /// What is told while the connection is away: the server's own word, if it had one.
+    private var reason = RedisError.unavailable
     private var socket: RedisSocket?
     private var watch: Reactor.Watch?
     private var reader = ReplyReader()
@@ -91,7 +93,7 @@ package final class RedisConnection {
             if early.isEmpty { earlySince = Monotonic.now }
             early.append((command, waiter))
             scheduleWatch()
-        default: waiter.resume(returning: .failure(.unavailable))
+        default: waiter.resume(returning: .failure(reason))
         }
     }
 
@@ -102,10 +104,15 @@ package final class RedisConnection {
     private func judge(_ result: Result<RedisReply, RedisError>) throws(RedisError) -> RedisReply {
         let reply = try result.get()
         guard case .error(let message) = reply else { return reply }
-        let code = String(message.prefix { $0 != " " })
+        let refusal = RedisError(refusal: message)
         // A replica after failover: the address may lead to the new primary by now.
-        if code == "READONLY" || code == "NOAUTH" || code == "MASTERDOWN" { lose(.interrupted) }
-        throw .refused(code: code)
+        if Self.leadsElsewhere(refusal) { lose(.interrupted, because: refusal) }
+        throw refusal
+    }
+
+    /// Whether this server cannot help, but another at the same address may.
+    private static func leadsElsewhere(_ refusal: RedisError) -> Bool {
+        [.refused(code: "READONLY"), .refused(code: "NOAUTH"), .refused(code: "MASTERDOWN")].contains(refusal)
     }
 
     /// Returns when the first attempt to connect has succeeded or failed, or the time is up.
@@ -124,6 +131,7 @@ package final class RedisConnection {
 
     package func close() {
         state = .closed
+        reason = .unavailable
         drop(.unavailable)
     }
 
@@ -180,6 +188,10 @@ package final class RedisConnection {
     }
 
     private func takeGreeting(_ reply: RedisReply) {
+        if case .error(let message) = reply {
+            let refusal = RedisError(refusal: message)
+            return lose(refusal, because: refusal)
+        }
         guard case .status = reply else { return lose(.unavailable) }
         greetings -= 1
         if greetings == 0 { becomeReady() }
@@ -194,9 +206,14 @@ package final class RedisConnection {
     }
 
     /// Gives the connection up and tries again after the interval.
-    private func lose(_ error: RedisError) {
+    ///
+    /// - Parameters:
+    ///   - error: for the commands on their way.
+    ///   - reason: for those that come until there is a connection again.
+    private func lose(_ error: RedisError, because reason: RedisError = .unavailable) {
         guard state != .closed, state != .away else { return }
         state = .away
+        self.reason = reason
         hasBeenLost = true
         drop(error)
         Reactor.shared.schedule(after: options.retryInterval) { [weak self] in self?.connect() }
@@ -216,7 +233,7 @@ package final class RedisConnection {
     private func refuseEarly() {
         let unsent = early
         early = []
-        for (_, waiter) in unsent { waiter.resume(returning: .failure(.unavailable)) }
+        for (_, waiter) in unsent { waiter.resume(returning: .failure(reason)) }
     }
 
     // MARK: The pipeline

@@ -42,6 +42,12 @@ package enum RedisError: Error, Sendable, Equatable {
     /// The server's refusal; the code is the first word, such as `LOADING`.
     case refused(code: String)
 
+    /// - Parameter message: an error reply. Its first word is the code, but for one that Redis gives none.
+    init(refusal message: String) {
+        let code = String(message.prefix { $0 != " " })
+        self = .refused(code: message.hasPrefix("ERR max number of clients") ? "MAXCLIENTS" : code)
+    }
+
     /// A word for metrics.
     package var label: String {
         switch self {

@@ -39,7 +39,7 @@ struct MetricsLayout {
     static let cacheOutcomes = ["hit", "miss", "joined", "off", "shared", "previous", "refused"]
     static let redisFailures = [
         "unavailable", "timeout", "interrupted", "noscript", "readonly", "busy", "oom", "noauth", "masterdown",
-        "loading", "other",
+        "loading", "wrongpass", "noperm", "maxclients", "misconf", "noreplicas", "clusterdown", "moved", "other",
     ]
 
     static func label(_ route: Route) -> String { route.rawValue }

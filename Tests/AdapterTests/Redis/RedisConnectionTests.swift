@@ -74,7 +74,7 @@ struct RedisConnectionTests {
         try await withRedis(server.path, timeout: .milliseconds(100)) {
             $0.password = "wrong"
         } _: { redis in
-            #expect(await redis.outcome("GET", "k") == .failure(.unavailable))
+            #expect(await redis.outcome("GET", "k") == .failure(.refused(code: "WRONGPASS")))
             #expect(!redis.isReady)
         }
     }
