@@ -37,8 +37,11 @@ extension EndToEnd {
                 for (name, value) in [
                     ("audit", "issued"), ("user", "u_audit"), ("device", "d_audit"), ("tier", "gold"),
                 ] { #expect(all(name) == [value, value]) }
-                let requests = stack.logLines("request").filter { $0["user"] as? String == "u_audit" }
-                #expect(all("request") == requests.map { $0["request"] as? String })
+                // The log follows the answer.
+                try wait(for: "the same request ids in the log", within: .seconds(5)) {
+                    let requests = stack.logLines("request").filter { $0["user"] as? String == "u_audit" }
+                    return all("request") == requests.map { $0["request"] as? String }
+                }
             }
         }
 

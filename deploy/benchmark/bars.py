@@ -15,6 +15,8 @@ BARS = [
     ("clients_1000_errors", "≤", 0, "clients_1000"),
     ("clients_1000_in_flight", "≥", 1000, "clients_1000"),
     ("clients_1000_rss_mb", "≤", 80, "clients_1000"),
+    ("sts_calls_per_subject_at_expiry", "≤", 1, "expiry"),
+    ("sts_calls_per_100_subjects", "≤", 100, "subjects"),
     ("rss_at_rest_mb", "≤", 20, "start"),
     ("start_to_first_answer_ms", "≤", 100, "start"),
 ]

@@ -6,6 +6,7 @@ import sys
 import canned
 import load
 import measure
+import sharing
 from processes import NotMeasured, memory_megabytes
 from scenarios import all_scenarios
 
@@ -40,6 +41,10 @@ class Bench:
         self.slow = self.parts.start_slow(_SLOW_MILLISECONDS)
         if self.only in (None, "start"):
             self._try(self._start)
+        for name, value, step in (("expiry", "sts_calls_per_subject_at_expiry", sharing.at_expiry),
+                                  ("subjects", "sts_calls_per_100_subjects", sharing.for_few_subjects)):
+            if self.only in (None, name) and (calls := self._try(step, self.parts, self.slow)) is not None:
+                self.values[value] = calls
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]
         if not self.scenarios:

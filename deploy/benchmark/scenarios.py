@@ -70,24 +70,24 @@ class Scenario:
 
 
 def all_scenarios():
-    vend_few = [_vend(f"u_warm_{n % 8}", f"device_{n}") for n in range(64)]
-    vend_many = [_vend(f"u_{n}", f"device_{n}") for n in range(1000)]
+    vend_few = [vend(f"u_warm_{n % 8}", f"device_{n}") for n in range(64)]
+    vend_many = [vend(f"u_{n}", f"device_{n}") for n in range(1000)]
     healthz = [Request("GET", "/healthz", {})]
     return [
         Scenario("floor_f1", "F1: libfcgi, 4 threads, no kept connections", healthz, _has_200_bytes,
                  floor="floor_threads", keeps_connections=False),
         Scenario("floor_f2", "F2: libfcgi, epoll, kept connections", healthz, _has_200_bytes, floor="floor_epoll"),
         Scenario("healthz", "`/healthz`", healthz, lambda body: True),
-        Scenario("vend_cached", "vend, cached credentials", vend_few, _has_credentials),
-        Scenario("vend_sts", "vend, an STS call each", vend_many, _has_credentials, credential_cache=False),
+        Scenario("vend_cached", "vend, cached credentials", vend_few, has_credentials),
+        Scenario("vend_sts", "vend, an STS call each", vend_many, has_credentials, credential_cache=False),
         Scenario("renew_20", "renew a batch of 20", _renewals(20), _renewed(20), keys=20),
         Scenario("renew_100", "renew a batch of 100", _renewals(100), _renewed(100), keys=100),
-        Scenario("clients_1000", "1,000 clients, STS takes 50 ms", vend_many, _has_credentials,
+        Scenario("clients_1000", "1,000 clients, STS takes 50 ms", vend_many, has_credentials,
                  credential_cache=False, connections=1000, slow=True),
     ]
 
 
-def _vend(user, device):
+def vend(user, device):
     return Request("POST", "/api/v1/auth/sts-token", {"Authorization": f"Bearer {_token(user, device)}"})
 
 
@@ -117,7 +117,7 @@ def _has_200_bytes(body):
     return len(body) == 200
 
 
-def _has_credentials(body):
+def has_credentials(body):
     return json.loads(body)["credentials"]["accessKeyId"] == "ASIAIOSFODNN7EXAMPLE"
 
 

@@ -4,7 +4,10 @@
 // Usage: slow_upstream PORT DELAY-MILLISECONDS STS-ANSWER-FILE S3-ANSWER-FILE
 //
 // POST gets the STS answer, PUT the S3 one. `GET /peak` is answered at once:
-// {"inFlight":N,"peak":N,"requests":N}, the peak since the last `GET /peak`.
+// {"inFlight":N,"peak":N,"requests":N,"posts":N}, the peak and the counts since
+// the last `GET /peak`; posts are the calls of STS.
+// `GET /expire/SECONDS` too; then the STS answer's credentials end that many
+// seconds from now, all at the same time.
 // `GET /hold/N` too; then no request is answered until N are waiting at once,
 // or until two seconds have passed over the first. That shows how many requests
 // the client can have open: the delay alone shows only its rate × the delay.
@@ -47,7 +50,7 @@ typedef struct {
 static fixed_answer sts_answer, s3_answer;
 static connection *first, *last;    // all delays are equal: due times are in order
 static long long delay;
-static long in_flight, peak, requests;
+static long in_flight, peak, requests, posts;
 static long hold;                   // answer nothing before so many are waiting; 0: no hold
 static const long long longest_hold = 2000000000LL;
 static int epoll;
@@ -91,13 +94,22 @@ static bool put(connection *client, const char *bytes, size_t length) {
 
 static bool put_peak(connection *client) {
     char text[256], json[128];
-    int length = snprintf(json, sizeof json, "{\"inFlight\":%ld,\"peak\":%ld,\"requests\":%ld}\n",
-                          in_flight, peak, requests);
+    int length = snprintf(json, sizeof json, "{\"inFlight\":%ld,\"peak\":%ld,\"requests\":%ld,\"posts\":%ld}\n",
+                          in_flight, peak, requests, posts);
     int total = snprintf(text, sizeof text,
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length, json);
     peak = in_flight;
-    requests = 0;
+    requests = posts = 0;
     return put(client, text, (size_t)total);
+}
+
+// The expiration has a fixed length, so it is written over the one that is there.
+static void expire(long seconds) {
+    char *place = memmem(sts_answer.bytes, sts_answer.length, "<Expiration>", 12), text[32];
+    time_t end = time(NULL) + seconds;
+    if (place != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime(&end)) == 20) {
+        memcpy(place + 12, text, 20);
+    }
 }
 
 // The length of the first complete request in `input`, 0 when it is not complete, -1 when it cannot be.
@@ -146,10 +158,15 @@ static bool take_request(connection *client) {
         }
         // Any other GET is a worker that asks whether STS is there: it must not begin the count anew.
         bool begins = memcmp(client->input, "GET /hold/", 10) == 0;
-        bool report = begins || memcmp(client->input, "GET /peak ", 10) == 0;
+        bool expires = memcmp(client->input, "GET /expire/", 12) == 0;
+        bool report = begins || expires || memcmp(client->input, "GET /peak ", 10) == 0;
         if (begins) {
             hold = strtol(client->input + 10, NULL, 10);
         }
+        if (expires) {
+            expire(strtol(client->input + 12, NULL, 10));
+        }
+        posts += memcmp(client->input, "POST ", 5) == 0;
         client->copy = client->input[1] == 'U';
         client->filled -= (size_t)length;
         memmove(client->input, client->input + length, client->filled);

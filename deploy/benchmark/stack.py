@@ -21,6 +21,7 @@ _ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
     "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "CLOAKROOM_TOKEN_SECRET": TOKEN_SECRET,
+    "CLOAKROOM_SEALING_SECRET": "x0Jr7vKq1PzM4tYb9LcW6hNd3GfSa8Ue",
 }
 
 
@@ -90,15 +91,16 @@ class Stack:
         wait_until(lambda: fastcgi.answers(path), floor)
         return floor
 
-    def worker_command(self, name, upstream_port, credential_cache=True):
+    def worker_command(self, name, upstream_port, credential_cache=True, shares=False):
         """(arguments, environment, socket) of a worker, its settings written."""
         settings = self.run / f"{name}.json5"
-        settings.write_text(json.dumps(self._settings(upstream_port, credential_cache), indent=2))
+        settings.write_text(json.dumps(self._settings(upstream_port, credential_cache, shares), indent=2))
         path = self.run / f"{name}.sock"
         return [self.worker, "serve", "--listen", f"unix:{path}", settings], _ENVIRONMENT, path
 
-    def start_worker(self, name, upstream_port, credential_cache=True):
-        arguments, environment, path = self.worker_command(name, upstream_port, credential_cache)
+    def start_worker(self, name, upstream_port, credential_cache=True, shares=False):
+        """`shares`: the workers share the credentials they vended."""
+        arguments, environment, path = self.worker_command(name, upstream_port, credential_cache, shares)
         worker = self.start(name, arguments, environment)
         wait_until(lambda: fastcgi.answers(path), worker)
         return worker
@@ -112,11 +114,19 @@ class Stack:
             wait_until(lambda port=port: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
         return ports, self._worker_of(master)
 
-    def _nginx(self, name, values):
-        text = (_here / f"{name}.conf").read_text()
+    def start_front_of_several(self, name, backends):
+        """Another nginx, one port before several sockets. Gives the port."""
+        port = free_port()
+        servers = _server(name, port, self.run, True, backends)
+        master = self._nginx(f"front-{name}", {"SERVERS": servers}, "front")
+        wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), master)
+        return port
+
+    def _nginx(self, name, values, template=None):
+        text = (_here / f"{template or name}.conf").read_text()
         # Started by root, nginx would drop to a user who may not open the sockets.
         user = f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
-        for key, value in {"RUN": self.run, "USER": user, **values}.items():
+        for key, value in {"NAME": name, "RUN": self.run, "USER": user, **values}.items():
             text = text.replace(f"@{key}@", str(value))
         configuration = self.run / f"{name}.conf"
         configuration.write_text(text)
@@ -126,7 +136,7 @@ class Stack:
         wait_until(lambda: only_child(master.pid), master)
         return only_child(master.pid)
 
-    def _settings(self, upstream_port, credential_cache):
+    def _settings(self, upstream_port, credential_cache, shares=False):
         """The defaults, but for endpoints, places, and rate limits nobody reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
@@ -146,7 +156,8 @@ class Stack:
             }]},
             "vending": {
                 "roleARN": "arn:aws:iam::000000000000:role/cloakroom-bench",
-                "credentialCache": {"enabled": credential_cache},
+                "credentialCache": {"enabled": credential_cache, "shared": {
+                    "enabled": shares, "keys": [{"env": "CLOAKROOM_SEALING_SECRET"}]}},
             },
             "limits": {"renew": limit, "vend": limit, "upload": limit},
             "redis": {"address": f"unix:{self.run / 'redis.sock'}"},
@@ -189,9 +200,11 @@ def _shorten(log, most=1_000_000):
         log.write_bytes(end)
 
 
-def _server(name, port, run, keeps):
+def _server(name, port, run, keeps, backends=None):
     keep_alive = "        keepalive 128;\n        keepalive_requests 1000000000;\n" if keeps else ""
-    return (f"    upstream {name} {{\n        server unix:{run}/{name}.sock;\n{keep_alive}    }}\n"
+    several = "        least_conn;\n" if backends else ""
+    sockets = "".join(f"        server unix:{run}/{each}.sock;\n" for each in backends or [name])
+    return (f"    upstream {name} {{\n{several}{sockets}{keep_alive}    }}\n"
             f"    server {{\n        listen 127.0.0.1:{port} backlog=4096;\n"
             f"        location / {{\n            fastcgi_pass {name};\n"
             f"            fastcgi_keep_conn {'on' if keeps else 'off'};\n        }}\n    }}")
