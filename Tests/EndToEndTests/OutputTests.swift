@@ -22,6 +22,17 @@ extension EndToEnd {
             }
         }
 
+        @Test(arguments: [#"exec "$@" 2>&-"#, #"exec "$@" 2>/dev/full"#])
+        func `without a standard error to write the audit to, nothing is issued`(_ shell: String) throws {
+            let options = Stack.Options(shell: shell, settings: { $0["audit.file"] = nil })
+            try Stack.run("audit-closed", options) { stack in
+                for _ in 1...3 { #expect(try stack.ask(.presign(Tokens.fresh())).status == 503) }
+                let metrics = Metrics(try stack.ask(.metrics).text)
+                #expect(metrics.sum("cloakroom_audit_failures_total") == 3)
+                #expect(metrics.sum("cloakroom_issued_total") == 0)
+            }
+        }
+
         @Test func `what is issued stands in the audit file`() throws {
             try Stack.run("audit", .init(s3: true)) { stack in
                 try stack.waitUntilReady()
