@@ -85,13 +85,15 @@ package struct JSONWriter {
                 let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                 let quote = word ^ (ones &* 0x22)
                 let backslash = word ^ (ones &* 0x5C)
+                let delete = word ^ (ones &* 0x7F)
                 found |= (word &- ones &* 0x20) & ~word
                 found |= (quote &- ones) & ~quote
                 found |= (backslash &- ones) & ~backslash
+                found |= (delete &- ones) & ~delete
                 index += 8
             }
             if found & (ones &* 0x80) != 0 { return true }
-            return bytes[index...].contains { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }
+            return bytes[index...].contains { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C || $0 == 0x7F }
         }
     }
 
@@ -103,7 +105,8 @@ package struct JSONWriter {
         case 0x0A: bytes.append(contentsOf: "\\n".utf8)
         case 0x0D: bytes.append(contentsOf: "\\r".utf8)
         case 0x09: bytes.append(contentsOf: "\\t".utf8)
-        case 0..<0x20:
+        // Terminals do things at 0x7F, too.
+        case 0..<0x20, 0x7F:
             bytes.append(contentsOf: (byte < 0x10 ? "\\u000" : "\\u00").utf8)
             bytes.append(contentsOf: String(byte, radix: 16).utf8)
         default: bytes.append(byte)

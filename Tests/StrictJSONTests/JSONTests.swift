@@ -68,6 +68,14 @@ struct JSONTests {
         #expect(throws: JSONError.self) { try JSON(parsing: Array("{\(members)}".utf8)) }
     }
 
+    @Test func `writes no byte that a terminal obeys`() {
+        for byte in UInt8.min...0x7F {
+            var writer = JSONWriter()
+            writer.string("padding" + String(UnicodeScalar(byte)))
+            #expect(writer.bytes.allSatisfy { (0x20..<0x7F).contains($0) }, "\(byte)")
+        }
+    }
+
     @Test func `writes what it reads`() throws {
         let text = #"{"a":["\"\\\n\r\t\u0001é/"],"b":-3,"c":1.5,"d":{},"e":[],"f":false,"g":null}"#
         #expect(try JSON(parsing: Array(text.utf8)).text == text)
