@@ -15,12 +15,11 @@ struct ErrorAnswer: Equatable {
 
     init?(_ root: XMLElement) {
         let error: XMLElement
-        switch root.name {
-        case "Error": error = root
-        case "ErrorResponse":
-            guard let inner = root["Error"] else { return nil }
+        if root.hasName("Error") {
+            error = root
+        } else {
+            guard root.hasName("ErrorResponse"), let inner = root["Error"] else { return nil }
             error = inner
-        default: return nil
         }
         guard let code = error.text(of: "Code"), Self.isCode(code) else { return nil }
         self.code = code

@@ -23,7 +23,7 @@ enum CopyAnswer: Equatable {
         let root = try? XMLReader.read(response.body)
         let error = root.flatMap { ErrorAnswer($0) }
         if response.status == 200 {
-            guard let root, root.name == "CopyObjectResult", root.text(of: "ETag")?.isEmpty == false else {
+            guard let root, root.hasName("CopyObjectResult"), root.text(of: "ETag")?.isEmpty == false else {
                 throw Fault(response, error: error)
             }
             self = .copied(expiration: Self.expiration(response.fields))

@@ -37,7 +37,7 @@ package struct AssumedRole: Sendable, Equatable {
             throw Fault(.transient, status: 200, code: "MalformedAnswer")
         }
         if let error = ErrorAnswer(root) { throw Fault(response, error: error) }
-        guard root.name == "\(action)Response", let result = root["\(action)Result"],
+        guard root.hasName("\(action)Response"), let result = root["\(action)Result"],
             let credentials = result["Credentials"],
             let accessKeyID = Self.word(credentials.text(of: "AccessKeyId")),
             let secretAccessKey = Self.word(credentials.text(of: "SecretAccessKey"))

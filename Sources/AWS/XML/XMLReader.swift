@@ -28,25 +28,34 @@ package struct XMLReader {
 
     private let limits: Limits
     private let bytes: [UInt8]
+    private var document: XMLDocument
     private var position = 0
-    private var elements = 0
-    /// The text of the elements that are open, the innermost one's last; an attribute's value while it is read.
+    /// The texts of open elements as far as they do not stand in the bytes in one piece, the innermost one's last.
     private var texts: [UInt8] = []
+
+    /// What has been read of a text: a piece of the bytes, as long as that is all, else what lies in `texts`.
+    private struct Text {
+        var piece: Range<Int>?
+        /// Where it begins in `texts`.
+        let start: Int
+    }
 
     /// - Returns: the root element.
     package static func read(_ bytes: [UInt8], limits: Limits = Limits()) throws(XMLError) -> XMLElement {
         guard bytes.count <= limits.bytes else { throw .tooLarge }
         var reader = XMLReader(bytes, limits)
-        return try reader.document()
+        try reader.read()
+        return XMLElement(reader.document, 0)
     }
 
     private init(_ bytes: [UInt8], _ limits: Limits) {
         self.bytes = bytes
         self.limits = limits
-        texts.reserveCapacity(bytes.count)
+        document = XMLDocument(bytes: bytes)
+        document.nodes.reserveCapacity(16)
     }
 
-    private mutating func document() throws(XMLError) -> XMLElement {
+    private mutating func read() throws(XMLError) {
         _ = take("\u{FEFF}")
         // Blanks before the declaration are S3 keeping us waiting.
         skipBlanks()
@@ -54,10 +63,9 @@ package struct XMLReader {
         if !take(#"<?xml version="1.0" encoding="UTF-8"?>"#), take("<?xml") { try declaration() }
         try skipMiscellany()
         guard take(UInt8(ascii: "<")) else { throw .malformed }
-        let root = try element(depth: 1)
+        try element(depth: 1)
         try skipMiscellany()
         guard position == bytes.count else { throw .malformed }
-        return root
     }
 
     /// `<?xml` has been taken. Only UTF-8 is read, so nothing else may be announced.
@@ -67,7 +75,7 @@ package struct XMLReader {
             guard let place = names.firstIndex(where: { $0.utf8.elementsEqual(bytes[attribute.name]) }) else {
                 throw .malformed
             }
-            let value = attribute.value.lowercased()
+            let value = string(attribute.value).lowercased()
             let isGood =
                 switch names[place] {
                 case "version": value == "1.0" || value == "1.1"
@@ -82,8 +90,7 @@ package struct XMLReader {
 
     /// An instruction, whose `<?` has been taken; `xml` would be a declaration where none may be.
     private mutating func skipInstruction() throws(XMLError) {
-        let name = String(decoding: bytes[try self.name()], as: UTF8.self)
-        guard name.lowercased() != "xml" else { throw .malformed }
+        guard string(bytes[try self.name()]).lowercased() != "xml" else { throw .malformed }
         let start = position
         skipBlanks()
         guard position > start || starts(with: "?>") else { throw .malformed }
@@ -107,16 +114,16 @@ package struct XMLReader {
     }
 
     /// An element whose `<` has been taken.
-    private mutating func element(depth: Int) throws(XMLError) -> XMLElement {
-        elements += 1
-        guard depth <= Self.maximumDepth, elements <= limits.elements else { throw .tooLarge }
+    private mutating func element(depth: Int) throws(XMLError) {
+        guard depth <= Self.maximumDepth, document.nodes.count < limits.elements else { throw .tooLarge }
         let name = try self.name()
-        var element = XMLElement(name: localName(name))
-        if try skipAttributes() { return element }
-        let start = texts.count
+        let index = document.nodes.count
+        document.nodes.append(XMLDocument.Node(name: localName(name), end: index + 1))
+        if try skipAttributes() { return }
+        var text = Text(start: texts.count)
         while true {
-            try text()
-            // `text` stops at `<` only.
+            try read(&text)
+            // `read` stops at `<` only.
             position += 1
             switch peek {
             case UInt8(ascii: "/"):
@@ -124,8 +131,9 @@ package struct XMLReader {
                 guard takeName(like: name) else { throw .malformed }
                 skipBlanks()
                 guard take(UInt8(ascii: ">")) else { throw .malformed }
-                element.text = try takeText(from: start)
-                return element
+                try keep(text, of: index)
+                document.nodes[index].end = document.nodes.count
+                return
             case UInt8(ascii: "?"):
                 position += 1
                 try skipInstruction()
@@ -133,13 +141,14 @@ package struct XMLReader {
                 if take("!--") {
                     try skipComment()
                 } else if take("![CDATA[") {
-                    texts.append(contentsOf: bytes[try skip(past: "]]>")])
+                    add(try skip(past: "]]>"), to: &text)
                 } else {
                     throw .declaration
                 }
             default:
-                if element.children.isEmpty { element.children.reserveCapacity(4) }
-                element.children.append(try self.element(depth: depth + 1))
+                // What is in it uses `texts` as well.
+                moveAside(&text)
+                try element(depth: depth + 1)
             }
         }
     }
@@ -158,7 +167,7 @@ package struct XMLReader {
     }
 
     /// - Returns: the next attribute of a tag; `nil` where no name follows.
-    private mutating func attribute() throws(XMLError) -> (name: Range<Int>, value: String)? {
+    private mutating func attribute() throws(XMLError) -> (name: Range<Int>, value: ArraySlice<UInt8>)? {
         let start = position
         skipBlanks()
         guard let byte = peek, Self.isNameStart(byte) else { return nil }
@@ -169,29 +178,65 @@ package struct XMLReader {
         skipBlanks()
         guard let quote = peek, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw .malformed }
         position += 1
-        let valueStart = texts.count
+        var value = Text(start: texts.count)
         while true {
             let start = position
             while let byte = peek, byte != quote, !Self.isSpecial(byte) { position += 1 }
-            texts.append(contentsOf: bytes[start..<position])
+            add(start..<position, to: &value)
             guard let byte = peek, byte != UInt8(ascii: "<") else { throw .malformed }
             if byte == quote { break }
+            moveAside(&value)
             try character()
         }
         position += 1
-        return (name, try takeText(from: valueStart))
+        let read = value.piece.map { bytes[$0] } ?? texts[value.start...]
+        try check(read)
+        texts.removeSubrange(value.start...)
+        return (name, read)
     }
 
     /// Up to the next `<`.
-    private mutating func text() throws(XMLError) {
+    private mutating func read(_ text: inout Text) throws(XMLError) {
         while true {
             let start = position
             position = endOfPlainText()
-            if position > start { texts.append(contentsOf: bytes[start..<position]) }
+            add(start..<position, to: &text)
             guard let byte = peek else { throw .malformed }
             if byte == UInt8(ascii: "<") { return }
             if byte == UInt8(ascii: "]"), starts(with: "]]>") { throw .malformed }
+            moveAside(&text)
             try character()
+        }
+    }
+
+    private mutating func add(_ piece: Range<Int>, to text: inout Text) {
+        guard !piece.isEmpty else { return }
+        if text.piece == nil, texts.count == text.start {
+            text.piece = piece
+        } else {
+            moveAside(&text)
+            texts.append(contentsOf: bytes[piece])
+        }
+    }
+
+    /// Makes room for what does not follow in the bytes.
+    private mutating func moveAside(_ text: inout Text) {
+        guard let piece = text.piece else { return }
+        texts.append(contentsOf: bytes[piece])
+        text.piece = nil
+    }
+
+    private mutating func keep(_ text: Text, of index: Int) throws(XMLError) {
+        if let piece = text.piece {
+            try check(bytes[piece])
+            document.nodes[index].text = piece
+        } else if texts.count > text.start {
+            try check(texts[text.start...])
+            let start = document.decoded.count
+            document.decoded.append(contentsOf: texts[text.start...])
+            texts.removeSubrange(text.start...)
+            document.nodes[index].text = start..<document.decoded.count
+            document.nodes[index].isTextDecoded = true
         }
     }
 
@@ -269,29 +314,22 @@ package struct XMLReader {
         number >= 0x20 ? number != 0xFFFE && number != 0xFFFF : number == 0x9 || number == 0xA || number == 0xD
     }
 
-    private mutating func takeText(from start: Int) throws(XMLError) -> String {
-        guard texts.count > start else { return "" }
-        let text = try decoded(texts[start...])
-        texts.removeSubrange(start...)
-        return text
-    }
-
-    private func decoded(_ text: ArraySlice<UInt8>) throws(XMLError) -> String {
+    /// Whether it is UTF-8 and has only characters that XML allows.
+    private func check(_ text: ArraySlice<UInt8>) throws(XMLError) {
         var (lowest, highest) = (UInt8.max, UInt8.min)
         for byte in text { (lowest, highest) = (min(lowest, byte), max(highest, byte)) }
         if lowest < 0x20 {
             for byte in text where !Self.isCharacter(UInt32(byte)) { throw .malformed }
         }
-        let isASCII = highest < 0x80
-        if !isASCII {
-            let isBroken = transcode(
-                text.makeIterator(), from: UTF8.self, to: UTF32.self, stoppingOnError: true, into: { _ in })
-            guard !isBroken else { throw .malformed }
+        guard highest >= 0x80 else { return }
+        let isBroken = transcode(
+            text.makeIterator(), from: UTF8.self, to: UTF32.self, stoppingOnError: true, into: { _ in })
+        guard !isBroken, string(text).unicodeScalars.allSatisfy({ Self.isCharacter($0.value) }) else {
+            throw .malformed
         }
-        let string = String(decoding: text, as: UTF8.self)
-        guard isASCII || string.unicodeScalars.allSatisfy({ Self.isCharacter($0.value) }) else { throw .malformed }
-        return string
     }
+
+    private func string(_ text: ArraySlice<UInt8>) -> String { String(decoding: text, as: UTF8.self) }
 
     /// ASCII only: nothing that AWS sends is named otherwise.
     private mutating func name() throws(XMLError) -> Range<Int> {
@@ -318,10 +356,10 @@ package struct XMLReader {
         return true
     }
 
-    private func localName(_ name: Range<Int>) -> String {
+    private func localName(_ name: Range<Int>) -> Range<Int> {
         var start = name.upperBound
         while start > name.lowerBound, bytes[start - 1] != UInt8(ascii: ":") { start -= 1 }
-        return String(decoding: bytes[start..<name.upperBound], as: UTF8.self)
+        return start..<name.upperBound
     }
 
     private mutating func skipComment() throws(XMLError) {
@@ -338,7 +376,7 @@ package struct XMLReader {
             if starts(with: end) {
                 let range = start..<position
                 position += end.utf8CodeUnitCount
-                _ = try decoded(bytes[range])
+                try check(bytes[range])
                 return range
             }
             position += 1
