@@ -25,13 +25,30 @@ final class SignedUpstream {
     let endpoint: Endpoint
     let surroundings: Surroundings
     private let parts: Parts
-    private let origin: String
+    let origin: String
     private let signer: SigV4
     private let retrier: Retrier
     private let quota = RetryQuota()
-    private var signing: (credentials: Credentials, day: Int, key: SigningKey)?
+    private var keyed: Keyed?
     /// What AWS's clock shows when ours shows 0, in seconds.
     private var clockOffset: Double = 0
+
+    /// A day's key.
+    private struct Keyed {
+        let credentials: Credentials
+        let day: Int
+        let key: SigningKey
+        let number: Int
+    }
+
+    /// With what one try is signed.
+    struct Signing {
+        let credentials: Credentials
+        let key: SigningKey
+        let time: Timestamp
+        /// Another one for other credentials and for another day.
+        let number: Int
+    }
 
     init(_ parts: Parts) {
         self.parts = parts
@@ -53,10 +70,20 @@ final class SignedUpstream {
         deadline: ContinuousClock.Instant, effort: inout Effort,
         judge: (UpstreamResponse) throws(Fault) -> Value
     ) async throws(Fault) -> Value {
+        try await call(
+            operation, deadline: deadline, effort: &effort, request: { signed(message, body: body, with: $0) },
+            judge: judge)
+    }
+
+    /// - Parameter request: makes the signed request, for each try anew.
+    func call<Value>(
+        _ operation: Attempt.Operation, deadline: ContinuousClock.Instant, effort: inout Effort,
+        request: (Signing) -> UpstreamRequest, judge: (UpstreamResponse) throws(Fault) -> Value
+    ) async throws(Fault) -> Value {
         try await retrier.run(until: deadline, quota: quota, effort: &effort) {
             (attempt: Int, timeout: Duration) async throws(Fault) -> Value in
             let start = surroundings.now()
-            let result = await once(message, body: body, timeout: timeout, judge: judge)
+            let result = await once(request, timeout: timeout, judge: judge)
             var fault: Fault?
             if case .failure(let failure) = result { fault = failure }
             parts.onAttempt(
@@ -72,15 +99,16 @@ final class SignedUpstream {
     /// - Returns: the URL, and when it ends: the credentials may end before their time.
     func presign(_ message: SigV4.Message, for seconds: Int) async throws(Fault) -> (url: Secret, expiration: Date) {
         let credentials = try await currentCredentials()
-        let time = Timestamp(self.time)
+        let signing = signing(with: credentials)
+        let time = signing.time
         var message = message
-        signer.presign(&message, for: seconds, with: credentials, key: key(for: credentials, at: time), at: time)
+        signer.presign(&message, for: seconds, with: credentials, key: signing.key, at: time)
         let end = time.date.addingTimeInterval(Double(seconds))
         return (Secret("\(origin)\(message.path)?\(message.query)"), min(end, credentials.expiration ?? end))
     }
 
     private func once<Value>(
-        _ message: SigV4.Message, body: [UInt8], timeout: Duration, judge: (UpstreamResponse) throws(Fault) -> Value
+        _ request: (Signing) -> UpstreamRequest, timeout: Duration, judge: (UpstreamResponse) throws(Fault) -> Value
     ) async -> Result<Value, Fault> {
         let credentials: Credentials
         if let known = parts.credentials.constant ?? parts.credentials.atHand() {
@@ -88,7 +116,7 @@ final class SignedUpstream {
         } else {
             do { credentials = try await currentCredentials() } catch { return .failure(error) }
         }
-        let request = signed(message, body: body, with: credentials)
+        let request = request(signing(with: credentials))
         let response: UpstreamResponse
         do {
             response = try await parts.transport.send(request, timeout: timeout)
@@ -102,28 +130,31 @@ final class SignedUpstream {
         }
     }
 
-    private func signed(_ message: SigV4.Message, body: [UInt8], with credentials: Credentials) -> UpstreamRequest {
-        let time = Timestamp(self.time)
+    private func signed(_ message: SigV4.Message, body: [UInt8], with signing: Signing) -> UpstreamRequest {
         var message = message
-        signer.sign(&message, with: credentials, key: key(for: credentials, at: time), at: time)
-        var url = origin
-        url += message.path
-        if !message.query.isEmpty { url += "?" + message.query }
-        return UpstreamRequest(method: message.method, url: url, fields: message.fields, body: body)
+        signer.sign(&message, with: signing.credentials, key: signing.key, at: signing.time)
+        let target = message.query.isEmpty ? message.path : message.path + "?" + message.query
+        return UpstreamRequest(
+            method: message.method, origin: origin, target: target, fields: message.fields, body: body)
     }
 
-    private func key(for credentials: Credentials, at time: Timestamp) -> SigningKey {
-        if let signing, signing.day == time.daysSince1970, signing.credentials.accessKeyID == credentials.accessKeyID,
-            // Both are ours: nobody learns anything from how long this takes.
-            signing.credentials.secretAccessKey.reveal() == credentials.secretAccessKey.reveal()
-        {
-            return signing.key
+    private func signing(with credentials: Credentials) -> Signing {
+        let time = Timestamp(self.time)
+        if let keyed, keyed.day == time.daysSince1970, Self.same(keyed.credentials, credentials) {
+            return Signing(credentials: credentials, key: keyed.key, time: time, number: keyed.number)
         }
         let key = SigningKey(
             secretAccessKey: credentials.secretAccessKey, day: time.day, region: endpoint.signingRegion,
             service: parts.service.rawValue)
-        signing = (credentials, time.daysSince1970, key)
-        return key
+        let number = (keyed?.number ?? 0) + 1
+        keyed = Keyed(credentials: credentials, day: time.daysSince1970, key: key, number: number)
+        return Signing(credentials: credentials, key: key, time: time, number: number)
+    }
+
+    /// Both are ours: nobody learns anything from how long this takes.
+    private static func same(_ left: Credentials, _ right: Credentials) -> Bool {
+        left.accessKeyID == right.accessKeyID && left.secretAccessKey.reveal() == right.secretAccessKey.reveal()
+            && left.sessionToken?.reveal() == right.sessionToken?.reveal()
     }
 
     func currentCredentials() async throws(Fault) -> Credentials {

@@ -12,7 +12,8 @@ import Loop
     private(set) var requestNumber = 0
 
     private let maximumResponseBytes: Int
-    private var headers: UnsafeMutablePointer<curl_slist>?
+    private var headers = HeaderList()
+    private var origin = ""
     // libcurl reads the request's body from here until the transfer is done.
     private var requestBody: UnsafeMutableBufferPointer<UInt8>?
     fileprivate var fields = HeaderFields()
@@ -73,13 +74,16 @@ import Loop
     func free() {
         reset()
         unsafe curl_easy_cleanup(UnsafeMutableRawPointer(handle))
+        headers.free()
     }
 
     // MARK: One request
 
     /// - Returns: whether libcurl takes the request at all.
     func prepare(_ request: UpstreamRequest, timeout: Duration) -> Bool {
-        guard isSendable(request.url) else { return false }
+        guard use(request.origin), isTarget(request.target), let headers = unsafe headers.fill(request.fields) else {
+            return false
+        }
         requestNumber += 1
         set(CURLOPT_HTTPGET, 1)
         switch request.method {
@@ -91,9 +95,21 @@ import Loop
             takeRequestBody(request.body)
             set(CURLOPT_CUSTOMREQUEST, request.method)
         }
-        guard addHeaders(request.fields) else { return false }
+        unsafe check(cloakroom_set_list(UnsafeMutableRawPointer(handle), CURLOPT_HTTPHEADER, headers))
         set(CURLOPT_TIMEOUT_MS, max(1, Int(timeout.nanoseconds / 1_000_000)))
-        return unsafe cloakroom_set_text(UnsafeMutableRawPointer(handle), CURLOPT_URL, request.url) == CURLE_OK
+        // What is signed is what is sent: libcurl parses only the origin.
+        set(CURLOPT_REQUEST_TARGET, request.target.isEmpty ? "/" : request.target)
+        return true
+    }
+
+    /// Requests of one handle mostly go to one host; libcurl then knows it already.
+    private func use(_ origin: String) -> Bool {
+        if origin == self.origin { return true }
+        guard isOrigin(origin),
+            unsafe cloakroom_set_text(UnsafeMutableRawPointer(handle), CURLOPT_URL, origin + "/") == CURLE_OK
+        else { return false }
+        self.origin = origin
+        return true
     }
 
     private func takeRequestBody(_ bytes: [UInt8]) {
@@ -103,29 +119,6 @@ import Loop
         let easy = unsafe UnsafeMutableRawPointer(handle)
         unsafe check(cloakroom_set_off(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)))
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(copy.baseAddress)))
-    }
-
-    private func addHeaders(_ fields: HeaderFields) -> Bool {
-        // What libcurl would add by itself: it is not in the signature, and `Expect` costs a round trip.
-        var lines: [UInt8] = Array("Expect:\0Accept:\0".utf8)
-        guard appendLines(of: fields, to: &lines) else { return false }
-        let areAdded = unsafe lines.withUnsafeBytes { lines in
-            var next = 0
-            while next < lines.count {
-                let line = unsafe (lines.baseAddress! + next).assumingMemoryBound(to: CChar.self)
-                guard unsafe addHeader(line) else { return false }
-                unsafe next += strlen(line) + 1
-            }
-            return true
-        }
-        guard areAdded else { return false }
-        return unsafe cloakroom_set_list(UnsafeMutableRawPointer(handle), CURLOPT_HTTPHEADER, headers) == CURLE_OK
-    }
-
-    private func addHeader(_ line: UnsafePointer<CChar>) -> Bool {
-        guard let longer = unsafe curl_slist_append(headers, line) else { return false }
-        unsafe headers = longer
-        return true
     }
 
     func result(_ code: CURLcode) -> Result<UpstreamResponse, TransportError> {
@@ -146,8 +139,6 @@ import Loop
         let easy = unsafe UnsafeMutableRawPointer(handle)
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_POSTFIELDS, nil))
         unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, nil))
-        unsafe curl_slist_free_all(headers)
-        unsafe headers = nil
         unsafe requestBody?.deallocate()
         unsafe requestBody = nil
     }
@@ -177,15 +168,15 @@ import Loop
         // Used within this call, on this thread.
         nonisolated(unsafe) let bytes = unsafe bytes
         return LoopActor.assumeIsolated {
-            if unsafe bytes.starts(with: "HTTP/".utf8) {
+            let line = unsafe bytes.assumingMemoryBound(to: UInt8.self)
+            switch unsafe HeadLine(line) {
+            case .status:
                 fields = HeaderFields()
                 isHeadWhole = false
-            } else if unsafe bytes.elementsEqual("\r\n".utf8) || bytes.elementsEqual("\n".utf8) {
-                isHeadWhole = true
-            } else if let colon = unsafe bytes.firstIndex(of: UInt8(ascii: ":")), fields.count < 64 {
-                let name = unsafe String(decoding: UnsafeRawBufferPointer(rebasing: bytes[..<colon]), as: UTF8.self)
-                let value = unsafe bytes[(colon + 1)...].trimmingHTTPSpace
-                unsafe fields.add(name, String(decoding: UnsafeRawBufferPointer(rebasing: value), as: UTF8.self))
+            case .end: isHeadWhole = true
+            case .field(let name, let value) where fields.count < 64:
+                unsafe fields.add(line.span.extracting(name), line.span.extracting(value))
+            case .field, .other: break
             }
             return unsafe bytes.count
         }
@@ -211,35 +202,47 @@ import Loop
 // Outside the class, because closures of the loop's own code are checked for their thread each time they run, and these
 // run once a byte.
 
-/// Whether the URL is one of HTTP, without spaces and control characters, with which libcurl would do as it likes.
-private func isSendable(_ url: String) -> Bool {
-    (url.hasPrefix("https://") || url.hasPrefix("http://")) && url.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+/// Whether it is a scheme of HTTP and a host, without spaces and control characters, with which libcurl would do as it
+/// likes.
+private func isOrigin(_ origin: String) -> Bool {
+    (origin.hasPrefix("https://") || origin.hasPrefix("http://")) && isVisible(origin.utf8.span)
 }
 
-/// Appends one line a field, each ended by NUL, and takes back libcurl's own `Content-Type` where there is none.
-///
-/// - Returns: whether every field can be sent: a line break or a NUL in a value would make two of one.
-private func appendLines(of fields: HeaderFields, to lines: inout [UInt8]) -> Bool {
-    lines.reserveCapacity(1024)
-    for field in fields {
-        let start = lines.count
-        lines.append(contentsOf: field.name.utf8)
-        // A name with a semicolon is libcurl's way to send an empty value.
-        lines.append(contentsOf: field.value.isEmpty ? ";".utf8 : ": ".utf8)
-        lines.append(contentsOf: field.value.utf8)
-        for index in start..<lines.count where lines[index] < 0x20 && lines[index] != 0x09 { return false }
-        lines.append(0)
+private func isTarget(_ target: String) -> Bool {
+    target.isEmpty || (target.utf8.first == UInt8(ascii: "/") && isVisible(target.utf8.span))
+}
+
+/// Without an early end, so that the compiler looks at many bytes at once.
+private func isVisible(_ text: Span<UInt8>) -> Bool {
+    var found = false
+    for index in text.indices { found = text[index] <= 0x20 || text[index] == 0x7F || found }
+    return !found
+}
+
+/// One line of an answer's head.
+private enum HeadLine {
+    case status
+    case field(name: Range<Int>, value: Range<Int>)
+    case end
+    case other
+
+    init(_ line: UnsafeBufferPointer<UInt8>) {
+        if unsafe line.starts(with: "HTTP/".utf8) {
+            self = .status
+        } else if unsafe line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
+            self = .end
+        } else if let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")) {
+            var (start, end) = (colon + 1, line.count)
+            while start < end, unsafe Self.isSpace(line[start]) { start += 1 }
+            while start < end, unsafe Self.isSpace(line[end - 1]) { end -= 1 }
+            self = .field(name: 0..<colon, value: start..<end)
+        } else {
+            self = .other
+        }
     }
-    if fields["Content-Type"] == nil { lines.append(contentsOf: "Content-Type:\0".utf8) }
-    return true
-}
 
-extension Slice<UnsafeRawBufferPointer> {
-    fileprivate var trimmingHTTPSpace: Self {
-        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
-        guard let first = unsafe firstIndex(where: { !isSpace($0) }) else { return unsafe self[endIndex...] }
-        let last = unsafe lastIndex { !isSpace($0) } ?? first
-        return unsafe self[first...last]
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A
     }
 }
 

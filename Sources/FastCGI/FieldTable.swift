@@ -34,17 +34,17 @@ package struct FieldTable: Sendable {
             let bytes = unsafe UnsafeBufferPointer(
                 start: UnsafeRawPointer(entry).assumingMemoryBound(to: UInt8.self), count: strlen(entry))
             if let value = unsafe Self.value(in: bytes, after: Self.requestMethod) {
-                method = value
+                method = unsafe String(decoding: value, as: UTF8.self)
             } else if let value = unsafe Self.value(in: bytes, after: Self.requestURI) {
-                target = value
+                target = unsafe String(decoding: value, as: UTF8.self)
             } else if let value = unsafe Self.value(in: bytes, after: Self.remoteAddress) {
-                peer = value
-            } else if let digits = unsafe Self.bytes(in: bytes, after: Self.requestID) {
+                peer = unsafe String(decoding: value, as: UTF8.self)
+            } else if let digits = unsafe Self.value(in: bytes, after: Self.requestID) {
                 id = unsafe RequestID(hexadecimal: digits)
             } else {
                 for field in wanted {
                     guard let value = unsafe Self.value(in: bytes, after: field.variable) else { continue }
-                    fields.add(field.name, value)
+                    unsafe fields.add(field.name, value.span)
                     break
                 }
             }
@@ -62,11 +62,7 @@ package struct FieldTable: Sendable {
     private static let remoteAddress = Array("REMOTE_ADDR=".utf8)
     private static let requestID = Array("REQUEST_ID=".utf8)
 
-    private static func value(in entry: UnsafeBufferPointer<UInt8>, after name: [UInt8]) -> String? {
-        unsafe bytes(in: entry, after: name).map { unsafe String(decoding: $0, as: UTF8.self) }
-    }
-
-    private static func bytes(in entry: UnsafeBufferPointer<UInt8>, after name: [UInt8]) -> UnsafeBufferPointer<UInt8>?
+    private static func value(in entry: UnsafeBufferPointer<UInt8>, after name: [UInt8]) -> UnsafeBufferPointer<UInt8>?
     {
         guard entry.count >= name.count, unsafe memcmp(entry.baseAddress!, name, name.count) == 0 else { return nil }
         return unsafe UnsafeBufferPointer(rebasing: entry[name.count...])

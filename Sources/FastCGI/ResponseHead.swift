@@ -4,7 +4,7 @@ extension Response {
     /// The CGI header block (RFC 3875 §6.3). Line breaks in a value would start a field of their own: they go.
     var head: [UInt8] {
         var head: [UInt8] = []
-        head.reserveCapacity(fields.reduce(80) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
+        head.reserveCapacity(80 + fields.text.count + fields.count)
         head.append(contentsOf: "Status: ".utf8)
         head.append(contentsOf: String(status).utf8)
         head.append(contentsOf: " ".utf8)
@@ -13,14 +13,12 @@ extension Response {
         head.append(contentsOf: "\r\nContent-Length: ".utf8)
         head.append(contentsOf: String(body.count).utf8)
         head.append(contentsOf: "\r\n".utf8)
-        for field in fields {
-            head.append(contentsOf: field.name.utf8)
-            head.append(contentsOf: ": ".utf8)
-            let start = head.count
-            head.append(contentsOf: field.value.utf8)
-            if Self.holdsLineBreak(head.span.extracting(start...)) {
-                head.removeSubrange(start...)
-                head.append(contentsOf: field.value.utf8.lazy.filter { $0 != 0x0D && $0 != 0x0A })
+        for place in fields.places {
+            let line = fields.text[place.line]
+            if Self.holdsLineBreak(line.span) {
+                head.append(contentsOf: line.lazy.filter { $0 != 0x0D && $0 != 0x0A })
+            } else {
+                head.append(contentsOf: line)
             }
             head.append(0x0D)
             head.append(0x0A)

@@ -1,5 +1,10 @@
 /// The fields of a message, in order; names compare without regard to case (RFC 9110 §5.1).
-package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
+///
+/// They lie packed in two arrays, so that a message of a dozen fields costs two allocations and its lines can be
+/// signed and sent without becoming strings first.
+package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, RandomAccessCollection,
+    CustomStringConvertible, CustomDebugStringConvertible
+{
     package struct Field: Sendable, Equatable {
         package let name: String
         package let value: String
@@ -10,36 +15,116 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
         }
     }
 
-    private var fields: [Field]
+    /// Where in ``text`` a field stands.
+    package struct Place: Sendable, Equatable {
+        fileprivate let start: Int32
+        fileprivate let colon: Int32
+        /// Of the NUL.
+        fileprivate let end: Int32
 
-    package init(_ fields: [Field] = []) { self.fields = fields }
-
-    package init(dictionaryLiteral elements: (String, String)...) {
-        fields = elements.map { Field(name: $0.0, value: $0.1) }
+        package var name: Range<Int> { Int(start)..<Int(colon) }
+        package var value: Range<Int> { Int(colon) + 2..<Int(end) }
+        package var line: Range<Int> { Int(start)..<Int(end) }
     }
 
-    package var startIndex: Int { fields.startIndex }
-    package var endIndex: Int { fields.endIndex }
-    package subscript(position: Int) -> Field { fields[position] }
+    /// `name: value` and a NUL for each field, one behind the other.
+    package private(set) var text: [UInt8] = []
+    package private(set) var places: [Place] = []
+
+    package init(_ fields: [Field] = []) {
+        for field in fields { add(field.name, field.value) }
+    }
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements { add(name, value) }
+    }
+
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { places.count }
+    package subscript(position: Int) -> Field {
+        Field(name: string(places[position].name), value: string(places[position].value))
+    }
+
+    /// Without the values that open something.
+    package var description: String {
+        map { field in
+            let isSecret = Self.secret.contains { Self.same($0.utf8.span, field.name.utf8.span) }
+            return "\(field.name): \(isSecret ? "<secret>" : field.value)"
+        }.joined(separator: "; ")
+    }
+
+    private static let secret = ["authorization", "x-amz-security-token", "cookie"]
+
+    package var debugDescription: String { description }
 
     /// The first value under this name; setting replaces every value, `nil` removes them.
     package subscript(name: String) -> String? {
-        get { fields.first { Self.same($0.name, name) }?.value }
+        get { place(of: name).map { string($0.value) } }
         set {
-            fields.removeAll { Self.same($0.name, name) }
+            if place(of: name) != nil { remove(name) }
             if let newValue { add(name, newValue) }
         }
     }
 
-    package mutating func add(_ name: String, _ value: String) {
-        fields.append(Field(name: name, value: value))
+    /// Where the first field of this name stands.
+    package func place(of name: String) -> Place? {
+        let (name, text) = (name.utf8.span, text.span)
+        for index in places.indices where Self.same(text.extracting(places[index].name), name) { return places[index] }
+        return nil
     }
 
-    private static func same(_ left: String, _ right: String) -> Bool {
-        if left == right { return true }
-        let (left, right) = (left.utf8, right.utf8)
+    package mutating func add(_ name: String, _ value: String) {
+        var (name, value) = (name, value)
+        name.withUTF8 { name in value.withUTF8 { value in append(name.span, value.span) } }
+    }
+
+    /// Bytes that are not UTF-8 stay as they are; read as a string, they are replaced.
+    package mutating func add(_ name: String, _ value: Span<UInt8>) {
+        var name = name
+        name.withUTF8 { append($0.span, value) }
+    }
+
+    package mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) { append(name, value) }
+
+    /// All of them, in their order.
+    package mutating func add(_ fields: HeaderFields) {
+        let offset = Int32(text.count)
+        text.append(contentsOf: fields.text)
+        for place in fields.places {
+            places.append(Place(start: place.start + offset, colon: place.colon + offset, end: place.end + offset))
+        }
+    }
+
+    /// Room for so many fields of so many bytes altogether, so that adding them moves nothing.
+    package mutating func reserve(fields: Int, bytes: Int) {
+        places.reserveCapacity(fields)
+        text.reserveCapacity(bytes + 3 * fields)
+    }
+
+    private mutating func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+        let start = text.count
+        let colon = start + name.count
+        let end = colon + 2 + value.count
+        name.withUnsafeBufferPointer { text.append(contentsOf: $0) }
+        text.append(UInt8(ascii: ":"))
+        text.append(UInt8(ascii: " "))
+        value.withUnsafeBufferPointer { text.append(contentsOf: $0) }
+        text.append(0)
+        places.append(Place(start: Int32(start), colon: Int32(colon), end: Int32(end)))
+    }
+
+    private mutating func remove(_ name: String) {
+        let old = self
+        self = HeaderFields()
+        for field in old where !Self.same(field.name.utf8.span, name.utf8.span) { add(field.name, field.value) }
+    }
+
+    private func string(_ range: Range<Int>) -> String { String(decoding: text[range], as: UTF8.self) }
+
+    private static func same(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
-        return zip(left, right).allSatisfy { lowercased($0) == lowercased($1) }
+        for index in left.indices where lowercased(left[index]) != lowercased(right[index]) { return false }
+        return true
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {

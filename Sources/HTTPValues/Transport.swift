@@ -1,17 +1,33 @@
 /// A request of ours to STS or S3.
 package struct UpstreamRequest: Sendable, Equatable {
     package var method: String
-    /// Absolute; sent byte for byte: path segments are not normalised.
-    package var url: String
+    /// Scheme, host and port, such as `https://sts.eu-central-1.amazonaws.com`.
+    package var origin: String
+    /// Path and query, sent byte for byte: path segments are not normalised. Empty means `/`.
+    package var target: String
     package var fields: HeaderFields
     package var body: [UInt8]
 
-    package init(method: String, url: String, fields: HeaderFields = [:], body: [UInt8] = []) {
+    package init(method: String, origin: String, target: String, fields: HeaderFields = [:], body: [UInt8] = []) {
         self.method = method
-        self.url = url
+        self.origin = origin
+        self.target = target
         self.fields = fields
         self.body = body
     }
+
+    /// - Parameter url: absolute.
+    package init(method: String, url: String, fields: HeaderFields = [:], body: [UInt8] = []) {
+        let host = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+        let target = url[host...].firstIndex { $0 == "/" || $0 == "?" } ?? url.endIndex
+        self.method = method
+        origin = String(url[..<target])
+        self.target = (target < url.endIndex && url[target] == "?" ? "/" : "") + url[target...]
+        self.fields = fields
+        self.body = body
+    }
+
+    package var url: String { origin + target }
 }
 
 /// What STS or S3 answered, whole.

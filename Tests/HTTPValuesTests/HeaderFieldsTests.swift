@@ -15,4 +15,22 @@ struct HeaderFieldsTests {
         fields["a"] = nil
         #expect(fields == ["b": "2"])
     }
+
+    @Test func `gives back names and values as they were, empty ones too`() {
+        var fields: HeaderFields = ["A": "", "b": "x: y"]
+        fields.add("C", [0x31, 0x20, 0x32].span)
+        #expect(fields.map(\.name) == ["A", "b", "C"])
+        #expect(fields.map(\.value) == ["", "x: y", "1 2"])
+        #expect(fields["c"] == "1 2")
+    }
+
+    @Test func `prints no value that opens something`() {
+        #expect("\(["a": "1", "Authorization": "Bearer x"] as HeaderFields)" == "a: 1; Authorization: <secret>")
+    }
+
+    @Test func `keeps its lines packed, each ended by a NUL`() {
+        let fields: HeaderFields = ["a": "1", "b": ""]
+        #expect(fields.text == Array("a: 1\0b: \0".utf8))
+        #expect(fields.places.map { String(decoding: fields.text[$0.line], as: UTF8.self) } == ["a: 1", "b: "])
+    }
 }

@@ -38,9 +38,21 @@ package struct CopyRequest: Sendable {
 
     /// Unsigned; the fields almost in the order in which they are signed.
     package func message(at endpoint: Endpoint) -> SigV4.Message {
+        var message = messageOfAny(at: endpoint)
+        message.path = object.path(at: endpoint)
+        message.fields.add(Self.sourceField, source)
+        return message
+    }
+
+    static let sourceField = "x-amz-copy-source"
+
+    var source: String { PercentEncoding.encode(bucket) + "/" + object.encodedKey }
+
+    /// The same for all objects: without path and source.
+    func messageOfAny(at endpoint: Endpoint) -> SigV4.Message {
         var fields = metadata
+        fields.reserve(fields: fields.count + 12, bytes: fields.text.count + 1024)
         fields.add("host", endpoint.host)
-        fields.add("x-amz-copy-source", PercentEncoding.encode(bucket) + "/" + object.encodedKey)
         if let entityTag { fields.add("x-amz-copy-source-if-match", entityTag) }
         if let unmodifiedSince { fields.add("x-amz-copy-source-if-unmodified-since", unmodifiedSince.http) }
         if let expectedBucketOwner { fields.add("x-amz-expected-bucket-owner", expectedBucketOwner) }
@@ -49,7 +61,6 @@ package struct CopyRequest: Sendable {
         if let storageClass { fields.add("x-amz-storage-class", storageClass) }
         // Its default everywhere but in some stores, when the metadata are replaced.
         if metadataDirective == .replace { fields.add("x-amz-tagging-directive", "COPY") }
-        return SigV4.Message(
-            method: "PUT", path: object.path(at: endpoint), fields: fields, payloadHash: SigV4.emptyPayloadHash)
+        return SigV4.Message(method: "PUT", path: "", fields: fields, payloadHash: SigV4.emptyPayloadHash)
     }
 }

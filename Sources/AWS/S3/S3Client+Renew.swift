@@ -28,11 +28,7 @@ extension S3Client {
         if settings.mode == .replace || (settings.mode == .auto && refusesSelfCopy) {
             return try await replace(object, deadline: deadline, effort: &effort)
         }
-        var request = request(.copy, object)
-        if settings.minimumAge > .zero {
-            request.unmodifiedSince = Timestamp(upstream.time.addingTimeInterval(-settings.minimumAge.inSeconds))
-        }
-        switch try await copy(request, deadline: deadline, effort: &effort) {
+        switch try await copyAsItIs(object, deadline: deadline, effort: &effort) {
         case .copied(let expiration): return .renewed(expiration: expiration)
         case .preconditionFailed: return .fresh
         case .notFound: return .notFound
@@ -77,6 +73,27 @@ extension S3Client {
             }
         }
         throw Fault(.transient, status: 412, code: "ChangedMeanwhile")
+    }
+
+    private func copyAsItIs(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> CopyAnswer {
+        try await upstream.call(.copyObject, deadline: deadline, effort: &effort) { signing in
+            stencil(for: signing, as: request(.copy, object)).request(for: object)
+        } judge: { response throws(Fault) in
+            try CopyAnswer(response)
+        }
+    }
+
+    private func stencil(for signing: SignedUpstream.Signing, as request: CopyRequest) -> CopyStencil {
+        if let stencil, stencil.isFor(signing) { return stencil }
+        var request = request
+        if settings.minimumAge > .zero {
+            request.unmodifiedSince = Timestamp(signing.time.date.addingTimeInterval(-settings.minimumAge.inSeconds))
+        }
+        let stencil = CopyStencil(request, upstream, signing)
+        self.stencil = stencil
+        return stencil
     }
 
     private func copy(

@@ -13,6 +13,8 @@ package actor S3Client {
     let settings: RenewalSettings
     /// Learnt from the first refusal; for mode `auto`.
     var refusesSelfCopy = false
+    /// For copies of the second it was cut in.
+    var stencil: CopyStencil?
     private nonisolated let place: any Actor
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { place.unownedExecutor }

@@ -7,96 +7,98 @@ struct CanonicalFields {
     /// `name;name`.
     let names: [UInt8]
 
-    /// Fields that proxies or the transport itself may change on the way.
-    private static func isUnsigned(_ name: String) -> Bool {
-        // Few have such a length, so few are compared.
-        switch name.utf8.count {
-        case 2: name == "te"
-        case 6: name == "expect"
-        case 7: name == "upgrade"
-        case 10: name == "connection" || name == "user-agent"
-        case 13: name == "authorization"
-        case 15: name == "x-amzn-trace-id"
-        case 17: name == "transfer-encoding"
-        default: false
-        }
-    }
-
     init(_ fields: HeaderFields) {
-        var entries: [(name: String, value: String)] = []
-        entries.reserveCapacity(fields.count)
-        for field in fields {
-            let name = Self.lowercased(field.name)
-            if !Self.isUnsigned(name) { entries.append((name, field.value)) }
-        }
-        Self.sort(&entries)
+        let fields = Self.withoutCapitals(fields)
+        let text = fields.text
+        let places = Self.sorted(fields.places, text.span)
         var lines: [UInt8] = []
         var names: [UInt8] = []
-        lines.reserveCapacity(512)
+        lines.reserveCapacity(text.count)
         names.reserveCapacity(256)
-        for index in entries.indices {
-            if index > 0, Self.same(entries[index - 1].name, entries[index].name) {
+        var last: HeaderFields.Place?
+        for place in places where !Self.isUnsigned(text[place.name]) {
+            if let last, text[last.name] == text[place.name] {
                 lines[lines.count - 1] = UInt8(ascii: ",")
             } else {
-                if index > 0 { names.append(UInt8(ascii: ";")) }
-                names.append(entries[index].name)
-                lines.append(entries[index].name)
+                if last != nil { names.append(UInt8(ascii: ";")) }
+                names.append(contentsOf: text[place.name])
+                lines.append(contentsOf: text[place.name])
                 lines.append(UInt8(ascii: ":"))
             }
-            append(value: entries[index].value, to: &lines)
+            append(value: text[place.value], to: &lines)
             lines.append(newline)
+            last = place
         }
         self.lines = lines
         self.names = names
     }
 
-    private static func lowercased(_ name: String) -> String {
-        var name = name
-        let hasUppercase = name.withUTF8 { bytes in
-            var found: UInt8 = 0
-            for index in bytes.indices { found |= isUppercase(bytes[index]) ? 1 : 0 }
-            return found != 0
+    /// Fields that proxies or the transport itself may change on the way.
+    private static func isUnsigned(_ name: ArraySlice<UInt8>) -> Bool {
+        // Few have such a length, so few are compared.
+        switch name.count {
+        case 2: name.elementsEqual("te".utf8)
+        case 6: name.elementsEqual("expect".utf8)
+        case 7: name.elementsEqual("upgrade".utf8)
+        case 10: name.elementsEqual("connection".utf8) || name.elementsEqual("user-agent".utf8)
+        case 13: name.elementsEqual("authorization".utf8)
+        case 15: name.elementsEqual("x-amzn-trace-id".utf8)
+        case 17: name.elementsEqual("transfer-encoding".utf8)
+        default: false
         }
-        return hasUppercase ? name.lowercased() : name
     }
 
-    /// Unlike lengths need no comparison.
-    private static func same(_ left: String, _ right: String) -> Bool {
-        left.utf8.count == right.utf8.count && left == right
+    /// The same fields with names in lower case; ours are already.
+    private static func withoutCapitals(_ fields: HeaderFields) -> HeaderFields {
+        let text = fields.text.span
+        var found = false
+        for place in fields.places {
+            let name = text.extracting(place.name)
+            for index in name.indices { found = isUppercase(name[index]) || found }
+        }
+        guard found else { return fields }
+        return HeaderFields(fields.map { .init(name: $0.name.lowercased(), value: $0.value) })
     }
 
     /// Few and almost sorted; equal names keep their order.
-    private static func sort(_ entries: inout [(name: String, value: String)]) {
-        for index in entries.indices.dropFirst() {
+    private static func sorted(_ places: [HeaderFields.Place], _ text: Span<UInt8>) -> [HeaderFields.Place] {
+        var places = places
+        for index in places.indices.dropFirst() {
             var place = index
-            while place > 0, entries[place].name < entries[place - 1].name {
-                entries.swapAt(place, place - 1)
+            while place > 0, precedes(places[place].name, places[place - 1].name, text) {
+                places.swapAt(place, place - 1)
                 place -= 1
             }
         }
+        return places
+    }
+
+    private static func precedes(_ left: Range<Int>, _ right: Range<Int>, _ text: Span<UInt8>) -> Bool {
+        let (left, right) = (text.extracting(left), text.extracting(right))
+        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
+            return left[index] < right[index]
+        }
+        return left.count < right.count
     }
 }
 
 /// Trimmed; spaces in a row become one.
-private func append(value: String, to lines: inout [UInt8]) {
-    var text = value
-    text.withUTF8 { bytes in
-        // Most values have none, and the longest of all, the session token, never has. No branch, so vectors.
-        var lowest = UInt8.max
-        for byte in bytes { lowest = min(lowest, byte) }
-        if lowest > UInt8(ascii: " ") { return lines.append(contentsOf: bytes) }
-        var wasBlank = true
-        var isPlain = true
-        for byte in bytes {
-            let isBlank = isBlank(byte)
-            if isBlank && (wasBlank || byte != UInt8(ascii: " ")) { isPlain = false }
-            wasBlank = isBlank
-        }
-        if isPlain && !wasBlank { return lines.append(contentsOf: bytes) }
-        for (number, word) in bytes.split(whereSeparator: isBlank).enumerated() {
-            if number > 0 { lines.append(UInt8(ascii: " ")) }
-            lines.append(contentsOf: word)
-        }
+private func append(value: ArraySlice<UInt8>, to lines: inout [UInt8]) {
+    // Most values have none, and the longest of all, the session token, never has. No branch, so vectors.
+    var lowest = UInt8.max
+    for byte in value { lowest = min(lowest, byte) }
+    if lowest > UInt8(ascii: " ") { return lines.append(contentsOf: value) }
+    var wasBlank = true
+    var isPlain = true
+    for byte in value {
+        let isBlank = isBlank(byte)
+        if isBlank && (wasBlank || byte != UInt8(ascii: " ")) { isPlain = false }
+        wasBlank = isBlank
+    }
+    if isPlain && !wasBlank { return lines.append(contentsOf: value) }
+    for (number, word) in value.split(whereSeparator: isBlank).enumerated() {
+        if number > 0 { lines.append(UInt8(ascii: " ")) }
+        lines.append(contentsOf: word)
     }
 }
 

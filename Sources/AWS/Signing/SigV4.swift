@@ -75,18 +75,25 @@ package struct SigV4: Sendable {
         _ message: inout Message, with credentials: Credentials, key: SigningKey, at time: Timestamp
     ) -> Signature {
         let timestamp = time.basic
-        message.fields["x-amz-date"] = timestamp
-        if rules.sendsPayloadHash { message.fields["x-amz-content-sha256"] = message.payloadHash }
-        if let token = credentials.sessionToken {
-            message.fields["x-amz-security-token"] = rules.leavesSessionTokenUnsigned ? nil : token.reveal()
-        }
+        complete(&message, with: credentials, timestamp: timestamp)
         let canonical = CanonicalRequest(message, query: CanonicalQuery(message.query).text, rules: rules)
         let signature = signature(of: canonical, timestamp: timestamp, key: key)
         if let token = credentials.sessionToken, rules.leavesSessionTokenUnsigned {
             message.fields.add("x-amz-security-token", token.reveal())
         }
-        message.fields.add("authorization", Self.authorization(signature, credentials: credentials, key: key))
+        var authorization = Self.authorization(signature.signedHeaders, credentials: credentials, key: key)
+        authorization.append(signature.text)
+        message.fields.add("authorization", authorization.span)
         return signature
+    }
+
+    /// Adds what is sent and signed besides what the message says.
+    func complete(_ message: inout Message, with credentials: Credentials, timestamp: String) {
+        message.fields["x-amz-date"] = timestamp
+        if rules.sendsPayloadHash { message.fields["x-amz-content-sha256"] = message.payloadHash }
+        if let token = credentials.sessionToken {
+            message.fields["x-amz-security-token"] = rules.leavesSessionTokenUnsigned ? nil : token.reveal()
+        }
     }
 
     /// Signs in the query instead of in the fields: whoever has the URL may send that one request.
@@ -122,7 +129,8 @@ package struct SigV4: Sendable {
         return signature
     }
 
-    private static func authorization(_ signature: Signature, credentials: Credentials, key: SigningKey) -> String {
+    /// The value of `authorization` up to the signature.
+    static func authorization(_ signedHeaders: String, credentials: Credentials, key: SigningKey) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(384)
         text.append(algorithm)
@@ -131,21 +139,26 @@ package struct SigV4: Sendable {
         text.append(UInt8(ascii: "/"))
         text.append(key.scope)
         text.append(", SignedHeaders=")
-        text.append(signature.signedHeaders)
+        text.append(signedHeaders)
         text.append(", Signature=")
-        text.append(signature.text)
-        return String(decoding: text, as: UTF8.self)
+        return text
     }
 
-    private func signature(of canonical: CanonicalRequest, timestamp: String, key: SigningKey) -> Signature {
+    /// The string to sign up to the hash of the canonical request.
+    static func stringToSign(timestamp: String, key: SigningKey) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(192)
-        text.append(Self.algorithm)
+        text.append(algorithm)
         text.append(newline)
         text.append(timestamp)
         text.append(newline)
         text.append(key.scope)
         text.append(newline)
+        return text
+    }
+
+    private func signature(of canonical: CanonicalRequest, timestamp: String, key: SigningKey) -> Signature {
+        var text = Self.stringToSign(timestamp: timestamp, key: key)
         text.append(hexadecimal: SHA256.hash(canonical.bytes))
         return Signature(
             canonicalRequest: canonical.bytes, stringToSign: text, text: key.sign(text),

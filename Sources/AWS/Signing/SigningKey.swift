@@ -22,7 +22,8 @@ package struct SigningKey: Sendable {
     }
 
     /// - Returns: the signature, in hexadecimal.
-    func sign(_ stringToSign: [UInt8]) -> String {
-        hmac.authenticate(stringToSign).hexadecimal
-    }
+    func sign(_ stringToSign: [UInt8]) -> String { authenticate(stringToSign).hexadecimal }
+
+    /// - Returns: the signature's bytes.
+    func authenticate(_ stringToSign: [UInt8]) -> [UInt8] { hmac.authenticate(stringToSign) }
 }

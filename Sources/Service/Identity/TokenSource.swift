@@ -11,15 +11,17 @@ package struct TokenSource: Sendable {
     ///   (AWS SDKs and Tools Reference Guide, "Container credential provider").
     /// - Returns: `nil` when there is none.
     package func token(in fields: HeaderFields, acceptsBare: Bool = false) -> [UInt8]? {
-        if let value = fields["Authorization"], let token = Self.token(authorization: value, acceptsBare: acceptsBare) {
+        if let place = fields.place(of: "Authorization"),
+            let token = Self.token(authorization: fields.text[place.value], acceptsBare: acceptsBare)
+        {
             return token
         }
-        guard let value = fields[header], !value.isEmpty else { return nil }
-        return Array(value.utf8)
+        guard let place = fields.place(of: header), !place.value.isEmpty else { return nil }
+        return Array(fields.text[place.value])
     }
 
-    private static func token(authorization value: String, acceptsBare: Bool) -> [UInt8]? {
-        var words = Array(value.utf8)[...]
+    private static func token(authorization value: ArraySlice<UInt8>, acceptsBare: Bool) -> [UInt8]? {
+        var words = value
         let first = Self.word(from: &words)
         let second = Self.word(from: &words)
         guard Self.word(from: &words).isEmpty else { return nil }

@@ -1,0 +1,35 @@
+import HTTPValues
+
+/// Signs copies of objects onto themselves that differ in nothing but the key.
+struct CopyStencil {
+    private let origin: String
+    private let pathPrefix: String
+    private let sourcePrefix: String
+    private let fields: SigningStencil
+    private let second: Int
+    private let signing: Int
+
+    /// - Parameter request: one of them.
+    init(_ request: CopyRequest, _ upstream: SignedUpstream, _ signing: SignedUpstream.Signing) {
+        origin = upstream.origin
+        pathPrefix = upstream.endpoint.path + "/"
+        sourcePrefix = PercentEncoding.encode(request.bucket) + "/"
+        fields = SigningStencil(
+            request.messageOfAny(at: upstream.endpoint), open: CopyRequest.sourceField, with: signing.credentials,
+            key: signing.key, at: signing.time)
+        second = signing.time.secondsSince1970
+        self.signing = signing.number
+    }
+
+    /// Whether it was cut with these credentials and in this second.
+    func isFor(_ signing: SignedUpstream.Signing) -> Bool {
+        signing.number == self.signing && signing.time.secondsSince1970 == second
+    }
+
+    func request(for object: ObjectAddress) -> UpstreamRequest {
+        let path = pathPrefix + object.encodedKey
+        return UpstreamRequest(
+            method: "PUT", origin: origin, target: path,
+            fields: fields.fields(path: path, value: sourcePrefix + object.encodedKey))
+    }
+}
