@@ -87,6 +87,7 @@ let package = Package(
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
             name: "EndToEndTests", dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "StrictJSON", "Support"],
+            exclude: ["Clients"],
             swiftSettings: house),
         .testTarget(
             name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto", "Support"],

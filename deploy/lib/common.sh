@@ -3,6 +3,8 @@
 
 # The four programs of the stack; a path in one of these is used as it is, instead of installing or building it.
 : "${CLOAKROOM_NGINX:=}" "${CLOAKROOM_REDIS_SERVER:=}" "${CLOAKROOM_WEED:=}" "${CLOAKROOM_WORKER:=}"
+# Clients of it, for the tests: a folder with bin/python, which has boto3, and bin/aws.
+: "${CLOAKROOM_CLIENTS:=}"
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 

