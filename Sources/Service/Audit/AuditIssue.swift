@@ -35,7 +35,21 @@ extension AuditLog {
             self.tier = tier
             self.expiration = expiration
             self.request = request.id
-            address = request.peerAddress
+            address = request.peerAddress.flatMap { Self.isAddress($0) ? $0 : nil }
+        }
+
+        /// Whether it is written as addresses are (RFC 4291 §2.2), or nginx's word for a unix socket.
+        private static func isAddress(_ text: String) -> Bool {
+            text == "unix:"
+                || (2...45).contains(text.utf8.count)
+                    && text.utf8.allSatisfy { byte in
+                        switch byte {
+                        case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                            UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."):
+                            true
+                        default: false
+                        }
+                    }
         }
 
         /// One JSON object, without its line feed.
