@@ -46,7 +46,7 @@ let package = Package(
             name: "cloakroom",
             dependencies: [
                 "Service", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "JOSE", "Loop", "FastCGI", "Curl",
-                "Redis", "CLinux",
+                "Redis", "StrictJSON", "CLinux",
             ],
             swiftSettings: house),
 

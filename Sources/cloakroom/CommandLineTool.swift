@@ -16,6 +16,7 @@ enum CommandLineTool {
         case "serve": return Serve.run(Array(rest.dropFirst()))
         case "check": return Check.run(Array(rest.dropFirst()))
         case "audit": return AuditCommand.run(Array(rest.dropFirst()))
+        case "policy": return PolicyCommand.run(Array(rest.dropFirst()))
         case "token": return Token.run(Array(rest.dropFirst()))
         case "user": return User.run(Array(rest.dropFirst()))
         case "usage": return Usage.run(Array(rest.dropFirst()))
@@ -36,6 +37,7 @@ enum CommandLineTool {
           check       say what is wrong with a settings file, all of it at once
           audit verify
                       find what is missing from the audit, or was changed in it
+          policy      what credentials allow: show, test
           token mint  make a token as an issuer would, to try things out
           usage scan  count what users have stored, for their storage limits
           user        what a user may do: set, get, disable, enable, delete, list, revoke

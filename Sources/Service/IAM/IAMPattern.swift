@@ -64,6 +64,18 @@ struct IAMPattern: Sendable, Equatable {
         return IAMPattern(pieces: filled)
     }
 
+    /// As it is written, but for names of variables in lower case.
+    var text: String {
+        pieces.reduce(into: "") { text, piece in
+            switch piece {
+            case .plain(let scalar): text.unicodeScalars.append(scalar)
+            case .one: text += "?"
+            case .many: text += "*"
+            case .variable(let name, let standard): text += "${\(name)\(standard.map { ", '\($0)'" } ?? "")}"
+            }
+        }
+    }
+
     func matches(_ text: String) -> Bool { covers(text.unicodeScalars.map(Piece.plain)) }
 
     /// Whether every text that the other pattern matches is matched by this one, shown piece by piece: a `*` there

@@ -102,10 +102,7 @@ struct SettingsCheck {
             "give a role of \(expected), or a Region of \(partitionOfRole)")
     }
 
-    /// The second part of the role's ARN.
-    private var partitionOfRole: String {
-        text("vending.roleARN")?.split(separator: ":").dropFirst().first.map(String.init) ?? "aws"
-    }
+    private var partitionOfRole: String { Settings.Vending.partition(ofRole: text("vending.roleARN") ?? "") }
 
     /// botocore, data/partitions.json: the Regions of a partition share the beginning of their names.
     private static func partition(ofRegion region: String) -> String {

@@ -14,7 +14,14 @@ package struct Grant: Sendable, Hashable {
     }
 
     /// The session's tags, which the role's policy and CloudTrail see.
-    package func tags(for user: UserID) -> [AssumeRole.Tag] {
+    package func tags(for user: UserID) -> [AssumeRole.Tag] { Self.tags(for: user, tier: tier) }
+
+    static func tags(for user: UserID, tier: String) -> [AssumeRole.Tag] {
         [.init(key: "UserId", value: user.text), .init(key: "SubscriptionTier", value: tier)]
+    }
+
+    /// Of the session that this leads to.
+    package func packedSize(for user: UserID) -> PackedSize {
+        PackedSize(policy: scope.policy.text(for: user), tags: tags(for: user))
     }
 }

@@ -4,6 +4,14 @@ import StrictJSON
 struct PolicyTemplate: Sendable {
     static let userPlaceholder = "${user}"
 
+    /// As long as an id can be, and no character twice: the hardest to compress.
+    private static let longest: UserID = {
+        guard let id = UserID("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") else {
+            preconditionFailure("64 characters that an id may have")
+        }
+        return id
+    }()
+
     let bucket: String
     /// As in ARNs: `aws`, `aws-cn`, `aws-us-gov`, …
     let partition: String
@@ -13,6 +21,9 @@ struct PolicyTemplate: Sendable {
         let policy = SessionPolicy(
             try SessionPolicyCheck(bucket: bucket, partition: partition).checked(filled(template)))
         guard policy.longestLength <= SessionPolicy.maximumLength else { throw .tooLong(policy.longestLength) }
+        let tags = Grant.tags(for: Self.longest, tier: String(Self.longest.text.suffix(16)))
+        let size = PackedSize(policy: policy.text(for: Self.longest), tags: tags)
+        guard size.percent <= 100 else { throw .tooLarge(percent: size.percent) }
         return policy
     }
 

@@ -7,6 +7,8 @@ enum SessionPolicyError: Error, Sendable, Equatable {
     /// Reaches beyond the user's own folder.
     case tooBroad(place: String, value: String)
     case tooLong(Int)
+    /// By the estimate of ``PackedSize``.
+    case tooLarge(percent: Int)
 }
 
 extension SessionPolicyError: CustomStringConvertible {
@@ -18,6 +20,7 @@ extension SessionPolicyError: CustomStringConvertible {
         case .actionRefused(let place, let action): "allows \(action) at \(place)"
         case .tooBroad(let place, let value): "reaches beyond the user's own folder with \(value) at \(place)"
         case .tooLong(let length): "is \(length) characters long for the longest user id"
+        case .tooLarge(let percent): "takes about \(percent) % of what STS can pack, for the longest user id"
         }
     }
 
@@ -28,6 +31,7 @@ extension SessionPolicyError: CustomStringConvertible {
         case .actionRefused: "leave it out; a session may read, write, delete and restore objects and list"
         case .tooBroad:
             "confine it to ${bucket} and a folder ${user}/, with nothing but plain names before it"
+        case .tooLarge: "name fewer actions and resources"
         case .tooLong: "shorten it to \(SessionPolicy.maximumLength), STS takes no more"
         }
     }

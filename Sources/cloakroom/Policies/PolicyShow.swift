@@ -1,0 +1,96 @@
+import Service
+import StrictJSON
+
+/// `cloakroom policy show`
+enum PolicyShow {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let options: Options
+        do { options = try Options(arguments, names: ["user", "tier", "scope"], flags: ["json"]) } catch {
+            return Output.usage("\(error)", see: "cloakroom policy show --help")
+        }
+        if options.wantsHelp { return Output.print(help) }
+        guard options.operands.count == 1, let file = options.operands.first, let user = options.values["user"] else {
+            return Output.usage("policy show takes --user and one settings file", see: "cloakroom policy show --help")
+        }
+        do throws(PolicyCommand.Failure) {
+            let settings = try PolicyCommand.settings(file)
+            let id = try PolicyCommand.user(user, settings)
+            let grant = try grant(tier: options.values["tier"], scope: options.values["scope"], settings)
+            return Output.print(options.flags.contains("json") ? json(grant, id) : text(grant, id, settings))
+        } catch {
+            return Output.fail("\(error)")
+        }
+    }
+
+    /// As the service would answer a request for the scope.
+    private static func grant(
+        tier: String?, scope: String?, _ settings: Settings
+    ) throws(PolicyCommand.Failure) -> Grant {
+        let name = tier ?? settings.vending.defaultTier
+        guard let terms = Tiers(settings)[name] else { throw .noTier(name) }
+        guard let scope else { return Grant(scope: terms.scope, lifetime: terms.lifetime, tier: name) }
+        let asked = try PolicyCommand.scope(scope, settings)
+        // Without a tier any scope can be looked at.
+        guard tier == nil || settings.vending.scopes.covers(terms.scope, asked) else {
+            throw .notCovered(tier: name, has: terms.scope.name, asked: scope)
+        }
+        return Grant(scope: asked, lifetime: terms.lifetime, tier: name)
+    }
+
+    private static func text(_ grant: Grant, _ user: UserID, _ settings: Settings) -> String {
+        let policy = grant.scope.policy.text(for: user)
+        let json = try? JSON(parsing: Array(policy.utf8))
+        let may = PolicyWords(grant.scope, user: user).lines.map { "  \($0)" }
+        let lines =
+            [
+                json?.indented ?? policy, "",
+                "scope \(grant.scope.name), digest \(grant.scope.digest), tier \(grant.tier), "
+                    + "at most \(grant.lifetime.components.seconds) seconds",
+                "\(policy.utf8.count) characters of \(SessionPolicy.maximumLength);"
+                    + " packed with the session's tags about \(grant.packedSize(for: user).percent) % of what STS takes,"
+                    + " by estimate",
+                "", "In the bucket \(settings.bucket), \(user.text) may, as far as the role may:",
+            ] + may + ["and nothing else."]
+        return lines.joined(separator: "\n")
+    }
+
+    private static func json(_ grant: Grant, _ user: UserID) -> String {
+        let policy = grant.scope.policy.text(for: user)
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (name, value) in [
+            ("user", JSON.string(user.text)), ("tier", .string(grant.tier)), ("scope", .string(grant.scope.name)),
+            ("digest", .string(grant.scope.digest)),
+            ("lifetimeSeconds", .number(Double(grant.lifetime.components.seconds))),
+            ("policy", (try? JSON(parsing: Array(policy.utf8))) ?? .null),
+            ("characters", .number(Double(policy.utf8.count))),
+            ("packedPercent", .number(Double(grant.packedSize(for: user).percent))),
+            ("may", .array(PolicyWords(grant.scope, user: user).lines.map(JSON.string))),
+        ] {
+            writer.name(name)
+            writer.value(value)
+        }
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    private static let help = """
+        Usage: cloakroom policy show --user U [--tier T] [--scope S] [--json] SETTINGS
+
+        Prints the session policy that a user's credentials are made with, its size, and in plain words what it allows.
+        The size when packed is an estimate: STS does not say how it packs.
+
+        Options:
+          --user U   the user's id
+          --tier T   the user's tier; without it, vending.defaultTier
+          --scope S  the scope that the request asks for; without it, the tier's
+          --json     one JSON object, for programs
+
+        Exit status: 0 printed, 1 no such user, tier or scope, 2 the command line was not understood.
+
+        Examples:
+          cloakroom policy show --user u_1 cloakroom.json5
+          cloakroom policy show --user u_1 --tier pro --scope read cloakroom.json5
+          cloakroom policy show --user u_1 --json cloakroom.json5 | jq .policy
+        """
+}

@@ -1,0 +1,64 @@
+import Service
+
+/// `cloakroom policy test`
+enum PolicyTest {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let options: Options
+        do { options = try Options(arguments, names: ["user", "scope"]) } catch {
+            return Output.usage("\(error)", see: "cloakroom policy test --help")
+        }
+        if options.wantsHelp { return Output.print(help) }
+        guard options.operands.count == 1, let file = options.operands.first else {
+            return Output.usage("policy test takes one settings file", see: "cloakroom policy test --help")
+        }
+        do throws(PolicyCommand.Failure) {
+            let settings = try PolicyCommand.settings(file)
+            let user = try PolicyCommand.user(options.values["user"] ?? "u_1", settings)
+            var scopes: [Scope] = []
+            for name in options.values["scope"].map({ [$0] }) ?? settings.vending.scopes.names {
+                scopes.append(try PolicyCommand.scope(name, settings))
+            }
+            return test(scopes, user, settings)
+        } catch {
+            return Output.fail("\(error)")
+        }
+    }
+
+    private static func test(_ scopes: [Scope], _ user: UserID, _ settings: Settings) -> ExitStatus {
+        var wrong = 0
+        for scope in scopes {
+            let trial = PolicyTrial(
+                scope, user: user, bucket: settings.bucket, partition: settings.vending.partition)
+            Output.print("scope \(scope.name), user \(user.text)")
+            for row in trial.rows { Output.print(line(row)) }
+            wrong += trial.rows.count { !$0.isAsExpected }
+        }
+        guard wrong == 0 else { return Output.fail("\(wrong) answers are not as expected") }
+        return .success
+    }
+
+    private static func line(_ row: PolicyTrial.Row) -> String {
+        let answer = row.isAllowed ? "allow" : "deny "
+        let expected = row.expected.map { $0 ? "allow" : "deny " } ?? "-    "
+        let mark = row.isAsExpected ? "  " : "! "
+        return "\(mark)\(answer) (expected \(expected))  \(row.action) \(row.target)  [\(row.remark)]"
+    }
+
+    private static let help = """
+        Usage: cloakroom policy test [--user U] [--scope S] SETTINGS
+
+        Asks the policies of the settings, as IAM would read them, for own and other users' objects, for lists, copies
+        and the bucket itself, and prints each answer beside the one that is expected. Nothing is asked of AWS.
+        Where a template of yours allows a part of a folder or sets a condition, nothing is expected of own objects.
+
+        Options:
+          --user U   the user's id; u_1
+          --scope S  one scope; without it, all of the settings
+
+        Exit status: 0 all as expected, 1 not so, 2 the command line was not understood.
+
+        Examples:
+          cloakroom policy test cloakroom.json5
+          cloakroom policy test --user u_3fa85f64-4567-89ab-cdef-0123456789ab --scope upload cloakroom.json5
+        """
+}
