@@ -40,7 +40,7 @@ enum PolicyCommand {
 
     static func user(_ text: String, _ settings: Settings) throws(Failure) -> UserID {
         guard let user = UserID(text) else {
-            let issuer = settings.tokens.issuers.first?.issuer
+            let issuer = settings.tokens.issuers.first?.name
             throw .notAUserID(text, becomes: issuer.map { UserID(issuer: $0, subject: text).text })
         }
         return user

@@ -4,9 +4,11 @@ import Foundation
 enum Curl {
     /// - Parameter session: the session token of vended credentials.
     static func signed(
-        _ method: String, _ url: String, key: String, secret: String, session: String?, body: String? = nil
+        _ method: String, _ url: String, key: String, secret: String, session: String?, body: String? = nil,
+        fields: [String: String] = [:]
     ) throws -> Reply {
-        var fields = ["x-amz-content-sha256": "UNSIGNED-PAYLOAD"]
+        var fields = fields
+        fields["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD"
         if let session { fields["x-amz-security-token"] = session }
         return try run(
             method, url, fields: fields, body: body,

@@ -72,7 +72,7 @@ struct HostileUserTests {
             }
             #expect(!policy.allows(IAMRequest("s3:ListBucket", "arn:aws:s3:::photos", context: context)))
         }
-        #expect(allowed > 1000)
+        #expect(allowed > 300)
     }
 
     @Test(arguments: ["full", "read", "upload"])

@@ -1,0 +1,177 @@
+import Foundation
+import StrictJSON
+import Testing
+
+@testable import Service
+
+/// The policies in `deploy/iam`, against the scopes that are vended.
+struct DeployedPolicyTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../deploy/iam").standardized
+    private static let names = [
+        "deny-older-sessions", "deny-user", "session-role-policy", "session-role-trust", "worker-policy",
+    ]
+    private static let sessionRole = "arn:aws:iam::123456789012:role/cloakroom-app"
+    private static let worker = "arn:aws:iam::123456789012:role/worker"
+    private static let words = [
+        ("PARTITION", "aws"), ("BUCKET", "b"), ("WORKER_ARN", worker), ("SESSION_ROLE_ARN", sessionRole),
+        ("USER_ID", "u_1"), ("BEFORE", "2026-11-22T12:00:00Z"),
+    ]
+
+    private static func text(_ name: String) throws -> String {
+        try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+    }
+
+    private static func policy(_ name: String, _ more: [(String, String)] = []) throws -> IAMPolicy {
+        var text = try text("\(name).json")
+        for (word, meaning) in words + more { text = text.replacing(word, with: meaning) }
+        return try IAMPolicy(try JSON(parsing: Array(text.utf8)))
+    }
+
+    private static func scopes() throws -> Scopes {
+        try Scopes(
+            PolicyTemplate(bucket: "b", partition: "aws"), prefixes: ["photos", "thumbnails", "metadata"],
+            templates: [])
+    }
+
+    private static func object(_ action: String, _ key: String, tag: String?) -> IAMRequest {
+        IAMRequest(action, "arn:aws:s3:::b/\(key)", context: tag.map { ["aws:PrincipalTag/UserId": [$0]] } ?? [:])
+    }
+
+    @Test func `are all there, and have no word that nobody knows`() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter {
+            $0.hasSuffix(".json")
+        }
+        #expect(files.sorted() == Self.names.map { "\($0).json" })
+        let readme = try Self.text("README.md")
+        let terraform = try ["main.tf", "variables.tf", "outputs.tf"].map(Self.text).joined()
+        for name in Self.names {
+            let policy = try Self.policy(name)
+            #expect(!policy.statements.isEmpty)
+            #expect(readme.contains("\(name).json") && terraform.contains("\"\(name).json\""))
+            for word in try Self.text("\(name).json").matches(of: /\b[A-Z][A-Z_]{2,}\b/).map({ String($0.0) })
+            where word != "AWS" {
+                #expect(Self.words.contains { $0.0 == word }, "\(word) in \(name)")
+                #expect(readme.contains("`\(word)`") && terraform.contains(word), "\(word) in \(name)")
+            }
+        }
+    }
+
+    /// For all users at once: the tag stands for the user in both.
+    @Test func `let the role allow whatever a built-in scope allows`() throws {
+        let role = try Self.policy("session-role-policy", [("${aws:PrincipalTag/UserId}", "${user}")])
+        let scopes = try Self.scopes()
+        for name in scopes.names {
+            #expect(role.covers(try #require(scopes[name]).policy.language), "\(name)")
+        }
+        // And no more than the widest of them: the role is no way around a scope.
+        #expect(try #require(scopes["full"]).policy.language.covers(role))
+    }
+
+    @Test func `let the role allow what a scope allows, asked for single users and keys`() throws {
+        let role = try Self.policy("session-role-policy")
+        let scopes = try Scopes(
+            PolicyTemplate(bucket: "b", partition: "aws"), prefixes: ["photos", "thumbnails", "metadata"], templates: []
+        )
+        var allowed = 0
+        for name in scopes.names {
+            let scope = try #require(scopes[name])
+            for id in ["u_1", "u_10", "-", "A", UUID().uuidString] {
+                let user = try #require(UserID(id))
+                let session = try IAMPolicy(try JSON(parsing: Array(scope.policy.text(for: user).utf8)))
+                for prefix in ["photos", "thumbnails", "metadata", "other"] {
+                    for key in ["\(prefix)/\(id)/a", "\(prefix)/\(id)0/a", "\(prefix)/\(id)"] {
+                        for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:RestoreObject"] {
+                            let request = Self.object(action, key, tag: id)
+                            guard session.allows(request) else { continue }
+                            allowed += 1
+                            #expect(role.allows(request), "\(action) \(key)")
+                        }
+                    }
+                }
+            }
+        }
+        #expect(allowed == 5 * 3 * (4 + 1 + 1))
+    }
+
+    @Test func `let the role keep a session to the folders of its tag, by itself`() throws {
+        let role = try Self.policy("session-role-policy")
+        let letters = Array("u_10-Zab/.")
+        for _ in 0..<3000 {
+            let tag = String((0..<Int.random(in: 1...4)).map { _ in letters.dropLast(2).randomElement() ?? "u" })
+            let key = "photos/" + String((0..<Int.random(in: 0...6)).map { _ in letters.randomElement() ?? "u" })
+            for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"] where !tag.contains("/") {
+                let found = role.allows(Self.object(action, key, tag: tag))
+                #expect(found == key.hasPrefix("photos/\(tag)/"), "\(tag) \(key)")
+            }
+        }
+        for key in ["photos//a", "photos/u_1/a", "photos/*/a"] {
+            #expect(!role.allows(Self.object("s3:GetObject", key, tag: nil)))
+        }
+        for (prefix, expected) in [("photos/u_1/", true), ("photos/u_1", false), ("photos/u_10/", false), ("", false)] {
+            let list = IAMRequest(
+                "s3:ListBucket", "arn:aws:s3:::b",
+                context: ["aws:PrincipalTag/UserId": ["u_1"], "s3:prefix": [prefix]])
+            #expect(role.allows(list) == expected)
+        }
+        #expect(
+            !role.allows(
+                IAMRequest("s3:ListBucket", "arn:aws:s3:::b", context: ["aws:PrincipalTag/UserId": ["u_1"]])))
+    }
+
+    @Test(
+        arguments: [
+            (worker, ["UserId": "u_1", "SubscriptionTier": "free"], true),
+            ("arn:aws:iam::123456789012:role/other", ["UserId": "u_1", "SubscriptionTier": "free"], false),
+            (worker, [:], false), (worker, ["UserId": "u_1"], false), (worker, ["SubscriptionTier": "free"], false),
+            (worker, ["UserId": "", "SubscriptionTier": "free"], false),
+            (worker, ["UserId": "u_1/../u_2", "SubscriptionTier": "free"], false),
+            (worker, ["UserId": "..", "SubscriptionTier": "free"], false),
+            (worker, ["UserId": "u 1", "SubscriptionTier": "free"], false),
+            (worker, ["UserId": "u_1", "SubscriptionTier": "free", "Admin": "yes"], false),
+        ] as [(String, [String: String], Bool)])
+    func `let the worker alone open a session, with both tags and no other`(
+        principal: String, tags: [String: String], expected: Bool
+    ) throws {
+        let trust = try Self.policy("session-role-trust")
+        var context = ["aws:TagKeys": tags.keys.sorted()]
+        for (key, value) in tags { context["aws:RequestTag/\(key)"] = [value] }
+        for action in ["sts:AssumeRole", "sts:TagSession"] {
+            let request = IAMRequest(action, Self.sessionRole, principal: principal, context: context)
+            #expect(trust.allows(request) == expected)
+        }
+        #expect(!trust.allows(IAMRequest("sts:SetSourceIdentity", Self.sessionRole, principal: principal)))
+    }
+
+    @Test func `let the worker do its own work, and leave users' folders alone`() throws {
+        let policy = try Self.policy("worker-policy")
+        for (action, resource, expected) in [
+            ("sts:AssumeRole", Self.sessionRole, IAMDecision.allowed), ("sts:TagSession", Self.sessionRole, .allowed),
+            ("sts:AssumeRole", "arn:aws:iam::123456789012:role/admin", .notAllowed),
+            ("s3:GetObject", "arn:aws:s3:::b/abc.bin", .allowed), ("s3:PutObject", "arn:aws:s3:::b/abc.bin", .allowed),
+            ("s3:GetObjectTagging", "arn:aws:s3:::b/abc.bin", .allowed),
+            ("s3:PutObjectTagging", "arn:aws:s3:::b/abc.bin", .allowed), ("s3:ListBucket", "arn:aws:s3:::b", .allowed),
+            ("s3:DeleteObject", "arn:aws:s3:::b/abc.bin", .notAllowed),
+            ("s3:PutObjectAcl", "arn:aws:s3:::b/abc.bin", .notAllowed),
+            ("s3:GetObject", "arn:aws:s3:::other/abc.bin", .notAllowed),
+            ("s3:PutBucketPolicy", "arn:aws:s3:::b", .notAllowed),
+            ("s3:GetObject", "arn:aws:s3:::b/photos/u_1/a", .denied),
+            ("s3:PutObject", "arn:aws:s3:::b/metadata/u_1/a", .denied),
+        ] { #expect(policy.decision(on: IAMRequest(action, resource)) == expected, "\(action) \(resource)") }
+    }
+
+    @Test func `end what one user has, or what is older than a moment, and nothing else`() throws {
+        let user = try Self.policy("deny-user")
+        let older = try Self.policy("deny-older-sessions")
+        for (tag, expected) in [("u_1", IAMDecision.denied), ("u_10", .notAllowed), ("U_1", .notAllowed)] {
+            #expect(user.decision(on: Self.object("s3:GetObject", "photos/\(tag)/a", tag: tag)) == expected)
+        }
+        #expect(user.decision(on: Self.object("s3:GetObject", "photos/u_1/a", tag: nil)) == .notAllowed)
+        for (issued, expected) in [
+            ("2026-11-22T11:59:59Z", IAMDecision.denied), ("2026-11-22T12:00:00Z", .notAllowed),
+        ] {
+            let request = IAMRequest("s3:GetObject", "arn:aws:s3:::b/x", context: ["aws:TokenIssueTime": [issued]])
+            #expect(older.decision(on: request) == expected)
+        }
+    }
+}
