@@ -1,7 +1,9 @@
 """Rounds of load, and what the processes used meanwhile."""
 
+import re
 import statistics
 import time
+import urllib.request
 
 import fastcgi
 import load
@@ -10,9 +12,14 @@ from processes import NotMeasured, cpu_by_thread, memory_megabytes
 
 def one_round(scenario, port, requests, seconds, watched):
     """One wrk run. `watched` is {role: process id}; adds to wrk's numbers CPU-seconds per 10,000 requests by role."""
+    renewed = _renewed_keys(port) if scenario.keys else 0
     before = {role: cpu_by_thread(pid) for role, pid in watched.items()}
     numbers = load.run(port, requests, scenario.connections, seconds)
     after = {role: cpu_by_thread(pid) for role, pid in watched.items()}
+    if scenario.keys:
+        # The round ends in the middle of many batches, whose keys cost as much as those of batches that were answered.
+        numbers["key"] = sum(spent - before["worker"].get(thread, 0) for thread, spent in after["worker"].items()) \
+            / 1e3 / max(1, _renewed_keys(port) - renewed)
     used = {role: [spent - before[role].get(thread, 0) for thread, spent in after[role].items()] for role in watched}
     numbers["cpu"] = {role: sum(spent) / 1e9 / numbers["requests"] * 10_000 for role, spent in used.items()}
     numbers["busy"] = {role: sum(spent) / 1e9 / numbers["seconds"] for role, spent in used.items()}
@@ -20,6 +27,13 @@ def one_round(scenario, port, requests, seconds, watched):
     numbers["threads"] = sum(1 for spent in used["worker"] if spent * 100 >= sum(used["worker"]) and spent > 0)
     numbers["rate"] = numbers["requests"] / numbers["seconds"]
     return numbers
+
+
+def _renewed_keys(port):
+    """How many keys the worker has renewed since it started, by its own counters."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    return int(re.search(r'^cloakroom_renewals_total\{outcome="renewed"\} (\d+)$', text, re.MULTILINE).group(1))
 
 
 def summary(rounds):
@@ -30,6 +44,7 @@ def summary(rounds):
         **{key: median(lambda each, key=key: each[key]) for key in ("rate", "p50", "p99")},
         "cpu": {role: median(lambda each, role=role: each["cpu"][role]) for role in rounds[0]["cpu"]},
         "busy": {role: median(lambda each, role=role: each["busy"][role]) for role in rounds[0]["busy"]},
+        **({"key": median(lambda each: each["key"])} if "key" in rounds[0] else {}),
         "requests": sum(each["requests"] for each in rounds),
         "errors": sum(each["errors"] for each in rounds),
         "threads": max(each["threads"] for each in rounds),
