@@ -77,7 +77,9 @@ private final class ProgramRun {
     private func read() {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe CLinux.read(output.raw, $0.baseAddress, $0.count) }
+            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+                unsafe CLinux.read(output.raw, bytes.baseAddress, bytes.count)
+            }
             guard count > 0 else {
                 // All was read; only its end is left to wait for.
                 if count == 0, !watches.isEmpty { Reactor.shared.unwatch(watches[0]) }

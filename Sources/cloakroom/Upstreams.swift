@@ -36,7 +36,8 @@ struct Upstreams {
             refreshing = nil
             credentials = CredentialSource(keys)
         } else {
-            let report = CredentialReport(log: log ?? Log(sink: nil, level: .error), lifetime: settings.vending.lifetime)
+            let report = CredentialReport(
+                log: log ?? Log(sink: nil, level: .error), lifetime: settings.vending.lifetime)
             let chain = AWSCredentials.chain(settings.aws, transport: transport, surroundings: surroundings)
             let source = RefreshingCredentials(chain, surroundings: surroundings) { event in
                 LoopActor.assumeIsolated { report.take(event) }
