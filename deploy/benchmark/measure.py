@@ -2,6 +2,7 @@
 
 import re
 import statistics
+import subprocess
 import time
 import urllib.request
 
@@ -29,6 +30,14 @@ def one_round(scenario, port, requests, seconds, watched):
     return numbers
 
 
+def copy_floor(program, port, at_once):
+    """Microseconds of CPU for one copy in C through libcurl, against the same canned S3."""
+    finished = subprocess.run([program, str(port), str(at_once), "20000"], capture_output=True, text=True, timeout=60)
+    if finished.returncode != 0:
+        raise NotMeasured(f"floor_curl: {finished.stderr.strip() or finished.returncode}")
+    return float(finished.stdout)
+
+
 def _renewed_keys(port):
     """How many keys the worker has renewed since it started, by its own counters."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
@@ -44,7 +53,7 @@ def summary(rounds):
         **{key: median(lambda each, key=key: each[key]) for key in ("rate", "p50", "p99")},
         "cpu": {role: median(lambda each, role=role: each["cpu"][role]) for role in rounds[0]["cpu"]},
         "busy": {role: median(lambda each, role=role: each["busy"][role]) for role in rounds[0]["busy"]},
-        **({"key": median(lambda each: each["key"])} if "key" in rounds[0] else {}),
+        **{key: median(lambda each, key=key: each[key]) for key in ("key", "floor") if key in rounds[0]},
         "requests": sum(each["requests"] for each in rounds),
         "errors": sum(each["errors"] for each in rounds),
         "threads": max(each["threads"] for each in rounds),
