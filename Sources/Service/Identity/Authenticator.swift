@@ -1,6 +1,7 @@
 package import HTTPValues
 import JOSE
 package import Loop
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -171,7 +172,9 @@ package final class Authenticator {
     private func claimed(_ bytes: [UInt8]) throws(NotYet) -> (ClaimedToken, BelievedIssuer) {
         do throws(TokenError) {
             let claimed = try verifier.read(bytes)
-            guard let issuer = issuers.first(where: { $0.issuer.name == claimed.issuer }) else { throw .unknownIssuer }
+            guard let issuer = issuers.first(where: { $0.issuer.name.hasSameBytes(as: claimed.issuer) }) else {
+                throw .unknownIssuer
+            }
             return (claimed, issuer)
         } catch {
             throw .refused(.token(error))
@@ -180,8 +183,12 @@ package final class Authenticator {
 
     private func notYet(_ error: TokenError, _ issuer: BelievedIssuer) -> NotYet {
         guard error == .unknownKey else { return .refused(.token(error)) }
-        if issuer.keys.mayLearn { return .keysMissing(issuer.keys) }
-        return .refused(issuer.keys.keys == nil ? .keysUnavailable : .token(.unknownKey))
+        return issuer.keys.mayLearn ? .keysMissing(issuer.keys) : .refused(Self.unknownKey(issuer.keys))
+    }
+
+    /// A key that is not there may be one that could not be fetched: then the token is as good as it was.
+    private static func unknownKey(_ keys: IssuerKeys) -> IdentityRefusal {
+        keys.areCurrent ? .token(.unknownKey) : .keysUnavailable
     }
 
     // MARK: Waiting for keys
@@ -205,7 +212,7 @@ package final class Authenticator {
             switch error {
             case .refused(let refusal): throw refusal
             // Others had them fetched once more meanwhile: once is enough for one request.
-            case .keysMissing(let keys): throw keys.keys == nil ? .keysUnavailable : .token(.unknownKey)
+            case .keysMissing(let keys): throw Self.unknownKey(keys)
             }
         }
     }

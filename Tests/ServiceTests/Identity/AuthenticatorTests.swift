@@ -93,6 +93,25 @@ struct AuthenticatorTests {
         #expect(outcome(fields, of: authenticator) == .failure(.expired))
     }
 
+    @Test @LoopActor func `tells issuers apart whose names only look the same`() throws {
+        let other = try #require(HMACKey(Array("Ae1sG6fHdKm3NbY8cWv5PtZ0rLq2xJ7u".utf8)))
+        let issuers = [("https://caf\u{e9}.example", key), ("https://cafe\u{301}.example", other)].map { name, key in
+            let keys = KeySet(own: [.hmac(key)])
+            let issuer = Issuer(
+                name: name, audiences: ["x"], algorithms: [.hs256], keys: .fixed(keys), subjects: .mapped)
+            return BelievedIssuer(issuer, keys: IssuerKeys(fixed: keys))
+        }
+        let instant = now
+        let authenticator = Authenticator(
+            header: "X-Token", leeway: .seconds(30), issuers: issuers, now: { instant })
+        for (issuer, key) in zip(issuers, [key, other]) {
+            let token = TokenSigner(issuer: issuer.issuer.name, audience: "x", key: key)
+                .token(subject: "u_1", now: now, lifetime: .seconds(60))
+            let subject = try outcome(["X-Token": token], of: authenticator).get()
+            #expect(subject.userID == UserID(mapping: "u_1", of: issuer.issuer.name))
+        }
+    }
+
     @Test @LoopActor func `keeps no more tokens than it may`() throws {
         let tokens = VerifiedTokens(capacity: 10)
         let keys = IssuerKeys(fixed: KeySet(own: [.hmac(key)]))

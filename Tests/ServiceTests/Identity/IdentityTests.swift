@@ -103,6 +103,27 @@ struct IdentityTests {
         #expect(transport.requests.count == 2)
     }
 
+    /// A client takes 401 for the end of its session.
+    @Test @LoopActor func `a kid that could not be looked up is no reason for 401`() async throws {
+        let (old, new) = (try TestIssuer(0), try TestIssuer(1))
+        let published = Mutex<String?>(TestIssuer.keySet([old]))
+        let transport = ScriptedTransport { _ in
+            published.withLock { $0.map { .text(200, $0) } ?? .text(500, "") }
+        }
+        let identity = try identity(Self.remote, transport)
+        await fetchOnce(identity)
+        published.withLock { $0 = nil }
+        world.pass(IssuerKeys.refetchInterval)
+        let token = new.token("u_1", now: world.clock.now)
+        #expect(await outcome(identity, token) == .failure(.keysUnavailable))
+        #expect(await outcome(identity, token) == .failure(.keysUnavailable), "within the interval")
+        #expect(try await outcome(identity, old.token("u_1", now: world.clock.now)).get().userID.text == "u_1")
+        #expect(transport.requests.count == 2)
+        published.withLock { $0 = TestIssuer.keySet([old]) }
+        world.pass(IssuerKeys.refetchInterval)
+        #expect(await outcome(identity, token) == .failure(.token(.unknownKey)))
+    }
+
     @Test @LoopActor func `of two keys with one kid, the one that signed is found`() async throws {
         let (first, second) = (try TestIssuer(0, keyID: "same"), try TestIssuer(1, keyID: "same"))
         let transport = ScriptedTransport { _ in .text(200, TestIssuer.keySet([first, second])) }

@@ -63,6 +63,9 @@ package final class IssuerKeys {
 
     var isFixed: Bool { remote == nil }
 
+    /// Whether they are what their source last had to say; not while it is away, nor while a fetch is under way.
+    var areCurrent: Bool { keys != nil && failures == 0 && fetching == nil }
+
     /// Whether waiting for a fetch could bring a key that is not there.
     var mayLearn: Bool {
         guard let remote, waiting < Self.maximumWaiting else { return false }
