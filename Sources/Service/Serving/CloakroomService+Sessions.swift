@@ -91,6 +91,7 @@ extension CloakroomService {
     /// Counted, but no entitlement is asked for: this is Apple, and its user may be disabled already.
     private func take(_ notification: AppleNotification, of subject: Subject) async -> Answer {
         guard notification.event.endsAccess else { return .taken(subject) }
+        let limit = parts.settings.limits.notification
         let decision = await parts.limiter.take(.notification, for: subject)
         parts.metrics.limited(.notification, decision.verdict)
         var answer: Answer
@@ -107,9 +108,9 @@ extension CloakroomService {
             }
         case .refused, .openRefused:
             answer = .error(429, LimitName.notification.refusal, .tooManyRequests, reason: decision.verdict.rawValue)
+            answer.response.fields.add(.notification, policy: limit.policy(named: .notification), decision)
         case .closed: answer = .unavailable(reason: "redis")
         }
-        if !decision.isAllowed { answer.response.fields.add(.notification, policy: "", decision) }
         answer.user = subject.userID.text
         return answer
     }

@@ -16,7 +16,7 @@ struct SessionTests {
     init() throws { issuer = try TestIssuer(0) }
 
     @LoopActor private func service(
-        _ keys: String = "keyFile: 'id.json'", session: String = "maximumAgeSeconds: 7200",
+        _ keys: String = "keyFile: 'id.json'", session: String = "maximumAgeSeconds: 7200", limits: String = "",
         transport script: @escaping ScriptedTransport.Script = { _ in .assumed() }
     ) throws -> TestService {
         let text = """
@@ -28,7 +28,7 @@ struct SessionTests {
                 keys: [{keyID: "s1", privateKey: {file: "session.pem"}}, {keyID: "s0", secret: {env: "SIGNING"}}],
               },
               vending: {roleARN: "arn:aws:iam::000000000000:role/session"},
-              limits: {vend: {whenRedisIsAway: "open"}, session: {requests: 5, whenRedisIsAway: "open"}},
+              limits: {vend: {whenRedisIsAway: "open"}, session: {requests: 5, whenRedisIsAway: "open"}, \(limits)},
             }
             """
         return try TestService(
@@ -194,6 +194,15 @@ struct SessionTests {
             #expect(await notification(service, Self.event(type)).hasPrefix("503\n"), "\(type)")
         }
         #expect(await notification(service, Self.event("email-enabled"), without: ["exp"]).hasPrefix("200\n"))
+    }
+
+    @Test @LoopActor func `tells Apple once when to come back, and by which limit it is refused`() async throws {
+        let closed = await notification(try service(), Self.event("consent-revoked"))
+        #expect(closed.split(separator: "\n").filter { $0.hasPrefix("Retry-After: ") } == ["Retry-After: 1"])
+        let service = try service(limits: "notification: {requests: 1, whenRedisIsAway: 'open'}")
+        #expect(await notification(service, Self.event("consent-revoked")).hasPrefix("503\n"))
+        let refused = await notification(service, Self.event("consent-revoked"))
+        #expect(refused.hasPrefix("429\n") && refused.contains("\nRateLimit-Policy: \"notification\";q=1;w=3600\n"))
     }
 
     @Test @LoopActor func `tells notifications and identity tokens apart`() async throws {
