@@ -86,10 +86,10 @@ struct IdentitySettings {
         guard !keys.isEmpty else {
             return SettingsFault("session.keys", "is missing", "give at least one key with keyID and privateKey")
         }
-        return keyFault(keys)
+        return keyFault(keys, issuers)
     }
 
-    private func keyFault(_ keys: [SettingsValues]) -> SettingsFault? {
+    private func keyFault(_ keys: [SettingsValues], _ issuers: [Issuer]) -> SettingsFault? {
         guard keys.count <= KeySet.maximumAttempts else {
             return SettingsFault("session.keys", "are more than \(KeySet.maximumAttempts)", "take the oldest out")
         }
@@ -102,10 +102,22 @@ struct IdentitySettings {
             guard (key.privateKey("privateKey") == nil) != (key.key("secret") == nil) else {
                 return SettingsFault(place, "needs either privateKey or secret", "give one of the two")
             }
+            if let secret = key.key("secret"), let other = issuers.firstIndex(where: { $0.signs(with: secret) }) {
+                return SettingsFault(
+                    place + ".secret", "is that of tokens.issuers[\(other)], who could make our tokens with it",
+                    "make another with: openssl rand -base64 32")
+            }
             guard names.insert(key.text("keyID")).inserted else {
                 return SettingsFault(place + ".keyID", "is there twice", "give each key a name of its own")
             }
         }
         return nil
+    }
+}
+
+extension Issuer {
+    fileprivate func signs(with secret: HMACKey) -> Bool {
+        guard case .fixed(let set) = keys else { return false }
+        return set.keys.contains { $0.secret?.makesSameCodes(as: secret) == true }
     }
 }

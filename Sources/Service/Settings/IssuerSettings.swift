@@ -17,12 +17,24 @@ struct IssuerSettings {
         let keys = try keys(isApple, issuer: name)
         let algorithms = try algorithms(keys)
         try check(keys, serve: algorithms)
+        let use = values.optionalText("for").flatMap(Issuer.Use.init) ?? (isApple ? .session : .requests)
+        if values.flag("requireNonce"), use == .requests {
+            throw fault(
+                "requireNonce", "is true, but its tokens stand in requests, which have no nonce",
+                "take it out, or make it for: \"session\"")
+        }
+        let subject = values.text("claims.subject")
+        if isApple, subject != "sub" {
+            throw fault(
+                "claims.subject", "is \(JSON.string(subject).text), but Apple's notifications name users by sub",
+                "take it out")
+        }
         return Issuer(
             name: name, audiences: try audiences(isApple), algorithms: algorithms, keys: keys,
             claims: ClaimNames(
-                subject: values.text("claims.subject"), device: values.text("claims.device"),
+                subject: subject, device: values.text("claims.device"),
                 tier: values.text("claims.tier")),
-            use: values.optionalText("for").flatMap(Issuer.Use.init) ?? (isApple ? .session : .requests),
+            use: use,
             subjects: values.optionalText("subjects").flatMap(Issuer.Subjects.init) ?? (isAlone ? .plain : .mapped),
             requiresNonce: values.flag("requireNonce"), notifies: isApple)
     }

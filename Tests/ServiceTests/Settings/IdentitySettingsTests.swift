@@ -148,6 +148,14 @@ struct IdentitySettingsTests {
             issuers: #"{clientIDs: ["x"], issuer: "a", secret: {env: "SIGNING"}}"#,
             fault: "tokens.issuers[0].clientIDs: stands without a preset; call them audiences"),
         Fault(
+            issuers: issuer("discovery: true, requireNonce: true"),
+            fault: "tokens.issuers[0].requireNonce: is true, but its tokens stand in requests, which have no nonce;"
+                + " take it out, or make it for: \"session\""),
+        Fault(
+            issuers: #"{preset: "apple", clientIDs: ["x"], claims: {subject: "email"}}"#,
+            fault: "tokens.issuers[0].claims.subject: is \"email\", but Apple's notifications name users by sub;"
+                + " take it out"),
+        Fault(
             issuers: #"{audiences: ["x"], secret: {env: "SIGNING"}}"#,
             fault: "tokens.issuers[0].issuer: is missing; give: string. The claim `iss`, exactly."),
     ]
@@ -186,6 +194,11 @@ struct IdentitySettingsTests {
         Fault(
             issuers: issuer("discovery: true"), session: "session: {keys: [{keyID: '1', secret: {env: 'SIGNING'}}]}",
             fault: "session.keys: stands without session.issuer; give both, or neither"),
+        Fault(
+            issuers: apple + "," + issuer("secret: {env: 'SIGNING'}"),
+            session: "session: {issuer: 'a', keys: [{keyID: '1', secret: {env: 'SIGNING'}}]}",
+            fault: "session.keys[0].secret: is that of tokens.issuers[1], who could make our tokens with it;"
+                + " make another with: openssl rand -base64 32"),
         Fault(
             issuers: apple, session: session + ", entitlements: {enabled: false}",
             fault: "tokens.issuers[0].preset: is apple, but no record is read that could disable a user;"
