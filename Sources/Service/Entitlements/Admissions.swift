@@ -38,7 +38,7 @@ final class Admissions {
             let terms = claimed.tier.limit(name)
             return Admission(
                 decision: limiter.decideWithoutRedis(name, subject, terms.limit, error), terms: terms,
-                entitlement: .success(claimed))
+                entitlement: Self.isDisabled(reply) ? .failure(.userDisabled) : .success(claimed))
         case .success(let count):
             let entitlement = entitlement(for: name, of: subject, reply)
             // Whoever is refused is told of the limit that the token alone would give.
@@ -58,6 +58,12 @@ final class Admissions {
         case .failure(.unavailable): .failure(.unavailable)
         case .failure(.refused), .success, nil: count
         }
+    }
+
+    /// Whether the record came although Redis could not count, as on a replica, and says so.
+    private static func isDisabled(_ reply: Result<RedisReply, RedisError>?) -> Bool {
+        guard case .success(let values)? = reply else { return false }
+        return (try? UserRecord.parse(values))?.isDisabled == true
     }
 
     /// What the token alone would give.

@@ -153,6 +153,15 @@ struct AdmissionTests {
         #expect(decisions.allSatisfy { refusal($0) == nil } && labels.first == label)
     }
 
+    @Test @LoopActor func `serves no disabled user while Redis reads, but does not write`() async throws {
+        try await withAdmissions { admissions, records, redis, _ in
+            try await records.disable(user, reason: "test")
+            _ = try await redis.send(RedisCommand(["CONFIG", "SET", "maxmemory", "1"]))
+            let upload = await admissions.admit(.upload, subject)
+            #expect(upload.decision.verdict == .open && refusal(upload) == .userDisabled)
+        }
+    }
+
     @Test @LoopActor func `closes when Redis counts, but does not show the record`() async throws {
         let (decisions, _) = try await scripted { command in
             switch command.first {
