@@ -13,15 +13,23 @@ struct CurlTLSTests {
         let folder: TemporaryFolder
         var certificate: String { folder["certificate.pem"] }
 
-        /// - Parameter name: the one the certificate is for, such as `IP:127.0.0.1`.
-        init(name: String, options: [String] = []) throws {
+        /// - Parameters:
+        ///   - name: the one the certificate is for, such as `IP:127.0.0.1`.
+        ///   - days: how long it is valid from now on; it has ended already with a negative number.
+        init(name: String, days: Int = 1, options: [String] = []) throws {
             folder = try TemporaryFolder()
-            let (key, certificate) = (folder["key.pem"], folder["certificate.pem"])
+            let (key, certificate, request) = (folder["key.pem"], folder["certificate.pem"], folder["request.pem"])
             try Program.run(
                 "openssl",
                 [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-                    "-subj", "/CN=test", "-addext", "subjectAltName=\(name)", "-keyout", key, "-out", certificate,
+                    "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-subj", "/CN=test", "-addext", "subjectAltName=\(name)", "-keyout", key, "-out", request,
+                ])
+            try Program.run(
+                "openssl",
+                [
+                    "x509", "-req", "-in", request, "-signkey", key, "-days", "\(days)", "-copy_extensions", "copy",
+                    "-out", certificate,
                 ])
             program = try Program(
                 "openssl",
@@ -57,6 +65,11 @@ struct CurlTLSTests {
 
     @Test @LoopActor func `takes no certificate for another name`() async throws {
         let server = try await onThread { try Server(name: "DNS:sts.amazonaws.com,IP:127.0.0.2") }
+        #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
+    }
+
+    @Test @LoopActor func `takes no certificate that has expired`() async throws {
+        let server = try await onThread { try Server(name: "IP:127.0.0.1", days: -1) }
         #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
     }
 
