@@ -6,13 +6,15 @@ package struct CredentialChain: Sendable {
 
     /// - Parameter only: one provider, asked alone; `nil` for all, in the SDKs' order.
     package init(world: CredentialWorld, only name: ProviderName? = nil) {
-        // A profile that the settings name is meant; keys that happen to be in the environment are not (botocore,
-        // `create_credential_resolver`). `AWS_PROFILE` does not have that weight.
-        let environment: [any CredentialProvider] =
-            world.profile == nil || name == .environment ? [EnvironmentProvider(world: world)] : []
+        // A profile that the settings name is meant; keys, or a pod's token, that happen to be in the environment are not
+        // (botocore, `create_credential_resolver`: `disable_env_vars`). `AWS_PROFILE` does not have that weight.
+        func unlessNamed(_ provider: any CredentialProvider) -> [any CredentialProvider] {
+            world.profile == nil || name == provider.name ? [provider] : []
+        }
         let all: [any CredentialProvider] =
-            environment + [
-                ProfileProvider(part: .roles, world: world), WebIdentityProvider(world: world),
+            unlessNamed(EnvironmentProvider(world: world)) + [ProfileProvider(part: .roles, world: world)]
+            + unlessNamed(WebIdentityProvider(world: world))
+            + [
                 ProfileProvider(part: .others, world: world), ContainerProvider(world: world),
                 InstanceProvider(world: world),
             ]

@@ -100,6 +100,23 @@ struct PrecedenceTests {
         #expect(await Machine(environment, profile: "nobody", files: files).outcome().contains("no profile nobody"))
     }
 
+    /// botocore leaves out all of the environment then (`disable_env_vars`), the token file of a pod included.
+    @Test func `a profile that the settings name comes before the web identity of the environment`() async {
+        let environment = [
+            "HOME": "/h", "AWS_WEB_IDENTITY_TOKEN_FILE": "/run/token", "AWS_ROLE_ARN": "arn:aws:iam::1:role/web",
+        ]
+        let files = [
+            "/h/.aws/credentials": "[named]\naws_access_key_id = NAMED\naws_secret_access_key = shh\n",
+            "/run/token": "jwt\n",
+        ]
+        func machine(_ profile: String?) -> Machine {
+            Machine(environment, profile: profile, files: files, [Documents.webIdentity("WEB")])
+        }
+        #expect(await machine("named").outcome() == "NAMED")
+        #expect(await machine("named").outcome(only: .webIdentity) == "WEB")
+        #expect(await machine(nil).outcome() == "WEB")
+    }
+
     @Test(arguments: [
         (ProviderName.environment, "ENVIRONMENT"), (.webIdentity, "WEB"), (.profile, "SHARED"),
     ])
