@@ -91,6 +91,10 @@ extension EndToEnd {
 
                 let keys = try stack.askNginx(.get("/.well-known/jwks.json"))
                 #expect(keys.status == 200 && keys.text.contains(#""kid":"s1""#) && !keys.text.contains(#""d":"#))
+                #expect(keys.fields["cache-control"] == "public, max-age=900")
+                let refused = try stack.askNginx(Ask(method: "POST", target: "/.well-known/jwks.json"))
+                #expect(refused.status == 405 && refused.fields["cache-control"] == "no-store")
+                #expect(signedIn.fields["cache-control"] == "no-store")
 
                 let disabled = try Command(["user", "disable", user, stack.settingsFile])
                 #expect(disabled.status == 0, "\(disabled.text)")
