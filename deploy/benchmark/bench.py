@@ -1,5 +1,6 @@
 """The run: start the parts, measure in turns, compare."""
 
+import collections
 import statistics
 import sys
 
@@ -8,10 +9,11 @@ import load
 import measure
 import sharing
 from processes import NotMeasured, memory_megabytes
-from scenarios import all_scenarios
+from scenarios import all_scenarios, rs256_scenarios
 
 _SLOW_MILLISECONDS = 50
 _COPIES_AT_ONCE = 128       # what a worker has under way by default
+_WITH_RECORDS, _WITHOUT_RECORDS = "vend_cached", "vend_cached_without_records"
 _COMPARED_WITH_FLOORS = ("floors", "healthz", "vend_cached", "vend_sts")
 
 
@@ -26,17 +28,18 @@ class Bench:
         self.starts = 3 if quick else 7
         self.counts = 1 if quick else 3
         self.warm_up = not quick
-        chosen = [each for each in all_scenarios()
-                  if only in (None, each.name) or each.floor and only in _COMPARED_WITH_FLOORS]
-        self.scenarios = chosen
-        self.measured = {each.name: [] for each in chosen}
-        self.more = {each.name: {} for each in chosen}      # syscalls, rss, peak
+        self.scenarios = [each for each in all_scenarios()
+                          if only in (None, each.part_of or each.name) or each.floor and only in _COMPARED_WITH_FLOORS]
+        self.measured = collections.defaultdict(list)
+        self.more = collections.defaultdict(dict)       # syscalls, rss, peak
         self.values = {}
         self.faults = []
         self.notes = []
         self.counter = self._try(load.counter, counter)
 
     def run(self):
+        if self.only in (None, "vend_rs256"):
+            self.scenarios += self._try(rs256_scenarios, self.parts) or []
         redis = self.parts.start_redis()
         self.canned, canned_worker = self.parts.start_canned()
         self.slow = self.parts.start_slow(_SLOW_MILLISECONDS)
@@ -61,6 +64,7 @@ class Bench:
             if each.slow:
                 self._try(self._hold, each)
         self._syscalls()
+        self._try(self._syscalls_of_records)
 
     def _try(self, step, *arguments):
         """What `step` gives, or None when it could not be measured; then the reason is kept."""
@@ -77,7 +81,8 @@ class Bench:
         if not self.parts.worker:
             raise NotMeasured(f"{scenario.name}: there is no worker")
         upstream = self.slow if scenario.slow else self.canned
-        return self.parts.start_worker(scenario.name, upstream, scenario.credential_cache)
+        return self.parts.start_worker(scenario.name, upstream, credential_cache=scenario.credential_cache,
+                                       records=scenario.records, public_key=scenario.public_key)
 
     def _start(self):
         if not self.parts.worker:
@@ -96,7 +101,7 @@ class Bench:
         for number in range(self.rounds):
             print(f"round {number + 1} of {self.rounds}", flush=True)
             for each in list(self.scenarios):
-                if each.slow and number >= 2:
+                if each.only_counted or each.slow and number >= 2:
                     continue
                 result = self._try(self._round, each)
                 if result is None:
@@ -140,12 +145,36 @@ class Bench:
             return
         print("counting system calls", flush=True)
         for each in self.scenarios:
-            if not each.slow:
+            if not each.slow and not each.only_counted:
                 counts = [self._try(load.count_syscalls, self.counter, self.watched[each.name]["worker"],
                                     self.parts.run, lambda each=each: self._load(each)) for _ in range(self.counts)]
                 if None not in counts:
                     calls, waits = (statistics.median(column) for column in zip(*counts))
                     self.more[each.name] |= {"syscalls": calls, "waits": waits}
+
+    def _syscalls_of_records(self):
+        """Vending with users' records read and without, in turns, for one client.
+
+        With many clients a turn of the loop serves several requests, and how many differs from run to run. With one
+        there is nothing to share: another round trip would be a write and a read more for each request. Waits for
+        events are left out: how often the loop wakes for nothing differs too.
+        """
+        pair = [each for each in self.scenarios if each.name in (_WITH_RECORDS, _WITHOUT_RECORDS)]
+        if self.counter is None or len(pair) < 2:
+            return
+        counts = {each.name: [] for each in pair}
+        for each in pair:
+            load.run(self.ports[each.name], self.files[each.name], 1, 1)        # fills the cache
+        for _ in range(self.counts):
+            for each in pair:
+                calls, waits = load.count_syscalls(
+                    self.counter, self.watched[each.name]["worker"], self.parts.run,
+                    lambda each=each: load.run(self.ports[each.name], self.files[each.name], 1, 1))
+                counts[each.name].append(calls - waits)
+        read, unread = (statistics.median(counts[name]) for name in (_WITH_RECORDS, _WITHOUT_RECORDS))
+        self.values["syscalls_vend_cached_above_without_records"] = read - unread
+        self.notes.append(f"vend_cached: for one client {read:.2f} system calls per request besides waits where users' "
+                          f"records are read, {unread:.2f} where they are not.")
 
     def results(self):
         return [{"name": each.name, "title": each.title, "keys": each.keys, **measure.summary(self.measured[each.name]),
@@ -167,6 +196,9 @@ class Bench:
                 self.values[f"{name}_w+n_over_F1"] = self._ratio(name, both, "floor_f1")
             if name in found and "syscalls" in found[name]:
                 self.values[f"syscalls_{name}"] = found[name]["syscalls"]
+        if "vend_rs256_fresh" in found and "vend_rs256_cached" in found:
+            self.values["vend_rs256_fresh_token_us_above_cached"] = measure.microseconds_above(
+                self.measured["vend_rs256_fresh"], self.measured["vend_rs256_cached"], "worker")
         if "healthz" in found and "floor_f2" in found:
             self.values["healthz_w_over_F2"] = self._ratio("healthz", ("worker",), "floor_f2")
         if "renew_100" in found:

@@ -1,5 +1,6 @@
 """Load from wrk, and system calls counted by perf or strace while it runs."""
 
+import dataclasses
 import functools
 import os
 import pathlib
@@ -14,10 +15,21 @@ from processes import NotMeasured
 _here = pathlib.Path(__file__).parent
 
 
+@dataclasses.dataclass
+class Requests:
+    """A file of requests for wrk, and how many were sent: the next run goes on behind them."""
+    path: pathlib.Path
+    sent: int = 0
+
+
 def run(port, requests, connections, seconds):
-    """One wrk run. Latencies in milliseconds; `errors`: answers that are not 2xx or 3xx, and broken connections."""
+    """One wrk run of `Requests`. Latencies in milliseconds.
+
+    `errors`: answers that are not 2xx or 3xx, and broken connections.
+    """
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "--latency",
-               "-s", str(_here / "requests.lua"), f"http://127.0.0.1:{port}", "--", str(requests)]
+               "-s", str(_here / "requests.lua"), f"http://127.0.0.1:{port}", "--",
+               str(requests.path), str(requests.sent)]
     try:
         finished = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 20)
     except subprocess.TimeoutExpired:
@@ -26,6 +38,8 @@ def run(port, requests, connections, seconds):
     if not numbers:
         raise NotMeasured(f"wrk: {(finished.stderr or finished.stdout).strip()[-200:]}")
     count, microseconds, p50, p99, *errors = map(int, numbers.group(1).split())
+    # Those under way at the end are not among the counted, nor is the one that wrk makes to look at it.
+    requests.sent += count + connections + 1
     if count == 0:
         raise NotMeasured("wrk got no answer")
     return {"requests": count, "seconds": microseconds / 1e6, "p50": p50 / 1e3, "p99": p99 / 1e3,

@@ -67,6 +67,12 @@ def ratio(rounds, roles, floor_rounds, floor_roles):
         for each, floor in zip(rounds, floor_rounds))
 
 
+def microseconds_above(rounds, others, role):
+    """CPU microseconds per request above those of other rounds, each against its neighbour in time: the median."""
+    return statistics.median(
+        (each["cpu"][role] - other["cpu"][role]) * 1e6 / 10_000 for each, other in zip(rounds, others))
+
+
 def start_and_rest(parts, upstream_port, times):
     """Starts a worker several times: (median milliseconds until it answers on its socket, median MB at rest)."""
     arguments, environment, path = parts.worker_command("start", upstream_port)

@@ -1,4 +1,5 @@
 -- For wrk: sends the requests of a file in turn, and prints one line of numbers at the end.
+-- Arguments: the file, and how many of its requests came before, so that a run goes on where another ended.
 -- The file holds each request as its length in bytes, a line break, and the request.
 
 local requests, turn = {}, 0
@@ -12,6 +13,7 @@ function init(arguments)
       requests[#requests + 1] = file:read(length)
    end
    file:close()
+   turn = tonumber(arguments[2])
 end
 
 function request()

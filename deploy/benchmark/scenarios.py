@@ -6,11 +6,13 @@ import hashlib
 import hmac
 import json
 import pathlib
+import subprocess
 import time
 import typing
 import urllib.error
 import urllib.request
 
+import load
 import stack
 from processes import NotMeasured
 
@@ -39,15 +41,19 @@ class Scenario:
     floor: str | None = None        # the floor's program; None: the worker
     keeps_connections: bool = True
     credential_cache: bool = True
+    records: bool = True            # are users' records read?
+    public_key: pathlib.Path | None = None      # of RS256 tokens; None: HS256
+    part_of: str | None = None      # the scenario of `--only` that brings it along
+    only_counted: bool = False      # for its system calls beside another's, without rounds
     keys: int = 0                   # per request, of a renewal
     connections: int = 64
     slow: bool = False              # against the upstream that waits
 
     def write(self, folder):
-        """The requests in a file for wrk; gives its path."""
+        """The requests in a file for wrk: `load.Requests`."""
         path = pathlib.Path(folder) / f"{self.name}.requests"
         path.write_bytes(b"".join(b"%d\n%s\n" % (len(raw), raw) for raw in (each.raw() for each in self.requests)))
-        return path
+        return load.Requests(path)
 
     def check(self, port):
         """Sends the first request and judges the answer, so that no error is measured by mistake."""
@@ -79,6 +85,8 @@ def all_scenarios():
         Scenario("floor_f2", "F2: libfcgi, epoll, kept connections", healthz, _has_200_bytes, floor="floor_epoll"),
         Scenario("healthz", "`/healthz`", healthz, lambda body: True),
         Scenario("vend_cached", "vend, cached credentials", vend_few, has_credentials),
+        Scenario("vend_cached_without_records", "vend, cached credentials, no records", vend_few, has_credentials,
+                 records=False, part_of="vend_cached", only_counted=True),
         Scenario("vend_sts", "vend, an STS call each", vend_many, has_credentials, credential_cache=False),
         Scenario("renew_20", "renew a batch of 20", _renewals(20), _renewed(20), keys=20),
         Scenario("renew_100", "renew a batch of 100", _renewals(100), _renewed(100), keys=100),
@@ -87,8 +95,32 @@ def all_scenarios():
     ]
 
 
+def rs256_scenarios(parts):
+    """Cached credentials for RS256 tokens: for ones that the worker knows, and for ones that it has to verify."""
+    public_key = parts.run / "rs256.pem"
+    print(f"signing {_FRESH_TOKENS + _KNOWN_TOKENS:,} tokens", flush=True)
+    unsigned = [_unsigned("RS256", f"u_warm_{n % 8}", f"device_{n % 64}", jti=f"{n:08}")
+                for n in range(_FRESH_TOKENS + _KNOWN_TOKENS)]
+    tokens = _signed_rs256(parts.binaries / "sign_tokens", public_key, unsigned)
+    known, fresh = tokens[:_KNOWN_TOKENS], tokens[_KNOWN_TOKENS:]
+    return [
+        Scenario("vend_rs256_cached", "vend, RS256 token known", [_vend(each) for each in known], has_credentials,
+                 public_key=public_key, part_of="vend_rs256"),
+        Scenario("vend_rs256_fresh", "vend, RS256 token never seen", [_vend(each) for each in fresh], has_credentials,
+                 public_key=public_key, part_of="vend_rs256"),
+    ]
+
+
+_KNOWN_TOKENS = 64
+_FRESH_TOKENS = 20_000      # A worker remembers 10,000: when a token's turn comes again, it is long forgotten.
+
+
 def vend(user, device):
-    return Request("POST", "/api/v1/auth/sts-token", {"Authorization": f"Bearer {_token(user, device)}"})
+    return _vend(_token(user, device))
+
+
+def _vend(token):
+    return Request("POST", "/api/v1/auth/sts-token", {"Authorization": f"Bearer {token}"})
 
 
 def _renewals(keys):
@@ -101,12 +133,29 @@ def _renewals(keys):
 
 def _token(user, device):
     """An HS256 token as `cloakroom token mint` makes it, good for an hour."""
+    unsigned = _unsigned("HS256", user, device)
+    return f"{unsigned}.{_base64url(hmac.digest(stack.TOKEN_SECRET.encode(), unsigned.encode(), hashlib.sha256))}"
+
+
+def _unsigned(algorithm, user, device, **more):
     now = int(time.time())
-    parts = [{"alg": "HS256", "typ": "JWT"},
+    parts = [{"alg": algorithm, "typ": "JWT"},
              {"iss": stack.ISSUER, "aud": stack.AUDIENCE, "sub": user, "deviceId": device, "tier": "free",
-              "iat": now, "nbf": now, "exp": now + 3600}]
-    signed = ".".join(_base64url(json.dumps(part, separators=(",", ":")).encode()) for part in parts)
-    return f"{signed}.{_base64url(hmac.digest(stack.TOKEN_SECRET.encode(), signed.encode(), hashlib.sha256))}"
+              "iat": now, "nbf": now, "exp": now + 3600, **more}]
+    return ".".join(_base64url(json.dumps(part, separators=(",", ":")).encode()) for part in parts)
+
+
+def _signed_rs256(program, public_key, unsigned):
+    """The tokens, in order; the public key is written. Python's own library has no RSA."""
+    try:
+        finished = subprocess.run([program, public_key], input="\n".join(unsigned) + "\n", stdout=subprocess.PIPE,
+                                  text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        raise NotMeasured("vend_rs256: the tokens were not signed within a minute") from None
+    tokens = finished.stdout.split()
+    if finished.returncode != 0 or len(tokens) != len(unsigned):
+        raise NotMeasured(f"vend_rs256: {len(tokens)} of {len(unsigned)} tokens were signed")
+    return tokens
 
 
 def _base64url(data):

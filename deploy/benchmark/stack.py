@@ -91,16 +91,20 @@ class Stack:
         wait_until(lambda: fastcgi.answers(path), floor)
         return floor
 
-    def worker_command(self, name, upstream_port, credential_cache=True, shares=False):
-        """(arguments, environment, socket) of a worker, its settings written."""
+    def worker_command(self, name, upstream_port, **how):
+        """(arguments, environment, socket) of a worker, its settings written; `how` as in `start_worker`."""
         settings = self.run / f"{name}.json5"
-        settings.write_text(json.dumps(self._settings(upstream_port, credential_cache, shares), indent=2))
+        settings.write_text(json.dumps(self._settings(upstream_port, **how), indent=2))
         path = self.run / f"{name}.sock"
         return [self.worker, "serve", "--listen", f"unix:{path}", settings], _ENVIRONMENT, path
 
-    def start_worker(self, name, upstream_port, credential_cache=True, shares=False):
-        """`shares`: the workers share the credentials they vended."""
-        arguments, environment, path = self.worker_command(name, upstream_port, credential_cache, shares)
+    def start_worker(self, name, upstream_port, **how):
+        """`how`: what differs from the settings of most.
+
+        credential_cache; shares: the workers share the credentials they vended; records: users' records are read;
+        public_key: the file with the key of RS256 tokens, which else are HS256.
+        """
+        arguments, environment, path = self.worker_command(name, upstream_port, **how)
         worker = self.start(name, arguments, environment)
         wait_until(lambda: fastcgi.answers(path), worker)
         return worker
@@ -136,10 +140,12 @@ class Stack:
         wait_until(lambda: only_child(master.pid), master)
         return only_child(master.pid)
 
-    def _settings(self, upstream_port, credential_cache, shares=False):
+    def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None):
         """The defaults, but for endpoints, places, and rate limits nobody reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
+        signed = {"algorithms": ["RS256"], "keyFile": str(public_key)} if public_key else \
+            {"algorithms": ["HS256"], "secret": {"env": "CLOAKROOM_TOKEN_SECRET"}}
         return {
             "region": "us-east-1",
             "bucket": BUCKET,
@@ -150,8 +156,7 @@ class Stack:
                 "s3Endpoint": upstream,
             },
             "tokens": {"issuers": [{
-                "issuer": ISSUER, "audiences": [AUDIENCE], "algorithms": ["HS256"],
-                "secret": {"env": "CLOAKROOM_TOKEN_SECRET"},
+                "issuer": ISSUER, "audiences": [AUDIENCE], **signed,
                 "claims": {"subject": "sub", "device": "deviceId", "tier": "tier"},
             }]},
             "vending": {
@@ -159,6 +164,7 @@ class Stack:
                 "credentialCache": {"enabled": credential_cache, "shared": {
                     "enabled": shares, "keys": [{"env": "CLOAKROOM_SEALING_SECRET"}]}},
             },
+            "entitlements": {"enabled": records},
             "limits": {"renew": limit, "vend": limit, "upload": limit},
             "redis": {"address": f"unix:{self.run / 'redis.sock'}"},
             "log": {"level": self._log_level},
