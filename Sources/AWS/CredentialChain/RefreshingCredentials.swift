@@ -30,6 +30,10 @@ package final class RefreshingCredentials: Sendable {
         var fault = CredentialFault(reasons: [])
         var refresh: Task<Void, Never>?
 
+        /// Whether nobody is to be asked at this time. No pause is longer than half a minute: a later one was set by a
+        /// clock that has jumped back since.
+        func rests(at time: Date) -> Bool { time < notBefore && notBefore <= time.addingTimeInterval(60) }
+
         /// Good at this time, or at any time for those that outlive their end.
         func usable(at time: Date) -> Credentials? {
             guard let held else { return nil }
@@ -76,7 +80,7 @@ package final class RefreshingCredentials: Sendable {
     package func refused(_ credentials: Credentials) async {
         let now = surroundings.wallClock()
         let refresh = state.withLock { state -> Task<Void, Never>? in
-            guard state.held?.credentials == credentials, state.refresh != nil || now >= state.notBefore else {
+            guard state.held?.credentials == credentials, state.refresh != nil || !state.rests(at: now) else {
                 return nil
             }
             return started(&state)
@@ -97,7 +101,7 @@ package final class RefreshingCredentials: Sendable {
         return state.withLock { state in
             let usable = state.usable(at: now)
             if let usable, now < state.advisory { return .use(usable) }
-            guard state.refresh != nil || now >= state.notBefore else {
+            guard state.refresh != nil || !state.rests(at: now) else {
                 return usable.map { .use($0) } ?? .fail(state.fault)
             }
             let refresh = started(&state)

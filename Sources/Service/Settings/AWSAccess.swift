@@ -31,9 +31,17 @@ extension Settings.AWSAccess {
     /// The keys of the settings, if they are to be used: those that are but the environment's are left to the chain,
     /// which knows when another provider is meant.
     package var keys: Credentials? {
-        guard let accessKeyID, let secretAccessKey, accessKeyID != environment["AWS_ACCESS_KEY_ID"] else { return nil }
+        guard let accessKeyID, let secretAccessKey else { return nil }
+        let isOfEnvironment = accessKeyID == environment["AWS_ACCESS_KEY_ID"]
+        let token = environment["AWS_SESSION_TOKEN"]
+        guard
+            !isOfEnvironment || secretAccessKey.reveal() != environment["AWS_SECRET_ACCESS_KEY"]
+                || sessionToken?.reveal() != token
+        else { return nil }
+        // The environment's token, which is the setting's default, belongs to the environment's key.
+        let isForeign = !isOfEnvironment && environment["AWS_ACCESS_KEY_ID"] != nil && sessionToken?.reveal() == token
         return Credentials(
-            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken)
+            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: isForeign ? nil : sessionToken)
     }
 }
 

@@ -164,6 +164,18 @@ struct RefreshingCredentialsTests {
         #expect(await id(credentials) == "K5")
     }
 
+    /// FAULTS row 11: such as at the start of a machine, before its clock is set.
+    @Test func `a clock that was far ahead when the source failed does not put off the next try`() async {
+        let source = Source()
+        let credentials = source.credentials
+        source.fails(true)
+        source.time.pass(.seconds(1_000_000))
+        #expect(await id(credentials) == "container: away")
+        source.fails(false)
+        source.time.pass(.seconds(-1_000_000))
+        #expect(await id(credentials) == "K2")
+    }
+
     @Test func `short-lived ones are not refreshed at every request`() async {
         let source = Source()
         source.lives(.seconds(600))

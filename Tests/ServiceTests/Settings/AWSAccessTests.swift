@@ -68,6 +68,29 @@ struct AWSAccessTests {
         #expect(named.keys == nil && named.provider == .webIdentity && named.profile == "broker")
     }
 
+    /// The chain's provider reads the environment alone, and would miss what the settings name elsewhere.
+    @Test func `keys of which only a part is the environment's are the settings'`() throws {
+        let keys = ["AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "shh"]
+        for (aws, environment) in [
+            ("secretAccessKey: {env: 'SIGNING'}", ["AWS_ACCESS_KEY_ID": "AKID"]),
+            ("secretAccessKey: {env: 'SIGNING'}", keys), ("sessionToken: {env: 'SIGNING'}", keys),
+        ] {
+            let access = try Self.load(aws: aws, environment: environment)
+            #expect(access.keys?.accessKeyID == "AKID", "\(aws)")
+            #expect(access.keys?.secretAccessKey == access.secretAccessKey)
+            #expect(access.keys?.sessionToken == access.sessionToken)
+        }
+    }
+
+    @Test func `keys of the settings go without the token of the environment's`() throws {
+        let session = ["AWS_ACCESS_KEY_ID": "ASIA", "AWS_SECRET_ACCESS_KEY": "shh", "AWS_SESSION_TOKEN": "theirs"]
+        let own = "accessKeyID: 'MINE', secretAccessKey: {env: 'SIGNING'}"
+        #expect(try Self.load(aws: own, environment: session).keys?.sessionToken == nil)
+        let more = session.merging(["OTHER": "mine"]) { $1 }
+        let token = try Self.load(aws: own + ", sessionToken: {env: 'OTHER'}", environment: more).keys?.sessionToken
+        #expect(token?.reveal() == "mine")
+    }
+
     @Test func `tells what contradicts itself`() {
         #expect(
             Self.fault(aws: "useFIPS: true", region: "cn-north-1")
