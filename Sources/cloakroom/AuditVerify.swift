@@ -7,11 +7,13 @@ import Service
 enum AuditVerify {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: ["stream"]) } catch {
+        do { options = try Options(arguments, names: ["stream"], flags: ["continued"]) } catch {
             return Output.usage("\(error)", see: "cloakroom audit verify --help")
         }
         if options.wantsHelp { return Output.print(help) }
-        var verifier = AuditVerifier { Output.print("\($0)") }
+        // Of a stream the oldest lines are trimmed.
+        let isContinued = options.flags.contains("continued") || options.values["stream"] != nil
+        var verifier = AuditVerifier(isContinued: isContinued) { Output.print("\($0)") }
         do {
             if let stream = options.values["stream"] {
                 guard options.operands.count == 1, let file = options.operands.first else {
@@ -59,7 +61,7 @@ enum AuditVerify {
     }
 
     static let help = """
-        Usage: cloakroom audit verify FILE…
+        Usage: cloakroom audit verify [--continued] FILE…
                cloakroom audit verify --stream NAME SETTINGS
 
         Follows the chains of audit lines, each of which holds the SHA-256 of the line before it of the same worker, and
@@ -70,12 +72,14 @@ enum AuditVerify {
         last digests, kept somewhere else, do: an older line with such a digest must still be there.
 
         Options:
+          --continued    chains may begin before the first file: older ones are kept elsewhere, or are gone by intent
           --stream NAME  read the stream `audit.stream` of the Redis that the settings name
 
         Exit status: 0 no fault, 1 a fault, or something could not be read, 2 the command line was not understood.
 
         Examples:
           cloakroom audit verify /var/log/cloakroom/audit.log.1 /var/log/cloakroom/audit.log
+          cloakroom audit verify --continued /var/log/cloakroom/audit.log
           cloakroom audit verify --stream audit /etc/cloakroom/cloakroom.json5
         """
 }

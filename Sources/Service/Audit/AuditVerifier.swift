@@ -41,10 +41,16 @@ package struct AuditVerifier: Sendable {
     package private(set) var pieces = 0
     package private(set) var faultCount = 0
     private var places: [String: Int] = [:]
+    private let isContinued: Bool
     private let onFault: @Sendable (Fault) -> Void
 
-    /// - Parameter onFault: told of each fault as it is found.
-    package init(onFault: @escaping @Sendable (Fault) -> Void) { self.onFault = onFault }
+    /// - Parameters:
+    ///   - isContinued: whether chains may begin elsewhere, as in files that were rotated and in a trimmed stream.
+    ///   - onFault: told of each fault as it is found.
+    package init(isContinued: Bool = false, onFault: @escaping @Sendable (Fault) -> Void) {
+        self.isContinued = isContinued
+        self.onFault = onFault
+    }
 
     /// - Parameters:
     ///   - line: without its line feed.
@@ -54,6 +60,10 @@ package struct AuditVerifier: Sendable {
         guard !isTooLong else { return report(nil, place(), "this line is longer than any of ours") }
         guard !line.isEmpty else { return }
         guard let object = (try? JSON(parsing: line))?.object else {
+            if let rest = Self.afterPiece(line) {
+                pieces += 1
+                return take(rest, at: place())
+            }
             if line.last == UInt8(ascii: "}") { return report(nil, place(), "this is no JSON") }
             pieces += 1
             return
@@ -70,6 +80,24 @@ package struct AuditVerifier: Sendable {
             worker: object["start"]?.object?["worker"]?.string)
         guard let index = places[id] else { return begin(id, link, place()) }
         follow(index, link, place)
+    }
+
+    /// What a full disk left of one worker's line, the next line of another worker follows on the same line.
+    ///
+    /// - Returns: the line that is whole, if there is one; quotes within a line are escaped, so there is but one place
+    ///   where it can begin.
+    private static func afterPiece(_ line: [UInt8]) -> [UInt8]? {
+        let head = Array(#"{"time":""#.utf8)
+        guard line.last == UInt8(ascii: "}"), line.count > head.count else { return nil }
+        var start = line.count - head.count
+        while start > 0 {
+            if line[start] == head[0], line[start...].starts(with: head) {
+                let rest = Array(line[start...])
+                return (try? JSON(parsing: rest)) == nil ? nil : rest
+            }
+            start -= 1
+        }
+        return nil
     }
 
     /// The last line of a file has no line feed: it was cut, or is being written.
@@ -98,7 +126,9 @@ package struct AuditVerifier: Sendable {
         guard chains.count < Self.maximumChains else { return report(nil, place, "there are too many chains") }
         places[id] = chains.count
         chains.append(
-            Chain(id: id, worker: link.worker, first: link.sequence, last: link.sequence, digest: link.digest))
+            Chain(
+                id: id, worker: link.worker, first: link.sequence, last: link.sequence, digest: link.digest,
+                gaps: isContinued || link.sequence == 1 ? [] : [1...link.sequence - 1]))
         if (link.sequence == 1) != (link.previous == nil) {
             report(chains.count - 1, place, "line \(link.sequence) of chain \(id) was changed")
         }

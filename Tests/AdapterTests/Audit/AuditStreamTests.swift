@@ -38,7 +38,8 @@ struct AuditStreamTests {
             return ([], ["no stream"])
         }
         let found = Mutex<[String]>([])
-        var verifier = AuditVerifier { fault in found.withLock { $0.append("\(fault)") } }
+        // Of a stream the oldest lines are trimmed.
+        var verifier = AuditVerifier(isContinued: true) { fault in found.withLock { $0.append("\(fault)") } }
         var lines: [String] = []
         for entry in entries {
             guard case .array(let parts) = entry, case .array(let fields) = parts[1], case .text(let line) = fields[1]

@@ -23,9 +23,13 @@ struct AuditVerifierTests {
         }
     }
 
-    private func verified(_ lines: [String]) -> (faults: [String], verifier: AuditVerifier) {
+    private func verified(
+        _ lines: [String], isContinued: Bool = false
+    ) -> (faults: [String], verifier: AuditVerifier) {
         let faults = Faults()
-        var verifier = AuditVerifier { fault in faults.list.withLock { $0.append("\(fault)") } }
+        var verifier = AuditVerifier(isContinued: isContinued) { fault in
+            faults.list.withLock { $0.append("\(fault)") }
+        }
         for (index, line) in lines.enumerated() { verifier.take(Array(line.utf8), at: "a:\(index + 1)") }
         verifier.finish()
         return (faults.list.withLock { $0 }, verifier)
@@ -81,8 +85,67 @@ struct AuditVerifierTests {
         #expect(verified(lines).faults == ["a:4: line 2 of chain 00000000000000c1 is there a second time"])
     }
 
+    @Test func `finds a beginning that is missing`() throws {
+        let lines = try lines(5)
+        #expect(
+            verified(Array(lines.dropFirst(2))).faults == ["chain 00000000000000c1: lines 1 to 2 are missing"])
+        // As it would be made to look like another worker's.
+        let moved = lines[0].replacing("00000000000000c1", with: "00000000000000c9")
+        #expect(
+            verified([moved] + lines.dropFirst()).faults == ["chain 00000000000000c1: line 1 is missing"])
+        #expect(
+            verified([lines[1], lines[0]] + lines.dropFirst(2)).faults == [
+                "a:2: line 1 of chain 00000000000000c1 is out of order"
+            ])
+    }
+
+    @Test func `finds whatever is done to lines of several chains, but for ends that are cut off`() throws {
+        let chains = try [
+            lines(6, chain: "00000000000000c1"), lines(4, chain: "00000000000000c2"),
+            lines(2, chain: "00000000000000c3", follows: "00000000000000c2"),
+        ]
+        /// Chain and number of each line of the file.
+        let order = [
+            (0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 0), (0, 3), (2, 1), (0, 4), (0, 5),
+        ]
+        func isWhole(_ order: [(Int, Int)]) -> Bool {
+            chains.indices.allSatisfy { chain in
+                let numbers = order.filter { $0.0 == chain }.map(\.1)
+                return numbers == Array(0..<numbers.count)
+            }
+        }
+        func check(_ changed: [(Int, Int)], _ what: String) {
+            let faults = verified(changed.map { chains[$0.0][$0.1] }).faults
+            #expect(faults.isEmpty == isWhole(changed), "\(what): \(faults)")
+        }
+        check(order, "nothing")
+        for one in order.indices {
+            var deleted = order
+            deleted.remove(at: one)
+            check(deleted, "delete \(one)")
+            for other in order.indices {
+                var swapped = order
+                swapped.swapAt(one, other)
+                check(swapped, "swap \(one) and \(other)")
+                var copied = order
+                copied.insert(order[one], at: other)
+                check(copied, "copy \(one) to \(other)")
+            }
+            let (chain, number) = order[one]
+            guard number + 1 < chains[chain].count else { continue }
+            for place in chains[chain][number].utf8.indices {
+                var texts = order.map { Array(chains[$0.0][$0.1].utf8) }
+                let offset = chains[chain][number].utf8.distance(
+                    from: chains[chain][number].utf8.startIndex, to: place)
+                texts[one][offset] = texts[one][offset] == UInt8(ascii: "7") ? UInt8(ascii: "8") : UInt8(ascii: "7")
+                let faults = verified(texts.map { String(decoding: $0, as: UTF8.self) }).faults
+                #expect(!faults.isEmpty, "byte \(offset) of line \(one)")
+            }
+        }
+    }
+
     @Test func `takes a chain whose beginning is elsewhere, and says where its part begins`() throws {
-        let (faults, verifier) = verified(Array(try lines(5).dropFirst(2)))
+        let (faults, verifier) = verified(Array(try lines(5).dropFirst(2)), isContinued: true)
         #expect(faults == [])
         #expect(verifier.chains.map { [$0.first, $0.last] } == [[3, 5]])
     }
@@ -104,6 +167,17 @@ struct AuditVerifierTests {
         ])
         #expect(faults == [])
         #expect(verifier.otherLines == 1 && verifier.pieces == 1)
+    }
+
+    @Test(arguments: [1, 9, 40, 200])
+    func `takes a line that another worker wrote behind a piece`(length: Int) throws {
+        let one = try lines(2)
+        let two = try lines(2, chain: "00000000000000c2")
+        let (faults, verifier) = verified([one[0], two[0], one[1].prefix(length) + two[1], one[1]])
+        #expect(faults == [])
+        #expect(verifier.pieces == 1 && verifier.chains.map(\.lines) == [2, 2])
+        let changed = two[0].replacing("u_1", with: "u_2")
+        #expect(verified([one[0], one[1].prefix(length) + changed, two[1], one[1]]).faults.count == 1)
     }
 
     @Test(arguments: [
