@@ -24,19 +24,25 @@ package struct Revocation {
     private static let longestSession: Duration = .seconds(43_200)
 
     private let records: UserRecords
+    private let requestDeadline: Duration
     private let now: @Sendable () -> Date
 
-    package init(records: UserRecords, now: @escaping @Sendable () -> Date = { Date() }) {
+    /// - Parameter requestDeadline: how long a request that was let in before may go on.
+    package init(
+        records: UserRecords, requestDeadline: Duration = .zero, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.records = records
+        self.requestDeadline = requestDeadline
         self.now = now
     }
 
     /// From the return on nothing that was issued before is handed out.
     ///
-    /// - Parameter disables: whether nothing new is vended either.
+    /// - Parameter disables: whether nothing new is vended either. Requests that were let in before may still be waiting
+    ///   for STS then, and what they get counts as revoked too; who may have new ones at once gains nothing by that.
     /// - Returns: the time before which sessions count as revoked.
     package func stopVending(to user: UserID, disables: Bool) async throws(Failure) -> Date {
-        let time = now()
+        let time = now().addingTimeInterval(disables ? Double(requestDeadline.milliseconds) / 1000 : 0)
         var change = UserRecordChange()
         change.revokedBefore(time)
         if disables { change.disabled("revoked") }

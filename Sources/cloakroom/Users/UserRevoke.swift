@@ -31,7 +31,7 @@ enum UserRevoke {
         // Before anything is changed: without credentials nothing could be applied.
         let upstreams = applies ? try Upstreams(settings: settings, metrics: Metrics()) : nil
         try await upstreams?.requireCredentials()
-        let revocation = Revocation(records: records)
+        let revocation = Revocation(records: records, requestDeadline: settings.server.requestDeadline)
         let role = settings.vending.roleARN.split(separator: "/").last.map(String.init) ?? ""
         do throws(Revocation.Failure) {
             let time = try await revocation.stopVending(to: user, disables: disables)
@@ -94,7 +94,8 @@ enum UserRevoke {
         policy that does so; with it, the policy is put on the role of vending.roleARN, merged with those of earlier
         revocations; those of the last 12 hours are kept.
 
-        `user enable` lets the user come back; sessions from before the revocation stay denied.
+        `user enable` lets the user come back; sessions from before the revocation stay denied, and those from the time
+        after it that a request may take: one may have been under way.
 
         Options:
           --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on the role

@@ -83,6 +83,23 @@ struct RevocationTests {
         }
     }
 
+    /// A request that was let in before may still be waiting for STS; IAM goes by the time at which STS answers.
+    @Test @LoopActor func `reaches as far as requests that are under way, unless new ones are to be served`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let time = time
+        try await withRedis(server.path) { redis in
+            let records = UserRecords(redis: redis, keyPrefix: "c:", now: { time })
+            let revocation = Revocation(records: records, requestDeadline: .seconds(15), now: { time })
+            let user = try #require(UserID("u_1"))
+            #expect(try await revocation.stopVending(to: user, disables: true) == time.addingTimeInterval(15))
+            #expect(try await records.record(of: user)?.revokedBefore == time.addingTimeInterval(15))
+            #expect(try await revocation.stopVending(to: user, disables: false) == time)
+        }
+    }
+
     @Test @LoopActor func `does not write over a policy of somebody else`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
