@@ -73,7 +73,9 @@ final class CredentialCache {
     private func settled(_ key: Key, _ fetched: Outcome, _ known: VendedCredentials?) -> Outcome {
         switch fetched.result {
         case .success(let vended):
-            if fetched.outcome == .previous { pause(key, nil) } else { insert(vended, key) }
+            insert(vended, key)
+            // Another worker's stand in like our own: they are past being fresh, and nobody asks again for a while.
+            if fetched.outcome == .previous { pause(key, nil) }
             return fetched
         case .failure(.refused):
             if case .failure(let refusal) = fetched.result { pause(key, refusal) }

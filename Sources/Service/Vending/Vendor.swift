@@ -56,11 +56,13 @@ package final class Vendor {
             }
             cache.drop(key)
         }
-        var (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore)
+        // For all that follows: no request waits twice as long as it may.
+        let deadline = ContinuousClock.now + requestDeadline
+        var (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline)
         if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: revokedBefore) {
             // They were on their way when they were revoked.
             cache.drop(key)
-            (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore)
+            (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline)
         }
         metrics.lookedUp(outcome)
         let vended = try result.get()
@@ -72,10 +74,10 @@ package final class Vendor {
     }
 
     private func flight(
-        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?
+        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?,
+        _ deadline: ContinuousClock.Instant
     ) async -> CredentialCache.Outcome {
         await cache?.credentials(key) { [self] previous in
-            let deadline = ContinuousClock.now + requestDeadline
             guard let shared else { return (await assumed(for: subject, grant, deadline), .miss) }
             let name = "\(settings.roleARN)\n\(grant.scope.identity)\n\(grant.tier)\n\(grant.lifetime.milliseconds)"
             return await shared.credentials(

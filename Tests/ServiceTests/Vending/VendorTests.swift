@@ -126,6 +126,35 @@ struct VendorTests {
         #expect(await key(vendor, subject) == .success("ASIA2"))
     }
 
+    @Test @LoopActor func `does not look for new ones all the time while another worker's stand in`() async throws {
+        let clock = clock
+        let cache = CredentialCache(capacity: 8, now: { clock.now })
+        let key = CredentialCache.Key(
+            user: try subject().userID, grant: Grant(scope: vending.scope, lifetime: .seconds(3600), tier: "free"))
+        let role = AssumedRole(
+            accessKeyID: "ASIA1", secretAccessKey: Secret("secret"), sessionToken: Secret("token"),
+            expiration: clock.now.addingTimeInterval(1200))
+        let stale = VendedCredentials(
+            role: role, sessionName: "s", issued: clock.now.addingTimeInterval(-2400), scope: "full",
+            scopeDigest: "d", jitter: 0)
+        var looks = 0
+        func look() async -> String {
+            let (result, outcome) = await cache.credentials(key) { _ in
+                looks += 1
+                return (.success(stale), .previous)
+            }
+            return "\((try? result.get())?.role.credentials.accessKeyID ?? "none") \(outcome)"
+        }
+        for _ in 0..<3 { #expect(await look() == "ASIA1 previous") }
+        #expect(looks == 1)
+        clock.pass(3)
+        #expect(await look() == "ASIA1 previous")
+        #expect(looks == 2)
+        clock.pass(1200)
+        _ = await look()
+        #expect(looks == 3)
+    }
+
     @Test(arguments: [(403, "AccessDenied"), (400, "MalformedPolicyDocument"), (400, "PackedPolicyTooLarge")])
     @LoopActor func `asks again for what was refused only after a while`(status: Int, code: String) async throws {
         let isDown = Mutex(true)
