@@ -16,7 +16,10 @@ package struct UsageTotals: Sendable, Equatable {
 
         package init(bucket: String, prefixes: [String], user: UserID?) {
             self.bucket = bucket
-            self.prefixes = prefixes
+            // Nothing is counted twice.
+            self.prefixes = prefixes.reduce(into: []) { unique, prefix in
+                if !unique.contains(prefix) { unique.append(prefix) }
+            }
             self.user = user
         }
     }

@@ -84,6 +84,13 @@ struct UsageScanTests {
         Dictionary(uniqueKeysWithValues: totals.bytes.map { ($0.key.text, $0.value) })
     }
 
+    @Test @LoopActor func `counts a prefix once that the settings name twice`() async throws {
+        let store = Store([("photos/u_1/a", 5)])
+        let user = try #require(UserID("u_1"))
+        let subject = UsageTotals.Subject(bucket: "b", prefixes: ["photos", "photos"], user: nil)
+        #expect(try await store.scan(UsageTotals(subject)).bytes == [user: 5])
+    }
+
     @Test @LoopActor func `adds up what each user has under all prefixes`() async throws {
         let store = Store(Self.objects)
         let totals = try await store.scan(UsageTotals(subject()))
