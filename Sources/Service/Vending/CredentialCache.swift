@@ -24,6 +24,8 @@ final class CredentialCache {
     /// How long STS is not asked again for what it refused, or could not give while others stand in.
     static let pause: TimeInterval = 3
     private static let maximumPauses = 4096
+    /// How long anybody waits for new ones who could have those that are held.
+    private let patience: Duration
 
     private struct Pause {
         let end: Date
@@ -38,8 +40,9 @@ final class CredentialCache {
     private var flights: [Key: Task<Outcome, Never>] = [:]
     private var pauses: [Key: Pause] = [:]
 
-    init(capacity: Int, now: @escaping @Sendable () -> Date) {
+    init(capacity: Int, patience: Duration = .seconds(1), now: @escaping @Sendable () -> Date) {
         generationSize = max(1, capacity / 2)
+        self.patience = patience
         self.now = now
     }
 
@@ -56,9 +59,12 @@ final class CredentialCache {
     func credentials(
         _ key: Key, fetch: @escaping @LoopActor @Sendable (VendedCredentials?) async -> Outcome
     ) async -> Outcome {
-        if let flight = flights[key] { return (await flight.value.result, .joined) }
-        if let known = fresh(key) { return (.success(known), .hit) }
+        if flights[key] == nil, let known = fresh(key) { return (.success(known), .hit) }
         let known = (young[key] ?? old[key]).flatMap { $0.mayStandIn(at: now()) ? $0 : nil }
+        if let flight = flights[key] {
+            let landed = await landing(of: flight, known)
+            return landed.outcome == .previous ? landed : (landed.result, .joined)
+        }
         if let paused = paused(key, known) { return paused }
         let flight = LoopActor.spawn { [self] in
             let fetched = await fetch(known)
@@ -67,7 +73,25 @@ final class CredentialCache {
             return settled(key, fetched, known)
         }
         flights[key] = flight
-        return await flight.value
+        return await landing(of: flight, known)
+    }
+
+    /// What the flight brings, or what is held when that takes longer than anybody should wait who has something. The
+    /// flight goes on, and what it brings is kept.
+    private func landing(of flight: Task<Outcome, Never>, _ known: VendedCredentials?) async -> Outcome {
+        guard let known else { return await flight.value }
+        return await withCheckedContinuation { continuation in
+            var waiting: CheckedContinuation<Outcome, Never>? = continuation
+            @LoopActor func resume(_ outcome: Outcome) {
+                waiting?.resume(returning: outcome)
+                waiting = nil
+            }
+            let timer = Reactor.shared.schedule(after: patience) { resume((.success(known), .previous)) }
+            LoopActor.spawn {
+                resume(await flight.value)
+                Reactor.shared.cancel(timer)
+            }
+        }
     }
 
     private func settled(_ key: Key, _ fetched: Outcome, _ known: VendedCredentials?) -> Outcome {

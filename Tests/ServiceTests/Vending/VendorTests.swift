@@ -155,6 +155,44 @@ struct VendorTests {
         #expect(looks == 3)
     }
 
+    /// FAULTS row 4: an STS that hangs takes a request's whole time.
+    @Test @LoopActor func `hands out what still holds when new ones are long in coming`() async throws {
+        let clock = clock
+        let cache = CredentialCache(capacity: 8, patience: .milliseconds(20), now: { clock.now })
+        let key = CredentialCache.Key(
+            user: try subject().userID, grant: Grant(scope: vending.scope, lifetime: .seconds(3600), tier: "free"))
+        let barrier = Barrier()
+        var number = 0
+        @LoopActor func ask() async -> String {
+            let (result, outcome) = await cache.credentials(key) { _ in
+                number += 1
+                let name = "ASIA\(number)"
+                if number > 1 { await barrier.wait() }
+                let role = AssumedRole(
+                    accessKeyID: name, secretAccessKey: Secret("secret"), sessionToken: Secret("token"),
+                    expiration: clock.now.addingTimeInterval(3600))
+                return (
+                    .success(
+                        VendedCredentials(
+                            role: role, sessionName: "s", issued: clock.now, scope: "full", scopeDigest: "d",
+                            jitter: 0)), .miss
+                )
+            }
+            return "\((try? result.get())?.role.credentials.accessKeyID ?? "none") \(outcome)"
+        }
+        #expect(await ask() == "ASIA1 miss")
+        clock.pass(1800)
+        let joining = LoopActor.spawn { await ask() }
+        #expect(await ask() == "ASIA1 previous")
+        #expect(await joining.value == "ASIA1 previous")
+        let last = LoopActor.spawn { await ask() }
+        await Task.yield()
+        barrier.open()
+        #expect(await last.value == "ASIA2 joined")
+        #expect(await ask() == "ASIA2 hit")
+        #expect(number == 2)
+    }
+
     @Test(arguments: [(403, "AccessDenied"), (400, "MalformedPolicyDocument"), (400, "PackedPolicyTooLarge")])
     @LoopActor func `asks again for what was refused only after a while`(status: Int, code: String) async throws {
         let isDown = Mutex(true)
