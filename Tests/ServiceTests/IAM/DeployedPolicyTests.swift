@@ -9,7 +9,8 @@ struct DeployedPolicyTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../deploy/iam").standardized
     private static let names = [
-        "deny-older-sessions", "deny-user", "session-role-policy", "session-role-trust", "worker-policy",
+        "deny-older-sessions", "deny-user", "revoker-policy", "session-role-policy", "session-role-trust",
+        "worker-policy",
     ]
     private static let sessionRole = "arn:aws:iam::123456789012:role/cloakroom-app"
     private static let worker = "arn:aws:iam::123456789012:role/worker"
@@ -158,6 +159,19 @@ struct DeployedPolicyTests {
             ("s3:GetObject", "arn:aws:s3:::b/photos/u_1/a", .denied),
             ("s3:PutObject", "arn:aws:s3:::b/metadata/u_1/a", .denied),
         ] { #expect(policy.decision(on: IAMRequest(action, resource)) == expected, "\(action) \(resource)") }
+    }
+
+    @Test func `let who revokes do that to the one role, and the worker not at all`() throws {
+        let revoker = try Self.policy("revoker-policy")
+        let worker = try Self.policy("worker-policy")
+        for action in ["iam:GetRolePolicy", "iam:PutRolePolicy"] {
+            #expect(revoker.allows(IAMRequest(action, Self.sessionRole)))
+            #expect(!revoker.allows(IAMRequest(action, Self.worker)))
+            #expect(!worker.allows(IAMRequest(action, Self.sessionRole)))
+        }
+        for action in ["iam:DeleteRolePolicy", "iam:AttachRolePolicy", "iam:UpdateAssumeRolePolicy", "sts:AssumeRole"] {
+            #expect(!revoker.allows(IAMRequest(action, Self.sessionRole)))
+        }
     }
 
     @Test func `end what one user has, or what is older than a moment, and nothing else`() throws {
