@@ -14,6 +14,7 @@ struct Upstreams {
     let bucketURL: String
     private let transport: CurlTransport
     private let stsEndpoint: Endpoint
+    private let probeKey: String
     /// `nil`: keys of the settings, which are always there.
     private let refreshing: RefreshingCredentials?
     private static let probeTimeout: Duration = .seconds(3)
@@ -46,6 +47,8 @@ struct Upstreams {
             credentials = CredentialSource(source)
         }
         stsEndpoint = settings.aws.sts
+        // Among what is renewed: the worker may have no right to read anything else.
+        probeKey = settings.renewal.keyPrefix + "cloakroom-readiness-probe"
         let bucket = settings.aws.s3
         bucketURL = bucket.url
         let observe: @Sendable (Attempt) -> Void = { attempt in LoopActor.assumeIsolated { metrics.attempted(attempt) }
@@ -107,7 +110,7 @@ struct Upstreams {
 
     /// A key that nobody has: S3 says `NoSuchKey` only to those who may list, and only they learn what is gone.
     private func probeS3() async -> String? {
-        guard let object = ObjectAddress(key: "cloakroom-readiness-probe") else { return nil }
+        guard let object = ObjectAddress(key: probeKey) else { return nil }
         do {
             _ = try await s3.exists(object, deadline: .now + Self.probeTimeout)
             return nil

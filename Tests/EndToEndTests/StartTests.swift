@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+import class Support.HTTPServer
+
 extension EndToEnd {
     /// FAULTS rows 25 and 26: bad settings, and dependencies that are not there yet.
     @Suite struct Starting {
@@ -139,6 +141,21 @@ extension EndToEnd {
                 #expect(try stack.ask(.ready).told == #"200 {"ready":true,"redis":"ok","sts":"ok","s3":"ok"}"#)
                 #expect(try stack.ask(.vend(Tokens.fresh())).status == 200)
                 #expect(worker.isRunning)
+            }
+        }
+
+        /// As `deploy/iam` advises, the worker's policy may name the prefix of what is renewed, and nothing beside it.
+        @Test func `readiness asks S3 for a key that may be asked for`() throws {
+            let server = try HTTPServer { _ in [.answer(404, "<Error><Code>NoSuchKey</Code></Error>")] }
+            defer { server.stop() }
+            let options = Stack.Options(redis: false) {
+                $0["aws.s3Endpoint"] = server.url
+                $0["renewal.keyPrefix"] = "assets/"
+            }
+            try Stack.run("probe", options) { stack in
+                try wait(for: "the look") { try stack.ask(.ready)["s3"] == "ok" }
+                let targets = server.requests.map(\.target)
+                #expect(Set(targets) == ["/\(SeaweedFS.bucket)/assets/cloakroom-readiness-probe"])
             }
         }
 
