@@ -26,11 +26,11 @@ enum TokenMint {
             guard let issuer = issuer(named: options.values["issuer"], in: settings) else {
                 return Output.fail("the settings have no such issuer")
             }
-            guard case .fixed(let keys) = issuer.keys, let secret = keys.keys.lazy.compactMap(\.secret).first else {
+            guard let key = signingKey(of: issuer) else {
                 return Output.fail("the settings have no secret of \(issuer.name): it alone can sign")
             }
             let signer = TokenSigner(
-                issuer: issuer.name, audience: issuer.audiences[0], key: secret, claims: issuer.claims)
+                issuer: issuer.name, audience: issuer.audiences[0], key: key, claims: issuer.claims)
             return Output.print(
                 signer.token(
                     subject: user, deviceID: options.values["device"], tier: options.values["tier"], now: Date(),
@@ -42,6 +42,15 @@ enum TokenMint {
 
     private static func issuer(named name: String?, in settings: Settings) -> Issuer? {
         settings.tokens.issuers.first { name == nil || $0.name == name }
+    }
+
+    /// With the first algorithm that the issuer may sign with.
+    private static func signingKey(of issuer: Issuer) -> TokenSigningKey? {
+        guard case .fixed(let keys) = issuer.keys, let secret = keys.keys.lazy.compactMap(\.secret).first else {
+            return nil
+        }
+        return SignatureAlgorithm.allCases.lazy.filter(issuer.algorithms.contains)
+            .compactMap { try? TokenSigningKey(secret, algorithm: $0) }.first
     }
 
     static let help = """

@@ -98,8 +98,12 @@ extension EndToEnd {
             }
         }
 
-        @Test func `a minted token is believed`() throws {
-            try Stack.run("mint") { stack in
+        @Test(arguments: ["HS256", "HS384", "HS512"]) func `a minted token is believed`(algorithm: String) throws {
+            let issuer: [String: Any] = [
+                "issuer": Tokens.issuer, "audiences": ["cloakroom"], "algorithms": [algorithm],
+                "secret": ["env": "TEST_TOKEN_SECRET"],
+            ]
+            try Stack.run("mint-\(algorithm)", Stack.Options { $0["tokens.issuers"] = [issuer] }) { stack in
                 let mint = try Command(["token", "mint", "--user", "u_mint", "--device", "d", stack.settingsFile])
                 #expect(mint.status == 0)
                 let token = Secrets.keep(mint.text.trimmingCharacters(in: .newlines))
