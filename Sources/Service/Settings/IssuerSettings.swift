@@ -108,6 +108,13 @@ struct IssuerSettings {
                     "mend it, or take it out")
             }
             guard !set.keys.isEmpty else { throw fault("keyFile", "holds an empty set", "put a key in it") }
+            let unnamed = set.keys.count { $0.keyID == nil }
+            guard unnamed <= KeySet.maximumAttempts else {
+                throw fault(
+                    "keyFile",
+                    "has \(unnamed) keys without a kid, of which a token is tried with \(KeySet.maximumAttempts)",
+                    "name them, or take the oldest out")
+            }
             guard set.keys.allSatisfy({ $0.secret == nil }) else {
                 throw fault("keyFile", "holds a secret", "give it as secret; here are public keys")
             }

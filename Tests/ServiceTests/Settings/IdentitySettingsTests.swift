@@ -22,6 +22,9 @@ struct IdentitySettingsTests {
     private func faults(_ issuers: String, session: String = "") throws -> [String] {
         let files = [
             "/etc/cloakroom/key.json": TestIssuer.keySet([try TestIssuer(0)]),
+            "/etc/cloakroom/unnamed.json": TestIssuer.keySet(
+                Array(
+                    repeating: .object(try #require(TestIssuer(0).jwk.object?.filter { $0 != "kid" })), count: 5)),
             "/etc/cloakroom/private.pem": TestIssuer.pem[0],
             "/etc/cloakroom/secret.json": #"{"kty":"oct","k":"\#(String(repeating: "Zq3x", count: 16))"}"#,
         ]
@@ -111,6 +114,10 @@ struct IdentitySettingsTests {
         Fault(
             issuers: issuer("keyFile: 'secret.json'"),
             fault: "tokens.issuers[0].keyFile: holds a secret; give it as secret; here are public keys"),
+        Fault(
+            issuers: issuer("keyFile: 'unnamed.json'"),
+            fault: "tokens.issuers[0].keyFile: has 5 keys without a kid, of which a token is tried with 4;"
+                + " name them, or take the oldest out"),
         Fault(
             issuers: issuer("jwksURL: 'http://a.example/keys'"),
             fault:
