@@ -166,6 +166,8 @@ struct IssuerKeysTests {
         #"{"issuer":"https://other.example","jwks_uri":"https://id.example/a"}"#,
         #"{"issuer":"https://id.example","jwks_uri":"http://id.example/a"}"#,
         #"{"issuer":"https://id.example","jwks_uri":"http://127.0.0.1/a"}"#,
+        #"{"issuer":"https://id.example","jwks_uri":"https://localhost/a"}"#,
+        #"{"issuer":"https://id.example","jwks_uri":"https://[::1]:8443/a"}"#,
         #"{"issuer":"https://id.example","jwks_uri":"file:///etc/passwd"}"#,
         #"{"issuer":"https://id.example"}"#, #"{"jwks_uri":"https://id.example/a"}"#,
     ])

@@ -1,7 +1,8 @@
 /// An address we may fetch keys from: https, or plain http to this host alone.
 struct IssuerURL: Sendable, Equatable {
     let text: String
-    let isEncrypted: Bool
+    /// Whether it names this host itself; what other names resolve to is not asked.
+    let isLoopback: Bool
 
     init?(_ text: String) {
         guard text.utf8.count <= 1024,
@@ -11,11 +12,12 @@ struct IssuerURL: Sendable, Equatable {
             )
         else { return nil }
         self.text = text
-        isEncrypted = match.1 == "https"
-        guard isEncrypted || Self.isLoopback(match.2) else { return nil }
+        isLoopback = Self.isLoopback(match.2)
+        guard isLoopback || match.1 == "https" else { return nil }
     }
 
     private static func isLoopback(_ host: Substring) -> Bool {
-        host == "localhost" || host == "[::1]" || host.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
+        host.lowercased() == "localhost" || host == "[::1]"
+            || host.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
     }
 }

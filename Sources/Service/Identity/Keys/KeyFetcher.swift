@@ -53,7 +53,7 @@ package struct KeyFetcher: Sendable {
             let url = document["jwks_uri"]?.string.flatMap(IssuerURL.init)
         else { throw .wrongIssuer }
         // An issuer out in the world has no say in what we ask of our own host.
-        guard url.isEncrypted || IssuerURL(issuer)?.isEncrypted == false else { throw .wrongIssuer }
+        guard !url.isLoopback || IssuerURL(issuer)?.isLoopback == true else { throw .wrongIssuer }
         return url.text
     }
 
