@@ -29,7 +29,7 @@ enum User {
           disable ID [--reason TEXT]
                                  refuses everything from now on; what was vended before lives to its end
           enable ID              takes that back
-          delete ID              forgets the record; without one, the settings decide
+          delete ID              forgets the record, and what was revoked: without one, the settings decide
           revoke ID [--apply] [--keep-enabled]
                                  disables, and denies what was vended before: see cloakroom user revoke --help
           list [--prefix P] [--limit N] [--cursor C] [--json]
