@@ -33,7 +33,7 @@ package final class SharedCredentialCache {
     package init(
         redis: RedisConnection, keyPrefix: String, keys: [SealingKey], requestDeadline: Duration,
         now: @escaping @Sendable () -> Date = { Date() },
-        jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
+        jitter: @escaping @Sendable () -> Double = { Jitter.next() }
     ) {
         self.redis = redis
         self.keyPrefix = keyPrefix

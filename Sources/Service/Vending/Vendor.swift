@@ -25,7 +25,7 @@ package final class Vendor {
     package init(
         sts: STSClient, settings: Settings.Vending, requestDeadline: Duration, metrics: Metrics,
         shared: SharedCredentialCache? = nil, now: @escaping @Sendable () -> Date = { Date() },
-        jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
+        jitter: @escaping @Sendable () -> Double = { Jitter.next() }
     ) {
         self.shared = shared
         self.jitter = jitter
@@ -56,6 +56,12 @@ package final class Vendor {
             }
             cache.drop(key)
         }
+        return try await fetched(key, subject, grant, revokedBefore: revokedBefore, cache)
+    }
+
+    private func fetched(
+        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ cache: CredentialCache
+    ) async throws(STSError) -> VendedCredentials {
         // For all that follows: no request waits twice as long as it may.
         let deadline = ContinuousClock.now + requestDeadline
         var (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline)

@@ -1,0 +1,12 @@
+import Testing
+
+@testable import Service
+
+struct JitterTests {
+    @Test func `spreads evenly from 0 to 1`() {
+        var counts = [Int](repeating: 0, count: 10)
+        for _ in 0..<10_000 { counts[Int(Jitter.next() * 10)] += 1 }
+        // A hundredth is three standard deviations.
+        #expect(counts.allSatisfy { (850...1150).contains($0) }, "\(counts)")
+    }
+}
