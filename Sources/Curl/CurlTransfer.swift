@@ -38,8 +38,8 @@ import Loop
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.nanoseconds / 1_000_000))
         set(CURLOPT_TCP_KEEPALIVE, 1)
-        // Answers are small; a buffer belongs to every request on the way.
-        set(CURLOPT_BUFFERSIZE, 4096)
+        // A buffer belongs to every request on the way. Answers of S3 fit, and AWS's of STS take a second read.
+        set(CURLOPT_BUFFERSIZE, 2048)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PROXY, "")
         if let file = options.certificateAuthorities { set(CURLOPT_CAINFO, file) }

@@ -48,7 +48,7 @@ import HTTPValues
     private mutating func block(of count: Int) -> UnsafeMutableRawPointer {
         if let block = unsafe block, capacity >= count { return unsafe block }
         unsafe block?.deallocate()
-        capacity = max(2048, count)
+        capacity = max(768, count)
         let block = unsafe UnsafeMutableRawPointer.allocate(
             byteCount: capacity, alignment: MemoryLayout<curl_slist>.alignment)
         unsafe self.block = block

@@ -45,7 +45,8 @@ package struct AssumeRole: Sendable, Equatable {
     /// `application/x-www-form-urlencoded`; a space is `%20`, because Ceph does not take `+` for one.
     package var form: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(512 + 3 * (policy?.utf8.count ?? 0))
+        // A policy grows by a half to two thirds when it is encoded.
+        bytes.reserveCapacity(512 + 5 * (policy?.utf8.count ?? 0) / 3)
         bytes.append(contentsOf: "Action=AssumeRole&Version=2011-06-15".utf8)
         Self.append("&RoleArn=", roleARN, to: &bytes)
         Self.append("&RoleSessionName=", sessionName, to: &bytes)

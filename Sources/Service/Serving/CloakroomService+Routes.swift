@@ -21,13 +21,20 @@ extension CloakroomService {
             } catch {
                 return Answer(error)
             }
-            let issue = AuditLog.Issue(
-                .credentials(
-                    accessKeyID: vended.role.credentials.accessKeyID, session: vended.sessionName,
-                    scope: vended.scope, scopeDigest: vended.scopeDigest),
-                to: subject, tier: entitlement.tierName, until: vended.role.expiration, by: request)
-            return await issued(issue, .json(vended.body(for: route, settings: parts.settings)))
+            return await issued(vended, to: subject, tier: entitlement.tierName, request, route)
         }
+    }
+
+    /// Apart from ``vend(_:_:)``, whose memory a thousand requests hold while they wait for STS.
+    private func issued(
+        _ vended: VendedCredentials, to subject: Subject, tier: String?, _ request: Request, _ route: Route
+    ) async -> Answer {
+        let issue = AuditLog.Issue(
+            .credentials(
+                accessKeyID: vended.role.credentials.accessKeyID, session: vended.sessionName, scope: vended.scope,
+                scopeDigest: vended.scopeDigest),
+            to: subject, tier: tier, until: vended.role.expiration, by: request)
+        return await issued(issue, .json(vended.body(for: route, settings: parts.settings)))
     }
 
     /// The grant, or the part of it that the request asks for: in its body, or where that has no body in its query.
