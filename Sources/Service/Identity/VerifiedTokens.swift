@@ -52,8 +52,9 @@ final class VerifiedTokens {
 
     private func insert(_ entry: Entry, _ key: [UInt8]) {
         if young.count >= generationSize {
-            old = young
-            young = [:]
+            // The table stays: to grow a new one would cost as much as to verify a signature does.
+            swap(&old, &young)
+            young.removeAll(keepingCapacity: true)
         }
         young[key] = entry
     }
