@@ -74,7 +74,8 @@ struct IAMCondition: Sendable, Equatable {
 }
 
 extension IAMCondition.Test {
-    /// - Returns: `nil` for what is no operator, or for one that nobody here needs, such as `BinaryEquals`.
+    /// - Returns: `nil` for what is no operator, or for one that nobody here needs, such as `BinaryEquals`, or
+    ///   `ArnLike`, which compares part by part and so allows less than the same pattern as a text.
     init?(_ name: String) {
         var name = name[...]
         var quantifier: Quantifier?
@@ -94,8 +95,6 @@ extension IAMCondition.Test {
         "StringEquals": (.text(wildcards: false), false), "StringNotEquals": (.text(wildcards: false), true),
         "StringLike": (.text(wildcards: true), false), "StringNotLike": (.text(wildcards: true), true),
         "StringEqualsIgnoreCase": (.caselessText, false), "StringNotEqualsIgnoreCase": (.caselessText, true),
-        "ArnEquals": (.text(wildcards: true), false), "ArnNotEquals": (.text(wildcards: true), true),
-        "ArnLike": (.text(wildcards: true), false), "ArnNotLike": (.text(wildcards: true), true),
         "Bool": (.flag, false), "Null": (.null, false),
         "NumericEquals": (.number(.equal), false), "NumericNotEquals": (.number(.equal), true),
         "NumericLessThan": (.number(.less), false), "NumericLessThanEquals": (.number(.lessOrEqual), false),

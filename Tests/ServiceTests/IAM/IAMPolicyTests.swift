@@ -120,6 +120,10 @@ struct IAMPolicyTests {
     }
 
     @Test(arguments: [
+        #"""
+        {"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"*","Resource":"*",\#
+        "Condition":{"ArnLike":{"aws:SourceArn":"arn:*"}}}}
+        """#,
         "[]", "{}", #"{"Version":"2008-10-17","Statement":{"Effect":"Allow","Action":"*","Resource":"*"}}"#,
         #"{"Version":"2012-10-17","Statement":[]}"#, #"{"Version":"2012-10-17","Statement":[7]}"#,
         #"{"Version":"2012-10-17","Statement":{"Effect":"allow","Action":"*","Resource":"*"}}"#,
