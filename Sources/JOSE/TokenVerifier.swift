@@ -28,16 +28,20 @@ package struct TrustedIssuer: Sendable {
     package var algorithms: Set<SignatureAlgorithm>
     package var keys: KeySet
     package var claims: ClaimNames
+    /// How far its clock may be from ours, at most 60 seconds; `nil`: as the verifier's.
+    package var leeway: Duration?
 
     package init(
         issuer: String, audiences: [String], algorithms: Set<SignatureAlgorithm>, keys: KeySet,
-        claims: ClaimNames = ClaimNames()
+        claims: ClaimNames = ClaimNames(), leeway: Duration? = nil
     ) {
+        precondition((.zero ... .seconds(60)).contains(leeway ?? .zero), "the leeway is 0…60 seconds")
         self.issuer = issuer
         self.audiences = audiences
         self.algorithms = algorithms
         self.keys = keys
         self.claims = claims
+        self.leeway = leeway
     }
 
     package init(
@@ -74,7 +78,7 @@ package struct TokenVerifier: Sendable {
     private var issuers: [TrustedIssuer]
     private let leeway: Duration
 
-    /// - Parameter leeway: how far the issuer's clock may be from ours, at most 60 seconds.
+    /// - Parameter leeway: how far an issuer's clock may be from ours, at most 60 seconds, where it has no own.
     package init(issuers: [TrustedIssuer], leeway: Duration) {
         precondition((.zero ... .seconds(60)).contains(leeway), "the leeway is 0…60 seconds")
         self.issuers = issuers
@@ -102,6 +106,8 @@ package struct TokenVerifier: Sendable {
     /// - Throws: ``TokenError/unknownKey`` when newer keys of its issuer might help; not for a token that they would not
     ///   help, such as an expired one: nobody need ask for keys then.
     package func verify(_ token: ClaimedToken, now: Date) throws(TokenError) -> VerifiedToken {
+        let issuer = try issuer(token.issuer)
+        let leeway = issuer.leeway ?? leeway
         let claims: Claims
         do throws(TokenError) { claims = try believe(token) } catch {
             guard error == .unknownKey else { throw error }
@@ -110,7 +116,7 @@ package struct TokenVerifier: Sendable {
             throw error
         }
         let expiration = try claims.checkTimes(now: now, leeway: leeway)
-        let names = try issuer(token.issuer).claims
+        let names = issuer.claims
         return VerifiedToken(
             issuer: token.issuer,
             subject: try claims.text(names.subject, maximumByteCount: 255, otherwise: .badSubject),

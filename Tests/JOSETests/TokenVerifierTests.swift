@@ -45,6 +45,19 @@ struct TokenVerifierTests {
         #expect(verified.expiration == Date(timeIntervalSince1970: 1_800_000_100.5))
     }
 
+    @Test(arguments: [(nil, 29, true), (5, 4, true), (5, 6, false), (0, 0, false)] as [(Int?, Int, Bool)])
+    func `forgives an issuer's clock as much as is settled for it`(
+        leeway: Int?, after: Int, isGood: Bool
+    ) throws {
+        let issuer = TrustedIssuer(
+            issuer: "https://a.example", audiences: ["x"], algorithms: [.hs256], keys: KeySet(own: [.hmac(key)]),
+            leeway: leeway.map { .seconds($0) })
+        let verifier = TokenVerifier(issuers: [issuer], leeway: .seconds(30))
+        let now = Date(timeIntervalSince1970: Double(1_800_000_100 + after))
+        let result = Result { () throws(TokenError) in try verifier.verify(token(), now: now) }
+        #expect(((try? result.get()) != nil) == isGood)
+    }
+
     @Test func `believes what the signer signs`() throws {
         let signer = TokenSigner(issuer: "https://a.example", audience: "y", key: key)
         let token = signer.token(subject: "quote\"d é", deviceID: "d", now: Self.now, lifetime: .seconds(60))

@@ -138,7 +138,7 @@ package final class Authenticator {
         do throws(TokenError) {
             let subject = try issuer.subject(token)
             // Kept as long as it would verify: to its end and the leeway beyond.
-            let end = token.expiration.addingTimeInterval(leeway / .seconds(1))
+            let end = token.expiration.addingTimeInterval((issuer.issuer.leeway ?? leeway) / .seconds(1))
             verified.insert(subject, for: bytes, until: end, keys: issuer.keys)
             return subject
         } catch {
@@ -162,7 +162,7 @@ package final class Authenticator {
         guard issuer.issuer.notifies else { throw .refused(.wrongUse) }
         do throws(TokenError) {
             let claims = try verifier.believe(claimed)
-            try AppleNotification.checkTimes(claims, now: now(), leeway: leeway)
+            try AppleNotification.checkTimes(claims, now: now(), leeway: issuer.issuer.leeway ?? leeway)
             return (claims, issuer)
         } catch {
             throw notYet(error, issuer)

@@ -39,11 +39,13 @@ package struct Issuer: Sendable {
     package var requiresNonce: Bool
     /// Whether it is Apple, which tells of withdrawn consent and deleted accounts.
     package var notifies: Bool
+    /// How far its clock may be from ours; `nil`: as anybody's.
+    package var leeway: Duration?
 
     package init(
         name: String, audiences: [String], algorithms: Set<SignatureAlgorithm>, keys: Keys,
         claims: ClaimNames = ClaimNames(), use: Use = .requests, subjects: Subjects = .plain,
-        requiresNonce: Bool = false, notifies: Bool = false
+        requiresNonce: Bool = false, notifies: Bool = false, leeway: Duration? = nil
     ) {
         self.name = name
         self.audiences = audiences
@@ -54,9 +56,12 @@ package struct Issuer: Sendable {
         self.subjects = subjects
         self.requiresNonce = requiresNonce
         self.notifies = notifies
+        self.leeway = leeway
     }
+
     /// For a verifier.
     package func trusted(_ keys: KeySet) -> TrustedIssuer {
-        TrustedIssuer(issuer: name, audiences: audiences, algorithms: algorithms, keys: keys, claims: claims)
+        TrustedIssuer(
+            issuer: name, audiences: audiences, algorithms: algorithms, keys: keys, claims: claims, leeway: leeway)
     }
 }

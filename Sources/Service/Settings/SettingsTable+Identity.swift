@@ -6,7 +6,7 @@ extension SettingsTable {
             "A header that may carry the token, besides `Authorization: Bearer`."),
         .init(
             "tokens.leewaySeconds", .integer(0...60), .integer(30),
-            "How far the issuer's clock may be from ours."),
+            "How far an issuer's clock may be from ours."),
         .init(
             "tokens.certificateAuthorities", .file, .none,
             "PEM file of whom to trust when keys are fetched; null: whom the system trusts."),
@@ -32,6 +32,9 @@ extension SettingsTable {
         .init(
             "discovery", .flag, .flag(false),
             "Whether the set's address stands in `<issuer>/.well-known/openid-configuration`."),
+        .init(
+            "leewaySeconds", .integer(0...60), .none,
+            "How far this issuer's clock may be from ours; null: `tokens.leewaySeconds`."),
         .init("claims.subject", .text(.claimName), .text("sub"), "The claim that names the user."),
         .init(
             "claims.device", .text(.claimName), .text("deviceId"),

@@ -43,7 +43,8 @@ struct IdentitySettingsTests {
         let settings = try load(
             """
             \(Self.apple),
-            {issuer: "https://a.example", audiences: ["x"], discovery: true, algorithms: ["RS256", "PS256", "EdDSA"]},
+            {issuer: "https://a.example", audiences: ["x"], discovery: true, algorithms: ["RS256", "PS256", "EdDSA"],
+             leewaySeconds: 5},
             {issuer: "https://b.example", audiences: ["x"], jwksURL: "https://b.example/keys", for: "session",
              requireNonce: true},
             {issuer: "c", audiences: ["x"], keyFile: "key.json", subjects: "plain"},
@@ -55,6 +56,7 @@ struct IdentitySettingsTests {
         #expect(issuers.map(\.use) == [.session, .requests, .session, .requests, .requests])
         #expect(issuers.map(\.subjects) == [.mapped, .mapped, .mapped, .plain, .mapped])
         #expect(issuers.map(\.notifies) == [true, false, false, false, false])
+        #expect(issuers.map(\.leeway) == [nil, .seconds(5), nil, nil, nil])
         #expect(issuers.map(\.requiresNonce) == [false, false, true, false, false])
         #expect(
             issuers.map(\.algorithms) == [
