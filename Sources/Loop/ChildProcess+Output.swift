@@ -122,31 +122,10 @@ private final class ProgramRun {
     }
 
     private static func spawn(_ arguments: [String], output: Int32) throws(SystemError) -> Int32 {
-        var actions = unsafe posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        unsafe posix_spawnattr_init(&attributes)
-        defer {
-            unsafe posix_spawn_file_actions_destroy(&actions)
-            unsafe posix_spawnattr_destroy(&attributes)
+        try unsafe ChildProcess.start(arguments, path: nil, leadsGroup: true) { actions in
+            unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+            unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+            unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
         }
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
-        unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        var none = sigset_t()
-        var all = sigset_t()
-        unsafe sigemptyset(&none)
-        unsafe sigfillset(&all)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-        unsafe posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
-        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { unsafe words.forEach { unsafe free($0) } }
-        var child: Int32 = 0
-        let code = unsafe posix_spawnp(&child, arguments[0], &actions, &attributes, &words, cloakroom_environment())
-        guard code == 0 else { throw SystemError(code: code) }
-        return child
     }
 }

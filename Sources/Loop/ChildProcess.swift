@@ -23,6 +23,24 @@ package enum ChildProcess {
     package static func spawn(
         _ path: String, arguments: [String], descriptors: [Int32]
     ) throws(SystemError) -> Int32 {
+        // First out of the way of the numbers that are to be given, then to them.
+        let spare = descriptors.map { cloakroom_duplicate($0, 64) }
+        defer { for descriptor in spare where descriptor >= 0 { close(descriptor) } }
+        return try unsafe start(arguments, path: path) { actions in
+            for (offset, descriptor) in spare.enumerated() {
+                unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + offset))
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - path: of the program; `nil`: the first argument, looked for in `PATH`.
+    ///   - leadsGroup: whether it gets a process group of its own.
+    ///   - redirect: says what the child's descriptors are to be.
+    static func start(
+        _ arguments: [String], path: String?, leadsGroup: Bool = false,
+        redirect: (inout posix_spawn_file_actions_t) -> Void
+    ) throws(SystemError) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -31,24 +49,25 @@ package enum ChildProcess {
             unsafe posix_spawn_file_actions_destroy(&actions)
             unsafe posix_spawnattr_destroy(&attributes)
         }
-        // First out of the way of the numbers that are to be given, then to them.
-        let spare = descriptors.map { cloakroom_duplicate($0, 64) }
-        defer { for descriptor in spare where descriptor >= 0 { close(descriptor) } }
-        for (offset, descriptor) in spare.enumerated() {
-            unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + offset))
-        }
+        unsafe redirect(&actions)
         var none = sigset_t()
         var all = sigset_t()
         unsafe sigemptyset(&none)
         unsafe sigfillset(&all)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
         unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (leadsGroup ? POSIX_SPAWN_SETPGROUP : 0)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
 
         var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
         defer { unsafe words.forEach { unsafe free($0) } }
         var child: Int32 = 0
-        let code = unsafe posix_spawn(&child, path, &actions, &attributes, &words, cloakroom_environment())
+        let code =
+            if let path {
+                unsafe posix_spawn(&child, path, &actions, &attributes, &words, cloakroom_environment())
+            } else {
+                unsafe posix_spawnp(&child, arguments[0], &actions, &attributes, &words, cloakroom_environment())
+            }
         guard code == 0 else { throw SystemError(code: code) }
         return child
     }
