@@ -38,7 +38,7 @@ import Loop
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.nanoseconds / 1_000_000))
         set(CURLOPT_TCP_KEEPALIVE, 1)
-        // A buffer belongs to every request on the way. Answers of S3 fit, and AWS's of STS take a second read.
+        // A buffer belongs to every request on the way. Answers of S3 fit; a long one of STS takes a second read.
         set(CURLOPT_BUFFERSIZE, 2048)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PROXY, "")
@@ -232,7 +232,7 @@ private enum HeadLine {
     init(_ line: UnsafeBufferPointer<UInt8>) {
         if unsafe line.starts(with: "HTTP/".utf8) {
             self = .status
-        } else if unsafe line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
+        } else if unsafe line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) {
             self = .end
         } else if let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")) {
             var (start, end) = (colon + 1, line.count)

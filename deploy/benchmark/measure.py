@@ -32,7 +32,11 @@ def one_round(scenario, port, requests, seconds, watched):
 
 def copy_floor(program, port, at_once):
     """Microseconds of CPU for one copy in C through libcurl, against the same canned S3."""
-    finished = subprocess.run([program, str(port), str(at_once), "20000"], capture_output=True, text=True, timeout=60)
+    try:
+        finished = subprocess.run([program, str(port), str(at_once), "20000"], capture_output=True, text=True,
+                                  timeout=60)
+    except subprocess.TimeoutExpired:
+        raise NotMeasured("floor_curl did not end") from None
     if finished.returncode != 0:
         raise NotMeasured(f"floor_curl: {finished.stderr.strip() or finished.returncode}")
     return float(finished.stdout)

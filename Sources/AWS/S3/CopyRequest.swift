@@ -36,7 +36,7 @@ package struct CopyRequest: Sendable {
         self.expectedBucketOwner = expectedBucketOwner
     }
 
-    /// Unsigned; the fields almost in the order in which they are signed.
+    /// Unsigned; the source is the last field, behind those that are the same for all objects.
     package func message(at endpoint: Endpoint) -> SigV4.Message {
         var message = messageOfAny(at: endpoint)
         message.path = object.path(at: endpoint)

@@ -22,6 +22,7 @@ struct CurlFailureTests {
     @Test(
         arguments: [
             ("reset", [.reset]), ("an end", [.end]), ("half a head", [.text("HTTP/1.1 200 OK\r\nA: "), .end]),
+            ("a line that only begins like the last", [.text("HTTP/1.1 200 OK\r\nA: b\r\n\rC: d\r\n"), .end]),
             ("half a body", [.text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfive."), .end]),
             ("half a chunk", [.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nfive."), .end]),
             ("no last chunk", [.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n"), .end]),
