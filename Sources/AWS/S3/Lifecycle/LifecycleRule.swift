@@ -1,0 +1,172 @@
+/// One rule of a bucket's lifecycle configuration: the XML as it came, and what we read in it.
+///
+/// Whatever is not understood stays in it, so that writing a configuration back loses nothing.
+/// Source: S3 API Reference, LifecycleRule.
+package struct LifecycleRule: Sendable, Equatable {
+    /// Which objects a rule is for: all conditions hold.
+    package struct Filter: Sendable, Equatable {
+        package struct Tag: Sendable, Equatable {
+            package let key: String
+            package let value: String
+
+            package init(key: String, value: String) {
+                self.key = key
+                self.value = value
+            }
+        }
+
+        /// Empty for any.
+        package var prefix: String
+        package var tags: [Tag]
+        /// In bytes, itself excluded.
+        package var sizeGreaterThan: Int?
+        package var sizeLessThan: Int?
+        /// Names of conditions that we do not know.
+        package var unknown: [String]
+
+        package init(
+            prefix: String = "", tags: [Tag] = [], sizeGreaterThan: Int? = nil, sizeLessThan: Int? = nil,
+            unknown: [String] = []
+        ) {
+            self.prefix = prefix
+            self.tags = tags
+            self.sizeGreaterThan = sizeGreaterThan
+            self.sizeLessThan = sizeLessThan
+            self.unknown = unknown
+        }
+
+        package var isEverything: Bool { self == Filter() }
+    }
+
+    package enum Expiration: Sendable, Equatable {
+        /// So many days after an object was last written.
+        case days(Int)
+        /// Everything, whenever written, from this day on; as S3 tells it.
+        case date(String)
+        /// Delete markers behind which no version is left.
+        case deleteMarkers
+    }
+
+    package struct NoncurrentExpiration: Sendable, Equatable {
+        /// After a newer version took a version's place.
+        package let days: Int
+        /// So many stay, whatever their age; `nil` for none.
+        package let newerVersions: Int?
+
+        package init(days: Int, newerVersions: Int?) {
+            self.days = days
+            self.newerVersions = newerVersions
+        }
+    }
+
+    package struct Transition: Sendable, Equatable {
+        package let storageClass: String
+        /// `nil` for one at a date.
+        package let days: Int?
+        /// Whether it is for versions that are no longer the current ones.
+        package let isOfNoncurrent: Bool
+
+        package init(storageClass: String, days: Int?, isOfNoncurrent: Bool) {
+            self.storageClass = storageClass
+            self.days = days
+            self.isOfNoncurrent = isOfNoncurrent
+        }
+    }
+
+    package var xml: XMLNode
+
+    package init(xml: XMLNode) { self.xml = xml }
+
+    /// Empty when it has none.
+    package var id: String { xml["ID"]?.text ?? "" }
+
+    package var isEnabled: Bool { xml["Status"]?.text == "Enabled" }
+
+    package var filter: Filter {
+        var filter = Filter()
+        // Before filters there were prefixes only; S3 still gives such rules back as they were put.
+        if let prefix = xml["Prefix"] { filter.prefix = prefix.text }
+        for condition in xml["Filter"]?.elements ?? [] {
+            if condition.name == "And" {
+                condition.elements.forEach { filter.add($0) }
+            } else {
+                filter.add(condition)
+            }
+        }
+        return filter
+    }
+
+    package var expiration: Expiration? {
+        guard let expiration = xml["Expiration"] else { return nil }
+        if let days = expiration.number("Days") { return .days(days) }
+        if let date = expiration["Date"] { return .date(date.text) }
+        return expiration["ExpiredObjectDeleteMarker"]?.text == "true" ? .deleteMarkers : nil
+    }
+
+    /// The days of an expiration by age.
+    package var expirationDays: Int? {
+        if case .days(let days) = expiration { days } else { nil }
+    }
+
+    package var noncurrentExpiration: NoncurrentExpiration? {
+        guard let expiration = xml["NoncurrentVersionExpiration"], let days = expiration.number("NoncurrentDays") else {
+            return nil
+        }
+        return NoncurrentExpiration(days: days, newerVersions: expiration.number("NewerNoncurrentVersions"))
+    }
+
+    /// Days after an upload in parts began.
+    package var abortMultipartDays: Int? { xml["AbortIncompleteMultipartUpload"]?.number("DaysAfterInitiation") }
+
+    package var transitions: [Transition] {
+        xml.elements.compactMap { element in
+            switch element.name {
+            case "Transition":
+                Transition(
+                    storageClass: element["StorageClass"]?.text ?? "", days: element.number("Days"),
+                    isOfNoncurrent: false)
+            case "NoncurrentVersionTransition":
+                Transition(
+                    storageClass: element["StorageClass"]?.text ?? "", days: element.number("NoncurrentDays"),
+                    isOfNoncurrent: true)
+            default: nil
+            }
+        }
+    }
+
+    /// What stands in the rule that we cannot read, by its name.
+    package var unknown: [String] {
+        let strange = xml.elements.filter { element in
+            switch element.name {
+            case "Expiration": expiration == nil
+            case "NoncurrentVersionExpiration": noncurrentExpiration == nil
+            case "AbortIncompleteMultipartUpload": abortMultipartDays == nil
+            default: !Self.known.contains(element.name)
+            }
+        }
+        return strange.map(\.name) + filter.unknown
+    }
+
+    private static let known: Set<String> = [
+        "ID", "Status", "Prefix", "Filter", "Transition", "NoncurrentVersionTransition",
+    ]
+}
+
+extension LifecycleRule.Filter {
+    fileprivate mutating func add(_ condition: XMLNode) {
+        switch condition.name {
+        case "Prefix": prefix = condition.text
+        case "Tag": tags.append(Tag(key: condition["Key"]?.text ?? "", value: condition["Value"]?.text ?? ""))
+        case "ObjectSizeGreaterThan" where Int(condition.text) != nil: sizeGreaterThan = Int(condition.text)
+        case "ObjectSizeLessThan" where Int(condition.text) != nil: sizeLessThan = Int(condition.text)
+        default: unknown.append(condition.name)
+        }
+    }
+}
+
+extension XMLNode {
+    /// A positive integer; everything else is nothing that S3 would write.
+    fileprivate func number(_ name: String) -> Int? {
+        self[name].flatMap { Int($0.text) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+}

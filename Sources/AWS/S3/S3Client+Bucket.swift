@@ -1,0 +1,137 @@
+import CloakroomCrypto
+import HTTPValues
+
+/// Whether new versions of an object leave the old ones.
+package enum BucketVersioning: String, Sendable {
+    case never
+    case enabled = "Enabled"
+    /// Versions that were are still there.
+    case suspended = "Suspended"
+}
+
+/// What HEAD tells of a bucket.
+package enum BucketPresence: Sendable, Equatable {
+    /// The Region as the store tells it; AWS does.
+    case here(region: String?)
+    /// In another Region than the one that was asked.
+    case elsewhere(region: String?)
+    case forbidden(region: String?)
+    case missing
+}
+
+extension S3Client {
+    static let namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
+
+    /// - Returns: an empty configuration when the bucket has none.
+    package func lifecycle(deadline: ContinuousClock.Instant) async throws(Fault) -> LifecycleConfiguration {
+        try await bucketCall(.getBucketLifecycle, "GET", "lifecycle", deadline) { response throws(Fault) in
+            try LifecycleConfiguration(response)
+        }
+    }
+
+    /// Puts the configuration in place of whatever the bucket has.
+    ///
+    /// - Precondition: it has a rule; S3 takes no configuration without.
+    package func put(_ lifecycle: LifecycleConfiguration, deadline: ContinuousClock.Instant) async throws(Fault) {
+        precondition((1...LifecycleConfiguration.maximumRules).contains(lifecycle.rules.count))
+        let body = lifecycle.document
+        // S3 wants a sum of this document, whichever; these are the SDKs'.
+        var fields: HeaderFields = [
+            Checksum.field: Checksum.text(body), "x-amz-sdk-checksum-algorithm": "CRC32",
+        ]
+        if let size = lifecycle.transitionMinimumSize { fields.add(LifecycleConfiguration.minimumSizeField, size) }
+        try await bucketCall(
+            .putBucketLifecycle, "PUT", "lifecycle", fields: fields, body: body, deadline, judge: Self.done)
+    }
+
+    package func versioning(deadline: ContinuousClock.Instant) async throws(Fault) -> BucketVersioning {
+        try await bucketCall(.getBucketVersioning, "GET", "versioning", deadline) { response throws(Fault) in
+            let root = try? XMLReader.read(response.body)
+            guard response.status == 200, let root, root.hasName("VersioningConfiguration") else {
+                throw Fault(response, error: root.flatMap { ErrorAnswer($0) })
+            }
+            return root.text(of: "Status").flatMap { BucketVersioning(rawValue: $0) } ?? .never
+        }
+    }
+
+    /// HEAD: an answer to everybody who may list, and the Region even to those who may not.
+    package func presence(deadline: ContinuousClock.Instant) async throws(Fault) -> BucketPresence {
+        try await bucketCall(.headBucket, "HEAD", "", deadline) { response throws(Fault) in
+            let region = response.fields["x-amz-bucket-region"]
+            let isElsewhere = region.map { $0 != upstream.endpoint.signingRegion } ?? false
+            switch response.status {
+            case 200: return .here(region: region)
+            case 301: return .elsewhere(region: region)
+            // A signature for another Region.
+            case 400 where isElsewhere: return .elsewhere(region: region)
+            case 403 where isElsewhere: return .elsewhere(region: region)
+            case 403: return .forbidden(region: region)
+            case 404: return .missing
+            default: throw Fault(response, error: nil)
+            }
+        }
+    }
+
+    /// The bucket's Region, as the bucket itself names it.
+    package func location(deadline: ContinuousClock.Instant) async throws(Fault) -> String {
+        try await bucketCall(.getBucketLocation, "GET", "location", deadline) { response throws(Fault) in
+            let root = try? XMLReader.read(response.body)
+            guard response.status == 200, let root, root.hasName("LocationConstraint") else {
+                throw Fault(response, error: root.flatMap { ErrorAnswer($0) })
+            }
+            // Names from before there were Regions.
+            switch root.text {
+            case "": return "us-east-1"
+            case "EU": return "eu-west-1"
+            default: return root.text
+            }
+        }
+    }
+
+    /// Makes the bucket, in the Region of the endpoint.
+    ///
+    /// - Returns: whether it was made; `false`: it is ours already.
+    /// - Throws: ``Fault``: code `BucketAlreadyExists` when somebody else has it.
+    package func createBucket(deadline: ContinuousClock.Instant) async throws(Fault) -> Bool {
+        let region = upstream.endpoint.signingRegion
+        // In the oldest Region a bucket is made by saying nothing.
+        let body =
+            region == "us-east-1"
+            ? []
+            : XMLNode("CreateBucketConfiguration", [XMLNode("LocationConstraint", region)])
+                .document(namespace: Self.namespace)
+        return try await bucketCall(.createBucket, "PUT", "", body: body, deadline) { response throws(Fault) in
+            if response.status == 409, ErrorAnswer(response.body)?.code == "BucketAlreadyOwnedByYou" { return false }
+            try Self.done(response)
+            return true
+        }
+    }
+
+    /// - Throws: ``Fault``: code `BucketNotEmpty` when it is not.
+    package func deleteBucket(deadline: ContinuousClock.Instant) async throws(Fault) {
+        try await bucketCall(.deleteBucket, "DELETE", "", deadline, judge: Self.done)
+    }
+
+    /// An answer that says nothing but yes.
+    static func done(_ response: UpstreamResponse) throws(Fault) {
+        let error = ErrorAnswer(response.body)
+        guard response.status == 200 || response.status == 204, error == nil else {
+            throw Fault(response, error: error)
+        }
+    }
+
+    private func bucketCall<Value>(
+        _ operation: Attempt.Operation, _ method: String, _ query: String, fields: HeaderFields = [:],
+        body: [UInt8] = [], _ deadline: ContinuousClock.Instant, judge: (UpstreamResponse) throws(Fault) -> Value
+    ) async throws(Fault) -> Value {
+        let path = upstream.endpoint.path
+        var message = SigV4.Message(
+            method: method, path: path.isEmpty ? "/" : path, query: query, fields: fields,
+            payloadHash: SHA256.hash(body).hexadecimal)
+        message.fields.add("host", upstream.endpoint.host)
+        if let owner = settings.expectedBucketOwner { message.fields.add("x-amz-expected-bucket-owner", owner) }
+        var effort = Effort()
+        return try await upstream.call(
+            operation, message, body: body, deadline: deadline, effort: &effort, judge: judge)
+    }
+}

@@ -1,0 +1,105 @@
+import CloakroomCrypto
+package import HTTPValues
+
+/// An object with its bytes.
+package struct FetchedObject: Sendable, Equatable {
+    package let object: StoredObject
+    package let body: [UInt8]
+}
+
+/// What S3 tells of an object it has just stored.
+package struct PutAnswer: Sendable, Equatable {
+    /// With its quotation marks.
+    package let entityTag: String
+    package let expiration: ObjectExpiration?
+}
+
+/// Whether there may be an object already when one is put.
+package enum PutCondition: Sendable, Equatable {
+    case none
+    /// There is none.
+    case isNew
+    /// There is this one still, by its entity tag.
+    case isStill(entityTag: String)
+}
+
+extension S3Client {
+    /// Stores an object of ours, in one piece.
+    ///
+    /// - Parameter fields: what S3 is to keep with it, such as `cache-control` or `x-amz-tagging`.
+    /// - Throws: ``Fault``: status 412, or 409 when somebody else is writing, if the condition does not hold.
+    @discardableResult
+    package func put(
+        _ object: ObjectAddress, body: [UInt8], contentType: String, fields: HeaderFields = [:],
+        condition: PutCondition = .none, deadline: ContinuousClock.Instant
+    ) async throws(Fault) -> PutAnswer {
+        var message = message("PUT", object)
+        message.payloadHash = SHA256.hash(body).hexadecimal
+        message.fields.add("content-type", contentType)
+        message.fields.add(Checksum.field, Checksum.text(body))
+        message.fields.add("x-amz-sdk-checksum-algorithm", "CRC32")
+        message.fields.add(fields)
+        switch condition {
+        case .none: break
+        case .isNew: message.fields.add("if-none-match", "*")
+        case .isStill(let tag): message.fields.add("if-match", tag)
+        }
+        var effort = Effort()
+        return try await upstream.call(
+            .putObject, message, body: body, deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            try Self.done(response)
+            guard let tag = response.fields["etag"], !tag.isEmpty else { throw Fault(response, error: nil) }
+            return PutAnswer(entityTag: tag, expiration: ObjectExpiration(response.fields))
+        }
+    }
+
+    /// Reads a small object whole.
+    ///
+    /// - Returns: `nil` when S3 says `NoSuchKey`.
+    /// - Throws: ``Fault``: status 403 when we may not know; code `TooLarge` beyond what the transport takes.
+    package func get(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(Fault) -> FetchedObject? {
+        var effort = Effort()
+        return try await upstream.call(
+            .getObject, message("GET", object), deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            if response.status == 200, let stored = StoredObject(response) {
+                return FetchedObject(object: stored, body: response.body)
+            }
+            let error = ErrorAnswer(response.body)
+            guard response.status == 404, error?.code == "NoSuchKey" else { throw Fault(response, error: error) }
+            return nil
+        }
+    }
+
+    /// Deletes an object, or on a versioned bucket hides it; that there is none is no fault.
+    package func delete(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(Fault) {
+        var effort = Effort()
+        try await upstream.call(
+            .deleteObject, message("DELETE", object), deadline: deadline, effort: &effort, judge: Self.done)
+    }
+
+    /// The object's tags, by their keys.
+    ///
+    /// - Throws: ``Fault``: code `NoSuchKey` when there is no object.
+    package func tags(
+        of object: ObjectAddress, deadline: ContinuousClock.Instant
+    ) async throws(Fault) -> [String: String] {
+        var message = message("GET", object)
+        message.query = "tagging"
+        var effort = Effort()
+        return try await upstream.call(
+            .getObjectTagging, message, deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            let root = try? XMLReader.read(response.body)
+            guard response.status == 200, let root, root.hasName("Tagging") else {
+                throw Fault(response, error: root.flatMap { ErrorAnswer($0) })
+            }
+            var tags: [String: String] = [:]
+            for tag in root["TagSet"]?.children ?? [] {
+                if let key = tag.text(of: "Key") { tags[key] = tag.text(of: "Value") ?? "" }
+            }
+            return tags
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Testing
+
+struct BucketTests {
+    private let world = TestWorld()
+
+    private func client(_ transport: ScriptedTransport, region: String = "eu-west-1") throws -> S3Client {
+        S3Client(
+            bucket: "photos", endpoint: try .s3(region: region, bucket: "photos"), transport: transport,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            surroundings: world.surroundings)
+    }
+
+    private func client(_ answer: UpstreamResponse) throws -> S3Client { try client(ScriptedTransport(answer)) }
+
+    @Test(arguments: [
+        ("<Status>Enabled</Status>", BucketVersioning.enabled), ("<Status>Suspended</Status>", .suspended),
+        ("", .never), ("<MfaDelete>Disabled</MfaDelete>", .never),
+    ])
+    func `tells whether old versions stay`(content: String, expected: BucketVersioning) async throws {
+        let transport = ScriptedTransport(.xml(200, "<VersioningConfiguration>\(content)</VersioningConfiguration>"))
+        #expect(try await client(transport).versioning(deadline: world.deadline()) == expected)
+        #expect(transport.requests.first?.url == "https://photos.s3.eu-west-1.amazonaws.com/?versioning")
+    }
+
+    @Test(arguments: [
+        (200, "eu-west-1" as String?, BucketPresence.here(region: "eu-west-1")), (200, nil, .here(region: nil)),
+        (301, "us-east-2", .elsewhere(region: "us-east-2")), (400, "us-east-2", .elsewhere(region: "us-east-2")),
+        (403, "eu-west-1", .forbidden(region: "eu-west-1")), (404, nil, .missing),
+    ])
+    func `tells where the bucket is`(status: Int, region: String?, expected: BucketPresence) async throws {
+        var answer = UpstreamResponse(status: status)
+        answer.fields["x-amz-bucket-region"] = region
+        #expect(try await client(answer).presence(deadline: world.deadline()) == expected)
+    }
+
+    @Test(arguments: [
+        ("<LocationConstraint/>", "us-east-1"), ("<LocationConstraint>EU</LocationConstraint>", "eu-west-1"),
+        (
+            #"<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/">eu-north-1</LocationConstraint>"#,
+            "eu-north-1"
+        ),
+    ])
+    func `reads the names of Regions, old ones too`(answer: String, expected: String) async throws {
+        #expect(try await client(.xml(200, answer)).location(deadline: world.deadline()) == expected)
+    }
+
+    @Test func `makes a bucket in the endpoint's Region, which the oldest one does not name`() async throws {
+        let transport = ScriptedTransport(
+            UpstreamResponse(status: 200), .s3Error(409, "BucketAlreadyOwnedByYou"), UpstreamResponse(status: 200))
+        #expect(try await client(transport).createBucket(deadline: world.deadline()))
+        #expect(try await !client(transport).createBucket(deadline: world.deadline()))
+        #expect(try await client(transport, region: "us-east-1").createBucket(deadline: world.deadline()))
+        #expect(
+            transport.requests.map { String(decoding: $0.body, as: UTF8.self) } == [
+                #"<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><LocationConstraint>"#
+                    + "eu-west-1</LocationConstraint></CreateBucketConfiguration>",
+                #"<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><LocationConstraint>"#
+                    + "eu-west-1</LocationConstraint></CreateBucketConfiguration>", "",
+            ])
+        await #expect(throws: Fault(.refused, status: 409, code: "BucketAlreadyExists")) {
+            try await client(.s3Error(409, "BucketAlreadyExists")).createBucket(deadline: world.deadline())
+        }
+    }
+
+    @Test func `deletes a bucket that is empty`() async throws {
+        let transport = ScriptedTransport(UpstreamResponse(status: 204), .s3Error(409, "BucketNotEmpty"))
+        try await client(transport).deleteBucket(deadline: world.deadline())
+        #expect(transport.requests.map(\.method) == ["DELETE"])
+        await #expect(throws: Fault(.refused, status: 409, code: "BucketNotEmpty")) {
+            try await client(transport).deleteBucket(deadline: world.deadline())
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Testing
+
+struct ObjectTests {
+    private let world = TestWorld()
+
+    private func client(_ transport: ScriptedTransport) throws -> S3Client {
+        S3Client(
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            surroundings: world.surroundings)
+    }
+
+    private func address(_ key: String = "a b") throws -> ObjectAddress { try #require(ObjectAddress(key: key)) }
+
+    private static let stored = UpstreamResponse(
+        status: 200,
+        fields: [
+            "ETag": #""e1""#, "Last-Modified": "Fri, 20 Nov 2026 14:00:00 GMT", "Content-Length": "3",
+            "x-amz-expiration": #"expiry-date="Mon, 21 Dec 2026 00:00:00 GMT", rule-id="30%20days""#,
+        ], body: Array("abc".utf8))
+    private static let expiration = ObjectExpiration(
+        date: Date(timeIntervalSince1970: 1_797_811_200), ruleID: "30 days")
+
+    @Test func `stores an object with a checksum, and learns when it will expire`() async throws {
+        let transport = ScriptedTransport(Self.stored)
+        let answer = try await client(transport).put(
+            address(), body: Array("abc".utf8), contentType: "text/plain", fields: ["x-amz-tagging": "k=v"],
+            condition: .isNew, deadline: world.deadline())
+        #expect(answer.entityTag == #""e1""# && answer.expiration == Self.expiration)
+        let sent = try #require(transport.requests.first)
+        #expect(sent.method == "PUT" && sent.url == "https://photos.s3.eu-west-1.amazonaws.com/a%20b")
+        #expect(sent.body == Array("abc".utf8))
+        for (name, value) in [
+            ("content-type", "text/plain"), ("x-amz-checksum-crc32", "NSRBwg=="), ("x-amz-tagging", "k=v"),
+            ("if-none-match", "*"), ("x-amz-content-sha256", SHA256.hash("abc".utf8).hexadecimal),
+        ] { #expect(sent.fields[name] == value) }
+    }
+
+    @Test func `an answer without an entity tag, or with an error, stored nothing that we know of`() async throws {
+        for answer in [
+            UpstreamResponse(status: 200), .s3Error(200, "InternalError"), .s3Error(412, "PreconditionFailed"),
+        ] {
+            await #expect(throws: Fault.self) {
+                try await client(ScriptedTransport(answer)).put(
+                    address(), body: [], contentType: "text/plain", condition: .isStill(entityTag: #""e""#),
+                    deadline: world.deadline())
+            }
+        }
+    }
+
+    @Test func `reads an object whole`() async throws {
+        let object = try #require(
+            try await client(ScriptedTransport(Self.stored)).get(address(), deadline: world.deadline()))
+        #expect(object.body == Array("abc".utf8) && object.object.expiration == Self.expiration)
+    }
+
+    @Test func `only S3's own word makes an object missing`() async throws {
+        let missing = ScriptedTransport(.s3Error(404, "NoSuchKey"))
+        #expect(try await client(missing).get(address(), deadline: world.deadline()) == nil)
+        for answer in [
+            UpstreamResponse.s3Error(404, "NoSuchBucket"), .s3Error(403, "AccessDenied"), .xml(404, "<html/>"),
+            UpstreamResponse(status: 404),
+        ] {
+            await #expect(throws: Fault.self) {
+                try await client(ScriptedTransport(answer)).get(address(), deadline: world.deadline())
+            }
+        }
+    }
+
+    @Test func `deletes, and reads tags`() async throws {
+        let transport = ScriptedTransport(
+            UpstreamResponse(status: 204),
+            .xml(
+                200,
+                "<Tagging><TagSet><Tag><Key>k</Key><Value>v</Value></Tag><Tag><Key>e</Key><Value/></Tag></TagSet></Tagging>"
+            ))
+        try await client(transport).delete(address(), deadline: world.deadline())
+        #expect(try await client(transport).tags(of: address(), deadline: world.deadline()) == ["k": "v", "e": ""])
+        #expect(transport.requests.map(\.method) == ["DELETE", "GET"])
+        #expect(transport.requests.last?.url == "https://photos.s3.eu-west-1.amazonaws.com/a%20b?tagging")
+    }
+}
