@@ -1,4 +1,4 @@
-/// The routes of the worker; the raw value is the path as it is sent, before `?`.
+/// The routes of the worker; the raw value is the path as it is sent, before `?`, with `{id}` for what differs.
 package enum Route: String, Sendable, CaseIterable {
     case stsToken = "/api/v1/auth/sts-token"
     case session = "/api/v1/auth/session"
@@ -6,6 +6,10 @@ package enum Route: String, Sendable, CaseIterable {
     case appleNotifications = "/api/v1/auth/apple/notifications"
     case containerCredentials = "/v1/credentials"
     case presignedUpload = "/v2/attachments/presigned"
+    case multipartUploads = "/v2/uploads"
+    case multipartUpload = "/v2/uploads/{id}"
+    case multipartParts = "/v2/uploads/{id}/parts"
+    case multipartCompletion = "/v2/uploads/{id}/complete"
     case renewBatch = "/v2/assets/renew-batch"
     case renewOne = "/v2/assets/renew"
     case health = "/healthz"
@@ -14,9 +18,11 @@ package enum Route: String, Sendable, CaseIterable {
 
     package var method: String {
         switch self {
-        case .stsToken, .session, .appleNotifications, .renewBatch: "POST"
+        case .stsToken, .session, .appleNotifications, .multipartUploads, .multipartCompletion, .renewBatch: "POST"
         case .renewOne: "PUT"
-        case .containerCredentials, .presignedUpload, .sessionKeys, .health, .readiness, .metrics: "GET"
+        case .multipartUpload: "DELETE"
+        case .containerCredentials, .presignedUpload, .multipartParts, .sessionKeys, .health, .readiness, .metrics:
+            "GET"
         }
     }
 }

@@ -24,6 +24,9 @@ struct Answer {
 
     static let noSuchRoute = error(404, "No such route", .notFound)
 
+    static let noMultipartUploads = error(
+        404, "Multipart uploads are not set up here", .notFound, reason: "uploads.idKeys")
+
     static let notJSON = error(415, "Content-Type must be application/json", .contentTypeNotAllowed)
 
     /// 401 and no more, or 503 where waiting may help; why is for the log.

@@ -54,14 +54,13 @@ package final class CloakroomService {
 
     let parts: Parts
     let admissions: Admissions
-    private let routes: [String: Route]
+    private let routes = RouteTable()
     private var ids = RequestIDs()
 
     package init(_ parts: Parts) {
         self.parts = parts
         admissions = Admissions(
             limiter: parts.limiter, tiers: Tiers(parts.settings), settings: parts.settings.entitlements, now: parts.now)
-        routes = Dictionary(uniqueKeysWithValues: Route.allCases.map { ($0.rawValue, $0) })
     }
 
     /// The header fields that are read of a request; no other is even copied.
@@ -85,8 +84,9 @@ package final class CloakroomService {
         let start = Monotonic.now
         var request = request
         if request.id == nil { request.id = ids.next() }
-        let route = routes[request.path]
-        switch step(request, route) {
+        let match = routes.match(request.path)
+        let route = match?.route
+        switch step(request, match) {
         case .done(let answer): return .now(finish(request, route, answer, since: start))
         case .work(let subject, let name, let work):
             return .later { [self, request] in
@@ -117,8 +117,8 @@ package final class CloakroomService {
         }
     }
 
-    private func step(_ request: Request, _ route: Route?) -> Step {
-        guard let route else { return .done(.noSuchRoute) }
+    private func step(_ request: Request, _ match: RouteTable.Match?) -> Step {
+        guard let route = match?.route else { return .done(.noSuchRoute) }
         guard request.method == route.method else {
             var answer = Answer.error(405, "Method not allowed", .methodNotAllowed)
             answer.response.fields.add("Allow", route.method)
@@ -133,6 +133,8 @@ package final class CloakroomService {
         case .sessionKeys: return .done(sessionKeys)
         case .appleNotifications: return appleNotification(request)
         case .presignedUpload: return presign(request)
+        case .multipartUploads, .multipartUpload, .multipartParts, .multipartCompletion:
+            return .done(.noMultipartUploads)
         case .renewBatch, .renewOne: return renew(request, route)
         case .health: return .done(Self.healthy)
         case .readiness: return .done(parts.readiness.answer)

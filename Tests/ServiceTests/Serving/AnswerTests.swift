@@ -106,6 +106,10 @@ struct AnswerTests {
         ("GET", "/api/v1/auth/sts-token", "405", "\nAllow: POST", "Method not allowed", "method_not_allowed"),
         ("HEAD", "/healthz", "405", "\nAllow: GET", "Method not allowed", "method_not_allowed"),
         ("DELETE", "/v2/assets/renew", "405", "\nAllow: PUT", "Method not allowed", "method_not_allowed"),
+        ("GET", "/v2/uploads/x", "405", "\nAllow: DELETE", "Method not allowed", "method_not_allowed"),
+        ("POST", "/v2/uploads/x/parts", "405", "\nAllow: GET", "Method not allowed", "method_not_allowed"),
+        ("POST", "/v2/uploads", "404", "", "Multipart uploads are not set up here", "not_found"),
+        ("GET", "/v2/uploads/x/parts?numbers=1", "404", "", "Multipart uploads are not set up here", "not_found"),
         ("POST", "/api/v1/auth/sts-token", "401", "\nWWW-Authenticate: Bearer", "Missing auth token", "unauthorized"),
         (
             "POST", "/v2/assets/renew-batch", "415", "", "Content-Type must be application/json",

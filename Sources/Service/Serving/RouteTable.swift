@@ -1,0 +1,50 @@
+import CloakroomWire
+
+/// Finds the route of a path.
+struct RouteTable: Sendable {
+    struct Match: Sendable, Equatable {
+        let route: Route
+        /// What stands where the template has `{id}`, as it was sent; empty for a template without.
+        var id = ""
+    }
+
+    /// A template with an `{id}`: what stands before it, and behind it.
+    private struct Template {
+        let start: String
+        let end: String
+        let route: Route
+    }
+
+    private let exact: [String: Route]
+    private let templates: [Template]
+
+    init() {
+        var exact: [String: Route] = [:]
+        var templates: [Template] = []
+        for route in Route.allCases {
+            if let place = route.rawValue.firstRange(of: "{id}") {
+                let (start, end) = (route.rawValue[..<place.lowerBound], route.rawValue[place.upperBound...])
+                templates.append(Template(start: String(start), end: String(end), route: route))
+            } else {
+                exact[route.rawValue] = route
+            }
+        }
+        self.exact = exact
+        self.templates = templates
+    }
+
+    /// - Parameter path: as it was sent, without the query.
+    func match(_ path: String) -> Match? {
+        if let route = exact[path] { return Match(route: route) }
+        for template in templates {
+            let (start, end) = (template.start.utf8.count, template.end.utf8.count)
+            guard path.utf8.count > start + end, path.hasPrefix(template.start), path.hasSuffix(template.end) else {
+                continue
+            }
+            let id = path.utf8.dropFirst(start).dropLast(end)
+            // One segment: `/` belongs to another template, or to none.
+            if !id.contains(UInt8(ascii: "/")) { return Match(route: template.route, id: String(Substring(id))) }
+        }
+        return nil
+    }
+}
