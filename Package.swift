@@ -75,18 +75,25 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
+        .target(
+            name: "ScriptedS3", dependencies: ["CLinux", "CloakroomCrypto", "Loop"], path: "Tests/ScriptedS3",
+            swiftSettings: house),
+        .executableTarget(
+            name: "scripted-s3", dependencies: ["CLinux", "Loop", "ScriptedS3"], path: "Tests/ScriptedS3Command",
+            swiftSettings: house),
         .testTarget(
             name: "FastCGITests", dependencies: ["FastCGI", "HTTPValues", "Loop", "Support"], swiftSettings: house),
         .testTarget(
             name: "AdapterTests",
             dependencies: [
                 "FastCGI", "Curl", "Redis", "Loop", "AWS", "Service", "CloakroomCrypto", "CloakroomWire", "HTTPValues",
-                "JOSE", "Support",
+                "JOSE", "ScriptedS3", "Support",
             ],
             swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "StrictJSON", "Support"],
+            name: "EndToEndTests",
+            dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "ScriptedS3", "StrictJSON", "Support"],
             exclude: ["Clients"],
             swiftSettings: house),
         .testTarget(
