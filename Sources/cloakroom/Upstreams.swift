@@ -124,7 +124,9 @@ struct Upstreams {
 extension RenewalSettings {
     init(_ settings: Settings.Renewal) {
         self.init(
-            mode: Mode(settings.mode), storageClass: settings.storageClass, minimumAge: settings.minimumAge)
+            mode: Mode(settings.mode),
+            storageClass: settings.storageClass == "preserve" ? .preserved : .named(settings.storageClass),
+            encryption: settings.encryption, acl: settings.acl, minimumAge: settings.minimumAge)
     }
 }
 

@@ -81,7 +81,7 @@ struct S3ClientTests {
         (
             UpstreamResponse.s3Error(
                 412, "PreconditionFailed", "<Condition>x-amz-copy-source-If-Unmodified-Since</Condition>"),
-            Renewal.Outcome.fresh
+            Renewal.Outcome.fresh(expiration: nil)
         ),
         (.s3Error(404, "NoSuchKey"), .notFound),
         (.s3Error(404, "NoSuchBucket"), .misconfigured(code: "NoSuchBucket")),
@@ -195,7 +195,7 @@ struct S3ClientTests {
         var young = Self.head
         young.fields["Last-Modified"] = "Fri, 20 Nov 2026 13:00:00 GMT"
         let (renewal, transport) = try await replace(young)
-        #expect(renewal.outcome == .fresh)
+        #expect(renewal.outcome == .fresh(expiration: nil))
         #expect(transport.requests.count == 1)
     }
 
@@ -225,7 +225,8 @@ struct S3ClientTests {
         head.fields.add("x-amz-server-side-encryption-aws-kms-key-id", "arn:k")
         let transport = ScriptedTransport(head, .copied)
         let settings = RenewalSettings(
-            mode: .replace, storageClass: "INTELLIGENT_TIERING", minimumAge: .zero, expectedBucketOwner: "123456789012")
+            mode: .replace, storageClass: .named("INTELLIGENT_TIERING"), minimumAge: .zero,
+            expectedBucketOwner: "123456789012")
         _ = try await client(transport, renewal: settings).renew(key: "a.bin", deadline: world.deadline())
         let fields = try #require(transport.requests.last?.fields)
         #expect(fields["x-amz-server-side-encryption-aws-kms-key-id"] == "arn:k")

@@ -13,9 +13,8 @@ let copy: Verb = { request in
         throw Unsupported(why: "no such metadata directive")
     }
     let message = CopyRequest(
-        bucket: bucket, object: object, metadataDirective: directive,
-        storageClass: try request.optionalString("storage_class")
-    ).message(at: endpoint)
+        bucket: bucket, metadataDirective: directive, storageClass: try request.optionalString("storage_class")
+    ).message(for: object, at: endpoint)
     return [
         "method": .string(message.method), "path": .string(message.path),
         "headers": .array(message.fields.map { .array([.string($0.name), .string($0.value)]) }),

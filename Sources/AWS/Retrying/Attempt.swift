@@ -14,6 +14,7 @@ package struct Attempt: Sendable, Equatable {
         case putObject = "PutObject"
         case deleteObject = "DeleteObject"
         case getObjectTagging = "GetObjectTagging"
+        case putObjectTagging = "PutObjectTagging"
         case listObjects = "ListObjectsV2"
         case headBucket = "HeadBucket"
         case createBucket = "CreateBucket"
@@ -22,6 +23,10 @@ package struct Attempt: Sendable, Equatable {
         case getBucketVersioning = "GetBucketVersioning"
         case getBucketLifecycle = "GetBucketLifecycleConfiguration"
         case putBucketLifecycle = "PutBucketLifecycleConfiguration"
+        case createMultipartUpload = "CreateMultipartUpload"
+        case uploadPartCopy = "UploadPartCopy"
+        case completeMultipartUpload = "CompleteMultipartUpload"
+        case abortMultipartUpload = "AbortMultipartUpload"
         case getRolePolicy = "GetRolePolicy"
         case putRolePolicy = "PutRolePolicy"
     }

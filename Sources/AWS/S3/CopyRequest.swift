@@ -1,6 +1,6 @@
 package import HTTPValues
 
-/// CopyObject of an object onto itself.
+/// CopyObject of objects onto themselves: all that is said of any of them.
 ///
 /// Source: S3 API Reference, CopyObject.
 package struct CopyRequest: Sendable {
@@ -10,49 +10,54 @@ package struct CopyRequest: Sendable {
     }
 
     package var bucket: String
-    package var object: ObjectAddress
     package var metadataDirective: MetadataDirective
     package var storageClass: String?
+    /// A canned one.
+    package var acl: String?
     /// The copy happens only if the object has not changed since.
     package var unmodifiedSince: Timestamp?
     /// The copy happens only if the object still has this entity tag.
     package var entityTag: String?
-    /// With `replace`: everything that is to stay.
+    /// What a copy never keeps by itself: encryption and website redirect.
+    package var attributes: HeaderFields
+    /// With `replace`: everything else that is to stay.
     package var metadata: HeaderFields
     package var expectedBucketOwner: String?
 
     package init(
-        bucket: String, object: ObjectAddress, metadataDirective: MetadataDirective, storageClass: String?,
-        unmodifiedSince: Timestamp? = nil, entityTag: String? = nil, metadata: HeaderFields = [:],
-        expectedBucketOwner: String? = nil
+        bucket: String, metadataDirective: MetadataDirective, storageClass: String?, acl: String? = nil,
+        unmodifiedSince: Timestamp? = nil, entityTag: String? = nil, attributes: HeaderFields = [:],
+        metadata: HeaderFields = [:], expectedBucketOwner: String? = nil
     ) {
         self.bucket = bucket
-        self.object = object
         self.metadataDirective = metadataDirective
         self.storageClass = storageClass
+        self.acl = acl
         self.unmodifiedSince = unmodifiedSince
         self.entityTag = entityTag
+        self.attributes = attributes
         self.metadata = metadata
         self.expectedBucketOwner = expectedBucketOwner
     }
 
     /// Unsigned; the source is the last field, behind those that are the same for all objects.
-    package func message(at endpoint: Endpoint) -> SigV4.Message {
+    package func message(for object: ObjectAddress, at endpoint: Endpoint) -> SigV4.Message {
         var message = messageOfAny(at: endpoint)
         message.path = object.path(at: endpoint)
-        message.fields.add(Self.sourceField, source)
+        message.fields.add(Self.sourceField, object.copySource(in: bucket))
         return message
     }
 
     static let sourceField = "x-amz-copy-source"
 
-    var source: String { PercentEncoding.encode(bucket) + "/" + object.encodedKey }
-
     /// The same for all objects: without path and source.
     func messageOfAny(at endpoint: Endpoint) -> SigV4.Message {
         var fields = metadata
-        fields.reserve(fields: fields.count + 12, bytes: fields.text.count + 1024)
+        fields.reserve(
+            fields: fields.count + attributes.count + 12, bytes: fields.text.count + attributes.text.count + 1024)
+        fields.add(attributes)
         fields.add("host", endpoint.host)
+        if let acl { fields.add("x-amz-acl", acl) }
         if let entityTag { fields.add("x-amz-copy-source-if-match", entityTag) }
         if let unmodifiedSince { fields.add("x-amz-copy-source-if-unmodified-since", unmodifiedSince.http) }
         if let expectedBucketOwner { fields.add("x-amz-expected-bucket-owner", expectedBucketOwner) }
@@ -63,4 +68,8 @@ package struct CopyRequest: Sendable {
         if metadataDirective == .replace { fields.add("x-amz-tagging-directive", "COPY") }
         return SigV4.Message(method: "PUT", path: "", fields: fields, payloadHash: SigV4.emptyPayloadHash)
     }
+}
+
+extension ObjectAddress {
+    func copySource(in bucket: String) -> String { PercentEncoding.encode(bucket) + "/" + encodedKey }
 }

@@ -9,7 +9,7 @@ struct CopyStencil {
     private let second: Int
     private let signing: Int
 
-    /// - Parameter request: one of them.
+    /// - Parameter request: what they all say.
     init(_ request: CopyRequest, _ upstream: SignedUpstream, _ signing: SignedUpstream.Signing) {
         origin = upstream.origin
         pathPrefix = upstream.endpoint.path + "/"

@@ -9,15 +9,16 @@ package struct Renewal: Sendable, Equatable {
     package enum Outcome: Sendable, Equatable {
         /// Its life starts anew. The expiration is the bucket's lifecycle rule's, where S3 tells it.
         case renewed(expiration: Date?)
-        /// It was written too recently to need it.
-        case fresh
+        /// It was written too recently to need it. The expiration is as above.
+        case fresh(expiration: Date?)
         /// S3 said `NoSuchKey`; nothing else gives this outcome.
         case notFound
         /// In an archive tier: somebody must restore it first.
         case archived
         /// No object can have this key.
         case invalidKey
-        /// This object cannot be renewed by us: encrypted with its owner's key, too large, …
+        /// This object cannot be renewed by us: encrypted with its owner's key, locked, metadata or tags that would be
+        /// lost, …
         case unrenewable(code: String)
         /// S3 did not let us: our permissions, our alarm.
         case forbidden(code: String)

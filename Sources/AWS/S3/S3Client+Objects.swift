@@ -78,28 +78,4 @@ extension S3Client {
         try await upstream.call(
             .deleteObject, message("DELETE", object), deadline: deadline, effort: &effort, judge: Self.done)
     }
-
-    /// The object's tags, by their keys.
-    ///
-    /// - Throws: ``Fault``: code `NoSuchKey` when there is no object.
-    package func tags(
-        of object: ObjectAddress, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> [String: String] {
-        var message = message("GET", object)
-        message.query = "tagging"
-        var effort = Effort()
-        return try await upstream.call(
-            .getObjectTagging, message, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
-            let root = try? XMLReader.read(response.body)
-            guard response.status == 200, let root, root.hasName("Tagging") else {
-                throw Fault(response, error: root.flatMap { ErrorAnswer($0) })
-            }
-            var tags: [String: String] = [:]
-            for tag in root["TagSet"]?.children ?? [] {
-                if let key = tag.text(of: "Key") { tags[key] = tag.text(of: "Value") ?? "" }
-            }
-            return tags
-        }
-    }
 }

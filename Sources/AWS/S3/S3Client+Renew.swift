@@ -9,8 +9,9 @@ import HTTPValues
 extension S3Client {
     /// Lets an object's life start anew, by copying it onto itself.
     ///
-    /// AWS takes that as soon as the storage class is named. A store that refuses it gets the metadata once more,
-    /// read by HEAD, and only if the object is still the one they were read from.
+    /// AWS takes that as soon as the storage class is named: one request. Where that is not enough, because the store
+    /// refuses it, because the class is to be preserved, or because of what the object is, HEAD tells what must be sent
+    /// again, and the copy is made only of the object that was looked at.
     package func renew(key: String, deadline: ContinuousClock.Instant) async -> Renewal {
         var effort = Effort()
         guard let object = ObjectAddress(key: key) else { return Renewal(outcome: .invalidKey, effort: effort) }
@@ -25,69 +26,157 @@ extension S3Client {
     private func renew(
         _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> Renewal.Outcome {
-        if settings.mode == .replace || (settings.mode == .auto && refusesSelfCopy) {
-            return try await replace(object, deadline: deadline, effort: &effort)
+        let directive = selfCopying.directive(in: settings.mode, now: surroundings.now)
+        guard case .named = settings.storageClass, directive == .copy else {
+            return try await renewAfterLook(object, directive, deadline: deadline, effort: &effort)
         }
-        switch try await copyAsItIs(object, deadline: deadline, effort: &effort) {
-        case .copied(let expiration): return .renewed(expiration: expiration)
-        case .preconditionFailed: return .fresh
+        switch try await copyUnseen(object, deadline: deadline, effort: &effort) {
+        case .copied(let expiration):
+            selfCopying.forget()
+            return .renewed(expiration: expiration)
+        case .modifiedSince: return .fresh(expiration: nil)
         case .notFound: return .notFound
         case .archived: return .archived
         case .invalidKey: return .invalidKey
         case .unrenewable(let code): return .unrenewable(code: code)
+        case .preconditionFailed, .unsuitable:
+            return try await renewAfterLook(object, .copy, deadline: deadline, effort: &effort)
         case .selfCopyRefused:
             guard settings.mode == .auto else { return .misconfigured(code: "InvalidRequest") }
-            refusesSelfCopy = true
-            return try await replace(object, deadline: deadline, effort: &effort)
+            selfCopying.wasRefused(at: surroundings.now())
+            return try await renewAfterLook(object, .replace, deadline: deadline, effort: &effort)
         }
     }
 
-    private func replace(
-        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    private func renewAfterLook(
+        _ object: ObjectAddress, _ directive: CopyRequest.MetadataDirective, deadline: ContinuousClock.Instant,
+        effort: inout Effort
     ) async throws(Fault) -> Renewal.Outcome {
+        var fault = Fault(.transient, status: 412, code: "ChangedMeanwhile")
         // Twice, because somebody may write in between.
         for _ in 0..<2 {
-            guard let stored = try await head(object, deadline: deadline, effort: &effort) else {
-                // A wrong bucket gives the same 404; only an answer with a body tells.
-                guard try await !exists(object, deadline: deadline, effort: &effort) else { continue }
-                return .notFound
-            }
-            // Not a precondition of the copy: S3 ignores it beside an entity tag that matches.
-            if let written = stored.lastModified, settings.minimumAge > .zero,
-                written.addingTimeInterval(settings.minimumAge.inSeconds) > upstream.time
-            {
-                return .fresh
-            }
-            guard let metadata = stored.metadata else { return .unrenewable(code: "UnreadableMetadata") }
-            var request = request(.replace, object)
-            request.metadata = metadata
-            request.entityTag = stored.entityTag
-            switch try await copy(request, deadline: deadline, effort: &effort) {
-            case .copied(let expiration): return .renewed(expiration: expiration)
-            case .preconditionFailed: continue
-            case .notFound: return .notFound
-            case .archived: return .archived
-            case .invalidKey: return .invalidKey
-            case .unrenewable(let code): return .unrenewable(code: code)
-            case .selfCopyRefused: return .misconfigured(code: "InvalidRequest")
+            switch try await look(at: object, deadline: deadline, effort: &effort) {
+            case .outcome(let outcome): return outcome
+            case .contradiction(let refusal): fault = refusal
+            case .found(let stored):
+                if let outcome = outcomeWithoutCopy(stored) { return outcome }
+                let outcome =
+                    stored.byteCount ?? 0 > LargeCopy.largestWhole
+                    ? try await copyInParts(stored, object, deadline: deadline, effort: &effort)
+                    : try await copySeen(stored, object, directive, deadline: deadline, effort: &effort)
+                if let outcome { return outcome }
             }
         }
-        throw Fault(.transient, status: 412, code: "ChangedMeanwhile")
+        throw fault
     }
 
-    private func copyAsItIs(
+    private enum Look {
+        case found(StoredObject)
+        case outcome(Renewal.Outcome)
+        /// HEAD says no, and gives no reason; GET says yes.
+        case contradiction(Fault)
+    }
+
+    /// HEAD refuses without a body, so without a reason: a wrong bucket looks like a missing object, an expired token like
+    /// an object with its owner's key. GET tells them apart, and mends what is wrong with our token or our clock.
+    private func look(
+        at object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Look {
+        let refusal: Fault
+        switch try await headOrRefusal(object, deadline: deadline, effort: &effort) {
+        case .success(let stored): return .found(stored)
+        case .failure(let fault): refusal = fault
+        }
+        do {
+            let exists = try await exists(object, deadline: deadline, effort: &effort)
+            return exists ? .contradiction(refusal) : .outcome(.notFound)
+        } catch {
+            switch (error.status, error.code) {
+            case (400, "InvalidRequest"): return .outcome(.unrenewable(code: error.code))
+            case (400, "KeyTooLongError"): return .outcome(.invalidKey)
+            case (403, "InvalidObjectState"), (403, "ObjectNotInActiveTierError"): return .outcome(.archived)
+            default: throw error
+            }
+        }
+    }
+
+    private func outcomeWithoutCopy(_ stored: StoredObject) -> Renewal.Outcome? {
+        // Not a precondition of the copy: S3 ignores it beside an entity tag that matches.
+        if let written = stored.lastModified, settings.minimumAge > .zero,
+            written.addingTimeInterval(settings.minimumAge.inSeconds) > upstream.time
+        {
+            return .fresh(expiration: stored.expiration?.date)
+        }
+        if stored.isArchived { return .archived }
+        if stored.isOwnerEncrypted { return .unrenewable(code: "OwnerEncrypted") }
+        // A copy would be a newer version without a lock.
+        if stored.isLocked(at: upstream.time) { return .unrenewable(code: "ObjectLocked") }
+        return nil
+    }
+
+    /// - Returns: `nil` when it is no longer the object that was looked at.
+    private func copySeen(
+        _ stored: StoredObject, _ object: ObjectAddress, _ directive: CopyRequest.MetadataDirective,
+        deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Renewal.Outcome? {
+        guard let attributes = stored.attributes, let metadata = directive == .replace ? stored.metadata : [:] else {
+            return .unrenewable(code: "UnreadableMetadata")
+        }
+        var request = request(directive)
+        request.storageClass = storageClass(of: stored)
+        request.attributes = attributes
+        request.metadata = metadata
+        request.entityTag = stored.entityTag
+        let guarded = directive == .replace && stored.tagCount > 0
+        let answer: CopyAnswer
+        if guarded {
+            guard tagKeeping != .lost else { return .unrenewable(code: "TagsWouldBeLost") }
+            answer = try await copyKeepingTags(request, object, deadline: deadline, effort: &effort)
+        } else {
+            answer = try await copy(request, object, deadline: deadline, effort: &effort)
+        }
+        switch answer {
+        case .copied(let expiration):
+            if directive == .copy { selfCopying.forget() }
+            return .renewed(expiration: expiration)
+        case .preconditionFailed, .modifiedSince: return nil
+        case .notFound: return .notFound
+        case .archived: return .archived
+        case .invalidKey: return .invalidKey
+        case .unrenewable(let code), .unsuitable(let code): return .unrenewable(code: code)
+        case .selfCopyRefused:
+            guard settings.mode == .auto, directive == .copy else {
+                selfCopying.forget()
+                return .misconfigured(code: "InvalidRequest")
+            }
+            selfCopying.wasRefused(at: surroundings.now())
+            return try await copySeen(stored, object, .replace, deadline: deadline, effort: &effort)
+        }
+    }
+
+    func storageClass(of stored: StoredObject) -> String {
+        switch settings.storageClass {
+        case .preserved: stored.storageClass
+        case .named(let name): name
+        }
+    }
+
+    /// One copy of an object that was not looked at.
+    private func copyUnseen(
         _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> CopyAnswer {
         try await upstream.call(.copyObject, deadline: deadline, effort: &effort) { signing in
-            stencil(for: signing, as: request(.copy, object)).request(for: object)
+            stencil(for: signing).request(for: object)
         } judge: { response throws(Fault) in
             try CopyAnswer(response)
         }
     }
 
-    private func stencil(for signing: SignedUpstream.Signing, as request: CopyRequest) -> CopyStencil {
+    private func stencil(for signing: SignedUpstream.Signing) -> CopyStencil {
         if let stencil, stencil.isFor(signing) { return stencil }
-        var request = request
+        var request = request(.copy)
+        if case .named(let name) = settings.storageClass { request.storageClass = name }
+        if let encryption = settings.encryption { request.attributes = encryption.fields }
         if settings.minimumAge > .zero {
             request.unmodifiedSince = Timestamp(signing.time.date.addingTimeInterval(-settings.minimumAge.inSeconds))
         }
@@ -96,17 +185,17 @@ extension S3Client {
         return stencil
     }
 
-    private func copy(
-        _ request: CopyRequest, deadline: ContinuousClock.Instant, effort: inout Effort
+    func copy(
+        _ request: CopyRequest, _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> CopyAnswer {
         try await upstream.call(
-            .copyObject, request.message(at: upstream.endpoint), deadline: deadline, effort: &effort
+            .copyObject, request.message(for: object, at: upstream.endpoint), deadline: deadline, effort: &effort
         ) { response throws(Fault) in try CopyAnswer(response) }
     }
 
-    private func request(_ directive: CopyRequest.MetadataDirective, _ object: ObjectAddress) -> CopyRequest {
+    private func request(_ directive: CopyRequest.MetadataDirective) -> CopyRequest {
         CopyRequest(
-            bucket: bucket, object: object, metadataDirective: directive, storageClass: settings.storageClass,
+            bucket: bucket, metadataDirective: directive, storageClass: nil, acl: settings.acl,
             expectedBucketOwner: settings.expectedBucketOwner)
     }
 }

@@ -11,8 +11,9 @@ package actor S3Client {
     let upstream: SignedUpstream
     let bucket: String
     let settings: RenewalSettings
-    /// Learnt from the first refusal; for mode `auto`.
-    var refusesSelfCopy = false
+    let surroundings: Surroundings
+    var selfCopying = SelfCopying()
+    var tagKeeping = TagKeeping.unknown
     /// For copies of the second it was cut in.
     var stencil: CopyStencil?
     private nonisolated let place: any Actor
@@ -31,6 +32,7 @@ package actor S3Client {
         self.place = place ?? OwnPlace()
         self.bucket = bucket
         self.settings = renewal
+        self.surroundings = surroundings
         upstream = SignedUpstream(
             .init(
                 service: .s3, endpoint: endpoint, transport: transport, credentials: credentials, retry: retry,
@@ -60,6 +62,24 @@ package actor S3Client {
                 return nil
             default:
                 throw Self.headFault(response)
+            }
+        }
+    }
+
+    /// A refusal without a body is no fault here: there may be a reason that HEAD cannot tell.
+    func headOrRefusal(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Result<StoredObject, Fault> {
+        try await upstream.call(
+            .headObject, message("HEAD", object), deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            let fault = Fault(response, error: nil)
+            switch response.status {
+            case 200:
+                guard let stored = StoredObject(response) else { throw fault }
+                return .success(stored)
+            case 400, 403, 404: return .failure(fault)
+            default: throw fault
             }
         }
     }

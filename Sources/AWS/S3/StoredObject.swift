@@ -23,13 +23,49 @@ package struct StoredObject: Sendable, Equatable {
         fields = response.fields
     }
 
-    /// What must be sent again for a copy with replaced metadata to keep them; `nil` when S3 did not show all of them.
+    /// S3 does not name the usual one.
+    package var storageClass: String { fields["x-amz-storage-class"] ?? "STANDARD" }
+
+    /// 0 also when we may not read them.
+    package var tagCount: Int { fields["x-amz-tagging-count"].flatMap { Int($0) } ?? 0 }
+
+    /// In an archive tier, and no restored copy is there to be read.
+    ///
+    /// Source: S3 API Reference, HeadObject, `x-amz-archive-status` and `x-amz-restore`.
+    package var isArchived: Bool {
+        if fields["x-amz-archive-status"] != nil { return true }
+        guard ["GLACIER", "DEEP_ARCHIVE"].contains(storageClass) else { return false }
+        return fields["x-amz-restore"]?.contains("ongoing-request=\"false\"") != true
+    }
+
+    /// Encrypted with a key that only its owner has (SSE-C).
+    package var isOwnerEncrypted: Bool { fields["x-amz-server-side-encryption-customer-algorithm"] != nil }
+
+    /// Held by Object Lock; shown only to those with `s3:GetObjectRetention` and `s3:GetObjectLegalHold`.
+    package func isLocked(at time: Date) -> Bool {
+        if fields["x-amz-object-lock-legal-hold"] == "ON" { return true }
+        guard fields["x-amz-object-lock-mode"] != nil else { return false }
+        guard let end = fields["x-amz-object-lock-retain-until-date"].flatMap({ Timestamp(iso8601: $0)?.date }) else {
+            return true
+        }
+        return end > time
+    }
+
+    /// What no copy keeps by itself.
+    var attributes: HeaderFields? { kept { Self.attributes.contains($0) } }
+
+    /// What must be sent again besides for a copy with replaced metadata; `nil` when S3 did not show all of it.
     var metadata: HeaderFields? {
         guard fields["x-amz-missing-meta"] == nil else { return nil }
+        return kept { Self.metadata.contains($0) || $0.hasPrefix("x-amz-meta-") }
+    }
+
+    /// - Returns: `nil` if one of them is not as it was stored.
+    private func kept(where isKept: (String) -> Bool) -> HeaderFields? {
         var kept: HeaderFields = [:]
         for field in fields {
             let name = field.name.lowercased()
-            guard Self.kept.contains(name) || name.hasPrefix("x-amz-meta-") else { continue }
+            guard isKept(name) else { continue }
             // What was not UTF-8 has been replaced on its way to us; sending that would spoil it.
             guard !field.value.unicodeScalars.contains("\u{FFFD}") else { return nil }
             kept.add(name, field.value)
@@ -37,8 +73,11 @@ package struct StoredObject: Sendable, Equatable {
         return kept
     }
 
-    private static let kept: Set<String> = [
+    private static let metadata: Set<String> = [
         "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
+    ]
+
+    private static let attributes: Set<String> = [
         "x-amz-server-side-encryption", "x-amz-server-side-encryption-aws-kms-key-id",
         "x-amz-server-side-encryption-bucket-key-enabled", "x-amz-website-redirect-location",
     ]

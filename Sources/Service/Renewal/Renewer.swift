@@ -76,7 +76,7 @@ package final class Renewer {
             case .renewed(let expiration):
                 results.append(
                     RenewResult(key: key, renewedUntil: expiration ?? now() + settings.retention / .seconds(1)))
-            case .fresh: results.append(RenewResult(key: key, renewedUntil: nil))
+            case .fresh(let expiration): results.append(RenewResult(key: key, renewedUntil: expiration))
             case .notFound: results.append(RenewResult(key: key, failure: .notFound))
             case .archived: results.append(RenewResult(key: key, failure: .archived))
             case .invalidKey: results.append(RenewResult(key: key, failure: .invalidKey))

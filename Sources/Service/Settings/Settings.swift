@@ -1,3 +1,4 @@
+package import AWS
 package import CloakroomCrypto
 package import JOSE
 
@@ -102,12 +103,16 @@ extension Settings {
         package enum PartialFailure: String, Sendable, CaseIterable { case retry, report }
 
         package var mode: Mode
+        /// `preserve`, or a class.
         package var storageClass: String
         package var minimumAge: Duration
         package var keyPrefix: String
         package var maximumInFlight: Int
         package var partialFailure: PartialFailure
         package var retention: Duration
+        /// `nil` leaves it to the bucket.
+        package var encryption: RenewalSettings.Encryption?
+        package var acl: String?
     }
 
     package struct Limits: Sendable {

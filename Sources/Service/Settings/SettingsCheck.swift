@@ -9,7 +9,7 @@ struct SettingsCheck {
     var faults: [SettingsFault] {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, deadline,
-            redisDeadline, drain, renewalAge, auditTwice, sharedCache,
+            redisDeadline, drain, renewalAge, renewalKey, auditTwice, sharedCache,
         ].compactMap(\.self) + entitlementFaults + IdentitySettings(values: values).read().faults
     }
 
@@ -146,6 +146,15 @@ struct SettingsCheck {
         return SettingsFault(
             "renewal.minimumAgeSeconds", "is \(age), more than half of the retention of \(days) days",
             "give less, or objects may expire before they count as old enough")
+    }
+
+    private var renewalKey: SettingsFault? {
+        guard let encryption = text("renewal.encryption"), !encryption.hasPrefix("aws:kms") else { return nil }
+        let path = ["renewal.kmsKeyID", "renewal.bucketKey"].first { values.values[$0].map { !$0.isAbsent } == true }
+        guard let path else { return nil }
+        return SettingsFault(
+            path, "stands beside renewal.encryption \"\(encryption)\", which takes no key",
+            "set renewal.encryption to \"aws:kms\", or leave it out")
     }
 
     private var sharedCache: SettingsFault? {

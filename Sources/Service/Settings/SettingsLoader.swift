@@ -86,7 +86,8 @@ extension Settings {
             keyPrefix: values.text("renewal.keyPrefix"),
             maximumInFlight: values.integer("renewal.maximumInFlight"),
             partialFailure: values.choice("renewal.partialFailure"),
-            retention: .seconds(86_400) * values.integer("renewal.retentionDays"))
+            retention: .seconds(86_400) * values.integer("renewal.retentionDays"),
+            encryption: RenewalSettings.Encryption(values), acl: values.optionalText("renewal.acl"))
         limits = Limits(
             renew: Limit(values, "renew"), vend: Limit(values, "vend"), upload: Limit(values, "upload"),
             session: Limit(values, "session"), notification: Limit(values, "notification"))
@@ -99,6 +100,17 @@ extension Settings {
             metricsFolder: values.optionalText("server.metricsFolder"),
             drain: values.seconds("server.drainSeconds"),
             hungAfter: values.milliseconds("server.hungAfterMilliseconds"))
+    }
+}
+
+extension RenewalSettings.Encryption {
+    /// - Returns: `nil` for what the bucket does by default.
+    fileprivate init?(_ values: SettingsValues) {
+        let algorithm = values.text("renewal.encryption")
+        guard algorithm != "bucket" else { return nil }
+        self.init(
+            algorithm: algorithm, keyID: values.optionalText("renewal.kmsKeyID"),
+            usesBucketKey: values.optionalFlag("renewal.bucketKey"))
     }
 }
 

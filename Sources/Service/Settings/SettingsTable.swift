@@ -128,8 +128,21 @@ package enum SettingsTable {
             "renewal.storageClass",
             .choice([
                 "STANDARD", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "REDUCED_REDUNDANCY",
-                "EXPRESS_ONEZONE",
-            ]), .text("STANDARD"), "The storage class of a renewed object."),
+                "EXPRESS_ONEZONE", "preserve",
+            ]), .text("STANDARD"),
+            "The storage class of a renewed object; `preserve`: as it was, and all else too, for one request more a key."
+        ),
+        .init(
+            "renewal.encryption", .choice(["bucket", "AES256", "aws:kms", "aws:kms:dsse"]), .text("bucket"),
+            "What renewed objects are encrypted with, where they are not looked at; `bucket`: as the bucket does."),
+        .init("renewal.kmsKeyID", .text(.kmsKey), .none, "The key of KMS for that; null: AWS's own."),
+        .init("renewal.bucketKey", .flag, .none, "Whether S3 keeps a key of KMS for the bucket; null: as the bucket."),
+        .init(
+            "renewal.acl",
+            .choice([
+                "private", "public-read", "public-read-write", "authenticated-read", "aws-exec-read",
+                "bucket-owner-read", "bucket-owner-full-control",
+            ]), .none, "The canned ACL of a renewed object (needs s3:PutObjectAcl); null: none, so its owner's alone."),
         .init(
             "renewal.minimumAgeSeconds", .integer(0...2_592_000), .integer(86_400),
             "What is younger counts as renewed already."),

@@ -8,6 +8,7 @@ enum TextShape: Sendable, CaseIterable {
     case issuerURL, keyID
     case folder, keyPrefix, mediaType, baseURL
     case redisAddress
+    case kmsKey
 
     var expected: String {
         switch self {
@@ -30,6 +31,7 @@ enum TextShape: Sendable, CaseIterable {
         case .mediaType: "media type in lower case, such as \"image/jpeg\""
         case .baseURL: "URL without a query, such as \"https://cdn.example/assets\""
         case .redisAddress: "\"host:port\" or \"unix:/path\""
+        case .kmsKey: "key's ARN, id or \"alias/name\""
         }
     }
 
@@ -56,6 +58,7 @@ enum TextShape: Sendable, CaseIterable {
         case .baseURL:
             text.wholeMatch(of: /https?:\/\/[A-Za-z0-9.-]+(:[0-9]{1,5})?(\/[A-Za-z0-9._~-]+)*/) != nil
         case .redisAddress: Settings.Redis.Address(text) != nil
+        case .kmsKey: text.wholeMatch(of: /[A-Za-z0-9:\/_-]{1,2048}/) != nil
         }
     }
 

@@ -77,7 +77,7 @@ struct RenewalBatchTests {
             switch request.target {
             case "/photos/gone.bin": [.answer(404, UpstreamDocuments.s3Error("NoSuchKey"))]
             case "/photos/cold.bin": [.answer(403, UpstreamDocuments.s3Error("InvalidObjectState"))]
-            case "/photos/young.bin": [.answer(412, UpstreamDocuments.s3Error("PreconditionFailed"))]
+            case "/photos/young.bin": [.answer(412, UpstreamDocuments.young)]
             case "/photos/locked.bin":
                 [.answer(400, UpstreamDocuments.s3Error("InvalidRequest", "<Message>Server Side Encryption</Message>"))]
             case "/photos/slow.bin" where request.number < 100: [.answer(503, UpstreamDocuments.s3Error("SlowDown"))]

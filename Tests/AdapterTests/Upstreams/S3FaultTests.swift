@@ -54,7 +54,7 @@ struct S3FaultTests {
             (404, "", .misconfigured(code: "Status404")),
             (403, Documents.s3Error("AccessDenied"), .forbidden(code: "AccessDenied")),
             (403, Documents.s3Error("InvalidObjectState"), .archived),
-            (412, Documents.s3Error("PreconditionFailed"), .fresh),
+            (412, Documents.young, .fresh(expiration: nil)),
             (400, Documents.s3Error("KeyTooLongError"), .invalidKey),
             (301, Documents.s3Error("PermanentRedirect"), .misconfigured(code: "PermanentRedirect")),
         ] as [(Int, String, Renewal.Outcome)])

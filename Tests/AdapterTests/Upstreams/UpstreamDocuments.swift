@@ -31,6 +31,9 @@ enum UpstreamDocuments {
         "<Message>This copy request is illegal because it is trying to copy an object to itself without changing the "
             + "object's metadata, storage class, website redirect location or encryption attributes.</Message>")
 
+    static let young = s3Error(
+        "PreconditionFailed", "<Condition>x-amz-copy-source-If-Unmodified-Since</Condition>")
+
     static let bomb =
         #"<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">"#
         + #"<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]>"# + assumed(secret: "&c;")

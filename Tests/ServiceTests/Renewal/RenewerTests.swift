@@ -44,7 +44,7 @@ struct RenewerTests {
         let metrics = try Metrics()
         let renewer = try renewer(metrics: metrics) { key in
             Issue.record("\(key)")
-            return .fresh
+            return .fresh(expiration: nil)
         }
         #expect(
             await renewer.renew([key, key])
@@ -54,14 +54,18 @@ struct RenewerTests {
 
     @Test(arguments: ["a", "0", "a.bin", "A-Z_0.9", "a..b", String(repeating: "a", count: 255)])
     @LoopActor func `sends a name`(key: String) async throws {
-        let renewer = try renewer { _ in .fresh }
+        let renewer = try renewer { _ in .fresh(expiration: nil) }
         #expect(await renewer.renew([key]) == .results([RenewResult(key: key, renewedUntil: nil)]))
     }
 
     @Test(
         arguments: [
             (.renewed(expiration: nil), RenewResult(key: "a", renewedUntil: now + 86_400)),
-            (.fresh, RenewResult(key: "a", renewedUntil: nil)), (.notFound, RenewResult(key: "a", failure: .notFound)),
+            (.fresh(expiration: nil), RenewResult(key: "a", renewedUntil: nil)),
+            (
+                .fresh(expiration: Date(timeIntervalSince1970: 9)),
+                RenewResult(key: "a", renewedUntil: Date(timeIntervalSince1970: 9))
+            ), (.notFound, RenewResult(key: "a", failure: .notFound)),
             (.archived, RenewResult(key: "a", failure: .archived)),
             (.invalidKey, RenewResult(key: "a", failure: .invalidKey)),
             (.unrenewable(code: "x"), RenewResult(key: "a", failure: .forbidden)),
@@ -75,7 +79,7 @@ struct RenewerTests {
         retryAfter: Duration?, seconds: Int
     ) async throws {
         let renew: @Sendable (String) async -> Renewal.Outcome = {
-            $0 == "slow" ? .unavailable(retryAfter: retryAfter, code: "SlowDown") : .fresh
+            $0 == "slow" ? .unavailable(retryAfter: retryAfter, code: "SlowDown") : .fresh(expiration: nil)
         }
         #expect(
             await (try renewer(.retry, renew)).renew(["a", "slow"])
@@ -100,7 +104,7 @@ struct RenewerTests {
             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
             await barrier.wait()
             running.withLock { $0.now -= 1 }
-            return .fresh
+            return .fresh(expiration: nil)
         }
         let batches = (0..<2).map { batch in
             LoopActor.spawn { await renewer.renew((0..<20).map { "\(batch)-\($0)" }) }
