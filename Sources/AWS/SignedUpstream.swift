@@ -94,17 +94,42 @@ final class SignedUpstream {
         }
     }
 
-    /// Signs a URL that somebody else may use; nothing is sent.
+    /// Signs URLs that somebody else may use; nothing is sent.
     ///
-    /// - Returns: the URL, and when it ends: the credentials may end before their time.
-    func presign(_ message: SigV4.Message, for seconds: Int) async throws(Fault) -> (url: Secret, expiration: Date) {
+    /// - Parameter seconds: how long they are to hold.
+    /// - Returns: the URLs, and when they end.
+    func presign(
+        _ messages: [SigV4.Message], for seconds: Int
+    ) async throws(Fault) -> (urls: [Secret], expiration: Date) {
+        let lease = try await lease(for: seconds)
+        let urls = messages.map { message in
+            var message = message
+            signer.presign(
+                &message, for: lease.seconds, with: lease.signing.credentials, key: lease.signing.key,
+                at: lease.signing.time)
+            return Secret("\(origin)\(message.path)?\(message.query)")
+        }
+        return (urls, lease.expiration)
+    }
+
+    /// With what something is signed that somebody else will send, and how long that holds.
+    struct Lease {
+        let signing: Signing
+        /// At least one.
+        let seconds: Int
+
+        var expiration: Date { signing.time.date.addingTimeInterval(Double(seconds)) }
+    }
+
+    /// - Parameter seconds: as long as that, but never longer than the credentials themselves.
+    /// - Throws: ``Fault`` without credentials, and for those that have ended.
+    func lease(for seconds: Int) async throws(Fault) -> Lease {
         let credentials = try await currentCredentials()
         let signing = signing(with: credentials)
-        let time = signing.time
-        var message = message
-        signer.presign(&message, for: seconds, with: credentials, key: signing.key, at: time)
-        let end = time.date.addingTimeInterval(Double(seconds))
-        return (Secret("\(origin)\(message.path)?\(message.query)"), min(end, credentials.expiration ?? end))
+        guard let end = credentials.expiration else { return Lease(signing: signing, seconds: seconds) }
+        let left = end.timeIntervalSince(signing.time.date).rounded(.down)
+        guard left >= 1 else { throw Fault(.noCredentials, code: "ExpiredCredentials") }
+        return Lease(signing: signing, seconds: left < Double(seconds) ? Int(left) : seconds)
     }
 
     private func once<Value>(

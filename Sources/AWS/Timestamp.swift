@@ -35,6 +35,26 @@ package struct Timestamp: Sendable, Equatable {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// `2013-05-24T00:00:00Z`
+    package var iso8601: String {
+        let time = CivilTime(secondsSince1970)
+        var text: [UInt8] = []
+        text.reserveCapacity(20)
+        text.append(year: time.year)
+        text.append(UInt8(ascii: "-"))
+        text.append(twoDigits: time.month)
+        text.append(UInt8(ascii: "-"))
+        text.append(twoDigits: time.day)
+        text.append(UInt8(ascii: "T"))
+        text.append(twoDigits: time.hour)
+        text.append(UInt8(ascii: ":"))
+        text.append(twoDigits: time.minute)
+        text.append(UInt8(ascii: ":"))
+        text.append(twoDigits: time.second)
+        text.append(UInt8(ascii: "Z"))
+        return String(decoding: text, as: UTF8.self)
+    }
+
     var daysSince1970: Int { CivilTime.days(secondsSince1970) }
 
     /// As in a credential scope: `20130524`.

@@ -51,8 +51,12 @@ struct PresignTests {
 
     @Test func `ends with the credentials it was signed with`() async throws {
         let end = Date(timeIntervalSince1970: 1_795_183_260)
-        let upload = try await upload(
-            UploadTerms(contentType: "image/png", lifetime: .seconds(900)), expiration: end)
+        let terms = UploadTerms(contentType: "image/png", lifetime: .seconds(900))
+        let upload = try await upload(terms, expiration: end)
         #expect(upload.expiration == end)
+        #expect(upload.url.reveal().contains("&X-Amz-Expires=60&"))
+        await #expect(throws: Fault(.noCredentials, code: "ExpiredCredentials")) {
+            try await self.upload(terms, expiration: end.addingTimeInterval(-60))
+        }
     }
 }

@@ -24,6 +24,7 @@ package struct Attempt: Sendable, Equatable {
         case getBucketLifecycle = "GetBucketLifecycleConfiguration"
         case putBucketLifecycle = "PutBucketLifecycleConfiguration"
         case createMultipartUpload = "CreateMultipartUpload"
+        case listParts = "ListParts"
         case uploadPartCopy = "UploadPartCopy"
         case completeMultipartUpload = "CompleteMultipartUpload"
         case abortMultipartUpload = "AbortMultipartUpload"

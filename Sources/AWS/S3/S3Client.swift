@@ -14,6 +14,8 @@ package actor S3Client {
     let surroundings: Surroundings
     var selfCopying = SelfCopying()
     var tagKeeping = TagKeeping.unknown
+    /// Learnt from the first refusal: the store knows no condition when an upload in parts is completed.
+    var refusesConditionalCompletion = false
     /// For copies of the second it was cut in.
     var stencil: CopyStencil?
     private nonisolated let place: any Actor
@@ -109,21 +111,6 @@ package actor S3Client {
             default: throw Fault(response, error: error)
             }
         }
-    }
-
-    /// Leave for somebody else to upload one object.
-    package func presignUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(Fault) -> PresignedUpload {
-        var fields: HeaderFields = ["content-type": terms.contentType]
-        if let byteCount = terms.byteCount { fields.add("content-length", String(byteCount)) }
-        if let checksum = terms.checksum { fields.add("x-amz-checksum-sha256", checksum) }
-        var message = SigV4.Message(
-            method: "PUT", path: object.path(at: upstream.endpoint), fields: fields,
-            payloadHash: SigV4.unsignedPayload)
-        // In the query S3 minds it as well, and no client has to know.
-        if terms.createsOnly { message.query = "If-None-Match=*" }
-        message.fields.add("host", upstream.endpoint.host)
-        let signed = try await upstream.presign(message, for: Int(terms.lifetime.components.seconds))
-        return PresignedUpload(url: signed.url, fields: fields, expiration: signed.expiration)
     }
 
     func message(_ method: String, _ object: ObjectAddress) -> SigV4.Message {
