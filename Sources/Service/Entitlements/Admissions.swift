@@ -10,7 +10,7 @@ import Redis
 /// Whether one request may be served: what is left of the device's limit, and what the user is entitled to.
 struct Admission: Sendable {
     let decision: LimitDecision
-    /// The limit that was applied.
+    /// The limits that were applied.
     let terms: LimitTerms
     let entitlement: Result<Entitlement, Entitlement.Refusal>
 }
@@ -30,28 +30,47 @@ final class Admissions {
         self.now = now
     }
 
-    func admit(_ name: LimitName, _ subject: Subject) async -> Admission {
-        let (count, reply) = await limiter.count(name, for: subject, readsRecord: settings.enabled)
+    func admit(_ charge: Charge, _ subject: Subject) async -> Admission {
+        let (count, reply) = await limiter.count(
+            charge, for: subject, expecting: claimed(by: subject).tier.terms(of: charge),
+            readsRecord: settings.enabled)
         switch Self.known(count, reply) {
         case .failure(let error):
             let claimed = claimed(by: subject)
-            let terms = claimed.tier.limit(name)
+            let terms = claimed.tier.terms(of: charge)
             return Admission(
-                decision: limiter.decideWithoutRedis(name, subject, terms.limit, error), terms: terms,
+                decision: limiter.decideWithoutRedis(charge, subject, terms, error), terms: terms,
                 entitlement: Self.isDisabled(reply) ? .failure(.userDisabled) : .success(claimed))
-        case .success(let count):
-            let entitlement = entitlement(for: name, of: subject, reply)
+        case .success(let counted):
+            let entitlement = entitlement(for: charge.name, of: subject, reply)
             // Whoever is refused is told of the limit that the token alone would give.
             let tier = (try? entitlement.get())?.tier ?? claimed(by: subject).tier
-            let terms = tier.limit(name)
-            return Admission(decision: count.decision(by: terms.limit), terms: terms, entitlement: entitlement)
+            let terms = tier.terms(of: charge)
+            let decision = await decision(charge, subject, counted, terms)
+            return Admission(decision: decision, terms: terms, entitlement: entitlement)
+        }
+    }
+
+    /// The decision by the terms of the tier that the record names; Redis counted by those it had last.
+    private func decision(
+        _ charge: Charge, _ subject: Subject, _ counted: RateLimiter.Counted, _ terms: LimitTerms
+    ) async -> LimitDecision {
+        guard !counted.terms.hasQuotas(of: terms) else { return LimitDecision(charge, counted.before, by: terms) }
+        let isTaken = counted.before.admits(charge, by: counted.terms)
+        guard !isTaken, counted.before.admits(charge, by: terms) else {
+            limiter.learn(terms, charge, subject)
+            return LimitDecision(charge, counted.before, by: terms)
+        }
+        switch await limiter.recount(charge, for: subject, by: terms) {
+        case .success(let counted): return LimitDecision(charge, counted.before, by: terms)
+        case .failure(let error): return limiter.decideWithoutRedis(charge, subject, terms, error)
         }
     }
 
     /// A record that did not come is like a Redis that is away; one that Redis refuses is for somebody to look at.
     private static func known(
-        _ count: Result<LimitCount, RedisError>, _ reply: Result<RedisReply, RedisError>?
-    ) -> Result<LimitCount, RedisError> {
+        _ count: Result<RateLimiter.Counted, RedisError>, _ reply: Result<RedisReply, RedisError>?
+    ) -> Result<RateLimiter.Counted, RedisError> {
         switch reply {
         case .failure(.timeout): .failure(.timeout)
         case .failure(.interrupted): .failure(.interrupted)

@@ -14,40 +14,26 @@ package final class Tier: Sendable {
     private let session: LimitTerms
     private let notification: LimitTerms
 
-    /// - Parameter limits: those of everybody; a tier has its own number of requests in the same windows.
+    /// - Parameter limits: those of everybody; a tier has its own numbers in the same windows.
     package init(_ settings: Settings.Tier, limits: Settings.Limits) {
         lifetime = settings.lifetime
         scope = settings.scope
         storageLimit = settings.storageLimit
         requiresSubscription = settings.requiresSubscription
-        renew = LimitTerms(.renew, limits.renew, requests: settings.renewals)
-        vend = LimitTerms(.vend, limits.vend, requests: settings.vends)
-        upload = LimitTerms(.upload, limits.upload, requests: settings.uploads)
-        session = LimitTerms(.session, limits.session)
-        notification = LimitTerms(.notification, limits.notification)
+        renew = LimitTerms(.renew, limits, quota: settings.renewals, volume: settings.renewedKeys)
+        vend = LimitTerms(.vend, limits, quota: settings.vends)
+        upload = LimitTerms(.upload, limits, quota: settings.uploads, volume: settings.uploadedBytes)
+        session = LimitTerms(.session, limits)
+        notification = LimitTerms(.notification, limits)
     }
 
-    package func limit(_ name: LimitName) -> LimitTerms {
-        switch name {
-        case .renew: renew
+    func terms(of charge: Charge) -> LimitTerms {
+        switch charge.name {
+        case .renew, .renewKeys: renew
         case .vend: vend
-        case .upload: upload
+        case .upload, .uploadBytes: upload
         case .session: session
         case .notification: notification
         }
-    }
-}
-
-/// One limit of one tier, and how it is told.
-package struct LimitTerms: Sendable {
-    package let limit: Settings.Limit
-    /// The value of `RateLimit-Policy`.
-    package let policy: String
-
-    init(_ name: LimitName, _ limit: Settings.Limit, requests: Int? = nil) {
-        var limit = limit
-        limit.requests = requests ?? limit.requests
-        self.limit = limit
-        policy = limit.policy(named: name)
     }
 }

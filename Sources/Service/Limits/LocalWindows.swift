@@ -3,26 +3,43 @@ import Loop
 /// The same windows, counted by this process alone, while Redis is away.
 struct LocalWindows {
     private struct Window {
-        var count: Int
+        var used = 0
         let end: UInt64
     }
 
+    private struct ID: Hashable {
+        let name: LimitName
+        let party: String
+    }
+
     private let capacity: Int
-    private var windows: [String: Window] = [:]
+    private var windows: [ID: Window] = [:]
 
     init(capacity: Int) { self.capacity = capacity }
 
-    mutating func take(_ party: String, limit: Settings.Limit, now: UInt64 = Monotonic.now) -> LimitDecision {
-        if windows.count >= capacity, windows[party] == nil { makeRoom(now) }
-        var window =
-            windows[party].flatMap { $0.end > now ? $0 : nil }
-            ?? Window(count: 0, end: now &+ limit.window.nanoseconds)
-        window.count += 1
-        windows[party] = window
-        return LimitDecision(
-            verdict: window.count <= limit.requests ? .open : .openRefused,
-            remaining: max(0, limit.requests - window.count),
-            reset: .nanoseconds(Int64(clamping: window.end - now)))
+    /// All or nothing, as in Redis.
+    mutating func take(
+        _ charge: Charge, _ party: String, by terms: LimitTerms, now: UInt64 = Monotonic.now
+    ) -> LimitDecision {
+        let requests = ID(name: charge.name, party: party)
+        let volume = charge.name.volume.map { ID(name: $0, party: party) }
+        let count = LimitCount(
+            requests: open(requests, terms.requests, now),
+            volume: volume.flatMap { id in terms.volume.map { open(id, $0, now) } })
+        let decision = LimitDecision(charge, count, by: terms, isLocal: true)
+        if decision.isAllowed {
+            windows[requests]?.used += 1
+            if let volume { windows[volume]?.used += charge.volume }
+        }
+        return decision
+    }
+
+    /// The window as it is, or a new one.
+    private mutating func open(_ id: ID, _ limit: Settings.Limit, _ now: UInt64) -> LimitCount.Window {
+        if windows.count >= capacity, windows[id] == nil { makeRoom(now) }
+        let window = windows[id].flatMap { $0.end > now ? $0 : nil } ?? Window(end: now &+ limit.window.nanoseconds)
+        windows[id] = window
+        return LimitCount.Window(used: window.used, left: .nanoseconds(Int64(clamping: window.end - now)))
     }
 
     private mutating func makeRoom(_ now: UInt64) {

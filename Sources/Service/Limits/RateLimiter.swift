@@ -2,36 +2,6 @@ import CloakroomCrypto
 package import Loop
 package import Redis
 
-/// What is limited.
-package enum LimitName: String, Sendable, CaseIterable {
-    case renew
-    case vend
-    case upload
-    case session
-    case notification
-}
-
-/// Whether one more request may be served, and what the client learns about the next ones.
-package struct LimitDecision: Sendable, Equatable {
-    package enum Verdict: String, Sendable, CaseIterable {
-        case allowed
-        case refused
-        /// Redis is away, and the route goes on under a limit of this process alone.
-        case open
-        /// The same, and that limit is used up.
-        case openRefused = "open_refused"
-        /// Redis is away, and the route does not go on without it.
-        case closed
-    }
-
-    package let verdict: Verdict
-    package let remaining: Int
-    /// Until the window ends.
-    package let reset: Duration
-
-    package var isAllowed: Bool { verdict == .allowed || verdict == .open }
-}
-
 /// Fixed windows from the first request, counted in Redis for all workers and hosts together.
 @LoopActor
 package final class RateLimiter {
@@ -52,111 +22,161 @@ package final class RateLimiter {
         self.limits = limits
     }
 
-    private func limit(_ name: LimitName) -> Settings.Limit {
-        switch name {
-        case .renew: limits.renew
-        case .vend: limits.vend
-        case .upload: limits.upload
-        case .session: limits.session
-        case .notification: limits.notification
-        }
-    }
-
-    /// Counts one request of the subject's device, else of the subject, by the limit of everybody.
-    package func take(_ name: LimitName, for subject: Subject) async -> LimitDecision {
-        let limit = limit(name)
-        let (count, _) = await count(name, for: subject, readsRecord: false)
-        do throws(RedisError) { return try count.get().decision(by: limit) } catch {
-            return decideWithoutRedis(name, subject, limit, error)
+    /// Counts one request of the subject's device, else of the subject, by the limits of everybody.
+    package func take(_ charge: Charge, for subject: Subject) async -> LimitDecision {
+        let terms = LimitTerms(charge.name, limits)
+        let (count, _) = await count(charge, for: subject, expecting: terms, readsRecord: false)
+        do throws(RedisError) { return LimitDecision(charge, try count.get().before, by: terms) } catch {
+            return decideWithoutRedis(charge, subject, terms, error)
         }
     }
 
     /// Counts one request, and asks for the user's record in the same round trip.
     ///
-    /// - Returns: the count; and what Redis said of the record, if it was asked.
+    /// Redis refuses by the terms that the subject had when it last asked here, for the record may come no earlier than
+    /// the count. When those have changed since, ``recount(_:for:by:)`` puts a refusal right.
+    /// - Parameter terms: for a subject that has not asked here before.
+    /// - Returns: what the windows held before; and what Redis said of the record, if it was asked.
     func count(
-        _ name: LimitName, for subject: Subject, readsRecord: Bool
-    ) async -> (Result<LimitCount, RedisError>, Result<RedisReply, RedisError>?) {
-        let question = question(name, subject)
+        _ charge: Charge, for subject: Subject, expecting terms: @autoclosure () -> LimitTerms, readsRecord: Bool
+    ) async -> (Result<Counted, RedisError>, Result<RedisReply, RedisError>?) {
+        let question = question(charge, subject, terms)
         guard readsRecord else {
-            do throws(RedisError) { return (LimitCount.read(try await redis.run(question.count)), nil) } catch {
+            do throws(RedisError) {
+                return (Self.read(try await redis.run(question.count), question.terms), nil)
+            } catch {
                 return (.failure(error), nil)
             }
         }
         let (count, record) = await redis.run(question.count, beside: question.record)
-        return (count.flatMap(LimitCount.read), record)
+        return (count.flatMap { Self.read($0, question.terms) }, record)
+    }
+
+    /// Counts a request again that was refused by terms of another tier.
+    func recount(
+        _ charge: Charge, for subject: Subject, by terms: LimitTerms
+    ) async -> Result<Counted, RedisError> {
+        learn(terms, charge, subject)
+        return await count(charge, for: subject, expecting: terms, readsRecord: false).0
+    }
+
+    /// Takes note of the terms that a subject has.
+    func learn(_ terms: LimitTerms, _ charge: Charge, _ subject: Subject) {
+        questions[Asker(charge, subject)]?.learn(terms)
     }
 
     /// The route's word on going on without Redis.
     func decideWithoutRedis(
-        _ name: LimitName, _ subject: Subject, _ limit: Settings.Limit, _ error: RedisError
+        _ charge: Charge, _ subject: Subject, _ terms: LimitTerms, _ error: RedisError
     ) -> LimitDecision {
         onRedisFailure?(error)
-        guard limit.whenRedisIsAway == .open else {
-            return LimitDecision(verdict: .closed, remaining: 0, reset: .seconds(1))
-        }
-        return local.take("\(name.rawValue):\(subject.party)", limit: limit)
+        guard terms.requests.whenRedisIsAway == .open else { return .closed }
+        return local.take(charge, subject.party, by: terms)
     }
 
-    /// What is asked for one subject. Who asks once mostly asks again, and it is the same then.
-    private func question(_ name: LimitName, _ subject: Subject) -> Question {
-        let id = Asker(name: name, party: subject.party, user: subject.userID)
-        if let known = questions[id] { return known }
-        let key = "\(keyPrefix)limit:\(name.rawValue):\(subject.party)"
+    /// What Redis said of a count, and by which terms.
+    struct Counted {
+        let before: LimitCount
+        let terms: LimitTerms
+    }
+
+    /// What is asked for one subject. Who asks once mostly asks again, and mostly for as much.
+    private func question(_ charge: Charge, _ subject: Subject, _ terms: () -> LimitTerms) -> Question {
+        let id = Asker(charge, subject)
+        let known = questions[id]
+        if let known, known.isFor(charge) { return known }
+        let terms = known?.terms ?? terms()
         let question = Question(
-            count: script.call(keys: [key], arguments: [String(limit(name).window.milliseconds)]),
-            record: UserRecords.read(subject.userID, prefix: keyPrefix))
+            charge: charge, terms: terms, count: call(charge, subject, terms),
+            record: known?.record ?? UserRecords.read(subject.userID, prefix: keyPrefix))
         if questions.count >= 4096 { questions.removeAll(keepingCapacity: true) }
         questions[id] = question
         return question
+    }
+
+    private func call(_ charge: Charge, _ subject: Subject, _ terms: LimitTerms) -> RedisScript.Call {
+        let key = "\(keyPrefix)limit:\(charge.name.rawValue):\(subject.party)"
+        var keys = [key]
+        var arguments = ["1", String(terms.requests.quota), String(terms.requests.window.milliseconds)]
+        if let name = charge.name.volume, let volume = terms.volume {
+            // The other key is this one's hash tag: both are in one slot, and the first is what it always was.
+            keys.append("\(keyPrefix)limit:\(name.rawValue):{\(key)}")
+            arguments += [String(charge.volume), String(volume.quota), String(volume.window.milliseconds)]
+        }
+        return script.call(keys: keys, arguments: arguments)
     }
 
     private struct Asker: Hashable {
         let name: LimitName
         let party: String
         let user: UserID
+
+        init(_ charge: Charge, _ subject: Subject) {
+            name = charge.name
+            party = subject.party
+            user = subject.userID
+        }
     }
 
     private struct Question {
+        let charge: Charge
+        private(set) var terms: LimitTerms
         let count: RedisScript.Call
         let record: RedisCommand
+        /// Whether the command is by the terms.
+        private var isCurrent = true
+
+        init(charge: Charge, terms: LimitTerms, count: RedisScript.Call, record: RedisCommand) {
+            self.charge = charge
+            self.terms = terms
+            self.count = count
+            self.record = record
+        }
+
+        func isFor(_ charge: Charge) -> Bool { isCurrent && charge == self.charge }
+
+        mutating func learn(_ terms: LimitTerms) {
+            self.terms = terms
+            isCurrent = false
+        }
     }
 
-    /// One key, so it runs on a cluster too. A key without an end, however it came to be, is given one.
+    /// Adds to all windows or to none. A key without an end, however it came to be, is given one.
     private static let source = """
-        local count = redis.call('INCR', KEYS[1])
-        local left = redis.call('PTTL', KEYS[1])
-        if left < 0 then
-          redis.call('PEXPIRE', KEYS[1], ARGV[1])
-          left = tonumber(ARGV[1])
+        local answer, refused = {}, false
+        for i = 1, #KEYS do
+          local cost, quota = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+          local count = redis.call('INCRBY', KEYS[i], ARGV[3 * i - 2])
+          local left = redis.call('PTTL', KEYS[i])
+          if left < 0 then
+            redis.call('PEXPIRE', KEYS[i], ARGV[3 * i])
+            left = tonumber(ARGV[3 * i])
+          end
+          refused = refused or (cost > 0 and count > quota)
+          answer[2 * i - 1], answer[2 * i] = count - cost, left
         end
-        return {count, left}
+        if refused then
+          for i = 1, #KEYS do redis.call('DECRBY', KEYS[i], ARGV[3 * i - 2]) end
+        end
+        return answer
         """
-}
 
-/// How many requests a window has seen, and how long it lasts.
-struct LimitCount: Sendable {
-    let count: Int
-    let left: Duration
-
-    /// Reads the script's answer.
-    static func read(_ reply: RedisReply) -> Result<LimitCount, RedisError> {
-        guard case .array(let parts) = reply, parts.count == 2, case .integer(let count) = parts[0],
-            case .integer(let milliseconds) = parts[1]
+    /// Reads the script's answer: used and left of each window.
+    private static func read(_ reply: RedisReply, _ terms: LimitTerms) -> Result<Counted, RedisError> {
+        guard case .array(let parts) = reply, parts.count == (terms.volume == nil ? 2 : 4),
+            let requests = LimitCount.Window(parts[0], parts[1])
         else { return .failure(.refused(code: "MALFORMED")) }
-        return .success(LimitCount(count: count, left: .milliseconds(max(0, milliseconds))))
-    }
-
-    func decision(by limit: Settings.Limit) -> LimitDecision {
-        LimitDecision(
-            verdict: count <= limit.requests ? .allowed : .refused, remaining: max(0, limit.requests - count),
-            reset: left)
+        guard terms.volume != nil else {
+            return .success(Counted(before: LimitCount(requests: requests, volume: nil), terms: terms))
+        }
+        guard let volume = LimitCount.Window(parts[2], parts[3]) else { return .failure(.refused(code: "MALFORMED")) }
+        return .success(Counted(before: LimitCount(requests: requests, volume: volume), terms: terms))
     }
 }
 
-extension Duration {
-    /// Whole milliseconds.
-    package var milliseconds: Int {
-        Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
+extension LimitCount.Window {
+    fileprivate init?(_ used: RedisReply, _ left: RedisReply) {
+        guard case .integer(let used) = used, case .integer(let milliseconds) = left else { return nil }
+        self.init(used: used, left: .milliseconds(max(0, milliseconds)))
     }
 }

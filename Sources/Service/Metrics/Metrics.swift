@@ -36,11 +36,13 @@ package final class Metrics {
         observe(attempt.duration.nanoseconds, at: layout.upstreamDurations + upstream * MetricsLayout.histogramWidth)
     }
 
-    package func limited(_ name: LimitName, _ verdict: LimitDecision.Verdict) {
+    /// Once a request: under the window that refuses it, else under that of its kind.
+    package func limited(_ charge: Charge, _ decision: LimitDecision) {
         let verdicts = LimitDecision.Verdict.allCases
-        guard let row = LimitName.allCases.firstIndex(of: name), let column = verdicts.firstIndex(of: verdict) else {
-            return
-        }
+        let name = decision.refusing ?? charge.name
+        guard let row = LimitName.allCases.firstIndex(of: name),
+            let column = verdicts.firstIndex(of: decision.verdict)
+        else { return }
         self.row.add(1, at: layout.limits + row * verdicts.count + column)
     }
 

@@ -59,24 +59,35 @@ extension CloakroomService {
 
     /// `GET /v2/attachments/presigned`.
     func presign(_ request: Request) -> Step {
-        identified(request, .upload) { [self] subject, entitlement in
-            if let refusal = entitlement.refusal(of: .upload) { return refused(refusal) }
-            let upload: UploadRequest
-            do throws(UploadRequest.Failure) {
-                upload = try UploadRequest(query: request.query, allowedTypes: parts.settings.uploads.contentTypes)
-            } catch {
-                let code: ErrorCode = error == .contentType ? .contentTypeNotAllowed : .invalidRequest
-                return .error(400, error.rawValue, code)
+        identified(request) { [self] in
+            let upload = Result { () throws(UploadRequest.Failure) in
+                try UploadRequest(query: request.query, allowedTypes: parts.settings.uploads.contentTypes)
             }
-            do throws(Fault) {
-                let body = try await parts.uploader.upload(upload)
-                let issue = AuditLog.Issue(
-                    .upload(objectKey: body.objectKey), to: subject, tier: entitlement.tierName, until: body.expiresAt,
-                    by: request)
-                return await issued(issue, .json(body))
-            } catch {
-                return .unavailable(reason: error.code)
+            // What cannot be read counts as a request, of no bytes.
+            let bytes = (try? upload.get().contentLength) ?? 0
+            return Plan(charge: .upload(bytes: bytes)) { [self] subject, entitlement in
+                if let refusal = entitlement.refusal(of: .upload) { return refused(refusal) }
+                switch upload {
+                case .success(let upload): return await presigned(upload, to: subject, entitlement, request)
+                case .failure(let failure):
+                    let code: ErrorCode = failure == .contentType ? .contentTypeNotAllowed : .invalidRequest
+                    return .error(400, failure.rawValue, code)
+                }
             }
+        }
+    }
+
+    private func presigned(
+        _ upload: UploadRequest, to subject: Subject, _ entitlement: Entitlement, _ request: Request
+    ) async -> Answer {
+        do throws(Fault) {
+            let body = try await parts.uploader.upload(upload)
+            let issue = AuditLog.Issue(
+                .upload(objectKey: body.objectKey), to: subject, tier: entitlement.tierName, until: body.expiresAt,
+                by: request)
+            return await issued(issue, .json(body))
+        } catch {
+            return .unavailable(reason: error.code)
         }
     }
 
@@ -85,38 +96,60 @@ extension CloakroomService {
         guard request.isJSON else {
             return .done(.notJSON)
         }
-        return identified(request, .renew) { [self] _, entitlement in
-            if let refusal = entitlement.refusal(of: .renew) { return refused(refusal) }
-            let keys: [String]
-            do throws(RenewRequestError) {
-                keys =
-                    route == .renewBatch
-                    ? try RenewBatchRequest(parsing: request.body).assetKeys
-                    : [try RenewOneRequest(parsing: request.body).assetKey]
-            } catch {
-                return .error(400, error.rawValue, .invalidRequest)
-            }
-            switch await parts.renewer.renew(keys) {
-            case .results(let results):
-                return route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
-            case .tryAgain(let delay, let code): return .unavailable(retryAfter: delay, reason: code)
-            case .misconfigured(let code): return .internalError(reason: code)
+        return identified(request) { [self] in
+            let keys = Self.keys(of: request, route)
+            // What cannot be read counts as a request, of no keys.
+            let count = (try? keys.get().count) ?? 0
+            return Plan(charge: .renewal(keys: count)) { [self] _, entitlement in
+                if let refusal = entitlement.refusal(of: .renew) { return refused(refusal) }
+                switch keys {
+                case .success(let keys): return await renewed(keys, route)
+                case .failure(let error): return .error(400, error.rawValue, .invalidRequest)
+                }
             }
         }
     }
 
-    /// Who asks? Nothing is done, and nobody is asked, for a request that does not say.
+    private static func keys(of request: Request, _ route: Route) -> Result<[String], RenewRequestError> {
+        do throws(RenewRequestError) {
+            return .success(
+                route == .renewBatch
+                    ? try RenewBatchRequest(parsing: request.body).assetKeys
+                    : [try RenewOneRequest(parsing: request.body).assetKey])
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func renewed(_ keys: [String], _ route: Route) async -> Answer {
+        switch await parts.renewer.renew(keys) {
+        case .results(let results):
+            route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
+        case .tryAgain(let delay, let code): .unavailable(retryAfter: delay, reason: code)
+        case .misconfigured(let code): .internalError(reason: code)
+        }
+    }
+
     private func identified(
-        _ request: Request, _ name: LimitName, acceptsBare: Bool = false,
-        _ work: @escaping Work
+        _ request: Request, _ charge: Charge, acceptsBare: Bool = false, _ work: @escaping Work
+    ) -> Step {
+        identified(request, acceptsBare: acceptsBare) { Plan(charge: charge, work: work) }
+    }
+
+    /// Who asks? Nothing is done, and nobody is asked, for a request that does not say.
+    ///
+    /// - Parameter plan: what the request costs and leads to; not worked out before it is known who asks.
+    private func identified(
+        _ request: Request, acceptsBare: Bool = false,
+        plan: @escaping @LoopActor @Sendable () -> Plan
     ) -> Step {
         switch parts.authenticator.identify(request, acceptsBare: acceptsBare) {
-        case .subject(let subject): .work(subject, name, work)
+        case .subject(let subject): Step(subject, plan())
         case .refused(let refusal): .done(.refused(refusal))
         case .waiting(let identified):
             .waiting {
                 switch await identified() {
-                case .success(let subject): .work(subject, name, work)
+                case .success(let subject): Step(subject, plan())
                 case .failure(let refusal): .done(.refused(refusal))
                 }
             }
@@ -124,20 +157,20 @@ extension CloakroomService {
     }
 
     /// May the subject do it, and once more? Then the work; the answer tells what is left.
-    func counted(_ name: LimitName, for subject: Subject, _ work: Work) async -> Answer {
-        let admission = await admissions.admit(name, subject)
+    func counted(_ charge: Charge, for subject: Subject, _ work: Work) async -> Answer {
+        let admission = await admissions.admit(charge, subject)
         let decision = admission.decision
-        parts.metrics.limited(name, decision.verdict)
+        parts.metrics.limited(charge, decision)
         var answer: Answer =
             switch (decision.verdict, admission.entitlement) {
             case (.closed, _): .error(503, "Temporarily unavailable", .unavailable, reason: "redis")
             case (_, .failure(let refusal)): refused(refusal)
             case (.refused, _), (.openRefused, _):
-                .error(429, name.refusal, .tooManyRequests, reason: decision.verdict.rawValue)
+                .tooMany(charge, decision)
             case (.allowed, .success(let entitlement)), (.open, .success(let entitlement)):
                 await work(subject, entitlement)
             }
-        answer.response.fields.add(name, policy: admission.terms.policy, decision)
+        answer.response.fields.add(charge.name, policy: admission.terms.policy, decision)
         answer.user = subject.userID.text
         return answer
     }
@@ -159,12 +192,22 @@ extension CloakroomService {
     }
 }
 
+extension Answer {
+    /// 429; the window that refuses is named in the log.
+    static func tooMany(_ charge: Charge, _ decision: LimitDecision) -> Answer {
+        let name = decision.refusing ?? charge.name
+        return error(429, name.refusal, .tooManyRequests, reason: "\(decision.verdict.rawValue): \(name.rawValue)")
+    }
+}
+
 extension LimitName {
-    var refusal: String {
+    fileprivate var refusal: String {
         switch self {
-        case .renew: "Too many renewal requests"
+        // The same words for both: clients know them.
+        case .renew, .renewKeys: "Too many renewal requests"
         case .vend: "Too many credential requests"
         case .upload: "Too many upload requests"
+        case .uploadBytes: "Too many bytes to upload"
         case .session: "Too many sign-ins"
         case .notification: "Too many notifications"
         }

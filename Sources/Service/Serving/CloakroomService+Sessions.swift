@@ -91,9 +91,8 @@ extension CloakroomService {
     /// Counted, but no entitlement is asked for: this is Apple, and its user may be disabled already.
     private func take(_ notification: AppleNotification, of subject: Subject) async -> Answer {
         guard notification.event.endsAccess else { return .taken(subject) }
-        let limit = parts.settings.limits.notification
         let decision = await parts.limiter.take(.notification, for: subject)
-        parts.metrics.limited(.notification, decision.verdict)
+        parts.metrics.limited(.notification, decision)
         var answer: Answer
         switch decision.verdict {
         case .allowed, .open:
@@ -107,8 +106,9 @@ extension CloakroomService {
                 answer = .unavailable(reason: "redis")
             }
         case .refused, .openRefused:
-            answer = .error(429, LimitName.notification.refusal, .tooManyRequests, reason: decision.verdict.rawValue)
-            answer.response.fields.add(.notification, policy: limit.policy(named: .notification), decision)
+            answer = .tooMany(.notification, decision)
+            answer.response.fields.add(
+                .notification, policy: parts.settings.limits.notification.policy(named: .notification), decision)
         case .closed: answer = .unavailable(reason: "redis")
         }
         answer.user = subject.userID.text

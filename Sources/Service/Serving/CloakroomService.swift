@@ -88,9 +88,9 @@ package final class CloakroomService {
         let route = match?.route
         switch step(request, match) {
         case .done(let answer): return .now(finish(request, route, answer, since: start))
-        case .work(let subject, let name, let work):
+        case .work(let subject, let charge, let work):
             return .later { [self, request] in
-                finish(request, route, await counted(name, for: subject, work), since: start)
+                finish(request, route, await counted(charge, for: subject, work), since: start)
             }
         case .waiting(let next):
             return .later { [self] in finish(request, route, await answer(next), since: start) }
@@ -100,19 +100,27 @@ package final class CloakroomService {
     /// What is done for a subject who is entitled to it.
     typealias Work = @LoopActor @Sendable (Subject, Entitlement) async -> Answer
 
+    /// What a request costs and leads to, as soon as it is known who asks.
+    struct Plan {
+        let charge: Charge
+        let work: Work
+    }
+
     /// How far a request gets without waiting.
     enum Step {
         case done(Answer)
         /// Who it is, what is counted, and what is to be done then.
-        case work(Subject, LimitName, Work)
+        case work(Subject, Charge, Work)
         /// Who it is takes asking somebody.
         case waiting(@LoopActor @Sendable () async -> Step)
+
+        init(_ subject: Subject, _ plan: Plan) { self = .work(subject, plan.charge, plan.work) }
     }
 
     private func answer(_ next: @LoopActor @Sendable () async -> Step) async -> Answer {
         switch await next() {
         case .done(let answer): answer
-        case .work(let subject, let name, let work): await counted(name, for: subject, work)
+        case .work(let subject, let charge, let work): await counted(charge, for: subject, work)
         case .waiting(let next): await answer(next)
         }
     }

@@ -65,10 +65,12 @@ extension Settings {
     package struct Tier: Sendable {
         package var lifetime: Duration
         package var scope: Scope
-        /// Requests in a window; `nil` means as many as everybody.
+        /// In a window; `nil` means as many as everybody.
         package var renewals: Int?
         package var vends: Int?
         package var uploads: Int?
+        package var renewedKeys: Int?
+        package var uploadedBytes: Int?
         /// In bytes; `nil` means no limit.
         package var storageLimit: Int?
         package var requiresSubscription = false
@@ -117,8 +119,12 @@ extension Settings {
 
     package struct Limits: Sendable {
         package var renew: Limit
+        /// Keys, of all renewals.
+        package var renewKeys: Limit
         package var vend: Limit
         package var upload: Limit
+        /// Bytes, of all uploads.
+        package var uploadBytes: Limit
         package var session: Limit
         package var notification: Limit
     }
@@ -126,8 +132,10 @@ extension Settings {
     package struct Limit: Sendable {
         package enum WithoutRedis: String, Sendable, CaseIterable { case open, closed }
 
-        package var requests: Int
+        /// How many requests, keys or bytes in a window.
+        package var quota: Int
         package var window: Duration
+        /// As the requests' limit has it.
         package var whenRedisIsAway: WithoutRedis
     }
 

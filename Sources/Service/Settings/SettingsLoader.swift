@@ -89,7 +89,9 @@ extension Settings {
             retention: .seconds(86_400) * values.integer("renewal.retentionDays"),
             encryption: RenewalSettings.Encryption(values), acl: values.optionalText("renewal.acl"))
         limits = Limits(
-            renew: Limit(values, "renew"), vend: Limit(values, "vend"), upload: Limit(values, "upload"),
+            renew: Limit(values, "renew"), renewKeys: Limit(values, "renewKeys", "keys", of: "renew"),
+            vend: Limit(values, "vend"), upload: Limit(values, "upload"),
+            uploadBytes: Limit(values, "uploadBytes", "bytes", of: "upload"),
             session: Limit(values, "session"), notification: Limit(values, "notification"))
         redis = Redis(values)
         audit = Audit(values)
@@ -123,16 +125,19 @@ extension Settings.Tier {
             renewals: values.optionalInteger("limits.renew"),
             vends: values.optionalInteger("limits.vend"),
             uploads: values.optionalInteger("limits.upload"),
+            renewedKeys: values.optionalInteger("limits.renewKeys"),
+            uploadedBytes: values.optionalInteger("limits.uploadBytes"),
             storageLimit: values.optionalInteger("storageLimitBytes"),
             requiresSubscription: values.flag("requiresSubscription"))
     }
 }
 
 extension Settings.Limit {
-    fileprivate init(_ values: SettingsValues, _ name: String) {
-        requests = values.integer("limits.\(name).requests")
+    /// - Parameter kind: of request; what it adds up to is limited as long as requests are, Redis or not.
+    fileprivate init(_ values: SettingsValues, _ name: String, _ unit: String = "requests", of kind: String? = nil) {
+        quota = values.integer("limits.\(name).\(unit)")
         window = values.seconds("limits.\(name).windowSeconds")
-        whenRedisIsAway = values.choice("limits.\(name).whenRedisIsAway")
+        whenRedisIsAway = values.choice("limits.\(kind ?? name).whenRedisIsAway")
     }
 }
 

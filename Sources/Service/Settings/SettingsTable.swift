@@ -1,7 +1,9 @@
+import CloakroomWire
+
 /// The table of all keys. Decoding, defaults, faults and the README's section all come from it.
 package enum SettingsTable {
     static let rows: [SettingsRow] =
-        aws + tokens + session + vending + entitlements + uploads + renewal + limits + redis + process
+        aws + tokens + session + vending + entitlements + uploads + renewal + limits + volumes + redis + process
 
     static let aws: [SettingsRow] = [
         .init("region", .text(.region), .required, "The bucket's Region; also the one whose STS is asked."),
@@ -97,6 +99,12 @@ package enum SettingsTable {
                 "How many requests a device has in a window; null: `limits.\(name).requests`.")
         } + [
             .init(
+                "limits.renewKeys", .integer(renewedKeys), .none,
+                "How many keys a device renews in a window; null: `limits.renewKeys.keys`."),
+            .init(
+                "limits.uploadBytes", .integer(uploadedBytes), .none,
+                "How many bytes a device announces in a window; null: `limits.uploadBytes.bytes`."),
+            .init(
                 "storageLimitBytes", .integer(0...1_000_000_000_000_000), .none,
                 "From how much on nothing can be stored; null: no limit. A record can have its own."),
             .init(
@@ -176,6 +184,25 @@ package enum SettingsTable {
                 "`open`: serve under a limit of the worker's own; `closed`: answer 503."),
         ]
     }
+
+    private static let volumes: [SettingsRow] = [
+        .init(
+            "limits.renewKeys.keys", .integer(renewedKeys), .integer(1000),
+            "How many keys a device renews in a window, in all its requests."),
+        .init(
+            "limits.renewKeys.windowSeconds", .integer(1...86_400), .integer(3600),
+            "The window, from the first request on."),
+        .init(
+            "limits.uploadBytes.bytes", .integer(uploadedBytes), .integer(10_737_418_240),
+            "How many bytes a device announces in a window, in all its uploads; what is larger is never let in."),
+        .init(
+            "limits.uploadBytes.windowSeconds", .integer(1...86_400), .integer(3600),
+            "The window, from the first request on."),
+    ]
+
+    /// A full batch must pass, or those clients that know no other would never renew again.
+    private static let renewedKeys = WireLimits.maximumKeysPerRequest...100_000_000
+    private static let uploadedBytes = 1...1_000_000_000_000_000
 
     private static let redis: [SettingsRow] = [
         .init("redis.address", .text(.redisAddress), .text("127.0.0.1:6379"), "`host:port`, or `unix:` and a path."),

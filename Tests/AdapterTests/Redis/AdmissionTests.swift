@@ -12,11 +12,13 @@ struct AdmissionTests {
     private let time = Date(timeIntervalSince1970: 1_800_000_000)
 
     private static let limits = Settings.Limits(
-        renew: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .open),
-        vend: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed),
-        upload: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .open),
-        session: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed),
-        notification: .init(requests: 2, window: .seconds(3600), whenRedisIsAway: .closed))
+        renew: .init(quota: 2, window: .seconds(3600), whenRedisIsAway: .open),
+        renewKeys: .init(quota: 150, window: .seconds(1800), whenRedisIsAway: .open),
+        vend: .init(quota: 2, window: .seconds(3600), whenRedisIsAway: .closed),
+        upload: .init(quota: 2, window: .seconds(3600), whenRedisIsAway: .open),
+        uploadBytes: .init(quota: 1000, window: .seconds(1800), whenRedisIsAway: .open),
+        session: .init(quota: 1000, window: .seconds(3600), whenRedisIsAway: .closed),
+        notification: .init(quota: 2, window: .seconds(3600), whenRedisIsAway: .closed))
 
     private var subject: Subject { Subject(userID: user, deviceID: "phone", tier: nil, issuer: "https://a.example") }
 
@@ -43,7 +45,9 @@ struct AdmissionTests {
         return Tiers(
             byName: [
                 "free": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope), limits: limits),
-                "pro": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope, vends: 5), limits: limits),
+                "pro": Tier(
+                    Settings.Tier(lifetime: .seconds(3600), scope: scope, renewals: 4, vends: 5, renewedKeys: 300),
+                    limits: limits),
             ], defaultName: "free")
     }
 
@@ -55,14 +59,14 @@ struct AdmissionTests {
         try await withAdmissions { admissions, records, _, _ in
             var admission = await admissions.admit(.vend, subject)
             #expect(try admission.entitlement.get().tierName == "free")
-            #expect(admission.decision.remaining == 1 && admission.terms.policy == "\"vend\";q=2;w=3600")
+            #expect(admission.decision.requests.remaining == 1 && admission.terms.policy == "\"vend\";q=2;w=3600")
             var change = UserRecordChange()
             change.tier("pro")
             try await records.apply(change, to: user)
             for left in [3, 2, 1, 0] {
                 admission = await admissions.admit(.vend, subject)
                 #expect(try admission.entitlement.get().tierName == "pro")
-                #expect(admission.decision.remaining == left && admission.decision.verdict == .allowed)
+                #expect(admission.decision.requests.remaining == left && admission.decision.verdict == .allowed)
             }
             #expect(admission.terms.policy == "\"vend\";q=5;w=3600")
             admission = await admissions.admit(.vend, subject)
@@ -70,21 +74,39 @@ struct AdmissionTests {
             change.tier(nil)
             try await records.apply(change, to: user)
             admission = await admissions.admit(.vend, subject)
-            #expect(admission.decision.remaining == 0 && admission.terms.policy == "\"vend\";q=2;w=3600")
+            #expect(admission.decision.requests.remaining == 0 && admission.terms.policy == "\"vend\";q=2;w=3600")
+        }
+    }
+
+    /// Redis refuses by the limits that the worker knew last: who is given more must not notice.
+    @Test @LoopActor func `lets in at once whose tier was raised, and counts it`() async throws {
+        try await withAdmissions { admissions, records, redis, _ in
+            for _ in 0..<2 { _ = await admissions.admit(.renewal(keys: 75), subject) }
+            #expect(await admissions.admit(.renewal(keys: 1), subject).decision.verdict == .refused)
+            var change = UserRecordChange()
+            change.tier("pro")
+            try await records.apply(change, to: user)
+            let raised = await admissions.admit(.renewal(keys: 100), subject)
+            #expect(raised.decision.verdict == .allowed)
+            #expect(raised.decision.requests.remaining == 1 && raised.decision.volume?.remaining == 50)
+            change.tier(nil)
+            try await records.apply(change, to: user)
+            let lowered = await admissions.admit(.renewal(keys: 1), subject)
+            #expect(lowered.decision.verdict == .refused && lowered.terms.policy.contains("q=150"))
         }
     }
 
     @Test @LoopActor func `sees a change of the record with the very next request`() async throws {
         try await withAdmissions { admissions, records, _, _ in
-            #expect(refusal(await admissions.admit(.renew, subject)) == nil)
+            #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == nil)
             try await records.disable(user, reason: "test")
-            #expect(refusal(await admissions.admit(.renew, subject)) == .userDisabled)
+            #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == .userDisabled)
             try await records.enable(user)
-            #expect(refusal(await admissions.admit(.renew, subject)) == nil)
+            #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == nil)
             var change = UserRecordChange()
             change.revokedBefore(time.addingTimeInterval(-0.5))
             try await records.apply(change, to: user)
-            #expect(try await admissions.admit(.renew, subject).entitlement.get().revokedBefore == time)
+            #expect(try await admissions.admit(.renewal(keys: 1), subject).entitlement.get().revokedBefore == time)
         }
     }
 
@@ -97,7 +119,7 @@ struct AdmissionTests {
             if command[0] == "HSET" { try await records.enable(user) }
             _ = try await redis.send(RedisCommand(command))
             let admission = await admissions.admit(.vend, subject)
-            #expect(refusal(admission) == .malformedRecord && admission.decision.remaining == 1)
+            #expect(refusal(admission) == .malformedRecord && admission.decision.requests.remaining == 1)
         }
     }
 
@@ -114,7 +136,7 @@ struct AdmissionTests {
                 _ = await redis.outcome("FLUSHALL")
                 _ = await redis.outcome("SCRIPT", "FLUSH")
                 let admission = await admissions.admit(.vend, subject)
-                #expect(refusal(admission) == expected && admission.decision.remaining == 1)
+                #expect(refusal(admission) == expected && admission.decision.requests.remaining == 1)
             }
         }
     }
@@ -127,7 +149,7 @@ struct AdmissionTests {
             try await onThread { server.kill() }
             while redis.isReady { await Task.yield() }
             #expect(await admissions.admit(.vend, subject).decision.verdict == .closed)
-            let upload = await admissions.admit(.upload, subject)
+            let upload = await admissions.admit(.upload(bytes: 0), subject)
             #expect(upload.decision.verdict == .open && refusal(upload) == nil)
         }
     }
@@ -157,7 +179,7 @@ struct AdmissionTests {
         try await withAdmissions { admissions, records, redis, _ in
             try await records.disable(user, reason: "test")
             _ = try await redis.send(RedisCommand(["CONFIG", "SET", "maxmemory", "1"]))
-            let upload = await admissions.admit(.upload, subject)
+            let upload = await admissions.admit(.upload(bytes: 0), subject)
             #expect(upload.decision.verdict == .open && refusal(upload) == .userDisabled)
         }
     }
@@ -167,7 +189,7 @@ struct AdmissionTests {
             switch command.first {
             case "PING": "+PONG\r\n"
             case "HMGET": "-NOPERM this user has no permissions\r\n"
-            default: "*2\r\n:1\r\n:1000\r\n"
+            default: Self.counted(command)
             }
         }
         #expect(decisions.allSatisfy { refusal($0) == .malformedRecord })
@@ -178,10 +200,16 @@ struct AdmissionTests {
             switch command.first {
             case "PING": "+PONG\r\n"
             case "HMGET": nil
-            default: "*2\r\n:1\r\n:1000\r\n"
+            default: Self.counted(command)
             }
         }
         #expect(decisions.map(\.decision.verdict) == [.closed, .open] && labels.first == "interrupted")
+    }
+
+    /// The script's answer: of each window what was used, and what is left of its time.
+    private static func counted(_ command: [String]) -> String {
+        let windows = Int(command[2]) ?? 0
+        return "*\(2 * windows)\r\n" + String(repeating: ":1\r\n:1000\r\n", count: windows)
     }
 
     /// A vend and an upload on a Redis that answers as the script says; `nil` ends the connection.
@@ -201,9 +229,9 @@ struct AdmissionTests {
                 limiter: limiter, tiers: try Self.tiers(), settings: .init(enabled: true, withoutRecord: .default),
                 now: { Date() })
             var decisions: [Admission] = []
-            for name in [LimitName.vend, .upload] {
+            for charge in [Charge.vend, .upload(bytes: 0)] {
                 #expect(await redis.becomesReady(within: .seconds(5)))
-                decisions.append(await admissions.admit(name, subject))
+                decisions.append(await admissions.admit(charge, subject))
             }
             withExtendedLifetime(server) {}
             return (decisions, labels)
@@ -213,11 +241,11 @@ struct AdmissionTests {
     /// What each request costs Redis, as Redis itself counts it.
     @Test @LoopActor func `asks Redis once for both`() async throws {
         try await withAdmissions { admissions, _, redis, _ in
-            _ = await admissions.admit(.vend, subject)
+            _ = await admissions.admit(.session, subject)
             let before = try await Self.reads(redis)
-            for _ in 0..<50 { _ = await admissions.admit(.vend, subject) }
+            for _ in 0..<50 { _ = await admissions.admit(.session, subject) }
             let after = try await Self.reads(redis)
-            // EVALSHA with the script's INCR and PTTL, and HMGET; one more is the question itself.
+            // EVALSHA with the script's INCRBY and PTTL, and HMGET; one more is the question itself.
             #expect(after.commands - before.commands == 4 * 50 + 1)
             #expect(after.reads - before.reads == 50 + 1)
         }

@@ -36,16 +36,22 @@ struct EntitlementTests {
             let found = try #require(tiers.tier(record: record, claim: claim))
             #expect(found.name == expected && found.tier.lifetime == .seconds(1800) && found.tier.scope.name == "full")
             #expect(!found.tier.requiresSubscription && found.tier.storageLimit == nil)
-            #expect(found.tier.limit(.vend).policy == "\"vend\";q=60;w=3600")
+            #expect(found.tier.terms(of: .vend).policy == "\"vend\";q=60;w=3600")
         }
     }
 
     @Test func `gives a tier what it names, and for the rest what all have`() throws {
-        let text = "free: {}, pro: {lifetimeSeconds: 900, scope: \"read\", limits: {vend: 7}, storageLimitBytes: 5}"
+        let text =
+            "free: {}, pro: {lifetimeSeconds: 900, scope: \"read\", limits: {vend: 7, uploadBytes: 9}, storageLimitBytes: 5}"
         let pro = try #require(try tiers(text, "limits: {vend: {windowSeconds: 60}}")["pro"])
         #expect(pro.lifetime == .seconds(900) && pro.scope.name == "read" && pro.storageLimit == 5)
-        #expect(pro.limit(.vend).policy == "\"vend\";q=7;w=60")
-        #expect(pro.limit(.renew).policy == "\"renew\";q=10;w=3600")
+        #expect(pro.terms(of: .vend).policy == "\"vend\";q=7;w=60")
+        #expect(
+            pro.terms(of: .renewal(keys: 1)).policy
+                == #""renew";q=10;w=3600, "renewKeys";q=1000;w=3600;qu="keys""#)
+        #expect(
+            pro.terms(of: .upload(bytes: 1)).policy
+                == #""upload";q=120;w=3600, "uploadBytes";q=9;w=3600;qu="bytes""#)
     }
 
     @Test func `wants a subscription that has not ended, where the tier does`() throws {

@@ -4,46 +4,90 @@ import Testing
 @testable import Service
 
 struct LocalWindowsTests {
-    private let limit = Settings.Limit(requests: 2, window: .seconds(10), whenRedisIsAway: .open)
     private static let second: UInt64 = 1_000_000_000
 
-    private func decision(_ verdict: LimitDecision.Verdict, left: Int, _ reset: Duration) -> LimitDecision {
-        LimitDecision(verdict: verdict, remaining: left, reset: reset)
+    private static func limits(_ quota: Int, keys: Int = 10, keySeconds: Int = 20) -> Settings.Limits {
+        let limit = Settings.Limit(quota: quota, window: .seconds(10), whenRedisIsAway: .open)
+        let volume = Settings.Limit(quota: keys, window: .seconds(keySeconds), whenRedisIsAway: .open)
+        return Settings.Limits(
+            renew: limit, renewKeys: volume, vend: limit, upload: limit, uploadBytes: volume, session: limit,
+            notification: limit)
+    }
+
+    private func window(_ remaining: Int, _ reset: Duration) -> LimitDecision.Window {
+        LimitDecision.Window(remaining: remaining, reset: reset)
     }
 
     @Test func `counts in windows that begin with the first request`() {
         var windows = LocalWindows(capacity: 10)
-        let decisions = [5, 6, 7, 14, 15].map { windows.take("a", limit: limit, now: $0 * Self.second) }
+        let terms = LimitTerms(.vend, Self.limits(2))
+        let decisions = [5, 6, 7, 14, 15].map { windows.take(.vend, "a", by: terms, now: $0 * Self.second) }
+        #expect(decisions.map(\.verdict) == [.open, .open, .openRefused, .openRefused, .open])
         #expect(
-            decisions == [
-                decision(.open, left: 1, .seconds(10)), decision(.open, left: 0, .seconds(9)),
-                decision(.openRefused, left: 0, .seconds(8)), decision(.openRefused, left: 0, .seconds(1)),
-                decision(.open, left: 1, .seconds(10)),
+            decisions.map(\.requests) == [
+                window(1, .seconds(10)), window(0, .seconds(9)), window(0, .seconds(8)), window(0, .seconds(1)),
+                window(1, .seconds(10)),
             ])
-        #expect(windows.take("b", limit: limit, now: 15 * Self.second).remaining == 1)
+        #expect(decisions.map(\.refusing) == [nil, nil, .vend, .vend, nil])
+        #expect(windows.take(.vend, "b", by: terms, now: 15 * Self.second).requests.remaining == 1)
+    }
+
+    @Test func `takes from both windows or from none`() {
+        var windows = LocalWindows(capacity: 10)
+        let terms = LimitTerms(.renew, Self.limits(4))
+        let costs = [7, 4, 3, 1, 0, 0]
+        let decisions = costs.map { windows.take(.renewal(keys: $0), "a", by: terms, now: 0) }
+        #expect(decisions.map(\.refusing) == [nil, .renewKeys, nil, .renewKeys, nil, nil])
+        #expect(decisions.map(\.requests.remaining) == [3, 3, 2, 2, 1, 0])
+        #expect(decisions.map(\.volume?.remaining) == [3, 3, 0, 0, 0, 0])
+        // Both windows refuse: who comes back before the later one ends comes in vain.
+        let last = windows.take(.renewal(keys: 1), "a", by: terms, now: Self.second)
+        #expect(last.refusing == .renewKeys && last.retryAfter == .seconds(19))
+        let later = windows.take(.renewal(keys: 0), "a", by: terms, now: Self.second)
+        #expect(later.refusing == .renew && later.retryAfter == .seconds(9))
+    }
+
+    @Test func `never lets in what is larger than a window`() {
+        var windows = LocalWindows(capacity: 10)
+        let terms = LimitTerms(.upload, Self.limits(4, keys: 1000))
+        #expect(windows.take(.upload(bytes: .max), "a", by: terms, now: 0).refusing == .uploadBytes)
+        #expect(windows.take(.upload(bytes: 1000), "a", by: terms, now: 0).volume?.remaining == 0)
     }
 
     @Test func `forgets what is over before it forgets what is not, and locks nobody out`() {
         var windows = LocalWindows(capacity: 3)
-        for (name, time) in [("old", 0), ("a", 5), ("b", 6)] as [(String, UInt64)] {
-            _ = windows.take(name, limit: limit, now: time * Self.second)
+        let terms = LimitTerms(.vend, Self.limits(2))
+        func take(_ name: String, at time: UInt64) -> LimitDecision {
+            windows.take(.vend, name, by: terms, now: time * Self.second)
         }
+        for (name, time) in [("old", 0), ("a", 5), ("b", 6)] as [(String, UInt64)] { _ = take(name, at: time) }
         // "old" is over: there is room.
-        #expect(windows.take("c", limit: limit, now: 11 * Self.second).remaining == 1)
-        #expect(windows.take("a", limit: limit, now: 11 * Self.second).remaining == 0)
-        #expect(windows.take("d", limit: limit, now: 12 * Self.second).verdict == .open)
+        #expect(take("c", at: 11).requests.remaining == 1)
+        #expect(take("a", at: 11).requests.remaining == 0)
+        #expect(take("d", at: 12).verdict == .open)
     }
 
+    private static let policy = #"RateLimit-Policy: "renew";q=2;w=10, "renewKeys";q=10;w=20;qu="keys""#
+
     @Test(arguments: [
-        (LimitDecision.Verdict.allowed, ["RateLimit-Policy: \"renew\";q=2;w=10", "RateLimit: \"renew\";r=1;t=2"]),
-        (.open, ["RateLimit-Policy: \"renew\";q=2;w=10", "RateLimit: \"renew\";r=1;t=2"]),
-        (.refused, ["RateLimit-Policy: \"renew\";q=2;w=10", "RateLimit: \"renew\";r=1;t=2", "Retry-After: 2"]),
-        (.openRefused, ["RateLimit-Policy: \"renew\";q=2;w=10", "RateLimit: \"renew\";r=1;t=2", "Retry-After: 2"]),
-        (.closed, ["Retry-After: 2"]),
+        (1, false, [policy, #"RateLimit: "renew";r=0;t=2, "renewKeys";r=2;t=2"#]),
+        (1, true, [policy, #"RateLimit: "renew";r=0;t=2, "renewKeys";r=2;t=2"#]),
+        (4, false, [policy, #"RateLimit: "renew";r=1;t=2, "renewKeys";r=3;t=2"#, "Retry-After: 2"]),
+        (4, true, [policy, #"RateLimit: "renew";r=1;t=2, "renewKeys";r=3;t=2"#, "Retry-After: 2"]),
     ])
-    func `tells the client in fields`(verdict: LimitDecision.Verdict, expected: [String]) {
+    func `tells the client in fields`(keys: Int, isLocal: Bool, expected: [String]) {
         var fields = HeaderFields()
-        fields.add(.renew, policy: limit.policy(named: .renew), decision(verdict, left: 1, .milliseconds(1001)))
+        let terms = LimitTerms(.renew, Self.limits(2))
+        let count = LimitCount(
+            requests: .init(used: 1, left: .milliseconds(1500)), volume: .init(used: 7, left: .milliseconds(1001)))
+        let decision = LimitDecision(.renewal(keys: keys), count, by: terms, isLocal: isLocal)
+        fields.add(.renew, policy: terms.policy, decision)
         #expect(fields.map { "\($0.name): \($0.value)" } == expected)
+    }
+
+    @Test func `tells of no window that nobody counted`() {
+        var fields = HeaderFields()
+        fields.add(.renew, policy: LimitTerms(.renew, Self.limits(2)).policy, .closed)
+        #expect(fields.map { "\($0.name): \($0.value)" } == ["Retry-After: 1"])
     }
 }

@@ -24,7 +24,14 @@ struct PrometheusTextTests {
             Attempt(
                 service: .sts, operation: .assumeRole, number: 0, fault: Fault(.throttled, code: "x"),
                 duration: .milliseconds(3)))
-        metrics.limited(.vend, .allowed)
+        let window = Settings.Limit(quota: 1, window: .seconds(1), whenRedisIsAway: .open)
+        let limits = Settings.Limits(
+            renew: window, renewKeys: window, vend: window, upload: window, uploadBytes: window, session: window,
+            notification: window)
+        let unused = LimitCount(requests: .init(used: 0, left: .zero), volume: .init(used: 0, left: .zero))
+        metrics.limited(.vend, LimitDecision(.vend, unused, by: LimitTerms(.vend, limits)))
+        metrics.limited(
+            .renewal(keys: 2), LimitDecision(.renewal(keys: 2), unused, by: LimitTerms(.renew, limits)))
         metrics.renewed(.notFound)
         metrics.lookedUp(.joined)
         metrics.redisFailed(.refused(code: "READONLY"))
@@ -52,7 +59,10 @@ struct PrometheusTextTests {
         expected += [#"cloakroom_upstream_attempts_total{upstream="sts",outcome="throttled"} 1"#]
         expected += buckets(upstream, #"upstream="sts""#, [0, 0, 0] + Array(repeating: 1, count: 12))
         expected += [#"\#(upstream)_sum{upstream="sts"} 0.003"#, #"\#(upstream)_count{upstream="sts"} 1"#]
-        expected += [#"cloakroom_limit_decisions_total{limit="vend",verdict="allowed"} 1"#]
+        expected += [
+            #"cloakroom_limit_decisions_total{limit="renewKeys",verdict="refused"} 1"#,
+            #"cloakroom_limit_decisions_total{limit="vend",verdict="allowed"} 1"#,
+        ]
         expected += Entitlement.Refusal.allCases.map {
             #"cloakroom_entitlement_refusals_total{reason="\#($0.rawValue)"} 0"#
         }

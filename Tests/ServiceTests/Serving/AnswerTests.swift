@@ -14,6 +14,15 @@ struct AnswerTests {
         "RateLimit-Policy: \"\(name)\";q=2;w=3600\nRateLimit: \"\(name)\";r=\(left);t=3600"
     }
 
+    /// Of two windows: requests, and keys or bytes.
+    private static func limits(_ name: String, left: Int, _ volume: String, _ quota: Int, left volumeLeft: Int)
+        -> String
+    {
+        let unit = volume == "renewKeys" ? "keys" : "bytes"
+        return "RateLimit-Policy: \"\(name)\";q=2;w=3600, \"\(volume)\";q=\(quota);w=3600;qu=\"\(unit)\"\n"
+            + "RateLimit: \"\(name)\";r=\(left);t=3600, \"\(volume)\";r=\(volumeLeft);t=3600"
+    }
+
     @Test @LoopActor func `vends credentials`() async throws {
         let service = try TestService()
         #expect(
@@ -44,7 +53,7 @@ struct AnswerTests {
         let service = try TestService()
         let answer = await service.ask(
             "GET", "/v2/attachments/presigned?contentType=image%2Fjpeg&filename=..%2Fx", token: try service.token())
-        let head = "200\n\(Self.json)\n\(Self.limit("upload", left: 1))\n\n"
+        let head = "200\n\(Self.json)\n\(Self.limits("upload", left: 1, "uploadBytes", 1000, left: 1000))\n\n"
         #expect(answer.hasPrefix(head))
         let key = "000102030405060708090a0b0c0d0e0f.bin"
         let url = "https://photos.s3.eu-central-1.amazonaws.com/\(key)?If-None-Match=%2A&X-Amz-"
@@ -66,7 +75,7 @@ struct AnswerTests {
                 body: #"{"assetKeys":["a.bin","gone.bin","a\/b","a.bin"]}"#) == """
                     200
                     \(Self.json)
-                    \(Self.limit("renew", left: 1))
+                    \(Self.limits("renew", left: 1, "renewKeys", 1000, left: 996))
 
                     {"renewed":2,"failed":2,"results":[{"key":"a.bin","success":true,"expiresAt":"2027-02-14T08:00:00Z"},\
                     {"key":"gone.bin","success":false,"error":"not_found"},\
@@ -79,7 +88,7 @@ struct AnswerTests {
                     == """
                     200
                     \(Self.json)
-                    \(Self.limit("renew", left: 0))
+                    \(Self.limits("renew", left: 0, "renewKeys", 1000, left: 995))
 
                     {"key":"b.bin","success":true,"expiresAt":"2027-02-14T08:00:00Z"}
                     """)
@@ -157,7 +166,7 @@ struct AnswerTests {
             "POST", "/v2/assets/renew-batch", token: try service.token(), fields: ["Content-Type": "application/json"],
             body: body)
         #expect(
-            answer == "400\n\(Self.json)\n\(Self.limit("renew", left: 1))\n\n"
+            answer == "400\n\(Self.json)\n\(Self.limits("renew", left: 1, "renewKeys", 1000, left: 1000))\n\n"
                 + "{\"error\":\"\(sentence)\",\"code\":\"invalid_request\"}")
         #expect(service.transport.requests.isEmpty)
     }
@@ -171,6 +180,45 @@ struct AnswerTests {
                 == "429\n\(Self.json)\n\(Self.limit("vend", left: 0))\nRetry-After: 3600\n\n"
                 + #"{"error":"Too many credential requests","code":"too_many_requests"}"#)
         #expect(await service.ask("GET", "/v1/credentials", token: try service.token("u_2")).hasPrefix("200"))
+    }
+
+    @Test @LoopActor func `lets nobody renew more keys than they may, nor take any by asking for too many`()
+        async throws
+    {
+        let service = try TestService("limits: {renew: {requests: 4}, renewKeys: {keys: 100}}") { _ in .copied }
+        func renew(_ count: Int) async throws -> String {
+            let keys = (0..<count).map { "\"k\($0)\"" }.joined(separator: ",")
+            return await service.ask(
+                "POST", "/v2/assets/renew-batch", token: try service.token(),
+                fields: ["Content-Type": "application/json"], body: "{\"assetKeys\":[\(keys)]}")
+        }
+        #expect(try await renew(60).contains(#"RateLimit: "renew";r=3;t=3600, "renewKeys";r=40;t=3600"#))
+        #expect(
+            try await renew(41) == """
+                429
+                \(Self.json)
+                RateLimit-Policy: "renew";q=4;w=3600, "renewKeys";q=100;w=3600;qu="keys"
+                RateLimit: "renew";r=3;t=3600, "renewKeys";r=40;t=3600
+                Retry-After: 3600
+
+                {"error":"Too many renewal requests","code":"too_many_requests"}
+                """)
+        #expect(try await service.logLines().contains(#""reason":"open_refused: renewKeys""#))
+        #expect(try await renew(40).contains(#"RateLimit: "renew";r=2;t=3600, "renewKeys";r=0;t=3600"#))
+        #expect(service.transport.requests.count == 100)
+    }
+
+    @Test @LoopActor func `counts the bytes that an upload announces`() async throws {
+        let service = try TestService()
+        let target = "/v2/attachments/presigned?contentType=image%2Fjpeg&contentLength="
+        #expect(
+            await service.ask("GET", target + "400", token: try service.token())
+                .contains(Self.limits("upload", left: 1, "uploadBytes", 1000, left: 600)))
+        let refused = await service.ask("GET", target + "601", token: try service.token())
+        #expect(refused.hasPrefix("429") && refused.contains("Too many bytes to upload"))
+        #expect(
+            await service.ask("GET", target + "600", token: try service.token())
+                .contains(Self.limits("upload", left: 0, "uploadBytes", 1000, left: 0)))
     }
 
     @Test @LoopActor func `vends nothing without Redis where it must not`() async throws {

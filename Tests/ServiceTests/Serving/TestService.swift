@@ -23,7 +23,8 @@ final class TestService {
     private let settings: Settings
 
     static let open = """
-        limits: {vend: {requests: 2, whenRedisIsAway: "open"}, renew: {requests: 2}, upload: {requests: 2}}
+        limits: {vend: {requests: 2, whenRedisIsAway: "open"}, renew: {requests: 2}, upload: {requests: 2},
+          uploadBytes: {bytes: 1000}}
         """
 
     /// - Parameters:

@@ -50,9 +50,11 @@ struct SettingsTests {
         #expect(settings.tokens.issuers.map(\.claims) == [ClaimNames()])
         #expect(settings.vending.lifetime == .seconds(3600) && settings.vending.defaultTier == "free")
         #expect(settings.renewal.mode == .auto && settings.renewal.retention == .seconds(30 * 86_400))
-        #expect(settings.limits.renew.requests == 10 && settings.limits.renew.whenRedisIsAway == .open)
-        #expect(settings.limits.vend.requests == 60 && settings.limits.vend.whenRedisIsAway == .closed)
+        #expect(settings.limits.renew.quota == 10 && settings.limits.renew.whenRedisIsAway == .open)
+        #expect(settings.limits.vend.quota == 60 && settings.limits.vend.whenRedisIsAway == .closed)
         #expect(settings.limits.upload.window == .seconds(3600))
+        #expect(settings.limits.renewKeys.quota == 1000 && settings.limits.renewKeys.whenRedisIsAway == .open)
+        #expect(settings.limits.uploadBytes.quota == 10 << 30)
         #expect(
             settings.redis.address == .tcp(host: "127.0.0.1", port: 6379) && settings.redis.timeout == .milliseconds(40)
         )
@@ -121,7 +123,7 @@ struct SettingsTests {
                     + " useFIPS, useDualStack, stsEndpoint, s3Endpoint, iamEndpoint, pathStyle, certificateAuthorities,"
                     + " timeoutMilliseconds, maximumAttempts",
                 "tokens.heder: is not a key; did you mean tokens.header?",
-                "limits: is no object; give: {renew, vend, upload, session, notification}",
+                "limits: is no object; give: {renew, vend, upload, session, notification, renewKeys, uploadBytes}",
                 "region: is missing; give: Region, such as \"eu-central-1\"."
                     + " The bucket's Region; also the one whose STS is asked.",
                 "bucket: is \"Photos_1\"; give: bucket name: 3…63 of a-z 0-9 - .",

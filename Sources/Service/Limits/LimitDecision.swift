@@ -1,0 +1,65 @@
+/// Whether one more request may be served, and what the client learns about the next ones.
+package struct LimitDecision: Sendable, Equatable {
+    package enum Verdict: String, Sendable, CaseIterable {
+        case allowed
+        case refused
+        /// Redis is away, and the route goes on under a limit of this process alone.
+        case open
+        /// The same, and that limit is used up.
+        case openRefused = "open_refused"
+        /// Redis is away, and the route does not go on without it.
+        case closed
+    }
+
+    /// What is left of one window.
+    package struct Window: Sendable, Equatable {
+        package let remaining: Int
+        /// Until it ends.
+        package let reset: Duration
+    }
+
+    package let verdict: Verdict
+    /// The window that refuses; of two, the one that ends later.
+    package let refusing: LimitName?
+    package let requests: Window
+    package let volume: Window?
+    /// When the same may be asked again.
+    package let retryAfter: Duration
+
+    package var isAllowed: Bool { verdict == .allowed || verdict == .open }
+
+    /// Redis is away, and nobody knows.
+    static let closed = LimitDecision(
+        verdict: .closed, refusing: nil, requests: Window(remaining: 0, reset: .zero), volume: nil,
+        retryAfter: .seconds(1))
+}
+
+extension LimitDecision {
+    /// - Parameters:
+    ///   - count: what the windows held before.
+    ///   - isLocal: whether this process alone has counted.
+    init(_ charge: Charge, _ count: LimitCount, by terms: LimitTerms, isLocal: Bool = false) {
+        let refusing = count.windowsRefusing(charge, by: terms)
+        self.refusing = refusing?.name
+        verdict =
+            switch (refusing, isLocal) {
+            case (nil, false): .allowed
+            case (nil, true): .open
+            case (_?, false): .refused
+            case (_?, true): .openRefused
+            }
+        // All or nothing: what is refused has taken nothing.
+        let isTaken = refusing == nil
+        requests = Window(count.requests, quota: terms.requests.quota, taken: isTaken ? 1 : 0)
+        volume = terms.volume.flatMap { limit in
+            count.volume.map { Window($0, quota: limit.quota, taken: isTaken ? charge.volume : 0) }
+        }
+        retryAfter = refusing?.left ?? .zero
+    }
+}
+
+extension LimitDecision.Window {
+    fileprivate init(_ window: LimitCount.Window, quota: Int, taken: Int) {
+        self.init(remaining: max(0, quota - window.used - taken), reset: window.left)
+    }
+}
