@@ -8,6 +8,7 @@ final class TestWorld: Sendable {
         var elapsed = Duration.zero
         var sleeps: [Duration] = []
         var attempts: [Attempt] = []
+        var tasks: [Task<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -29,7 +30,17 @@ final class TestWorld: Sendable {
                     $0.sleeps.append(duration)
                 }
             },
-            randomNumber: { .max })
+            randomNumber: { .max },
+            spawn: { body in
+                let task = Task { await body() }
+                self.state.withLock { $0.tasks.append(task) }
+                return task
+            })
+    }
+
+    /// Waits for what was started and nobody waited for.
+    func settle() async {
+        for task in state.withLock({ $0.tasks }) { await task.value }
     }
 
     var elapsed: Duration { state.withLock { $0.elapsed } }

@@ -48,7 +48,7 @@ struct LargeCopy {
     /// - Parameter parts: the entity tags of all parts, in order.
     func completion(_ parts: [String], upload: String, entityTag: String) -> (message: SigV4.Message, body: [UInt8]) {
         let list = parts.enumerated().map { index, tag in
-            XMLNode("Part", [XMLNode("ETag", tag), XMLNode("PartNumber", String(index + 1))])
+            XMLNode("Part", [XMLNode("PartNumber", String(index + 1)), XMLNode("ETag", tag)])
         }
         let body = XMLNode("CompleteMultipartUpload", list).document(namespace: S3Client.namespace)
         var message = message("POST", query: "uploadId=\(PercentEncoding.encode(upload))")

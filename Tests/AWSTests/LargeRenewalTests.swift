@@ -1,0 +1,154 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Synchronization
+import Testing
+
+/// Objects larger than one copy takes.
+struct LargeRenewalTests {
+    private let world = TestWorld()
+
+    private static let size = 6 << 30
+
+    private static func head(_ tag: String = "e1", size: Int = size, age: String = "01 Nov") -> UpstreamResponse {
+        UpstreamResponse(
+            status: 200,
+            fields: [
+                "Content-Type": "video/mp4", "Content-Length": String(size), "ETag": "\"\(tag)\"",
+                "Last-Modified": "Sun, \(age) 2026 00:00:00 GMT",
+            ])
+    }
+
+    private static let completed = UpstreamResponse.xml(
+        200, "<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>",
+        fields: ["x-amz-expiration": #"expiry-date="Mon, 21 Dec 2026 00:00:00 GMT", rule-id="month""#])
+
+    /// - Parameter answer: to what is not as usual.
+    private func renew(
+        _ answer: @escaping @Sendable (UpstreamRequest) -> UpstreamResponse?, _ settings: RenewalSettings = .init()
+    ) async throws -> (outcome: Renewal.Outcome, operations: [String: Int]) {
+        let store = StoreStandIn { request in
+            if let answer = answer(request) { return answer }
+            switch request.operation {
+            case "copy_object":
+                return .s3Error(
+                    400, "InvalidRequest", "<Message>The specified copy source is larger than …: 5368709120</Message>")
+            case "head_object": return Self.head()
+            case "get_object_tagging": return .xml(200, "<Tagging><TagSet/></Tagging>")
+            case "create_multipart_upload":
+                return .xml(
+                    200, "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+            case "upload_part_copy": return .xml(200, "<CopyPartResult><ETag>p</ETag></CopyPartResult>")
+            case "complete_multipart_upload": return Self.completed
+            default: return UpstreamResponse(status: 204)
+            }
+        }
+        let client = S3Client(
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: store,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            renewal: settings, surroundings: world.surroundings)
+        let outcome = await client.renew(key: "a.bin", deadline: world.deadline()).outcome
+        await world.settle()
+        return (outcome, Dictionary(store.requests.map { ($0.operation, 1) }, uniquingKeysWith: +))
+    }
+
+    private static let renewed = Renewal.Outcome.renewed(expiration: Date(timeIntervalSince1970: 1_797_811_200))
+
+    @Test func `copies in parts what one copy refuses`() async throws {
+        let (outcome, operations) = try await renew { _ in nil }
+        #expect(outcome == Self.renewed)
+        #expect(
+            operations == [
+                "copy_object": 1, "head_object": 1, "get_object_tagging": 1, "create_multipart_upload": 1,
+                "upload_part_copy": 24, "complete_multipart_upload": 1,
+            ])
+    }
+
+    @Test(arguments: [(5 << 30, 0), ((5 << 30) + 1, 21)])
+    func `copies whole what one copy takes`(size: Int, parts: Int) async throws {
+        let (outcome, operations) = try await renew(
+            { request in
+                switch request.operation {
+                case "head_object": Self.head(size: size)
+                case "copy_object": .copied
+                default: nil
+                }
+            }, .init(storageClass: .preserved))
+        #expect(outcome == Self.renewed)
+        #expect(operations["upload_part_copy"] ?? 0 == parts)
+    }
+
+    @Test(arguments: [
+        "upload_part_copy", "complete_multipart_upload",
+    ])
+    func `takes 200 with anything but the result for a failure that passes`(operation: String) async throws {
+        for body in ["  \n<Error><Code>InternalError</Code></Error>", "", "   ", "<html/>", "<CopyPartResult/>"] {
+            let failures = Mutex(2)
+            let (outcome, operations) = try await renew { request in
+                guard request.operation == operation else { return nil }
+                let fails = failures.withLock { count in
+                    count -= 1
+                    return count >= 0
+                }
+                return fails ? .xml(200, body) : nil
+            }
+            #expect(outcome == Self.renewed)
+            #expect(operations["abort_multipart_upload"] == nil)
+            let never = try await renew { $0.operation == operation ? .xml(200, body) : nil }
+            guard case .unavailable = never.outcome else {
+                Issue.record("\(never.outcome)")
+                continue
+            }
+            #expect(never.operations["abort_multipart_upload"] == 1)
+        }
+    }
+
+    @Test func `gives the upload up when a part fails for good`() async throws {
+        let (outcome, operations) = try await renew { request in
+            request.partNumber == 3 ? .s3Error(403, "AccessDenied") : nil
+        }
+        #expect(outcome == .forbidden(code: "AccessDenied"))
+        #expect(operations["complete_multipart_upload"] == nil)
+        #expect(operations["abort_multipart_upload"] == 1)
+    }
+
+    @Test(arguments: ["upload_part_copy", "complete_multipart_upload"])
+    func `starts over when somebody writes meanwhile, and gives the upload up`(operation: String) async throws {
+        let conflict = UpstreamResponse.s3Error(412, "PreconditionFailed")
+        let (outcome, operations) = try await renew { request in
+            guard request.operation == operation, request.fields.contains(where: { $0.value == "\"e1\"" }) else {
+                return nil
+            }
+            return conflict
+        }
+        #expect(outcome == .unavailable(retryAfter: nil, code: "ChangedMeanwhile"))
+        #expect(operations["abort_multipart_upload"] == 2)
+    }
+
+    @Test func `finds out what became of an upload whose end it did not hear`() async throws {
+        let ended = StoreStandIn.Flag()
+        let (outcome, _) = try await renew { request in
+            switch request.operation {
+            case "complete_multipart_upload":
+                defer { ended.set() }
+                return ended.isSet ? .s3Error(404, "NoSuchUpload") : .xml(200, "  ")
+            case "head_object" where ended.isSet: return Self.head("e2", age: "20 Nov")
+            default: return nil
+            }
+        }
+        #expect(outcome == .fresh(expiration: nil))
+    }
+
+    @Test func `copies nothing whose tags it may not read`() async throws {
+        let (outcome, operations) = try await renew { request in
+            request.operation == "get_object_tagging" ? .s3Error(403, "AccessDenied") : nil
+        }
+        #expect(outcome == .forbidden(code: "AccessDenied"))
+        #expect(operations["create_multipart_upload"] == nil)
+        let tagless = try await renew { request in
+            request.operation == "get_object_tagging" ? .s3Error(501, "NotImplemented") : nil
+        }
+        #expect(tagless.outcome == Self.renewed)
+    }
+}
