@@ -15,6 +15,7 @@ enum CommandLineTool {
         switch rest.first {
         case "serve": return Serve.run(Array(rest.dropFirst()))
         case "check": return Check.run(Array(rest.dropFirst()))
+        case "lifecycle": return LifecycleCommand.run(Array(rest.dropFirst()))
         case "audit": return AuditCommand.run(Array(rest.dropFirst()))
         case "policy": return PolicyCommand.run(Array(rest.dropFirst()))
         case "token": return Token.run(Array(rest.dropFirst()))
@@ -37,6 +38,7 @@ enum CommandLineTool {
           check       say what is wrong with a settings file, all of it at once
           audit verify
                       find what is missing from the audit, or was changed in it
+          lifecycle   the bucket's rule that lets objects expire: show, apply, verify, validate, canary
           policy      what credentials allow: show, test
           token mint  make a token as an issuer would, to try things out
           usage scan  count what users have stored, for their storage limits

@@ -18,6 +18,7 @@ package struct Settings: Sendable {
     package var entitlements: Entitlements
     package var uploads: Uploads
     package var renewal: Renewal
+    package var lifecycle: Lifecycle
     package var limits: Limits
     package var redis: Redis
     package var audit: Audit

@@ -9,7 +9,7 @@ struct SettingsCheck {
     var faults: [SettingsFault] {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, deadline,
-            redisDeadline, drain, renewalAge, renewalKey, auditTwice, sharedCache,
+            redisDeadline, drain, renewalAge, renewalKey, auditTwice, sharedCache, lifecycleFault,
         ].compactMap(\.self) + entitlementFaults + IdentitySettings(values: values).read().faults
     }
 

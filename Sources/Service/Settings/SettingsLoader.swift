@@ -88,6 +88,7 @@ extension Settings {
             partialFailure: values.choice("renewal.partialFailure"),
             retention: .seconds(86_400) * values.integer("renewal.retentionDays"),
             encryption: RenewalSettings.Encryption(values), acl: values.optionalText("renewal.acl"))
+        lifecycle = Lifecycle(values)
         limits = Limits(
             renew: Limit(values, "renew"), renewKeys: Limit(values, "renewKeys", "keys", of: "renew"),
             vend: Limit(values, "vend"), upload: Limit(values, "upload"),

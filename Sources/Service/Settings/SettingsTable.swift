@@ -3,7 +3,8 @@ import CloakroomWire
 /// The table of all keys. Decoding, defaults, faults and the README's section all come from it.
 package enum SettingsTable {
     static let rows: [SettingsRow] =
-        aws + tokens + session + vending + entitlements + uploads + renewal + limits + volumes + redis + process
+        aws + tokens + session + vending + entitlements + uploads + renewal + lifecycle + limits + volumes + redis
+        + process
 
     static let aws: [SettingsRow] = [
         .init("region", .text(.region), .required, "The bucket's Region; also the one whose STS is asked."),

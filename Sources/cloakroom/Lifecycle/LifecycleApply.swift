@@ -1,0 +1,111 @@
+import AWS
+import Glibc
+import Loop
+import Service
+
+/// `cloakroom lifecycle apply`
+enum LifecycleApply {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let line: LifecycleCommandLine
+        do throws(LifecycleCommandLine.Ended) {
+            line = try LifecycleCommandLine(
+                arguments, command: "apply", flags: ["dry-run", "yes", "replace"], help: help)
+        } catch { return error.status }
+        let settings = line.settings
+        let flags = line.options.flags
+        return line.withUpstreams { upstreams in try await apply(upstreams.s3, settings, flags) }
+    }
+
+    @LoopActor
+    private static func apply(_ s3: S3Client, _ settings: Settings, _ flags: Set<String>) async throws(Fault)
+        -> ExitStatus
+    {
+        let terms = LifecycleTerms(settings)
+        let found = try await BucketLifecycle(s3)
+        let plan = LifecyclePlan(
+            found.configuration, found.versioning, terms, replacesAll: flags.contains("replace"))
+        let review = LifecycleReview(plan.target, found.versioning, terms)
+        if plan.changesNothing {
+            Output.print("\(settings.bucket): the rule is there already")
+            return verdict(review)
+        }
+        Output.print("\(settings.bucket), versioning: \(found.versioning.word)")
+        plan.changes.forEach { Output.print(text($0)) }
+        warnOfUsers(settings, terms)
+        if flags.contains("dry-run") { return .success }
+        guard flags.contains("yes") || isWanted() else {
+            return Output.fail("nothing is changed; answer y, or give --yes where nobody can answer")
+        }
+        try await s3.put(plan.target, deadline: .now + LifecycleCommandLine.patience)
+        Output.print(
+            try await isThere(plan.target, s3)
+                ? "applied" : "applied; S3 still tells the former rules, which it may do for some minutes")
+        return verdict(review)
+    }
+
+    /// The rule is for whatever lies in the bucket.
+    private static func warnOfUsers(_ settings: Settings, _ terms: LifecycleTerms) {
+        let folders = settings.vending.prefixes.filter { ($0 + "/").hasPrefix(terms.prefix) }
+        guard !folders.isEmpty else { return }
+        Output.note(
+            "the rule is for what users store with vended credentials as well (\(folders.joined(separator: ", "))): it "
+                + "expires unless something renews it; lifecycle.prefix keeps the rule to assets")
+    }
+
+    private static func text(_ change: LifecyclePlan.Change) -> String {
+        switch change {
+        case .removed(let rule): "- " + LifecycleWords.rule(rule)
+        case .added(let rule): "+ " + LifecycleWords.rule(rule)
+        case .kept(let rule): "  " + LifecycleWords.rule(rule)
+        }
+    }
+
+    /// What is still wrong with the rules that stay.
+    private static func verdict(_ review: LifecycleReview) -> ExitStatus {
+        review.findings.flatMap { LifecycleVerify.lines($0) }.forEach { Output.print($0) }
+        return review.isGood
+            ? .success : Output.fail("other rules of the bucket are in the way; --replace would remove them")
+    }
+
+    private static func isWanted() -> Bool {
+        guard isatty(STDIN_FILENO) == 1 else { return false }
+        Output.ask("Apply? [y/N] ")
+        return readLine().map { ["y", "yes"].contains($0.lowercased()) } ?? false
+    }
+
+    /// S3 spreads a configuration; until then it may tell the one before.
+    @LoopActor
+    private static func isThere(_ target: LifecycleConfiguration, _ s3: S3Client) async throws(Fault) -> Bool {
+        for _ in 0..<5 {
+            let now = try await s3.lifecycle(deadline: .now + LifecycleCommandLine.patience)
+            if now.rules.count == target.rules.count,
+                target.rules.allSatisfy({ rule in now.rules.contains { $0.id == rule.id } })
+            {
+                return true
+            }
+            try? await LoopActor.sleep(for: .seconds(1))
+        }
+        return false
+    }
+
+    private static let help = """
+        Usage: cloakroom lifecycle apply [--dry-run] [--yes] [--replace] SETTINGS
+
+        Puts the rule that lets objects expire: renewal.retentionDays after they were last written, for every object (or
+        those under lifecycle.prefix), unfinished uploads in parts after lifecycle.abortMultipartDays; where the bucket
+        keeps versions, old ones after lifecycle.noncurrentDays. What this changes is shown first: + added, - removed.
+
+        Rules for the same objects that say nothing else are replaced; all others stay as they are.
+
+        Options:
+          --dry-run  show what would change, and end
+          --yes      do not ask
+          --replace  remove every other rule as well
+
+        Exit status: 0 done, 1 not, or rules are left that are in the way, 2 the command line was not understood.
+
+        Examples:
+          cloakroom lifecycle apply --dry-run cloakroom.json5
+          cloakroom lifecycle apply --yes cloakroom.json5
+        """
+}

@@ -1,0 +1,81 @@
+import AWS
+import Loop
+import Service
+
+/// The command line of a `cloakroom lifecycle …`, and the way from it to the bucket.
+struct LifecycleCommandLine {
+    let options: Options
+    let settings: Settings
+    let file: String
+
+    struct Ended: Error {
+        let status: ExitStatus
+    }
+
+    /// How long one question to S3 may take, tries included.
+    static let patience: Duration = .seconds(30)
+
+    /// - Throws: how to end, when there is nothing more to do.
+    init(
+        _ arguments: [String], command: String, names: Set<String> = [], flags: Set<String> = [], help: String
+    ) throws(Ended) {
+        let see = "cloakroom lifecycle \(command) --help"
+        do { options = try Options(arguments, names: names, flags: flags) } catch {
+            throw Ended(status: Output.usage("\(error)", see: see))
+        }
+        if options.wantsHelp { throw Ended(status: Output.print(help)) }
+        guard options.operands.count == 1, let file = options.operands.first else {
+            throw Ended(status: Output.usage("lifecycle \(command) takes one settings file", see: see))
+        }
+        self.file = file
+        do throws(SettingsFaults) { settings = try SettingsFile.load(file) } catch {
+            throw Ended(status: Output.fail("\(file) has faults:\n\(error)"))
+        }
+    }
+
+    /// Runs the loop until the body is done with S3.
+    func withUpstreams(
+        _ body: @escaping @LoopActor @Sendable (Upstreams) async throws -> ExitStatus
+    ) -> ExitStatus {
+        let settings = settings
+        let status = LoopActor.run {
+            do {
+                let upstreams = try Upstreams(settings: settings, metrics: Metrics())
+                try await upstreams.requireCredentials()
+                return try await body(upstreams).rawValue
+            } catch let fault as Fault {
+                return Output.fail(Self.sentence(fault, bucket: settings.bucket)).rawValue
+            } catch {
+                return Output.fail("\(error)").rawValue
+            }
+        }
+        return ExitStatus(rawValue: status) ?? .failure
+    }
+
+    /// What went wrong, and the way out.
+    static func sentence(_ fault: Fault, bucket: String) -> String {
+        switch (fault.status, fault.code) {
+        case (0, let code): "S3 does not answer (\(code)); is aws.s3Endpoint right, and the network there?"
+        case (_, "NoSuchBucket"): "there is no bucket \(bucket); make it, or mend bucket in the settings"
+        case (301, _), (400, "AuthorizationHeaderMalformed"):
+            "the bucket \(bucket) is in another Region; mend region in the settings"
+        case (403, let code):
+            "S3 says \(code) (403): these credentials may not do this; it takes s3:GetLifecycleConfiguration and "
+                + "s3:GetBucketVersioning, and s3:PutLifecycleConfiguration to apply"
+        case (501, let code): "this store knows no lifecycle rules (\(code), 501)"
+        case (let status, let code): "S3 says \(code) (\(status))"
+        }
+    }
+}
+
+/// A bucket's lifecycle as it is.
+struct BucketLifecycle {
+    let configuration: LifecycleConfiguration
+    let versioning: BucketVersioning
+
+    @LoopActor
+    init(_ s3: S3Client) async throws(Fault) {
+        configuration = try await s3.lifecycle(deadline: .now + LifecycleCommandLine.patience)
+        versioning = try await s3.versioning(deadline: .now + LifecycleCommandLine.patience)
+    }
+}

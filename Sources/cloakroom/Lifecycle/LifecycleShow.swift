@@ -1,0 +1,77 @@
+import AWS
+import Service
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom lifecycle show`
+enum LifecycleShow {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let line: LifecycleCommandLine
+        do throws(LifecycleCommandLine.Ended) {
+            line = try LifecycleCommandLine(arguments, command: "show", flags: ["json"], help: help)
+        } catch { return error.status }
+        let terms = LifecycleTerms(line.settings)
+        let bucket = line.settings.bucket
+        let asJSON = line.options.flags.contains("json")
+        return line.withUpstreams { upstreams in
+            let found = try await BucketLifecycle(upstreams.s3)
+            let story = LifecycleWords.story(
+                found.configuration, found.versioning, terms, now: Timestamp(Date()))
+            return Output.print(asJSON ? json(bucket, found, story) : text(bucket, found, story))
+        }
+    }
+
+    private static func text(_ bucket: String, _ found: BucketLifecycle, _ story: [String]) -> String {
+        var lines = ["Bucket \(bucket), versioning: \(found.versioning.word)"]
+        let rules = found.configuration.rules
+        lines.append(rules.isEmpty ? "No lifecycle rules." : "Rules:")
+        lines += rules.map { "  " + LifecycleWords.rule($0) }
+        return (lines + [""] + story).joined(separator: "\n")
+    }
+
+    private static func json(_ bucket: String, _ found: BucketLifecycle, _ story: [String]) -> String {
+        let rules = found.configuration.rules.map { rule -> JSON in
+            let expiration: JSON = rule.expirationDays.map { .number(Double($0)) } ?? .null
+            return [
+                "id": .string(rule.id), "enabled": .bool(rule.isEnabled),
+                "objects": .string(LifecycleWords.objects(rule.filter)), "expirationDays": expiration,
+                "text": .string(LifecycleWords.rule(rule)),
+            ]
+        }
+        let json: JSON = [
+            "bucket": .string(bucket), "versioning": .string(found.versioning.word), "rules": .array(rules),
+            "story": .array(story.map(JSON.string)),
+        ]
+        return json.text
+    }
+
+    private static let help = """
+        Usage: cloakroom lifecycle show [--json] SETTINGS
+
+        Prints the bucket's lifecycle rules, and in plain words what becomes of an object. Nothing is changed.
+
+        Options:
+          --json  one JSON object, for programs
+
+        Exit status: 0 printed, 1 the bucket could not be asked, 2 the command line was not understood.
+
+        Examples:
+          cloakroom lifecycle show cloakroom.json5
+          cloakroom lifecycle show --json cloakroom.json5 | jq -r '.story[]'
+        """
+}
+
+extension BucketVersioning {
+    var word: String {
+        switch self {
+        case .never: "never on"
+        case .enabled: "on"
+        case .suspended: "suspended"
+        }
+    }
+}

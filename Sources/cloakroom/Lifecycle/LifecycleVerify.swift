@@ -1,0 +1,65 @@
+import AWS
+import Service
+import StrictJSON
+
+/// `cloakroom lifecycle verify`
+enum LifecycleVerify {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let line: LifecycleCommandLine
+        do throws(LifecycleCommandLine.Ended) {
+            line = try LifecycleCommandLine(arguments, command: "verify", flags: ["json"], help: help)
+        } catch { return error.status }
+        let terms = LifecycleTerms(line.settings)
+        let bucket = line.settings.bucket
+        let asJSON = line.options.flags.contains("json")
+        return line.withUpstreams { upstreams in
+            let found = try await BucketLifecycle(upstreams.s3)
+            let review = LifecycleReview(found.configuration, found.versioning, terms)
+            let printed = Output.print(asJSON ? json(bucket, review) : text(bucket, review, terms))
+            return review.isGood ? printed : .failure
+        }
+    }
+
+    private static func text(_ bucket: String, _ review: LifecycleReview, _ terms: LifecycleTerms) -> String {
+        var lines = review.findings.flatMap { Self.lines($0) }
+        if review.isGood {
+            lines.append("\(bucket): good; what nobody renews expires after \(terms.retentionDays) days, as promised")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    static func lines(_ finding: LifecycleFinding) -> [String] {
+        ["\(finding.severity.rawValue): \(finding.text)", "    \(finding.advice)"]
+    }
+
+    private static func json(_ bucket: String, _ review: LifecycleReview) -> String {
+        let findings = review.findings.map { finding -> JSON in
+            [
+                "severity": .string(finding.severity.rawValue), "code": .string(finding.code.rawValue),
+                "rule": finding.rule.map(JSON.string) ?? .null, "text": .string(finding.text),
+                "advice": .string(finding.advice),
+            ]
+        }
+        let json: JSON = ["bucket": .string(bucket), "good": .bool(review.isGood), "findings": .array(findings)]
+        return json.text
+    }
+
+    private static let help = """
+        Usage: cloakroom lifecycle verify [--json] SETTINGS
+
+        Holds the bucket's lifecycle rules against the settings, and says what is wrong in plain words: rules for some of
+        the objects only, several that overlap, days other than renewal.retentionDays, which workers promise as
+        expiresAt, moves to other storage classes, old versions or parts of uploads that stay for ever, disabled rules.
+        Nothing is changed.
+
+        Options:
+          --json  one JSON object, for programs
+
+        Exit status: 0 good, perhaps with warnings; 1 a promise is broken, or the bucket could not be asked; 2 the
+        command line was not understood.
+
+        Examples:
+          cloakroom lifecycle verify cloakroom.json5
+          cloakroom lifecycle verify --json cloakroom.json5 | jq -r '.findings[].code'
+        """
+}
