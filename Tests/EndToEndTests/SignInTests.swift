@@ -45,7 +45,7 @@ extension EndToEnd {
                 settings["tokens.issuers"] = [
                     [
                         "issuer": url, "audiences": ["app"], "discovery": true, "algorithms": ["RS256"],
-                        "for": "session",
+                        "for": "session", "subjects": "mapped",
                     ] as [String: Any],
                     [
                         "preset": "apple", "issuer": Self.apple, "clientIDs": ["app"],

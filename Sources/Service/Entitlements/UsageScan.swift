@@ -60,25 +60,29 @@ package struct UsageScan {
 extension UserRecords {
     /// Writes what a scan counted; after one of all users, whoever has nothing any more has nothing in the record too.
     ///
-    /// - Returns: how many users were written.
-    package func record(_ totals: UsageTotals) async throws(UserRecordError) -> Int {
-        var count = 0
+    /// - Returns: how many users were written; and whose key holds no record, who are left as they are.
+    package func record(
+        _ totals: UsageTotals
+    ) async throws(UserRecordError) -> (written: Int, unreadable: [UserID]) {
+        var written = 0
+        var unreadable: [UserID] = []
+        func write(_ size: Int, of user: UserID) async throws(UserRecordError) {
+            do throws(UserRecordError) { try await recordUsage(size, of: user) } catch .malformed {
+                unreadable.append(user)
+                return
+            }
+            written += 1
+        }
         var bytes = totals.bytes
         if let user = totals.subject.user { bytes[user, default: 0] += 0 }
-        for (user, size) in bytes {
-            try await recordUsage(size, of: user)
-            count += 1
-        }
-        guard totals.subject.user == nil else { return count }
+        for (user, size) in bytes { try await write(size, of: user) }
+        guard totals.subject.user == nil else { return (written, unreadable) }
         var cursor = "0"
         repeat {
             let (users, next) = try await page(from: cursor)
-            for user in users where bytes[user] == nil {
-                try await recordUsage(0, of: user)
-                count += 1
-            }
+            for user in users where bytes[user] == nil { try await write(0, of: user) }
             cursor = next
         } while cursor != "0"
-        return count
+        return (written, unreadable)
     }
 }

@@ -35,7 +35,15 @@ struct IdentitySettings {
         }
         // Where an issuer is missing, what is said of all of them may be wrong.
         guard faults.isEmpty, issuers.count == objects.count else { return (issuers, faults) }
-        return (issuers, [sessionFault(issuers)].compactMap(\.self))
+        return (issuers, [subjectsFault(objects), sessionFault(issuers)].compactMap(\.self))
+    }
+
+    /// A second issuer must not rename the first one's users, who were `plain` while it was alone, unsaid.
+    private func subjectsFault(_ objects: [SettingsValues]) -> SettingsFault? {
+        guard objects.count > 1, objects.allSatisfy({ $0.optionalText("subjects") == nil }) else { return nil }
+        return SettingsFault(
+            "tokens.issuers", "are several, and none says subjects: a subject would no longer be its user id",
+            "give subjects: \"plain\" to the issuer that was alone before, or \"mapped\" to one of them for all")
     }
 
     /// - Precondition: there are no faults.

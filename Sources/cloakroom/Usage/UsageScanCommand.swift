@@ -51,10 +51,13 @@ enum UsageScanCommand {
         do throws(UsageScan.Failure) {
             let totals = try await scan.run(from: start)
             progress.end()
-            let count = try await written(totals, records)
+            let (written, unreadable) = try await record(totals, records)
             state?.remove()
-            Output.note("\(totals.objects) objects; storageUsed of \(count) users is written")
-            return .success
+            Output.note("\(totals.objects) objects; storageUsed of \(written) users is written")
+            guard let first = unreadable.first else { return .success }
+            return Output.fail(
+                "the keys of \(unreadable.count) users hold no record, \(first.text)'s among them;"
+                    + " `cloakroom user delete` takes such a key away")
         } catch {
             progress.end()
             return Output.fail(sentence(error) + (path.map { "; the same command goes on from \($0)" } ?? ""))
@@ -63,7 +66,9 @@ enum UsageScanCommand {
 
     /// The error of the records goes to whoever called.
     @LoopActor
-    private static func written(_ totals: UsageTotals, _ records: UserRecords) async throws(UsageScan.Failure) -> Int {
+    private static func record(
+        _ totals: UsageTotals, _ records: UserRecords
+    ) async throws(UsageScan.Failure) -> (written: Int, unreadable: [UserID]) {
         do throws(UserRecordError) { return try await records.record(totals) } catch {
             throw .records(error)
         }

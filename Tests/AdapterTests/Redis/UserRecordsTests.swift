@@ -96,6 +96,17 @@ struct UserRecordsTests {
         }
     }
 
+    @Test @LoopActor func `writes everybody's usage beside a key that holds no record`() async throws {
+        try await withRecords { records, redis in
+            _ = await redis.outcome("SET", "c:user:{u_1}", "x")
+            try await records.recordUsage(12, of: UserID("u_2")!)
+            let totals = UsageTotals(UsageTotals.Subject(bucket: "b", prefixes: [], user: nil))
+            let (written, unreadable) = try await records.record(totals)
+            #expect(written == 1 && unreadable == [user])
+            #expect(await redis.outcome("HGET", "c:user:{u_2}", "storageUsed") == .success(.text(Array("0".utf8))))
+        }
+    }
+
     @Test @LoopActor func `asks two things in one write, and keeps their answers apart`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }

@@ -137,6 +137,10 @@ struct IdentitySettingsTests {
             fault: "tokens.issuers[1].subjects: is plain, as another issuer's are: its users would be the same;"
                 + " make one of them \"mapped\""),
         Fault(
+            issuers: issuer("discovery: true") + "," + issuer("discovery: true", name: "https://b.example"),
+            fault: "tokens.issuers: are several, and none says subjects: a subject would no longer be its user id;"
+                + " give subjects: \"plain\" to the issuer that was alone before, or \"mapped\" to one of them for all"),
+        Fault(
             issuers: issuer("discovery: true, for: 'session'"),
             fault: "tokens.issuers[0].for: is session, but there are no sessions;"
                 + " set session.issuer and session.keys, or make it \"requests\""),
@@ -204,7 +208,7 @@ struct IdentitySettingsTests {
             issuers: issuer("discovery: true"), session: "session: {keys: [{keyID: '1', secret: {env: 'SIGNING'}}]}",
             fault: "session.keys: stands without session.issuer; give both, or neither"),
         Fault(
-            issuers: apple + "," + issuer("secret: {env: 'SIGNING'}"),
+            issuers: apple + "," + issuer("secret: {env: 'SIGNING'}, subjects: 'plain'"),
             session: "session: {issuer: 'a', keys: [{keyID: '1', secret: {env: 'SIGNING'}}]}",
             fault: "session.keys[0].secret: is that of tokens.issuers[1], who could make our tokens with it;"
                 + " make another with: openssl rand -base64 32"),
