@@ -50,7 +50,8 @@ struct Assembly {
             surroundings: Surroundings(sleep: { try await LoopActor.sleep(for: $0) }), metrics: metrics, log: log)
         self.identity = identity
 
-        let upstreams = try Upstreams(settings: settings, metrics: metrics, log: log)
+        let pace = CopyPace(maximum: settings.renewal.maximumInFlight, metrics: metrics)
+        let upstreams = try Upstreams(settings: settings, metrics: metrics, pace: pace, log: log)
         let s3 = upstreams.s3
         let seconds = settings.server.requestDeadline
         service = CloakroomService(
@@ -63,7 +64,7 @@ struct Assembly {
                     sts: upstreams.sts, settings: settings.vending, requestDeadline: seconds, metrics: metrics,
                     shared: Self.sharedCache(settings, redis, metrics)),
                 renewer: Renewer(
-                    settings: settings.renewal, requestDeadline: seconds, metrics: metrics,
+                    settings: settings.renewal, requestDeadline: seconds, metrics: metrics, pace: pace,
                     renew: { await s3.renew(key: $0, deadline: $1) }),
                 uploader: Uploader(s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL),
                 audit: AuditLog(

@@ -20,10 +20,11 @@ struct Upstreams {
     private static let probeTimeout: Duration = .seconds(3)
 
     /// - Parameters:
+    ///   - pace: told of every try at S3.
     ///   - log: `nil` for commands that speak for themselves.
     ///   - maximumResponseBytes: `nil` for what answers to a worker need at most.
     init(
-        settings: Settings, metrics: Metrics, log: Log? = nil, maximumResponseBytes: Int? = nil
+        settings: Settings, metrics: Metrics, pace: CopyPace? = nil, log: Log? = nil, maximumResponseBytes: Int? = nil
     ) throws(EndpointError) {
         var options = CurlTransport.Options()
         options.certificateAuthorities = settings.aws.certificateAuthorities
@@ -51,7 +52,11 @@ struct Upstreams {
         probeKey = settings.renewal.keyPrefix + "cloakroom-readiness-probe"
         let bucket = settings.aws.s3
         bucketURL = bucket.url
-        let observe: @Sendable (Attempt) -> Void = { attempt in LoopActor.assumeIsolated { metrics.attempted(attempt) }
+        let observe: @Sendable (Attempt) -> Void = { attempt in
+            LoopActor.assumeIsolated {
+                metrics.attempted(attempt)
+                pace?.observe(attempt)
+            }
         }
         sts = STSClient(
             endpoint: stsEndpoint, transport: transport, credentials: credentials, retry: retry,

@@ -53,6 +53,11 @@ package final class Metrics {
 
     package func renewed(_ outcome: Renewal.Outcome) { row.add(1, at: layout.renewals + Self.place(outcome)) }
 
+    /// A key outside the folders of the user who named it.
+    package func refusedForeignKey() { row.add(1, at: layout.renewals + MetricsLayout.renewalOutcomes.count - 1) }
+
+    package func allowsCopies(_ count: Int) { set(count, at: layout.allowedCopies) }
+
     package enum CacheOutcome: Int, Sendable { case hit, miss, joined, off, shared, previous, refused }
 
     package func lookedUp(_ outcome: CacheOutcome) { row.add(1, at: layout.cache + outcome.rawValue) }
@@ -78,6 +83,9 @@ package final class Metrics {
 
     package func auditFailed() { row.add(1, at: layout.auditFailures) }
     package func linesDropped(_ count: Int) { row.add(UInt64(count), at: layout.droppedLines) }
+
+    /// For a gauge: rows are added up, so the row keeps what is and not what was.
+    private func set(_ value: Int, at place: Int) { row.add(UInt64(value) &- row[place], at: place) }
 
     private func observe(_ nanoseconds: UInt64, at base: Int) {
         row.add(1, at: base + layout.bucket(nanoseconds))

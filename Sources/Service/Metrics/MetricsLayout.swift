@@ -32,7 +32,7 @@ struct MetricsLayout {
     ]
     static let renewalOutcomes = [
         "renewed", "fresh", "not_found", "archived", "invalid_key", "unrenewable", "forbidden", "misconfigured",
-        "unavailable",
+        "unavailable", "foreign",
     ]
     static let issuedKinds = ["credentials", "upload", "session"]
     static let keyFetchOutcomes = ["success"] + KeyFetchFailure.allCases.map(\.rawValue)
@@ -54,6 +54,7 @@ struct MetricsLayout {
     let limits: Int
     let entitlementRefusals: Int
     let renewals: Int
+    let allowedCopies: Int
     let cache: Int
     let redis: Int
     let issued: Int
@@ -89,6 +90,8 @@ struct MetricsLayout {
             Entitlement.Refusal.allCases.map { [("reason", $0.rawValue)] })
         renewals = builder.counters(
             "cloakroom_renewals_total", "Keys that were to be renewed.", Self.renewalOutcomes.map { [("outcome", $0)] })
+        allowedCopies = builder.gauge(
+            "cloakroom_renewal_copies_allowed", "Copies that may be on the way at once; fewer after SlowDown.")
         cache = builder.counters(
             "cloakroom_credential_cache_total", "Look-ups of vended credentials.",
             Self.cacheOutcomes.map { [("outcome", $0)] })
@@ -139,6 +142,13 @@ struct MetricsLayout {
                     series: labels.enumerated().map { Series(name: name, labels: $1, index: base + $0) }))
             count += labels.count
             return base
+        }
+
+        mutating func gauge(_ name: String, _ help: String) -> Int {
+            families.append(
+                Family(name: name, help: help, kind: "gauge", series: [Series(name: name, labels: [], index: count)]))
+            count += 1
+            return count - 1
         }
 
         mutating func histograms(_ name: String, _ help: String, _ labels: [(String, String)]) -> Int {

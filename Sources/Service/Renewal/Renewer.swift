@@ -8,7 +8,7 @@ package import Loop
     package import Foundation
 #endif
 
-/// Renews the objects of a batch, all at once under the process's cap, each key once.
+/// Renews the objects of a batch, each key once: all at once as far as S3 keeps up, batches taking turns.
 @LoopActor
 package final class Renewer {
     /// What became of a batch.
@@ -25,11 +25,16 @@ package final class Renewer {
     private let requestDeadline: Duration
     private let metrics: Metrics
     private let now: @Sendable () -> Date
-    private let limit: InFlightLimit
+    private let rules: KeyRules
+    private let pace: CopyPace
+    private var turns = Turns<RenewalBatch>()
+    private var running = 0
 
-    /// - Parameter renew: renews one object by its whole key until a deadline.
+    /// - Parameters:
+    ///   - pace: told of the tries at S3 by whoever makes them.
+    ///   - renew: renews one object by its whole key until a deadline.
     package init(
-        settings: Settings.Renewal, requestDeadline: Duration, metrics: Metrics,
+        settings: Settings.Renewal, requestDeadline: Duration, metrics: Metrics, pace: CopyPace? = nil,
         now: @escaping @Sendable () -> Date = { Date() },
         renew: @escaping @Sendable (String, ContinuousClock.Instant) async -> Renewal
     ) {
@@ -38,57 +43,116 @@ package final class Renewer {
         self.requestDeadline = requestDeadline
         self.metrics = metrics
         self.now = now
-        limit = InFlightLimit(maximum: settings.maximumInFlight)
+        rules = KeyRules(settings)
+        self.pace = pace ?? CopyPace(maximum: settings.maximumInFlight, metrics: metrics)
     }
 
-    /// - Parameter keys: as the client sent them; the results come in this order, duplicates too.
-    package func renew(_ keys: [String]) async -> Outcome {
-        let deadline = ContinuousClock.now + requestDeadline
-        let distinct = Set(keys)
-        let allowed = distinct.filter(AssetKey.isAllowed)
-        for _ in 0..<distinct.count - allowed.count { metrics.renewed(.invalidKey) }
-        let outcomes = await withTaskGroup(of: (String, Renewal.Outcome).self) { group in
-            for key in allowed {
-                // Before the task is made: a task that only waits is memory that nobody uses.
-                await limit.enter()
-                group.addTask { await (key, self.renewOne(key, deadline: deadline)) }
+    /// - Parameters:
+    ///   - keys: as the client sent them; the results come in this order, duplicates too.
+    ///   - user: whose keys they are to be, where the settings mind.
+    package func renew(_ keys: [String], of user: UserID? = nil) async -> Outcome {
+        let distinct = DistinctKeys(keys)
+        // By the place of each distinct key: where its outcome will be, or why it has none.
+        var verdicts: [Verdict] = []
+        verdicts.reserveCapacity(distinct.keys.count)
+        var sent: [String] = []
+        sent.reserveCapacity(distinct.keys.count)
+        for key in distinct.keys {
+            switch rules.verdict(key, of: user) {
+            case .send(let whole):
+                verdicts.append(.sent(sent.count))
+                sent.append(whole)
+            case .invalid:
+                metrics.renewed(.invalidKey)
+                verdicts.append(.refused(.invalidKey))
+            case .foreign:
+                metrics.refusedForeignKey()
+                verdicts.append(.refused(.forbidden))
             }
-            var outcomes: [String: Renewal.Outcome] = [:]
-            for await (key, outcome) in group { outcomes[key] = outcome }
-            return outcomes
         }
-        return judge(keys.map { ($0, outcomes[$0] ?? .invalidKey) })
+        let outcomes = await outcomes(of: sent)
+        return fault(in: outcomes)
+            ?? .results(
+                distinct.places.indices.map { index in
+                    switch verdicts[distinct.places[index]] {
+                    case .sent(let place): result(keys[index], outcomes[place])
+                    case .refused(let failure): RenewResult(key: keys[index], failure: failure)
+                    }
+                })
     }
 
-    /// The place taken before is given back.
-    private func renewOne(_ key: String, deadline: ContinuousClock.Instant) async -> Renewal.Outcome {
-        let renewal = await renew(settings.keyPrefix + key, deadline)
-        limit.leave(wasThrottled: renewal.effort.throttles > 0)
-        metrics.renewed(renewal.outcome)
-        return renewal.outcome
+    private enum Verdict {
+        case sent(Int)
+        case refused(RenewFailure)
     }
 
-    private func judge(_ outcomes: [(key: String, outcome: Renewal.Outcome)]) -> Outcome {
-        var results: [RenewResult] = []
-        results.reserveCapacity(outcomes.count)
-        for (key, outcome) in outcomes {
+    // MARK: Copying
+
+    private func outcomes(of keys: [String]) async -> [Renewal.Outcome] {
+        guard !keys.isEmpty else { return [] }
+        let batch = RenewalBatch(keys, deadline: ContinuousClock.now + requestDeadline)
+        return await batch.finished {
+            turns.join(batch)
+            startCopying()
+        }
+    }
+
+    /// A key that waits for its turn is a string in its batch; a task is one copy after the other.
+    private func startCopying() {
+        while running < pace.current, let batch = turns.next() {
+            running += 1
+            let (place, key) = take(from: batch)
+            LoopActor.spawn { [self] in await copy(key, place, of: batch) }
+        }
+    }
+
+    private func take(from batch: RenewalBatch) -> (place: Int, key: String) {
+        let taken = batch.takeKey()
+        if batch.hasMore { turns.rejoin(batch) }
+        return taken
+    }
+
+    private func copy(_ key: String, _ place: Int, of batch: RenewalBatch) async {
+        var (key, place, batch) = (key, place, batch)
+        while true {
+            let outcome = await renew(key, batch.deadline).outcome
+            metrics.renewed(outcome)
+            // Whatever became of it: the others go on, for what is renewed need not be renewed again.
+            batch.finish(place, outcome)
+            guard running <= pace.current, let next = turns.next() else { break }
+            (batch, (place, key)) = (next, take(from: next))
+            if running < pace.current { startCopying() }
+        }
+        running -= 1
+    }
+
+    // MARK: What is told
+
+    /// What settles the answer for all keys: first what somebody must mend, then what may pass.
+    private func fault(in outcomes: [Renewal.Outcome]) -> Outcome? {
+        var later: (after: Duration, code: String)?
+        for outcome in outcomes {
             switch outcome {
-            case .renewed(let expiration):
-                results.append(
-                    RenewResult(key: key, renewedUntil: expiration ?? now() + settings.retention / .seconds(1)))
-            case .fresh(let expiration): results.append(RenewResult(key: key, renewedUntil: expiration))
-            case .notFound: results.append(RenewResult(key: key, failure: .notFound))
-            case .archived: results.append(RenewResult(key: key, failure: .archived))
-            case .invalidKey: results.append(RenewResult(key: key, failure: .invalidKey))
-            case .unrenewable: results.append(RenewResult(key: key, failure: .forbidden))
             case .forbidden(let code), .misconfigured(let code): return .misconfigured(code: code)
             case .unavailable(let retryAfter, let code):
-                guard settings.partialFailure == .report else {
-                    return .tryAgain(after: max(retryAfter ?? .zero, .seconds(5)), code: code)
-                }
-                results.append(RenewResult(key: key, failure: .internalError))
+                later = (max(retryAfter ?? .zero, later?.after ?? .seconds(5)), later?.code ?? code)
+            case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable: break
             }
         }
-        return .results(results)
+        guard settings.partialFailure == .retry, let later else { return nil }
+        return .tryAgain(after: later.after, code: later.code)
+    }
+
+    private func result(_ key: String, _ outcome: Renewal.Outcome) -> RenewResult {
+        switch outcome {
+        case .renewed(let expiration):
+            RenewResult(key: key, renewedUntil: expiration ?? now() + settings.retention / .seconds(1))
+        case .fresh(let expiration): RenewResult(key: key, renewedUntil: expiration)
+        case .notFound: RenewResult(key: key, failure: .notFound)
+        case .archived: RenewResult(key: key, failure: .archived)
+        case .invalidKey: RenewResult(key: key, failure: .invalidKey)
+        case .unrenewable: RenewResult(key: key, failure: .forbidden)
+        case .forbidden, .misconfigured, .unavailable: RenewResult(key: key, failure: .internalError)
+        }
     }
 }

@@ -100,10 +100,10 @@ extension CloakroomService {
             let keys = Self.keys(of: request, route)
             // What cannot be read counts as a request, of no keys.
             let count = (try? keys.get().count) ?? 0
-            return Plan(charge: .renewal(keys: count)) { [self] _, entitlement in
+            return Plan(charge: .renewal(keys: count)) { [self] subject, entitlement in
                 if let refusal = entitlement.refusal(of: .renew) { return refused(refusal) }
                 switch keys {
-                case .success(let keys): return await renewed(keys, route)
+                case .success(let keys): return await renewed(keys, of: subject, route)
                 case .failure(let error): return .error(400, error.rawValue, .invalidRequest)
                 }
             }
@@ -121,8 +121,8 @@ extension CloakroomService {
         }
     }
 
-    private func renewed(_ keys: [String], _ route: Route) async -> Answer {
-        switch await parts.renewer.renew(keys) {
+    private func renewed(_ keys: [String], of subject: Subject, _ route: Route) async -> Answer {
+        switch await parts.renewer.renew(keys, of: subject.userID) {
         case .results(let results):
             route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
         case .tryAgain(let delay, let code): .unavailable(retryAfter: delay, reason: code)

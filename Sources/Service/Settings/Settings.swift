@@ -104,6 +104,7 @@ extension Settings {
     package struct Renewal: Sendable {
         package enum Mode: String, Sendable, CaseIterable { case auto, copy, replace }
         package enum PartialFailure: String, Sendable, CaseIterable { case retry, report }
+        package enum Keys: String, Sendable, CaseIterable { case names, any }
 
         package var mode: Mode
         /// `preserve`, or a class.
@@ -116,6 +117,10 @@ extension Settings {
         /// `nil` leaves it to the bucket.
         package var encryption: RenewalSettings.Encryption?
         package var acl: String?
+        /// What a key may be, behind its prefix and its user's folder.
+        package var keys = Keys.names
+        /// Each empty or ending in `/`: where users have the folders that alone they may renew in; `nil`: anywhere.
+        package var ownFolders: [String]?
     }
 
     package struct Limits: Sendable {

@@ -9,7 +9,7 @@ struct SettingsCheck {
     var faults: [SettingsFault] {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, deadline,
-            redisDeadline, drain, renewalAge, renewalKey, auditTwice, sharedCache, lifecycleFault,
+            redisDeadline, drain, renewalAge, ownPrefix, renewalKey, auditTwice, sharedCache, lifecycleFault,
         ].compactMap(\.self) + entitlementFaults + IdentitySettings(values: values).read().faults
     }
 
@@ -155,6 +155,16 @@ struct SettingsCheck {
         return SettingsFault(
             path, "stands beside renewal.encryption \"\(encryption)\", which takes no key",
             "set renewal.encryption to \"aws:kms\", or leave it out")
+    }
+
+    private var ownPrefix: SettingsFault? {
+        guard case .flag(true)? = values.values["renewal.requireOwnPrefix"], let prefix = text("renewal.keyPrefix"),
+            case .texts(let folders)? = values.values["vending.prefixes"],
+            !folders.contains(where: { ($0.isEmpty ? "" : $0 + "/").hasPrefix(prefix) })
+        else { return nil }
+        return SettingsFault(
+            "renewal.requireOwnPrefix", "is true, but nobody has a folder in \"\(prefix)\", where all keys are",
+            "give renewal.keyPrefix \"\", or one of vending.prefixes")
     }
 
     private var sharedCache: SettingsFault? {

@@ -87,7 +87,10 @@ extension Settings {
             maximumInFlight: values.integer("renewal.maximumInFlight"),
             partialFailure: values.choice("renewal.partialFailure"),
             retention: .seconds(86_400) * values.integer("renewal.retentionDays"),
-            encryption: RenewalSettings.Encryption(values), acl: values.optionalText("renewal.acl"))
+            encryption: RenewalSettings.Encryption(values), acl: values.optionalText("renewal.acl"),
+            keys: values.choice("renewal.keys"),
+            ownFolders: values.flag("renewal.requireOwnPrefix")
+                ? vending.prefixes.map { $0.isEmpty ? "" : $0 + "/" } : nil)
         lifecycle = Lifecycle(values)
         limits = Limits(
             renew: Limit(values, "renew"), renewKeys: Limit(values, "renewKeys", "keys", of: "renew"),

@@ -158,7 +158,16 @@ package enum SettingsTable {
         .init(
             "renewal.keyPrefix", .text(.keyPrefix), .text(""),
             "What stands before each key of a request; empty, or ending in `/`."),
-        .init("renewal.maximumInFlight", .integer(1...1024), .integer(128), "How many copies a worker has under way."),
+        .init(
+            "renewal.keys", .choice(Settings.Renewal.Keys.allCases.map(\.rawValue)), .text("names"),
+            "What keys may be: `names` of 1…255 letters, digits and ._-, beginning with a letter or digit; `any` of S3's."
+        ),
+        .init(
+            "renewal.requireOwnPrefix", .flag, .flag(false),
+            "Whether users renew in their own folders of `vending.prefixes` alone; other keys are `forbidden`, unsent."),
+        .init(
+            "renewal.maximumInFlight", .integer(1...1024), .integer(128),
+            "How many copies a worker has under way at most; fewer while S3 asks to slow down."),
         .init(
             "renewal.partialFailure", .choice(Settings.Renewal.PartialFailure.allCases.map(\.rawValue)), .text("retry"),
             "When some keys fail for a while: `retry` answers 503 for all, `report` tells each key's result."),

@@ -14,7 +14,8 @@ struct TestUpstreams {
 
     init(
         server: HTTPServer, timeout: Duration = .seconds(5), renewal: RenewalSettings = .init(),
-        wallClock: @escaping @Sendable () -> Date = { Date() }
+        wallClock: @escaping @Sendable () -> Date = { Date() },
+        onAttempt: @escaping @Sendable (Attempt) -> Void = { _ in }
     ) throws {
         self.server = server
         let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
@@ -28,7 +29,7 @@ struct TestUpstreams {
         s3 = S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: server.url),
             transport: transport, credentials: credentials, renewal: renewal, retry: retry,
-            surroundings: surroundings, place: LoopActor.shared)
+            surroundings: surroundings, place: LoopActor.shared, onAttempt: onAttempt)
     }
 
     init(timeout: Duration = .seconds(5), renewal: RenewalSettings = .init(), _ steps: [HTTPServer.Step]) throws {

@@ -69,6 +69,7 @@ struct PrometheusTextTests {
         expected += MetricsLayout.renewalOutcomes.map {
             #"cloakroom_renewals_total{outcome="\#($0)"} \#($0 == "not_found" ? 1 : 0)"#
         }
+        expected += ["cloakroom_renewal_copies_allowed 0"]
         expected += MetricsLayout.cacheOutcomes.map {
             #"cloakroom_credential_cache_total{outcome="\#($0)"} \#($0 == "joined" ? 1 : 0)"#
         }
@@ -103,7 +104,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 15)
+        #expect(seen.count == 16)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {

@@ -91,6 +91,27 @@ struct RenewerTests {
                 ]))
     }
 
+    @Test @LoopActor func `tells of what must be mended before what may pass, and of the longest wait`() async throws {
+        let outcomes: [String: Renewal.Outcome] = [
+            "a": .unavailable(retryAfter: .seconds(7), code: "SlowDown"),
+            "b": .unavailable(retryAfter: .seconds(40), code: "InternalError"),
+            "c": .misconfigured(code: "NoSuchBucket"),
+        ]
+        let renewer = try renewer { outcomes[$0] ?? .fresh(expiration: nil) }
+        #expect(await renewer.renew(["a", "d", "b"]) == .tryAgain(after: .seconds(40), code: "SlowDown"))
+        #expect(await renewer.renew(["a", "b", "c"]) == .misconfigured(code: "NoSuchBucket"))
+    }
+
+    @Test @LoopActor func `goes on with the other keys, whatever becomes of one`() async throws {
+        let asked = Mutex<[String]>([])
+        let renewer = try renewer(inFlight: 1) { key in
+            asked.withLock { $0.append(key) }
+            return key == "a" ? .forbidden(code: "AccessDenied") : .fresh(expiration: nil)
+        }
+        #expect(await renewer.renew(["a", "b", "c"]) == .misconfigured(code: "AccessDenied"))
+        #expect(asked.withLock(\.self) == ["a", "b", "c"])
+    }
+
     @Test(arguments: [Renewal.Outcome.forbidden(code: "AccessDenied"), .misconfigured(code: "AccessDenied")])
     @LoopActor func `blames no key for what we may not do`(outcome: Renewal.Outcome) async throws {
         let renewer = try renewer(.report) { $0 == "b" ? outcome : .notFound }
@@ -118,21 +139,24 @@ struct RenewerTests {
         #expect(running.withLock { $0.most } == 5)
     }
 
-    @Test @LoopActor func `halves what it lets in when slowed, and grows back one at a time`() async {
-        let limit = InFlightLimit(maximum: 16)
-        func pass(_ count: Int, wasThrottled: Bool) async {
-            for _ in 0..<count {
-                await limit.enter()
-                limit.leave(wasThrottled: wasThrottled)
-            }
+    @Test @LoopActor func `lets no batch wait for all keys of another`() async throws {
+        let asked = Mutex<[String]>([])
+        let renewer = try renewer(inFlight: 2) { key in
+            asked.withLock { $0.append(key) }
+            await Task.yield()
+            return .fresh(expiration: nil)
         }
-        await pass(1, wasThrottled: true)
-        #expect(limit.current == 8)
-        await pass(9, wasThrottled: true)
-        #expect(limit.current == 1)
-        await pass(1, wasThrottled: false)
-        #expect(limit.current == 2)
-        await pass(1000, wasThrottled: false)
-        #expect(limit.current == 16)
+        let many = ["a", "b", "c"].map { name in
+            LoopActor.spawn { await renewer.renew((0..<50).map { "\(name)\($0)" }) }
+        }
+        while asked.withLock(\.count) < 30 { await Task.yield() }
+        _ = await renewer.renew(["one"])
+        let before = asked.withLock(\.self)
+        for batch in many { _ = await batch.value }
+        #expect(before.count < 45)
+        // The three take turns.
+        let counts = ["a", "b", "c"].map { name in before.count { $0.hasPrefix(name) } }
+        #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 2)
+        #expect(asked.withLock(\.count) == 151)
     }
 }

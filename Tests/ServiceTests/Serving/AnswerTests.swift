@@ -95,6 +95,43 @@ struct AnswerTests {
         #expect(service.transport.requests.count == 3)
     }
 
+    /// FAULTS row 18.
+    @Test(arguments: [
+        ("a\\r\\nx-amz-acl: public-read", "a%0D%0Ax-amz-acl%3A%20public-read"), ("a\\u0000", "a%00"),
+        ("a?versionId=1", "a%3FversionId%3D1"), ("a%2Fb", "a%252Fb"), ("a+b c", "a%2Bb%20c"), ("../x//", "../x//"),
+        ("e\\u0301", "e%CC%81"), ("a#b&c=d;", "a%23b%26c%3Dd%3B"), ("😀", "%F0%9F%98%80"),
+    ])
+    @LoopActor func `sends any key as the AWS SDKs encode it, and only where any is taken`(
+        key: String, encoded: String
+    ) async throws {
+        for (settings, sent) in [("renewal: {keys: 'any'}", [encoded]), ("", [])] {
+            let service = try TestService(settings) { _ in .copied }
+            let answer = await service.ask(
+                "POST", "/v2/assets/renew-batch", token: try service.token(),
+                fields: ["Content-Type": "application/json"], body: "{\"assetKeys\":[\"\(key)\"]}")
+            #expect(answer.contains(sent.isEmpty ? #""error":"invalid_key""# : #""renewed":1"#))
+            let requests = service.transport.requests
+            #expect(requests.map(\.url) == sent.map { "https://photos.s3.eu-central-1.amazonaws.com/\($0)" })
+            #expect(requests.map { $0.fields["x-amz-copy-source"] } == sent.map { "photos/\($0)" })
+        }
+    }
+
+    /// FAULTS row 23.
+    @Test @LoopActor func `renews in the user's own folders alone, where the settings say so`() async throws {
+        let service = try TestService("renewal: {requireOwnPrefix: true, keys: 'any'}") { _ in .copied }
+        let keys = ["photos/u_1/a.jpg", "photos/u_10/a.jpg", "photos/u_1/../u_10/a.jpg", "photos/u_1/..%2fu_10/a", "a"]
+        let answer = await service.ask(
+            "POST", "/v2/assets/renew-batch", token: try service.token(), fields: ["Content-Type": "application/json"],
+            body: "{\"assetKeys\":[\(keys.map { "\"\($0)\"" }.joined(separator: ","))]}")
+        #expect(answer.contains(#""renewed":1,"failed":4,"#))
+        for key in keys.dropFirst() {
+            #expect(answer.contains("{\"key\":\"\(key)\",\"success\":false,\"error\":\"forbidden\"}"))
+        }
+        #expect(
+            service.transport.requests.map(\.url) == ["https://photos.s3.eu-central-1.amazonaws.com/photos/u_1/a.jpg"])
+        #expect(service.metrics.row[service.metrics.layout.renewals + 9] == 4)
+    }
+
     @Test @LoopActor func `says that it is there`() async throws {
         let service = try TestService(probes: [("redis", { nil }), ("s3", { "away" })])
         #expect(await service.ask("GET", "/healthz") == "200\n\(Self.json)\n\n{\"status\":\"ok\"}")

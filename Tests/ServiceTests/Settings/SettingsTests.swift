@@ -220,6 +220,11 @@ struct SettingsTests {
                 + " give less, or raise server.requestDeadlineMilliseconds"
         ),
         Conflict(
+            settings: smallest("renewal: {requireOwnPrefix: true, keyPrefix: 'assets/'}"),
+            fault: "renewal.requireOwnPrefix: is true, but nobody has a folder in \"assets/\", where all keys are;"
+                + " give renewal.keyPrefix \"\", or one of vending.prefixes"
+        ),
+        Conflict(
             settings: smallest("renewal: {minimumAgeSeconds: 86400, retentionDays: 1}"),
             fault: "renewal.minimumAgeSeconds: is 86400, more than half of the retention of 1 days;"
                 + " give less, or objects may expire before they count as old enough"

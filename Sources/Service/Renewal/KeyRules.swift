@@ -1,0 +1,73 @@
+/// Which of the keys that clients name are sent to S3, and as what.
+struct KeyRules: Sendable {
+    enum Verdict: Equatable {
+        /// The whole key.
+        case send(String)
+        /// No object of ours has such a key.
+        case invalid
+        /// Perhaps somebody else's.
+        case foreign
+    }
+
+    private let prefix: String
+    private let keys: Settings.Renewal.Keys
+    private let ownFolders: [String]?
+
+    init(_ settings: Settings.Renewal) {
+        prefix = settings.keyPrefix
+        keys = settings.keys
+        ownFolders = settings.ownFolders
+    }
+
+    /// - Parameter user: whose request it is; `nil` for nobody's.
+    func verdict(_ key: String, of user: UserID?) -> Verdict {
+        let whole = prefix.isEmpty ? key : prefix + key
+        guard let ownFolders else { return isAllowed(key.utf8[...], in: whole) ? .send(whole) : .invalid }
+        guard let user, let rest = Self.rest(of: whole, in: ownFolders, of: user) else { return .foreign }
+        guard isAllowed(rest, in: whole) else { return .invalid }
+        return Self.mayClimb(rest) ? .foreign : .send(whole)
+    }
+
+    /// What stands behind the user's folder; compared byte by byte, for `hasPrefix` takes other spellings for the same.
+    private static func rest(of key: String, in folders: [String], of user: UserID) -> Substring.UTF8View? {
+        for folder in folders {
+            let own = "\(folder)\(user.text)/"
+            if key.utf8.starts(with: own.utf8) { return key.utf8.dropFirst(own.utf8.count) }
+        }
+        return nil
+    }
+
+    private func isAllowed(_ name: Substring.UTF8View, in key: String) -> Bool {
+        switch keys {
+        case .names: Self.isName(name)
+        // Amazon S3 User Guide, "Object key names".
+        case .any: !name.isEmpty && key.utf8.count <= 1024
+        }
+    }
+
+    /// 1 to 255 of `A-Z a-z 0-9 . _ -`, the first a letter or a digit: nothing that a URL, a path or S3's copy source
+    /// reads in any other way.
+    static func isName(_ bytes: Substring.UTF8View) -> Bool {
+        guard (1...255).contains(bytes.count), let first = bytes.first, isAlphanumeric(first) else { return false }
+        return bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+
+    /// Whether something on the way to the store may take it for a path out of the folder: a segment of dots, plain or
+    /// encoded once more. S3 itself takes neither for anything but a name.
+    private static func mayClimb(_ name: Substring.UTF8View) -> Bool {
+        var text = String(name)?.lowercased() ?? ".."
+        for (code, character) in [("%2e", "."), ("%2f", "/"), ("%5c", "/"), ("\\", "/")] {
+            text = text.replacing(code, with: character)
+        }
+        return text.split(separator: "/", omittingEmptySubsequences: false).contains { $0 == "." || $0 == ".." }
+    }
+}
