@@ -2,6 +2,7 @@ import AWS
 import CloakroomCrypto
 import Foundation
 import HTTPValues
+import Synchronization
 import Testing
 
 struct S3ClientTests {
@@ -280,6 +281,53 @@ struct S3ClientTests {
         await #expect(throws: Fault(.refused, status: 403, code: "Status403")) {
             _ = try await client(forbidden).head(object, deadline: world.deadline())
         }
+    }
+
+    @Test(arguments: ["RequestTimeTooSkewed", "SignatureDoesNotMatch"])
+    func `corrects a skewed clock once, for copies too`(code: String) async throws {
+        let skewed = UpstreamResponse.s3Error(403, code, fields: ["Date": "Fri, 20 Nov 2026 15:00:00 GMT"])
+        let transport = ScriptedTransport(skewed, .copied)
+        let client = try client(transport)
+        for _ in 1...2 {
+            #expect(await client.renew(key: "a", deadline: world.deadline()).outcome == Self.renewed)
+        }
+        #expect(
+            transport.requests.map { $0.fields["x-amz-date"] }
+                == ["20261120T140000Z", "20261120T150000Z", "20261120T150000Z"])
+        // A day younger than the store's clock shows, and not than ours.
+        #expect(
+            transport.requests.last?.fields["x-amz-copy-source-if-unmodified-since"] == "Thu, 19 Nov 2026 15:00:00 GMT")
+        let stubborn = ScriptedTransport(
+            skewed, .s3Error(403, code, fields: ["Date": "Fri, 20 Nov 2026 17:00:00 GMT"]), .copied)
+        #expect(
+            await (try self.client(stubborn)).renew(key: "a", deadline: world.deadline()).outcome
+                == .forbidden(code: code))
+    }
+
+    @Test(arguments: [
+        (400, "ExpiredToken"), (400, "InvalidToken"), (400, "TokenRefreshRequired"), (403, "InvalidAccessKeyId"),
+        (403, "SignatureDoesNotMatch"),
+    ])
+    func `asks for other credentials once, for copies too`(status: Int, code: String) async throws {
+        let refusals = Mutex(0)
+        let source = CredentialSource(
+            current: {
+                Credentials(accessKeyID: "AKID\(refusals.withLock { $0 })", secretAccessKey: Secret("s"))
+            }, whenRefused: { _ in refusals.withLock { $0 += 1 } })
+        func renew(_ transport: ScriptedTransport) async throws -> Renewal.Outcome {
+            let client = S3Client(
+                bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
+                credentials: source, surroundings: world.surroundings)
+            return await client.renew(key: "a", deadline: world.deadline()).outcome
+        }
+        let refusal = UpstreamResponse.s3Error(status, code, fields: ["Date": "Fri, 20 Nov 2026 14:00:01 GMT"])
+        let transport = ScriptedTransport(refusal, .copied)
+        #expect(try await renew(transport) == Self.renewed)
+        #expect(transport.requests.last?.fields["authorization"]?.contains("Credential=AKID1/") == true)
+        let hopeless = ScriptedTransport(refusal)
+        #expect(
+            try await renew(hopeless) == (status == 403 ? .forbidden(code: code) : .misconfigured(code: code)))
+        #expect(hopeless.requests.count == 2)
     }
 
     /// Only an answer with NoSuchKey in it, under 404, may cost a user an image.

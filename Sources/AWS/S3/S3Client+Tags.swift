@@ -68,11 +68,12 @@ extension S3Client {
         let before = try await tags(of: object, deadline: deadline, effort: &effort)
         let answer = try await copy(request, object, deadline: deadline, effort: &effort)
         guard case .copied = answer, !before.isEmpty else { return answer }
-        if try await tags(of: object, deadline: deadline, effort: &effort) == before {
-            if tagKeeping == .unknown { tagKeeping = .kept }
-        } else {
+        // Others than before are somebody else's work.
+        if try await tags(of: object, deadline: deadline, effort: &effort).isEmpty {
             tagKeeping = .lost
             try await put(before, on: object, deadline: deadline, effort: &effort)
+        } else if tagKeeping == .unknown {
+            tagKeeping = .kept
         }
         return answer
     }

@@ -1,3 +1,4 @@
+import AWS
 import Foundation
 import JOSE
 import Testing
@@ -50,6 +51,8 @@ struct SettingsTests {
         #expect(settings.tokens.issuers.map(\.claims) == [ClaimNames()])
         #expect(settings.vending.lifetime == .seconds(3600) && settings.vending.defaultTier == "free")
         #expect(settings.renewal.mode == .auto && settings.renewal.retention == .seconds(30 * 86_400))
+        #expect(settings.renewal.storageClass == "STANDARD" && settings.renewal.acl == nil)
+        #expect(settings.renewal.encryption == nil)
         #expect(settings.limits.renew.quota == 10 && settings.limits.renew.whenRedisIsAway == .open)
         #expect(settings.limits.vend.quota == 60 && settings.limits.vend.whenRedisIsAway == .closed)
         #expect(settings.limits.upload.window == .seconds(3600))
@@ -60,6 +63,19 @@ struct SettingsTests {
         )
         #expect(settings.log.level == .info && settings.audit.destination == .standardError)
         #expect(settings.server.drain == .seconds(20) && settings.server.maximumBodyBytes == 65_536)
+    }
+
+    @Test func `reads what renewed objects are to be`() throws {
+        let settings = try settings(
+            smallest(
+                """
+                renewal: {storageClass: "preserve", encryption: "aws:kms", kmsKeyID: "alias/photos", bucketKey: true,
+                    acl: "bucket-owner-full-control"},
+                """))
+        #expect(settings.renewal.storageClass == "preserve" && settings.renewal.acl == "bucket-owner-full-control")
+        #expect(
+            settings.renewal.encryption
+                == RenewalSettings.Encryption(algorithm: "aws:kms", keyID: "alias/photos", usesBucketKey: true))
     }
 
     @Test func `reads secrets from the environment and from files, without their last line feed`() throws {
@@ -223,6 +239,16 @@ struct SettingsTests {
             settings: smallest("renewal: {requireOwnPrefix: true, keyPrefix: 'assets/'}"),
             fault: "renewal.requireOwnPrefix: is true, but nobody has a folder in \"assets/\", where all keys are;"
                 + " give renewal.keyPrefix \"\", or one of vending.prefixes"
+        ),
+        Conflict(
+            settings: smallest("renewal: {encryption: 'AES256', kmsKeyID: 'alias/photos'}"),
+            fault: "renewal.kmsKeyID: stands beside renewal.encryption \"AES256\", which takes no key;"
+                + " set renewal.encryption to \"aws:kms\", or leave it out"
+        ),
+        Conflict(
+            settings: smallest("renewal: {bucketKey: false}"),
+            fault: "renewal.bucketKey: stands beside renewal.encryption \"bucket\", which takes no key;"
+                + " set renewal.encryption to \"aws:kms\", or leave it out"
         ),
         Conflict(
             settings: smallest("renewal: {minimumAgeSeconds: 86400, retentionDays: 1}"),
