@@ -5,6 +5,8 @@
 : "${CLOAKROOM_NGINX:=}" "${CLOAKROOM_REDIS_SERVER:=}" "${CLOAKROOM_WEED:=}" "${CLOAKROOM_WORKER:=}"
 # Clients of it, for the tests: a folder with bin/python, which has boto3, and bin/aws.
 : "${CLOAKROOM_CLIENTS:=}"
+# For the checks of deploy/cloudformation and deploy/terraform: a folder with bin/python, which has hcl2, and bin/cfn-lint.
+: "${CLOAKROOM_LINTERS:=}"
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 

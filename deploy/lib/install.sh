@@ -74,6 +74,18 @@ need_clients() {
         || die "could not install boto3 and the aws CLI; the whole story: $state/logs/pip.log"
 }
 
+# need_linters: sets CLOAKROOM_LINTERS to a folder with bin/python and bin/cfn-lint: what stands in deploy/linters.txt.
+need_linters() {
+    [[ -z $CLOAKROOM_LINTERS ]] || return 0
+    local pin=$root/deploy/linters.txt digest
+    digest=$(sha256sum "$pin")
+    CLOAKROOM_LINTERS=$state/tools/linters-${digest:0:12}
+    [[ ! -x $CLOAKROOM_LINTERS/bin/cfn-lint ]] || return 0
+    say "installing cfn-lint and python-hcl2 into $CLOAKROOM_LINTERS (16 MB)"
+    install_wheels "$pin" "$CLOAKROOM_LINTERS" \
+        || die "could not install cfn-lint and python-hcl2; the whole story: $state/logs/pip.log"
+}
+
 # install_wheels PIN FOLDER: a virtual environment with exactly these wheels.
 install_wheels() {
     local pin=$1 folder=$2 partial=$2.partial log=$state/logs/pip.log python=/usr/bin/python3

@@ -8,31 +8,49 @@ import Testing
 struct DeployedPolicyTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../deploy/iam").standardized
+    /// Those that are attached to a role or a user; the others are of a resource, or of a service.
     private static let names = [
-        "deny-older-sessions", "deny-user", "revoker-policy", "session-role-policy", "session-role-trust",
-        "worker-policy",
+        "deny-older-sessions", "deny-user", "doctor-policy", "kms-policy", "lifecycle-policy",
+        "revoker-policy", "session-role-policy", "session-role-trust", "validate-policy", "worker-policy",
     ]
+    private static let others = [
+        "bucket-policy", "bucket-policy-cdn", "worker-trust-irsa", "worker-trust-service",
+    ]
+    private static let folders = ["photos", "thumbnails", "metadata"]
     private static let sessionRole = "arn:aws:iam::123456789012:role/cloakroom-app"
     private static let worker = "arn:aws:iam::123456789012:role/worker"
     private static let words = [
         ("PARTITION", "aws"), ("BUCKET", "b"), ("WORKER_ARN", worker), ("SESSION_ROLE_ARN", sessionRole),
-        ("USER_ID", "u_1"), ("BEFORE", "2026-11-22T12:00:00Z"),
+        ("USER_ID", "u_1"), ("BEFORE", "2026-11-22T12:00:00Z"), ("TEST_BUCKET", "t"), ("KEY_PREFIX", ""),
+        ("KMS_KEY_ARN", "arn:aws:kms:eu-central-1:123456789012:key/1"),
+    ]
+    /// Words of the others, and the one that stands for several values.
+    private static let moreWords = [
+        "FOLDER", "SERVICE", "OIDC_PROVIDER_ARN", "OIDC_ISSUER", "SERVICE_ACCOUNT", "UPLOAD_MILLISECONDS",
+        "DISTRIBUTION_ARN",
     ]
 
     private static func text(_ name: String) throws -> String {
         try String(contentsOf: folder.appending(path: name), encoding: .utf8)
     }
 
+    /// - Returns: the file's policy; a quoted string with `FOLDER` is there once for each folder.
     private static func policy(_ name: String, _ more: [(String, String)] = []) throws -> IAMPolicy {
-        var text = try text("\(name).json")
-        for (word, meaning) in words + more { text = text.replacing(word, with: meaning) }
+        let pieces = try text("\(name).json").split(separator: "\"", omittingEmptySubsequences: false)
+        var text = pieces.map { piece in
+            piece.contains("FOLDER")
+                ? folders.map { piece.replacing("FOLDER", with: $0) }.joined(separator: "\", \"") : String(piece)
+        }.joined(separator: "\"")
+        // The longest first: BUCKET is a part of TEST_BUCKET.
+        for (word, meaning) in words.sorted(by: { $0.0.count > $1.0.count }) + more {
+            text = text.replacing(word, with: meaning)
+        }
         return try IAMPolicy(try JSON(parsing: Array(text.utf8)))
     }
 
     private static func scopes() throws -> Scopes {
         try Scopes(
-            PolicyTemplate(bucket: "b", partition: "aws"), prefixes: ["photos", "thumbnails", "metadata"],
-            templates: [])
+            PolicyTemplate(bucket: "b", partition: "aws"), prefixes: folders, templates: [])
     }
 
     private static func object(_ action: String, _ key: String, tag: String?) -> IAMRequest {
@@ -43,16 +61,19 @@ struct DeployedPolicyTests {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter {
             $0.hasSuffix(".json")
         }
-        #expect(files.sorted() == Self.names.map { "\($0).json" })
+        let names = Self.names + Self.others
+        #expect(files.sorted() == names.map { "\($0).json" }.sorted())
         let readme = try Self.text("README.md")
-        let terraform = try ["main.tf", "variables.tf", "outputs.tf"].map(Self.text).joined()
-        for name in Self.names {
-            let policy = try Self.policy(name)
-            #expect(!policy.statements.isEmpty)
+        let module = Self.folder.appending(path: "../terraform")
+        let terraform = try FileManager.default.contentsOfDirectory(atPath: module.path)
+            .filter { $0.hasSuffix(".tf") }
+            .map { try String(contentsOf: module.appending(path: $0), encoding: .utf8) }.joined()
+        for name in Self.names { #expect(!(try Self.policy(name)).statements.isEmpty) }
+        for name in names {
             #expect(readme.contains("\(name).json") && terraform.contains("\"\(name).json\""))
             for word in try Self.text("\(name).json").matches(of: /\b[A-Z][A-Z_]{2,}\b/).map({ String($0.0) })
-            where word != "AWS" {
-                #expect(Self.words.contains { $0.0 == word }, "\(word) in \(name)")
+            where !["AWS", "REST", "QUERY", "STRING", "POST", "TLS", "CDN"].contains(word) {
+                #expect((Self.words.map(\.0) + Self.moreWords).contains(word), "\(word) in \(name)")
                 #expect(readme.contains("`\(word)`") && terraform.contains(word), "\(word) in \(name)")
             }
         }
@@ -72,15 +93,14 @@ struct DeployedPolicyTests {
     @Test func `let the role allow what a scope allows, asked for single users and keys`() throws {
         let role = try Self.policy("session-role-policy")
         let scopes = try Scopes(
-            PolicyTemplate(bucket: "b", partition: "aws"), prefixes: ["photos", "thumbnails", "metadata"], templates: []
-        )
+            PolicyTemplate(bucket: "b", partition: "aws"), prefixes: Self.folders, templates: [])
         var allowed = 0
         for name in scopes.names {
             let scope = try #require(scopes[name])
             for id in ["u_1", "u_10", "-", "A", UUID().uuidString] {
                 let user = try #require(UserID(id))
                 let session = try IAMPolicy(try JSON(parsing: Array(scope.policy.text(for: user).utf8)))
-                for prefix in ["photos", "thumbnails", "metadata", "other"] {
+                for prefix in Self.folders + ["other"] {
                     for key in ["\(prefix)/\(id)/a", "\(prefix)/\(id)0/a", "\(prefix)/\(id)"] {
                         for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:RestoreObject"] {
                             let request = Self.object(action, key, tag: id)
@@ -158,7 +178,32 @@ struct DeployedPolicyTests {
             ("s3:PutBucketPolicy", "arn:aws:s3:::b", .notAllowed),
             ("s3:GetObject", "arn:aws:s3:::b/photos/u_1/a", .denied),
             ("s3:PutObject", "arn:aws:s3:::b/metadata/u_1/a", .denied),
+            ("s3:AbortMultipartUpload", "arn:aws:s3:::b/abc.bin", .allowed),
+            ("s3:ListMultipartUploadParts", "arn:aws:s3:::b/abc.bin", .allowed),
+            ("s3:AbortMultipartUpload", "arn:aws:s3:::b/photos/u_1/a", .denied),
+            ("s3:PutLifecycleConfiguration", "arn:aws:s3:::b", .notAllowed),
         ] { #expect(policy.decision(on: IAMRequest(action, resource)) == expected, "\(action) \(resource)") }
+    }
+
+    @Test func `let the rule be set, and the doctor look, by nobody who can do more with that`() throws {
+        let lifecycle = try Self.policy("lifecycle-policy")
+        let doctor = try Self.policy("doctor-policy")
+        let validate = try Self.policy("validate-policy")
+        for (action, sets, looks) in [
+            ("s3:GetLifecycleConfiguration", true, true), ("s3:GetBucketVersioning", true, true),
+            ("s3:PutLifecycleConfiguration", true, false), ("s3:DeleteBucket", false, false),
+            ("s3:PutBucketPolicy", false, false),
+        ] {
+            let request = IAMRequest(action, "arn:aws:s3:::b")
+            #expect([lifecycle, doctor, validate].map { $0.allows(request) } == [sets, looks, false], "\(action)")
+        }
+        for (key, expected) in [("cloakroom-doctor/1", true), ("cloakroom-doctor-outside-1", false), ("a", false)] {
+            #expect(doctor.allows(Self.object("s3:DeleteObject", key, tag: nil)) == expected)
+        }
+        for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"] {
+            for policy in [lifecycle, validate] { #expect(!policy.allows(Self.object(action, "a", tag: nil))) }
+            #expect(validate.allows(IAMRequest(action, "arn:aws:s3:::t/a")))
+        }
     }
 
     @Test func `let who revokes do that to the one role, and the worker not at all`() throws {

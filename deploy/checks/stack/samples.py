@@ -1,0 +1,77 @@
+"""What the two are compared with: the runs of deploy/terraform/tests, and the parameters of the same in CloudFormation."""
+
+import json
+
+TOKENS = {"issuers": [{"issuer": "https://auth.example", "audiences": ["app"], "secret": {"env": "TOKEN_SECRET"}}]}
+WORKER = "arn:aws:iam::123456789012:role/cloakroom-worker"
+APP = "arn:aws:iam::123456789012:role/cloakroom-app"
+KEY = "arn:aws:kms:eu-central-1:123456789012:key/1234"
+PROVIDER = "oidc.eks.eu-central-1.amazonaws.com/id/1"
+
+
+def members(**sections):
+    """Settings as JSON members, without the braces."""
+    return json.dumps(sections)[1:-1]
+
+
+PLAIN = {"Bucket": "my-assets", "OtherSettings": members(tokens=TOKENS)}
+
+RUNS = {
+    "plain": PLAIN,
+    "everything": PLAIN | {
+        "Versioning": "enabled",
+        "KmsKeyArn": KEY,
+        "CorsOrigins": "https://app.example",
+        "KeyPrefix": "assets/",
+        "Worker": "ecs",
+        "Doctor": "false",
+        "LifecyclePrefix": "assets/",
+        "Cdn": "true",
+        "CdnAlias": "cdn.example",
+        "CdnCertificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/1",
+        "AlarmTopicArns": "arn:aws:sns:eu-central-1:123456789012:alarms",
+        "TestBucket": "my-assets-test",
+        "RevokedUserIds": "u_1,u_2",
+        "RevokeSessionsBefore": "2026-11-22T12:00:00Z",
+    },
+    "irsa": PLAIN | {
+        "Worker": "irsa",
+        "OidcProviderArn": f"arn:aws:iam::123456789012:oidc-provider/{PROVIDER}",
+        "OidcIssuer": PROVIDER,
+        "ServiceAccount": "production:cloakroom",
+    },
+    "keeps_everything": {
+        "Bucket": "my-assets",
+        "RetentionDays": "0",
+        "Worker": "existing",
+        "WorkerArn": "arn:aws:iam::123456789012:user/worker",
+        "OtherSettings": members(
+            tokens={"issuers": [{"preset": "apple", "clientIDs": ["com.example.photos"]}]},
+            session={"issuer": "https://photos.example", "keys": [{"keyID": "1", "secret": {"env": "SESSION_SECRET"}}]},
+        ),
+    },
+}
+
+
+def words(run):
+    """What stands for the words of deploy/iam in a run."""
+    parameters = RUNS[run]
+    existing = parameters.get("Worker") == "existing"
+    return {
+        "PARTITION": "aws",
+        "BUCKET": parameters["Bucket"],
+        "TEST_BUCKET": parameters.get("TestBucket", ""),
+        "KEY_PREFIX": parameters.get("KeyPrefix", ""),
+        "FOLDER": ["photos", "thumbnails", "metadata"],
+        "WORKER_ARN": parameters["WorkerArn"] if existing else WORKER,
+        "SESSION_ROLE_ARN": APP,
+        "KMS_KEY_ARN": parameters.get("KmsKeyArn", ""),
+        "SERVICE_ACCOUNT": parameters.get("ServiceAccount", ""),
+        "SERVICE": {"ecs": "ecs-tasks.amazonaws.com"}.get(parameters.get("Worker"), "ec2.amazonaws.com"),
+        "OIDC_PROVIDER_ARN": parameters.get("OidcProviderArn", ""),
+        "OIDC_ISSUER": parameters.get("OidcIssuer", ""),
+        "UPLOAD_MILLISECONDS": "900000",
+        "DISTRIBUTION_ARN": "arn:aws:cloudfront::123456789012:distribution/E1",
+        "USER_ID": parameters.get("RevokedUserIds", "").split(","),
+        "BEFORE": parameters.get("RevokeSessionsBefore", ""),
+    }

@@ -1,0 +1,14 @@
+# What commands need that the worker must not have: policies of their own, for you to attach to whoever runs them.
+
+resource "aws_iam_policy" "operator" {
+  for_each = merge(
+    {
+      lifecycle = local.policies["lifecycle-policy.json"]
+      revoker   = local.revoker_policy
+    },
+    { for name in ["validate"] : name => local.policies["validate-policy.json"] if var.test_bucket != null },
+  )
+
+  name   = "${var.name}-${each.key}"
+  policy = each.value
+}

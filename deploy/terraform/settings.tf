@@ -1,0 +1,28 @@
+# The worker's settings file: what was made here, laid over what the variable says.
+
+locals {
+  asset_base_url = var.asset_base_url != null ? var.asset_base_url : local.cdn_url
+
+  made = {
+    vending = { roleARN = aws_iam_role.session.arn, prefixes = var.folders }
+    uploads = merge(
+      { keyPrefix = var.key_prefix, lifetimeSeconds = var.upload_lifetime_seconds },
+      { for url in compact([local.asset_base_url]) : "assetBaseURL" => url },
+    )
+    renewal = merge(
+      { keyPrefix = var.key_prefix },
+      { for days in var.retention_days == null ? [] : [var.retention_days] : "retentionDays" => days },
+    )
+    lifecycle = {
+      prefix             = var.lifecycle_prefix
+      noncurrentDays     = var.noncurrent_days
+      abortMultipartDays = 7
+    }
+  }
+
+  settings = merge(
+    var.settings,
+    { region = data.aws_region.current.id, bucket = var.bucket },
+    { for section, values in local.made : section => merge(try(var.settings[section], {}), values) },
+  )
+}

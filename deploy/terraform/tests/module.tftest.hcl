@@ -1,0 +1,153 @@
+# The module against a provider that makes nothing: `terraform test`. The checks of this repository compare what comes
+# out of each run with the CloudFormation template, so the runs have the names of their counterparts there.
+
+mock_provider "aws" {
+  mock_data "aws_partition" {
+    defaults = { partition = "aws" }
+  }
+
+  mock_data "aws_region" {
+    defaults = { id = "eu-central-1", name = "eu-central-1" }
+  }
+
+  mock_resource "aws_iam_policy" {
+    defaults = { arn = "arn:aws:iam::123456789012:policy/operator" }
+  }
+
+  override_resource {
+    target = aws_iam_role.worker
+    values = { arn = "arn:aws:iam::123456789012:role/cloakroom-worker", id = "cloakroom-worker" }
+  }
+
+  override_resource {
+    target = aws_iam_role.session
+    values = { arn = "arn:aws:iam::123456789012:role/cloakroom-app", id = "cloakroom-app" }
+  }
+
+  override_resource {
+    target = aws_s3_bucket.assets
+    values = { id = "my-assets", bucket_regional_domain_name = "my-assets.s3.eu-central-1.amazonaws.com" }
+  }
+
+  override_resource {
+    target = aws_s3_bucket.test
+    values = { id = "my-assets-test" }
+  }
+
+  override_resource {
+    target = aws_cloudfront_origin_access_control.assets
+    values = { id = "E2" }
+  }
+
+  override_resource {
+    target = aws_cloudfront_distribution.assets
+    values = { arn = "arn:aws:cloudfront::123456789012:distribution/E1", domain_name = "d1.cloudfront.net" }
+  }
+}
+
+variables {
+  bucket = "my-assets"
+
+  settings = {
+    tokens = {
+      issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { env = "TOKEN_SECRET" } }]
+    }
+  }
+}
+
+run "plain" {
+  assert {
+    condition     = jsondecode(output.settings).vending.roleARN == "arn:aws:iam::123456789012:role/cloakroom-app"
+    error_message = "The settings name another role than the one that was made."
+  }
+
+  assert {
+    condition     = output.secrets_to_set == tolist(["\"env\":\"TOKEN_SECRET\""])
+    error_message = "The settings name one secret."
+  }
+}
+
+run "everything" {
+  variables {
+    versioning             = "enabled"
+    kms_key_arn            = "arn:aws:kms:eu-central-1:123456789012:key/1234"
+    cors_origins           = ["https://app.example"]
+    key_prefix             = "assets/"
+    worker                 = "ecs"
+    doctor                 = false
+    lifecycle_prefix       = "assets/"
+    cdn                    = true
+    cdn_aliases            = ["cdn.example"]
+    cdn_certificate_arn    = "arn:aws:acm:us-east-1:123456789012:certificate/1"
+    alarm_topic_arns       = ["arn:aws:sns:eu-central-1:123456789012:alarms"]
+    test_bucket            = "my-assets-test"
+    revoked_user_ids       = ["u_1", "u_2"]
+    revoke_sessions_before = "2026-11-22T12:00:00Z"
+  }
+
+  assert {
+    condition     = jsondecode(output.settings).uploads.assetBaseURL == "https://cdn.example"
+    error_message = "Assets are read through the distribution."
+  }
+}
+
+run "irsa" {
+  variables {
+    worker            = "irsa"
+    oidc_provider_arn = "arn:aws:iam::123456789012:oidc-provider/oidc.eks.eu-central-1.amazonaws.com/id/1"
+    service_account   = "production:cloakroom"
+  }
+}
+
+run "keeps_everything" {
+  variables {
+    retention_days = null
+    worker         = "existing"
+    worker_arn     = "arn:aws:iam::123456789012:user/worker"
+    settings = {
+      tokens  = { issuers = [{ preset = "apple", clientIDs = ["com.example.photos"] }] }
+      session = { issuer = "https://photos.example", keys = [{ keyID = "1", secret = { env = "SESSION_SECRET" } }] }
+      vending = { defaultTier = "basic" }
+    }
+  }
+
+  assert {
+    condition     = jsondecode(output.settings).vending.defaultTier == "basic"
+    error_message = "What the variable says stays."
+  }
+
+  assert {
+    condition     = !can(jsondecode(output.settings).renewal.retentionDays)
+    error_message = "Nothing is deleted, so there is no retention."
+  }
+}
+
+run "needs_a_worker" {
+  command = plan
+
+  variables {
+    worker = "existing"
+  }
+
+  expect_failures = [aws_iam_role.session]
+}
+
+run "refuses_a_bucket_with_dots" {
+  command = plan
+
+  variables {
+    bucket = "my.assets"
+  }
+
+  expect_failures = [var.bucket]
+}
+
+run "refuses_settings_without_tokens" {
+  command = plan
+
+  variables {
+    settings = {}
+  }
+
+  expect_failures = [var.settings]
+}

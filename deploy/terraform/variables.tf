@@ -1,0 +1,254 @@
+variable "bucket" {
+  description = "The bucket; it is made."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$", var.bucket))
+    error_message = "3 to 63 of a-z 0-9 -; no dots, with which virtual-hosted addresses have no certificate."
+  }
+}
+
+variable "settings" {
+  description = "The rest of the worker's settings file in its own form; `tokens` at least. See README.md of the repository."
+  type        = any
+
+  validation {
+    condition     = can(length(var.settings.tokens.issuers) > 0)
+    error_message = "Whose tokens are believed? Give settings = { tokens = { issuers = [{ issuer = …, audiences = […], … }] } }."
+  }
+}
+
+variable "name" {
+  description = "What the names of roles and policies begin with."
+  type        = string
+  default     = "cloakroom"
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9-]{1,40}$", var.name))
+    error_message = "1 to 40 letters, digits and hyphens."
+  }
+}
+
+# The bucket
+
+variable "retention_days" {
+  description = "After how many days without a renewal objects are deleted, below lifecycle_prefix if given; null: never."
+  type        = number
+  default     = 30
+
+  validation {
+    condition     = var.retention_days == null ? true : var.retention_days >= 1 && floor(var.retention_days) == var.retention_days
+    error_message = "A positive whole number, or null."
+  }
+}
+
+variable "lifecycle_prefix" {
+  description = "What the rule is for: empty for every object, users' folders included, or such as assets/ to spare those."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = can(regex("^([A-Za-z0-9][A-Za-z0-9._-]*/)*$", var.lifecycle_prefix))
+    error_message = "Empty, or folders of letters, digits and ._- that end in a slash."
+  }
+}
+
+variable "versioning" {
+  description = "never; enabled: what is overwritten, by each renewal, or deleted is kept for noncurrent_days; suspended: no longer."
+  type        = string
+  default     = "never"
+
+  validation {
+    condition     = contains(["never", "enabled", "suspended"], var.versioning)
+    error_message = "One of never, enabled, suspended. What was enabled once can only be suspended."
+  }
+}
+
+variable "noncurrent_days" {
+  description = "Unless versioning is never: how many days what was overwritten or deleted is kept."
+  type        = number
+  default     = 7
+}
+
+variable "kms_key_arn" {
+  description = "A KMS key of this account whose policy leaves the rest to IAM; null: keys of S3's own (SSE-S3)."
+  type        = string
+  default     = null
+}
+
+variable "upload_lifetime_seconds" {
+  description = "How long an upload URL works, in the settings; the bucket refuses presigned uploads that are older."
+  type        = number
+  default     = 900
+
+  validation {
+    condition     = var.upload_lifetime_seconds >= 1 && var.upload_lifetime_seconds <= 900
+    error_message = "1 to 900."
+  }
+}
+
+variable "cors_origins" {
+  description = "Origins whose pages may upload and read, such as https://app.example; none: apps need no CORS."
+  type        = list(string)
+  default     = []
+}
+
+# Keys
+
+variable "key_prefix" {
+  description = "What the keys of uploads and renewals begin with: empty, or such as assets/."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = can(regex("^([A-Za-z0-9][A-Za-z0-9._-]*/)*$", var.key_prefix))
+    error_message = "Empty, or folders of letters, digits and ._- that end in a slash."
+  }
+}
+
+variable "folders" {
+  description = "Where each user has a folder (vending.prefixes of the settings); the worker itself is kept out of them."
+  type        = list(string)
+  default     = ["photos", "thumbnails", "metadata"]
+
+  validation {
+    condition     = length(var.folders) > 0 && alltrue([for folder in var.folders : can(regex("^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$", folder))])
+    error_message = "At least one, of letters, digits and _.-, without a slash at either end."
+  }
+}
+
+# The worker
+
+variable "worker" {
+  description = "Where the worker runs: ec2, ecs, irsa (EKS), or existing: a role or IAM user that is there already."
+  type        = string
+  default     = "ec2"
+
+  validation {
+    condition     = contains(["ec2", "ecs", "irsa", "existing"], var.worker)
+    error_message = "One of ec2, ecs, irsa, existing."
+  }
+}
+
+variable "oidc_provider_arn" {
+  description = "For irsa: the cluster's OIDC provider, arn:…:oidc-provider/oidc.eks.…"
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.oidc_provider_arn == null ? true : can(regex(":oidc-provider/.+", var.oidc_provider_arn))
+    error_message = "An ARN with :oidc-provider/ in it."
+  }
+}
+
+variable "service_account" {
+  description = "For irsa: namespace:name of the worker's service account."
+  type        = string
+  default     = "default:cloakroom"
+
+  validation {
+    condition     = can(regex("^[a-z0-9.-]+:[a-z0-9.-]+$", var.service_account))
+    error_message = "namespace:name."
+  }
+}
+
+variable "worker_arn" {
+  description = "For existing: the ARN of the worker's role or IAM user."
+  type        = string
+  default     = null
+}
+
+variable "worker_role_name" {
+  description = "For existing: the role that gets the worker's policies; null: attach the output's yourself."
+  type        = string
+  default     = null
+}
+
+variable "doctor" {
+  description = "Whether the worker's role may do what `cloakroom doctor` does besides, which runs where a worker runs."
+  type        = bool
+  default     = true
+}
+
+# Sessions of users
+
+variable "maximum_session_seconds" {
+  description = "At least the longest lifetimeSeconds of the settings. With a role as the worker STS allows 3600 at most."
+  type        = number
+  default     = 3600
+
+  validation {
+    condition     = var.maximum_session_seconds >= 3600 && var.maximum_session_seconds <= 43200
+    error_message = "IAM takes 3600 to 43200."
+  }
+}
+
+variable "revoked_user_ids" {
+  description = "Users whose credentials stop working now, whenever they were issued."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for id in var.revoked_user_ids : can(regex("^[A-Za-z0-9_-]{1,64}$", id))])
+    error_message = "User ids are 1 to 64 letters, digits, _ and -."
+  }
+}
+
+variable "revoke_sessions_before" {
+  description = "Credentials of all users issued before this time stop working, such as 2026-11-22T12:00:00Z; null for none."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.revoke_sessions_before == null ? true : can(regex("^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$", var.revoke_sessions_before))
+    error_message = "A time in UTC such as 2026-11-22T12:00:00Z."
+  }
+}
+
+# Reading assets
+
+variable "cdn" {
+  description = "Whether a CloudFront distribution serves the assets; the bucket itself serves nobody without credentials."
+  type        = bool
+  default     = false
+}
+
+variable "cdn_aliases" {
+  description = "Host names of the distribution besides its own; needs cdn_certificate_arn."
+  type        = list(string)
+  default     = []
+}
+
+variable "cdn_certificate_arn" {
+  description = "A certificate of ACM in us-east-1 for the aliases."
+  type        = string
+  default     = null
+}
+
+variable "asset_base_url" {
+  description = "Where assets are read from if not from the distribution; null: the distribution, else the bucket's address."
+  type        = string
+  default     = null
+}
+
+# Watching
+
+variable "alarm_topic_arns" {
+  description = "SNS topics that hear of alarms; none: no alarms, and no request metrics, which cost money."
+  type        = list(string)
+  default     = []
+}
+
+variable "alarm_4xx_ratio" {
+  description = "The share of requests answered 4xx that raises the alarm. What is missing (404) or fresh still (412) is in it."
+  type        = number
+  default     = 0.5
+}
+
+# Trying it
+
+variable "test_bucket" {
+  description = "A bucket where everything is deleted after a day, for `cloakroom lifecycle validate`; null: none."
+  type        = string
+  default     = null
+}
