@@ -7,6 +7,22 @@ package enum SHA256 {
     package static func hash(_ bytes: [UInt8]) -> [UInt8] { HashFunction.sha256.hash(bytes) }
 
     package static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] { hash(Array(bytes)) }
+
+    /// The same as a value: the key of a table then lies in the table.
+    package static func digest(_ bytes: [UInt8]) -> Digest {
+        var words: InlineArray<4, UInt64> = [0, 0, 0, 0]
+        unsafe withUnsafeMutableBytes(of: &words) { buffer in
+            unsafe HashFunction.sha256.hash(bytes, into: buffer.bindMemory(to: UInt8.self))
+        }
+        return Digest(first: words[0], second: words[1], third: words[2], fourth: words[3])
+    }
+
+    package struct Digest: Sendable, Hashable {
+        fileprivate let first, second, third, fourth: UInt64
+
+        /// One word tells digests apart; nobody can make many that share it.
+        package func hash(into hasher: inout Hasher) { hasher.combine(first) }
+    }
 }
 
 /// Fetched once: each fetch walks the providers under a lock.

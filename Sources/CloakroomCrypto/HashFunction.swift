@@ -14,11 +14,16 @@ package enum HashFunction: Sendable, Hashable, CaseIterable {
 
     package func hash(_ bytes: [UInt8]) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-            var length: UInt32 = 0
-            let done = unsafe EVP_Digest(bytes, bytes.count, buffer.baseAddress, &length, method, nil)
-            precondition(done == 1, "EVP_Digest failed")
-            count = Int(length)
+            unsafe hash(bytes, into: buffer)
+            count = byteCount
         }
+    }
+
+    /// - Parameter buffer: of ``byteCount`` bytes.
+    func hash(_ bytes: [UInt8], into buffer: UnsafeMutableBufferPointer<UInt8>) {
+        var length: UInt32 = 0
+        let done = unsafe EVP_Digest(bytes, bytes.count, buffer.baseAddress, &length, method, nil)
+        precondition(done == 1 && length == byteCount, "EVP_Digest failed")
     }
 
     /// The fetched method.

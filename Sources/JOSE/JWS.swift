@@ -47,7 +47,7 @@ package struct JWS: Sendable {
         for name in ["jwk", "jku", "x5c", "x5u"] where fields[name] != nil { throw .embeddedKeyRefused }
         if let type = fields["typ"] {
             guard let name = type.string else { throw .badHeader }
-            guard name.utf8.elementsEqual("JWT".utf8) || name.lowercased().hasSameBytes(as: "jwt") else {
+            guard name.hasSameBytes(as: "JWT") || name.lowercased().hasSameBytes(as: "jwt") else {
                 throw .typeRefused
             }
         }

@@ -100,23 +100,23 @@ package struct TokenVerifier: Sendable {
         // The claim picks the rules only; nothing else of the payload counts before its signature holds.
         let claims = try Claims(jws.payload)
         let name = try claims.text("iss", maximumByteCount: 512, otherwise: .unknownIssuer)
-        return ClaimedToken(issuer: try issuer(name).issuer, keyID: jws.keyID, jws: jws, claims: claims)
+        return ClaimedToken(issuer: issuers[try place(of: name)].issuer, keyID: jws.keyID, jws: jws, claims: claims)
     }
 
     /// - Throws: ``TokenError/unknownKey`` when newer keys of its issuer might help; not for a token that they would not
     ///   help, such as an expired one: nobody need ask for keys then.
     package func verify(_ token: ClaimedToken, now: Date) throws(TokenError) -> VerifiedToken {
-        let issuer = try issuer(token.issuer)
-        let leeway = issuer.leeway ?? leeway
+        let place = try place(of: token.issuer)
+        let leeway = issuers[place].leeway ?? leeway
         let claims: Claims
-        do throws(TokenError) { claims = try believe(token) } catch {
+        do throws(TokenError) { claims = try believe(token, place) } catch {
             guard error == .unknownKey else { throw error }
-            try checkAudience(of: token)
+            try checkAudience(of: token, place)
             _ = try token.claims.checkTimes(now: now, leeway: leeway)
             throw error
         }
         let expiration = try claims.checkTimes(now: now, leeway: leeway)
-        let names = issuer.claims
+        let names = issuers[place].claims
         return VerifiedToken(
             issuer: token.issuer,
             subject: try claims.text(names.subject, maximumByteCount: 255, otherwise: .badSubject),
@@ -129,22 +129,25 @@ package struct TokenVerifier: Sendable {
     /// Signature and audience alone, for what is signed like a token and is none, such as a notification: whoever calls
     /// this looks after times and subject.
     package func believe(_ token: ClaimedToken) throws(TokenError) -> Claims {
-        let issuer = try issuer(token.issuer)
-        try issuer.keys.verify(token.jws, allowed: issuer.algorithms)
-        try checkAudience(of: token)
+        try believe(token, try place(of: token.issuer))
+    }
+
+    private func believe(_ token: ClaimedToken, _ place: Int) throws(TokenError) -> Claims {
+        try issuers[place].keys.verify(token.jws, allowed: issuers[place].algorithms)
+        try checkAudience(of: token, place)
         return token.claims
     }
 
-    private func checkAudience(of token: ClaimedToken) throws(TokenError) {
-        let issuer = try issuer(token.issuer)
-        let audiences = try token.claims.audiences()
-        guard audiences.contains(where: { name in issuer.audiences.contains(where: name.hasSameBytes) }) else {
-            throw .wrongAudience
+    private func checkAudience(of token: ClaimedToken, _ place: Int) throws(TokenError) {
+        for name in try token.claims.audiences() {
+            for audience in issuers[place].audiences where audience.hasSameBytes(as: name) { return }
         }
+        throw .wrongAudience
     }
 
-    private func issuer(_ name: String) throws(TokenError) -> TrustedIssuer {
-        guard let issuer = issuers.first(where: { $0.issuer.hasSameBytes(as: name) }) else { throw .unknownIssuer }
-        return issuer
+    /// Where in ``issuers`` it stands: to hand out an issuer itself would copy all that it consists of.
+    private func place(of name: String) throws(TokenError) -> Int {
+        for place in issuers.indices where issuers[place].issuer.hasSameBytes(as: name) { return place }
+        throw .unknownIssuer
     }
 }

@@ -31,7 +31,10 @@ package enum JSON: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
         /// The value under exactly these bytes: Swift's own `==` would take a Kelvin sign for a K.
         package subscript(name: String) -> JSON? {
-            members.first { $0.name.hasSameBytes(as: name) }?.value
+            for index in members.indices where members[index].name.hasSameBytes(as: name) {
+                return members[index].value
+            }
+            return nil
         }
 
         package func mapValues(_ transform: (JSON) -> JSON) -> Object {
@@ -79,5 +82,15 @@ extension JSON {
 
 extension String {
     /// Equality of bytes, where `==` asks for canonical equivalence (Unicode Standard Annex 15).
-    package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    package func hasSameBytes(as other: String) -> Bool {
+        // `elementsEqual` would call an iterator for each byte; mostly the lengths say enough.
+        guard utf8.count == other.utf8.count else { return false }
+        let known = utf8.withContiguousStorageIfAvailable { left in
+            other.utf8.withContiguousStorageIfAvailable { right in
+                for index in 0..<left.count where left[index] != right[index] { return false }
+                return true
+            }
+        }
+        return (known ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
 }

@@ -63,9 +63,11 @@ struct JSONParser {
 
     private static func namesAreUnique(_ members: [JSON.Object.Member]) -> Bool {
         guard members.count > 12 else {
-            return members.indices.allSatisfy { later in
-                members[..<later].allSatisfy { !$0.name.hasSameBytes(as: members[later].name) }
+            for later in members.indices {
+                let name = members[later].name
+                for earlier in 0..<later where members[earlier].name.hasSameBytes(as: name) { return false }
             }
+            return true
         }
         return Set(members.map { Array($0.name.utf8) }).count == members.count
     }

@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import Foundation
 import Testing
 
 struct DigestTests {
@@ -9,6 +10,12 @@ struct DigestTests {
     ])
     func `hashes the published examples`(message: String, digest: String) {
         #expect(SHA256.hash(message.utf8).hexadecimal == digest)
+    }
+
+    @Test func `gives equal digests to equal bytes alone`() {
+        let digests = (0..<100).map { SHA256.digest([UInt8](repeating: 7, count: $0)) }
+        #expect(Set(digests).count == 100)
+        #expect(SHA256.digest([7, 7, 7]) == digests[3])
     }
 
     @Test func `authenticates as RFC 4231 does`() {
@@ -61,5 +68,22 @@ struct Base64URLTests {
     @Test(arguments: ["A", "AA==", "A+A", "A/A", "A A", "AB", "AAB", "é"])
     func `refuses what no encoder writes`(text: String) {
         #expect(Base64URL.decode(text.utf8) == nil)
+    }
+
+    @Test func `agrees with Foundation at every length, and refuses a foreign character at every place`() {
+        for count in 0...40 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ count) }
+            let text = Base64URL.encode(bytes)
+            let theirs = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+            #expect(text == theirs.replacing("=", with: ""))
+            #expect(Base64URL.decode(text.utf8) == bytes)
+            for place in 0..<text.utf8.count {
+                for foreign in "=+/ \u{0}\u{80}".utf8 {
+                    var wrong = Array(text.utf8)
+                    wrong[place] = foreign
+                    #expect(Base64URL.decode(wrong) == nil)
+                }
+            }
+        }
     }
 }

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 package import HTTPValues
 import JOSE
 package import Loop
@@ -53,16 +54,17 @@ package final class Authenticator {
             return .refused(.token(.missing))
         }
         guard token.count <= JWS.maximumByteCount else { return .refused(.token(.tooLarge)) }
-        if let known = verified.subject(of: token, now: now()) { return .subject(known) }
+        let digest = SHA256.digest(token)
+        if let known = verified.subject(of: digest, now: now()) { return .subject(known) }
         do throws(NotYet) {
-            return .subject(try remembered(token))
+            return .subject(try remembered(token, digest))
         } catch {
             switch error {
             case .refused(let refusal): return .refused(refusal)
             case .keysMissing(let keys):
                 return .waiting { [self] in
                     await Self.result { () throws(IdentityRefusal) in
-                        try await afterLearning(keys) { () throws(NotYet) in try remembered(token) }
+                        try await afterLearning(keys) { () throws(NotYet) in try remembered(token, digest) }
                     }
                 }
             }
@@ -133,13 +135,13 @@ package final class Authenticator {
         case keysMissing(IssuerKeys)
     }
 
-    private func remembered(_ bytes: [UInt8]) throws(NotYet) -> Subject {
+    private func remembered(_ bytes: [UInt8], _ digest: SHA256.Digest) throws(NotYet) -> Subject {
         let (token, issuer) = try believed(bytes, for: .request)
         do throws(TokenError) {
             let subject = try issuer.subject(token)
             // Kept as long as it would verify: to its end and the leeway beyond.
             let end = token.expiration.addingTimeInterval((issuer.issuer.leeway ?? leeway) / .seconds(1))
-            verified.insert(subject, for: bytes, until: end, keys: issuer.keys)
+            verified.insert(subject, for: digest, until: end, keys: issuer.keys)
             return subject
         } catch {
             throw .refused(.token(error))

@@ -21,12 +21,28 @@ package struct TokenSource: Sendable {
     }
 
     private static func token(authorization value: ArraySlice<UInt8>, acceptsBare: Bool) -> [UInt8]? {
+        // As every app of ours sends it.
+        if isBearer(value.prefix(6)), value.dropFirst(6).first == UInt8(ascii: " "), value.count > 7 {
+            let token = value.dropFirst(7)
+            if !holdsSpace(token.span) { return Array(token) }
+        }
         var words = value
         let first = Self.word(from: &words)
         let second = Self.word(from: &words)
         guard Self.word(from: &words).isEmpty else { return nil }
         if second.isEmpty { return acceptsBare && !first.isEmpty ? Array(first) : nil }
-        return first.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) ? Array(second) : nil
+        return isBearer(first) ? Array(second) : nil
+    }
+
+    private static func isBearer(_ word: ArraySlice<UInt8>) -> Bool {
+        word.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 })
+    }
+
+    /// Without an early end, so that the compiler looks at many bytes at once.
+    private static func holdsSpace(_ text: Span<UInt8>) -> Bool {
+        var found = false
+        for index in text.indices { found = text[index] == UInt8(ascii: " ") || found }
+        return found
     }
 
     /// Takes what stands between spaces; empty at the end.

@@ -25,8 +25,8 @@ final class VerifiedTokens {
 
     private let generationSize: Int
     // By SHA-256 of the token: the tokens themselves are not kept.
-    private var young: [[UInt8]: Entry] = [:]
-    private var old: [[UInt8]: Entry] = [:]
+    private var young: [SHA256.Digest: Entry] = [:]
+    private var old: [SHA256.Digest: Entry] = [:]
 
     /// - Parameter capacity: at least 2.
     init(capacity: Int) {
@@ -36,21 +36,23 @@ final class VerifiedTokens {
 
     var count: Int { young.count + old.count }
 
+    /// - Parameter key: the token's digest.
     /// - Returns: `nil` for a token that was not seen, is over, or was verified with keys that are others by now.
-    func subject(of token: [UInt8], now: Date) -> Subject? {
-        let key = SHA256.hash(token)
+    func subject(of key: SHA256.Digest, now: Date) -> Subject? {
         if let entry = young[key] { return entry.isGood(now) ? entry.subject : nil }
         guard let entry = old.removeValue(forKey: key), entry.isGood(now) else { return nil }
         insert(entry, key)
         return entry.subject
     }
 
-    /// - Parameter keys: those that verified it, as they are now.
-    func insert(_ subject: Subject, for token: [UInt8], until end: Date, keys: IssuerKeys) {
-        insert(Entry(subject: subject, end: end, keys: keys, generation: keys.generation), SHA256.hash(token))
+    /// - Parameters:
+    ///   - key: the token's digest.
+    ///   - keys: those that verified it, as they are now.
+    func insert(_ subject: Subject, for key: SHA256.Digest, until end: Date, keys: IssuerKeys) {
+        insert(Entry(subject: subject, end: end, keys: keys, generation: keys.generation), key)
     }
 
-    private func insert(_ entry: Entry, _ key: [UInt8]) {
+    private func insert(_ entry: Entry, _ key: SHA256.Digest) {
         if young.count >= generationSize {
             // The table stays: to grow a new one would cost as much as to verify a signature does.
             swap(&old, &young)

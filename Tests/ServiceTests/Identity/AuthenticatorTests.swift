@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import Foundation
 import HTTPValues
 import JOSE
@@ -117,12 +118,12 @@ struct AuthenticatorTests {
         let keys = IssuerKeys(fixed: KeySet(own: [.hmac(key)]))
         for number in 0..<1000 {
             let id = "u_\(number)"
-            tokens.insert(try subject(id), for: Array(id.utf8), until: now + 60, keys: keys)
-            #expect(tokens.subject(of: Array(id.utf8), now: now) == (try subject(id)))
+            tokens.insert(try subject(id), for: SHA256.digest(Array(id.utf8)), until: now + 60, keys: keys)
+            #expect(tokens.subject(of: SHA256.digest(Array(id.utf8)), now: now) == (try subject(id)))
             #expect(tokens.count <= 10)
         }
-        #expect(tokens.subject(of: Array("u_1".utf8), now: now) == nil)
-        #expect(tokens.subject(of: Array("u_999".utf8), now: now + 60) == nil)
+        #expect(tokens.subject(of: SHA256.digest(Array("u_1".utf8)), now: now) == nil)
+        #expect(tokens.subject(of: SHA256.digest(Array("u_999".utf8)), now: now + 60) == nil)
     }
 }
 
