@@ -64,7 +64,10 @@ package struct FieldTable: Sendable {
 
     private static func value(in entry: UnsafeBufferPointer<UInt8>, after name: [UInt8]) -> UnsafeBufferPointer<UInt8>?
     {
-        guard entry.count >= name.count, unsafe memcmp(entry.baseAddress!, name, name.count) == 0 else { return nil }
+        // Names mostly differ in length: one look at where the equals sign would be spares the call.
+        guard entry.count >= name.count, unsafe entry[name.count - 1] == UInt8(ascii: "="),
+            unsafe memcmp(entry.baseAddress!, name, name.count) == 0
+        else { return nil }
         return unsafe UnsafeBufferPointer(rebasing: entry[name.count...])
     }
 }

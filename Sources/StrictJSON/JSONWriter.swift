@@ -42,7 +42,8 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
         // Appended as it is, then looked at: nearly always there is nothing to escape, and bytes in an array are quick.
         let start = bytes.count
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { bytes.append(contentsOf: $0) }
         if needsEscape(from: start) {
             bytes.removeSubrange(start...)
             for byte in text.utf8 { escaped(byte) }
@@ -74,27 +75,42 @@ package struct JSONWriter {
         }
     }
 
-    /// Eight bytes at a time: in `(x - n) & ~x` a byte below `n` sets its highest bit, and a byte that equals another is
-    /// zero after XOR, so below one. A borrow can only come from a byte that counts itself.
     private func needsEscape(from start: Int) -> Bool {
         bytes.withUnsafeBytes { bytes in
-            let ones: UInt64 = 0x0101_0101_0101_0101
             var found: UInt64 = 0
             var index = start
             while index + 8 <= bytes.count {
-                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                let quote = word ^ (ones &* 0x22)
-                let backslash = word ^ (ones &* 0x5C)
-                let delete = word ^ (ones &* 0x7F)
-                found |= (word &- ones &* 0x20) & ~word
-                found |= (quote &- ones) & ~quote
-                found |= (backslash &- ones) & ~backslash
-                found |= (delete &- ones) & ~delete
+                found |= Self.escapes(in: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
                 index += 8
             }
-            if found & (ones &* 0x80) != 0 { return true }
-            return bytes[index...].contains { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C || $0 == 0x7F }
+            if index < bytes.count {
+                // What is less than a word is looked at in the last word of all, of which the rest goes.
+                let known = index + 8 - bytes.count
+                guard index >= known else { return found != 0 || bytes[index...].contains(where: Self.isEscaped) }
+                let last = bytes.loadUnaligned(fromByteOffset: index - known, as: UInt64.self)
+                found |= Self.escapes(in: UInt64(littleEndian: last)) &>> UInt64(8 * known)
+            }
+            return found != 0
         }
+    }
+
+    /// Eight bytes at a time: in `(x - n) & ~x` a byte below `n` sets its highest bit, and a byte that equals another is
+    /// zero after XOR, so below one. A borrow can only come from a byte that counts itself.
+    ///
+    /// - Returns: the highest bits of the bytes that must be escaped, and perhaps of others behind such a one.
+    private static func escapes(in word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quote = word ^ (ones &* 0x22)
+        let backslash = word ^ (ones &* 0x5C)
+        let delete = word ^ (ones &* 0x7F)
+        let found =
+            (word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (backslash &- ones) & ~backslash
+            | (delete &- ones) & ~delete
+        return found & (ones &* 0x80)
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
     }
 
     private mutating func escaped(_ byte: UInt8) {

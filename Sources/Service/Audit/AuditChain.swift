@@ -31,7 +31,7 @@ struct AuditChain: Sendable, Equatable {
     }
 
     /// Writes the members that tie the next line to the last.
-    func tie(_ writer: inout JSONWriter) {
+    private func tie(_ writer: inout JSONWriter) {
         writer.plainName("chain")
         writer.string(id)
         writer.plainName("sequence")
@@ -52,6 +52,15 @@ struct AuditChain: Sendable, Equatable {
             writer.string(follows)
         }
         writer.endObject()
+    }
+
+    /// Ties a line to the last one, ends it, and takes it.
+    ///
+    /// - Parameter line: without its tie and its closing brace.
+    mutating func append(_ line: inout JSONWriter) {
+        tie(&line)
+        line.endObject()
+        append(line.bytes)
     }
 
     /// - Parameter line: as it is written, without its line feed.

@@ -52,8 +52,8 @@ extension AuditLog {
                     }
         }
 
-        /// One JSON object, without its line feed.
-        func line(at time: String, in chain: AuditChain) -> [UInt8] {
+        /// One JSON object up to what ties it to a chain: see ``AuditChain/append(_:)``.
+        func line(at time: String) -> JSONWriter {
             var writer = JSONWriter(capacity: 768)
             writer.beginObject()
             func member(_ name: StaticString, _ value: String?) {
@@ -86,9 +86,7 @@ extension AuditLog {
             }
             member("expiration", expiration.wireText)
             member("address", address)
-            chain.tie(&writer)
-            writer.endObject()
-            return writer.bytes
+            return writer
         }
     }
 }

@@ -24,7 +24,8 @@ package final class AuditLog {
     private let drawID: () -> String
     private var clock: ClockText
     private var chain: AuditChain
-    private var waiting: [(issue: Issue, waiter: Waiter)] = []
+    /// Lines still without what ties them to the one before: bytes are cheaper to keep than all that an issue holds.
+    private var waiting: [(line: JSONWriter, waiter: Waiter)] = []
     /// Lines are being put down: those that come meanwhile are next.
     private var isBusy = false
 
@@ -43,8 +44,9 @@ package final class AuditLog {
 
     /// - Returns: whether the line has been written; if not, nothing may be issued.
     package func record(_ issue: Issue) async -> Bool {
-        await withCheckedContinuation { waiter in
-            waiting.append((issue, waiter))
+        let line = issue.line(at: clock.text)
+        return await withCheckedContinuation { waiter in
+            waiting.append((line, waiter))
             schedule()
         }
     }
@@ -57,37 +59,33 @@ package final class AuditLog {
     }
 
     private func putDown() {
-        let batch = Array(waiting.prefix(AuditStream.linesAtOnce))
-        waiting.removeFirst(batch.count)
-        var states = [chain]
-        var lines: [[UInt8]] = []
-        var next = chain
-        let time = clock.text
-        for (issue, _) in batch {
-            let line = issue.line(at: time, in: next)
-            next.append(line)
-            states.append(next)
-            lines.append(line)
-        }
+        let count = min(waiting.count, AuditStream.linesAtOnce)
+        var grown = chain
+        for index in 0..<count { grown.append(&waiting[index].line) }
+        let batch = waiting.prefix(count)
+        let (lines, waiters) = (batch.map(\.line.bytes), batch.map(\.waiter))
+        waiting.removeFirst(count)
         switch destination {
-        case .lines(let sink): finish(batch.map(\.waiter), kept: sink.write(lines), of: states)
+        case .lines(let sink): finish(lines, waiters, kept: sink.write(lines), grown)
         case .stream(let stream):
-            let waiters = batch.map(\.waiter)
             LoopActor.spawn { [self] in
                 switch await stream.add(lines) {
-                case .kept: finish(waiters, kept: waiters.count, of: states)
-                case .refused: finish(waiters, kept: 0, of: states)
+                case .kept: finish(lines, waiters, kept: lines.count, grown)
+                case .refused: finish(lines, waiters, kept: 0, grown)
                 case .unknown:
                     // Whether the chain has grown cannot be told, so that no line can be tied to its end.
-                    finish(waiters, kept: 0, of: [chain.successor(id: drawID())])
+                    chain = chain.successor(id: drawID())
+                    finish(lines, waiters, kept: 0, grown)
                 }
             }
         }
     }
 
-    /// - Parameter states: of the chain, by how many of the lines were kept.
-    private func finish(_ waiters: [Waiter], kept: Int, of states: [AuditChain]) {
-        chain = states[kept]
+    /// - Parameters:
+    ///   - kept: how many of the lines were, from the first on.
+    ///   - grown: the chain with all of them.
+    private func finish(_ lines: [[UInt8]], _ waiters: [Waiter], kept: Int, _ grown: AuditChain) {
+        if kept == lines.count { chain = grown } else { lines.prefix(kept).forEach { chain.append($0) } }
         isBusy = false
         for index in waiters.indices { waiters[index].resume(returning: index < kept) }
         if !waiting.isEmpty { schedule() }

@@ -17,9 +17,9 @@ struct AuditVerifierTests {
             let issue = AuditLog.Issue(
                 .upload(objectKey: "key\(number)"), to: subject, tier: "free",
                 until: Date(timeIntervalSince1970: 1_800_000_000), by: request)
-            let line = issue.line(at: "2027-01-15T08:00:00Z", in: chain)
-            chain.append(line)
-            return String(decoding: line, as: UTF8.self)
+            var line = issue.line(at: "2027-01-15T08:00:00Z")
+            chain.append(&line)
+            return String(decoding: line.bytes, as: UTF8.self)
         }
     }
 
