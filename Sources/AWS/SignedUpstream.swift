@@ -141,10 +141,9 @@ final class SignedUpstream {
         } else {
             do { credentials = try await currentCredentials() } catch { return .failure(error) }
         }
-        let request = request(signing(with: credentials))
         let response: UpstreamResponse
         do {
-            response = try await parts.transport.send(request, timeout: timeout)
+            response = try await parts.transport.send(request(signing(with: credentials)), timeout: timeout)
         } catch {
             return .failure(Fault(error))
         }

@@ -57,7 +57,7 @@ package import Loop
     // MARK: Transport
 
     @LoopActor package func send(
-        _ request: UpstreamRequest, timeout: Duration
+        _ request: consuming UpstreamRequest, timeout: Duration
     ) async throws(TransportError) -> UpstreamResponse {
         let transfer =
             unsafe idle.popLast()
@@ -66,6 +66,7 @@ package import Loop
             idle.append(transfer)
             throw .invalidRequest
         }
+        _ = consume request
         let number = transfer.requestNumber
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

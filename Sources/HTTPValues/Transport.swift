@@ -62,6 +62,8 @@ package enum TransportError: Error, Sendable, Equatable {
 
 /// One try at one request: no retries, no redirects, no cookies.
 package protocol Transport: Sendable {
-    /// - Parameter timeout: for the whole exchange, name resolution included.
-    func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse
+    /// - Parameters:
+    ///   - request: consumed, so that it need not be held while the answer is waited for.
+    ///   - timeout: for the whole exchange, name resolution included.
+    func send(_ request: consuming UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse
 }

@@ -23,4 +23,19 @@ package struct RedisCommand: Sendable, Equatable {
             return unsafe Array(UnsafeRawBufferPointer(start: formatted, count: Int(count)))
         }
     }
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The command with other words in the place of its first ones.
+    ///
+    /// - Parameters:
+    ///   - old: a command of those first words alone.
+    ///   - new: a command of as many words.
+    func replacing(leading old: RedisCommand, by new: RedisCommand) -> RedisCommand {
+        // A command begins with how many words there are, on a line of its own: ours stays.
+        let count = bytes.prefix { $0 != UInt8(ascii: "\n") } + [UInt8(ascii: "\n")]
+        return RedisCommand(bytes: Array(count) + new.words + words[(words.startIndex + old.words.count)...])
+    }
+
+    private var words: ArraySlice<UInt8> { bytes.drop { $0 != UInt8(ascii: "\n") }.dropFirst() }
 }

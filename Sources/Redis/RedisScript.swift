@@ -4,7 +4,10 @@ package struct RedisScript: Sendable {
     package struct Call: Sendable {
         fileprivate let short: RedisCommand
         fileprivate let script: RedisScript
-        fileprivate let parameters: [String]
+
+        /// The same by the text: made from the short one, because thousands of calls are kept and hardly one is ever
+        /// sent so.
+        fileprivate var whole: RedisCommand { script.whole(short) }
     }
 
     private let source: String
@@ -17,11 +20,12 @@ package struct RedisScript: Sendable {
     }
 
     package func call(keys: [String], arguments: [String]) -> Call {
-        let parameters = [String(keys.count)] + keys + arguments
-        return Call(short: RedisCommand(["EVALSHA", digest] + parameters), script: self, parameters: parameters)
+        Call(short: RedisCommand(["EVALSHA", digest, String(keys.count)] + keys + arguments), script: self)
     }
 
-    fileprivate func whole(_ parameters: [String]) -> RedisCommand { RedisCommand(["EVAL", source] + parameters) }
+    private func whole(_ short: RedisCommand) -> RedisCommand {
+        short.replacing(leading: RedisCommand(["EVALSHA", digest]), by: RedisCommand(["EVAL", source]))
+    }
 }
 
 extension RedisConnection {
@@ -30,7 +34,7 @@ extension RedisConnection {
         do {
             return try await send(call.short)
         } catch .refused(code: "NOSCRIPT") {
-            return try await send(call.script.whole(call.parameters))
+            return try await send(call.whole)
         }
     }
 
@@ -41,7 +45,7 @@ extension RedisConnection {
         let outcomes = await send(call.short, beside: command)
         guard case .failure(.refused(code: "NOSCRIPT")) = outcomes.0 else { return outcomes }
         do throws(RedisError) {
-            return (.success(try await send(call.script.whole(call.parameters))), outcomes.1)
+            return (.success(try await send(call.whole)), outcomes.1)
         } catch {
             return (.failure(error), outcomes.1)
         }

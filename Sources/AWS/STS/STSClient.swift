@@ -24,22 +24,25 @@ package actor STSClient {
     }
 
     /// Where our own credentials are a role's, the session lasts an hour at most: for such a chain STS refuses more.
+    ///
+    /// - Parameter request: consumed, so that nobody who waits for STS holds a policy that is in the body already.
     package func assumeRole(
-        _ request: AssumeRole, deadline: ContinuousClock.Instant
+        _ request: consuming AssumeRole, deadline: ContinuousClock.Instant
     ) async throws(STSError) -> AssumedRole {
         var effort = Effort()
         do {
             let isChained = try await upstream.currentCredentials().sessionToken != nil
-            return try await send(isChained ? request.limited(to: .seconds(3600)) : request, deadline, &effort)
+            let body = isChained ? request.limited(to: .seconds(3600)).form : request.form
+            _ = consume request
+            return try await send(body, deadline, &effort)
         } catch {
             throw STSError(error)
         }
     }
 
     private func send(
-        _ request: AssumeRole, _ deadline: ContinuousClock.Instant, _ effort: inout Effort
+        _ body: [UInt8], _ deadline: ContinuousClock.Instant, _ effort: inout Effort
     ) async throws(Fault) -> AssumedRole {
-        let body = request.form
         let message = SigV4.Message(
             method: "POST", path: "\(upstream.endpoint.path)/",
             fields: [

@@ -105,11 +105,12 @@ package final class Vendor {
     ) async throws(STSError) -> VendedCredentials {
         let issued = now()
         let name = SessionName.make(userID: subject.userID.text, at: issued)
-        let request = AssumeRole(
-            roleARN: settings.roleARN, sessionName: name, duration: grant.lifetime,
-            policy: grant.scope.policy.text(for: subject.userID), tags: grant.tags(for: subject.userID),
-            externalID: settings.externalID)
-        let role = try await sts.assumeRole(request, deadline: deadline)
+        let role = try await sts.assumeRole(
+            AssumeRole(
+                roleARN: settings.roleARN, sessionName: name, duration: grant.lifetime,
+                policy: grant.scope.policy.text(for: subject.userID), tags: grant.tags(for: subject.userID),
+                externalID: settings.externalID),
+            deadline: deadline)
         return VendedCredentials(
             role: role, sessionName: name, issued: issued, scope: grant.scope.name,
             scopeDigest: grant.scope.digest, jitter: jitter())
