@@ -26,11 +26,12 @@ package enum S3Fault: String, Sendable, CaseIterable {
         }
     }
 
-    /// How often it comes in a mix, beside the others: what takes a timeout or 50 MB comes less often, and what makes
-    /// a whole batch fail too.
+    /// How often it comes in a mix, beside the others: what takes a timeout or 50 MB comes less often, and so does what
+    /// asks for patience or makes a whole batch fail.
     var weight: Double {
         switch self {
         case .hang, .okHuge: 0.02
+        case .slowDown, .okWithSlowDown, .tooManyRequests, .retryAfter: 0.2
         case .accessDenied, .noSuchBucket, .wrongRegion, .permanentRedirect, .temporaryRedirect, .pageNotFound,
             .emptyNotFound, .kmsDisabled, .signatureDoesNotMatch, .expiredToken, .requestTimeTooSkewed,
             .invalidObjectState, .preconditionFailed:

@@ -7,6 +7,8 @@ import Foundation
 /// `BucketAlreadyOwnedByYou`, `BucketNotEmpty`: API Reference, "Error responses"; an empty LocationConstraint means
 /// us-east-1: GetBucketLocation.
 extension S3State {
+    private static let minimumSizeField = "x-amz-transition-default-minimum-object-size"
+
     mutating func createBucket(_ request: S3Request) throws(S3Failure) -> S3Reply {
         guard request.bucket.wholeMatch(of: /[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/) != nil else {
             throw S3Failure(400, "InvalidBucketName", "The specified bucket is not valid.")
@@ -56,13 +58,18 @@ extension S3State {
                     details: [("BucketName", name)])
             }
             return S3Reply(
-                200, fields: [.init(name: "Content-Type", value: "application/xml")],
-                body: Array(lifecycle.document.utf8))
+                200,
+                fields: [
+                    .init(name: "Content-Type", value: "application/xml"),
+                    .init(name: Self.minimumSizeField, value: lifecycle.transitionMinimumSize),
+                ], body: Array(lifecycle.document.utf8))
         case .putBucketLifecycle:
             try call.who.require("s3:PutLifecycleConfiguration")
             try checkDigestIsThere(call.request)
-            self[bucket: name].lifecycle = try Lifecycle(call.request.body)
-            return S3Reply(200)
+            var lifecycle = try Lifecycle(call.request.body)
+            if let size = call.request.field(Self.minimumSizeField) { lifecycle.transitionMinimumSize = size }
+            self[bucket: name].lifecycle = lifecycle
+            return S3Reply(200, fields: [.init(name: Self.minimumSizeField, value: lifecycle.transitionMinimumSize)])
         case .deleteBucketLifecycle:
             try call.who.require("s3:PutLifecycleConfiguration")
             self[bucket: name].lifecycle = nil

@@ -105,6 +105,11 @@ extension S3State {
                 throw S3Failure(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
             }
         }
+        if let text = request.field("x-amz-checksum-crc32") {
+            guard Data(base64Encoded: text) == Data(CRC32.hash(body)) else {
+                throw S3Failure(400, "BadDigest", "The CRC32 you specified did not match the calculated checksum.")
+            }
+        }
         if let text = request["x-amz-checksum-sha256"] {
             guard let digest = Data(base64Encoded: text), digest.count == 32 else {
                 throw S3Failure(

@@ -123,10 +123,12 @@ struct SignatureCheck {
 
     private func checkRegion(_ claimed: String, _ region: String, _ request: S3Request) throws(S3Failure) {
         guard claimed != region else { return }
-        throw S3Failure(
+        var failure = S3Failure(
             400, "AuthorizationHeaderMalformed",
             "The authorization header is malformed; the region '\(claimed)' is wrong; expecting '\(region)'",
             details: [("Region", region)])
+        failure.fields = [.init(name: "x-amz-bucket-region", value: region)]
+        throw failure
     }
 
     private func checkTime(_ claim: Claim, _ request: S3Request) throws(S3Failure) {

@@ -92,11 +92,11 @@ struct Bucket {
         guard let lifecycle, var all = versions[key] else { return }
         all.removeAll { version in
             guard let since = version.becameNoncurrent else { return false }
-            return lifecycle.noncurrentEnd(of: key, since: since, day: day).map { $0 <= now } ?? false
+            return lifecycle.noncurrentEnd(of: key, version, since: since, day: day).map { $0 <= now } ?? false
         }
         if all.count != versions[key]?.count { versions[key] = all }
         guard let current = current(key),
-            let end = lifecycle.expiration(of: key, written: current.lastModified, day: day), end.at <= now
+            let end = lifecycle.expiration(of: key, current, day: day), end.at <= now
         else {
             if versions[key]?.isEmpty == true { forget(key) }
             return

@@ -10,15 +10,33 @@ struct Lifecycle {
     struct Rule {
         var id: String
         var isEnabled: Bool
-        var prefix: String
+        var scope: Scope
         var days: Int?
         var noncurrentDays: Int?
         var abortDays: Int?
     }
 
+    /// What a rule is for.
+    struct Scope {
+        var prefix = ""
+        var tags: [S3Request.Pair] = []
+        var largerThan: Int?
+        var smallerThan: Int?
+
+        /// - Parameter version: `nil` for what has neither tags nor a size yet.
+        func holds(_ key: String, _ version: StoredVersion?) -> Bool {
+            guard key.hasPrefix(prefix) else { return false }
+            guard let version else { return tags.isEmpty && largerThan == nil && smallerThan == nil }
+            return tags.allSatisfy(version.tags.contains) && version.size > largerThan ?? -1
+                && version.size < smallerThan ?? Int.max
+        }
+    }
+
     /// As it came, for GET.
     let document: String
     let rules: [Rule]
+    /// `x-amz-transition-default-minimum-object-size`, as it came with the document.
+    var transitionMinimumSize = "all_storage_classes_128K"
 
     init(_ bytes: [UInt8]) throws(S3Failure) {
         guard let root = XMLTree.read(bytes), root.name == "LifecycleConfiguration" else { throw .malformedXML }
@@ -52,20 +70,30 @@ struct Lifecycle {
             throw S3Failure(400, "InvalidArgument", "ID length should not exceed allowed limit of 255")
         }
         return Rule(
-            id: id, isEnabled: status == "Enabled", prefix: try prefix(element),
+            id: id, isEnabled: status == "Enabled", scope: try scope(element),
             days: try days(element["Expiration"], "Days"),
             noncurrentDays: try days(element["NoncurrentVersionExpiration"], "NoncurrentDays"),
             abortDays: try days(element["AbortIncompleteMultipartUpload"], "DaysAfterInitiation"))
     }
 
-    private static func prefix(_ element: XMLTree) throws(S3Failure) -> String {
-        if let prefix = element.text("Prefix") { return prefix }
-        guard let filter = element["Filter"] else { return "" }
-        // Tags and sizes are not modelled: what would need them is refused rather than done wrongly.
-        guard filter.children.allSatisfy({ $0.name == "Prefix" }), filter.children.count <= 1 else {
-            throw .notImplemented("Filter")
+    private static func scope(_ element: XMLTree) throws(S3Failure) -> Scope {
+        if let prefix = element["Prefix"]?.text { return Scope(prefix: prefix) }
+        guard let filter = element["Filter"] else { throw .malformedXML }
+        // More than one condition only inside And.
+        guard filter.children.count <= 1 else { throw .malformedXML }
+        let conditions = filter["And"]?.children ?? filter.children
+        var scope = Scope()
+        for condition in conditions {
+            switch condition.name {
+            case "Prefix": scope.prefix = condition.text
+            case "Tag":
+                scope.tags.append(.init(name: condition.text("Key") ?? "", value: condition.text("Value") ?? ""))
+            case "ObjectSizeGreaterThan": scope.largerThan = Int(condition.text)
+            case "ObjectSizeLessThan": scope.smallerThan = Int(condition.text)
+            default: throw .malformedXML
+            }
         }
-        return filter.text("Prefix") ?? ""
+        return scope
     }
 
     private static func days(_ action: XMLTree?, _ name: String) throws(S3Failure) -> Int? {
@@ -83,20 +111,23 @@ struct Lifecycle {
     }
 
     /// The rule that ends an object's life first, and when.
-    func expiration(of key: String, written: Double, day: Double) -> (rule: String, at: Double)? {
-        rules.filter { $0.isEnabled && key.hasPrefix($0.prefix) }
-            .compactMap { rule in rule.days.map { (rule.id, Self.end(written, days: $0, day: day)) } }
+    func expiration(of key: String, _ version: StoredVersion, day: Double) -> (rule: String, at: Double)? {
+        rules(for: key, version)
+            .compactMap { rule in rule.days.map { (rule.id, Self.end(version.lastModified, days: $0, day: day)) } }
             .min { $0.1 < $1.1 }
     }
 
-    func noncurrentEnd(of key: String, since: Double, day: Double) -> Double? {
-        rules.filter { $0.isEnabled && key.hasPrefix($0.prefix) }
+    func noncurrentEnd(of key: String, _ version: StoredVersion, since: Double, day: Double) -> Double? {
+        rules(for: key, version)
             .compactMap { rule in rule.noncurrentDays.map { Self.end(since, days: $0, day: day) } }.min()
     }
 
     func abortEnd(of key: String, since: Double, day: Double) -> Double? {
-        rules.filter { $0.isEnabled && key.hasPrefix($0.prefix) }
-            .compactMap { rule in rule.abortDays.map { Self.end(since, days: $0, day: day) } }.min()
+        rules(for: key, nil).compactMap { rule in rule.abortDays.map { Self.end(since, days: $0, day: day) } }.min()
+    }
+
+    private func rules(for key: String, _ version: StoredVersion?) -> [Rule] {
+        rules.filter { $0.isEnabled && $0.scope.holds(key, version) }
     }
 
     /// The midnight after so many days, whatever a day is.

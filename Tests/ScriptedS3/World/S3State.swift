@@ -39,11 +39,11 @@ struct S3State {
                 reply = fault.reply(to: request, operation, requestID: requestID, region: options.region, now: now)
             } else {
                 reply = try perform(operation, request, who, now: now)
-                fault?.spoil(&reply)
             }
         } catch {
             reply = error.reply(requestID: requestID)
         }
+        if let fault, fault.happensAfterwards { fault.spoil(&reply) }
         reply.add("x-amz-request-id", requestID)
         reply.add("x-amz-id-2", "scripted")
         reply.add("Date", Moment(now).http)
@@ -157,7 +157,7 @@ struct S3State {
 
     /// `expiry-date="…", rule-id="…"`, where a rule ends this object.
     func expirationField(_ key: String, _ version: StoredVersion, in bucket: String) -> String? {
-        self[bucket: bucket].lifecycle?.expiration(of: key, written: version.lastModified, day: options.dayLength)
+        self[bucket: bucket].lifecycle?.expiration(of: key, version, day: options.dayLength)
             .map { "expiry-date=\"\(Moment($0.at).http)\", rule-id=\"\($0.rule)\"" }
     }
 }

@@ -1,0 +1,83 @@
+import AWS
+import CloakroomCrypto
+import Curl
+import Foundation
+import HTTPValues
+import Loop
+import ScriptedS3
+
+/// Our client on the real transport, before the S3 that answers as AWS does.
+@LoopActor
+struct ScriptedStore {
+    let server: ScriptedS3
+    let s3: S3Client
+    private let transport = CurlTransport()
+
+    init(
+        renewal: RenewalSettings = .init(), timeout: Duration = .seconds(5), attempts: Int = 3,
+        wallClock: @escaping @Sendable () -> Date = { Date() }, _ change: (inout ScriptedS3.Options) -> Void = { _ in }
+    ) throws {
+        var options = ScriptedS3.Options()
+        change(&options)
+        server = try ScriptedS3(options)
+        let identity = options.identity
+        let credentials = CredentialSource(
+            Credentials(
+                accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey),
+                sessionToken: identity.sessionToken.map { Secret($0) }))
+        // Between tries no time passes.
+        let surroundings = Surroundings(wallClock: wallClock, sleep: { _ in }, randomNumber: { .max })
+        s3 = S3Client(
+            bucket: options.bucket,
+            endpoint: try .s3(region: options.region, bucket: options.bucket, custom: server.url),
+            transport: transport, credentials: credentials, renewal: renewal,
+            retry: RetrySettings(maximumAttempts: attempts, timeout: timeout), surroundings: surroundings,
+            place: LoopActor.shared)
+    }
+
+    func renew(_ key: String = "a.bin") async -> Renewal.Outcome {
+        await s3.renew(key: key, deadline: .now + .seconds(15)).outcome
+    }
+
+    /// A request of the test's own, signed by the worker's signer.
+    func ask(
+        _ method: String, _ target: String, _ fields: HeaderFields = [:], body: String = "", at time: Date = Date()
+    ) async throws -> UpstreamResponse {
+        let identity = ScriptedIdentity()
+        let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
+        let time = Timestamp(time)
+        let payload = Array(body.utf8)
+        var message = SigV4.Message(
+            method: method, path: parts[0], query: parts.count > 1 ? parts[1] : "", fields: fields,
+            payloadHash: SHA256.hash(payload).hexadecimal)
+        message.fields.add("host", "127.0.0.1:\(server.port)")
+        let key = SigningKey(
+            secretAccessKey: Secret(identity.secretAccessKey), day: String(time.basic.prefix(8)), region: "eu-west-1",
+            service: "s3")
+        SigV4(rules: .s3).sign(
+            &message,
+            with: Credentials(accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey)),
+            key: key, at: time)
+        return try await transport.send(
+            UpstreamRequest(
+                method: method, origin: server.url, target: target, fields: message.fields, body: payload),
+            timeout: .seconds(5))
+    }
+
+    /// A copy of `a.bin` onto itself.
+    func touch(_ fields: HeaderFields = [:]) async throws -> UpstreamResponse {
+        var fields = fields
+        fields.add("x-amz-copy-source", "photos/a.bin")
+        return try await ask("PUT", "/photos/a.bin", fields)
+    }
+}
+
+extension UpstreamResponse {
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Status and code of an error.
+    var told: String {
+        let code = text.firstMatch(of: /<Code>([^<]*)<\/Code>/).map { " " + String($0.1) } ?? ""
+        return "\(status)\(code)"
+    }
+}

@@ -1,0 +1,73 @@
+import AWS
+import CloakroomWire
+import Foundation
+import Loop
+import ScriptedS3
+@testable import Service
+import Support
+import Testing
+
+/// What is said about a key, beside what is true of it (FAULTS rows 4, 5, 8, 9).
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct TruthTests {
+    @Test(arguments: S3Fault.allCases)
+    @LoopActor func `never calls renewed or gone what is neither`(fault: S3Fault) async throws {
+        let store = try ScriptedStore(timeout: .milliseconds(fault == .hang ? 50 : 5000))
+        defer { store.server.stop() }
+        store.server.put("a.bin")
+        store.server.script(FaultRule(fault))
+        let outcome = await store.renew()
+        #expect(outcome != .notFound)
+        let touches = store.server.truth("a.bin").touches
+        switch outcome {
+        case .renewed, .fresh: #expect(touches > 0)
+        default: #expect(touches == 0 || fault == .resetAfterwards)
+        }
+        #expect(await store.renew("gone.bin") != .renewed(expiration: nil))
+    }
+
+    @Test(arguments: S3Fault.allCases)
+    @LoopActor func `is what it was again after one fault`(fault: S3Fault) async throws {
+        let store = try ScriptedStore(timeout: .milliseconds(fault == .hang ? 50 : 5000))
+        defer { store.server.stop() }
+        store.server.put("a.bin")
+        store.server.script(FaultRule(fault, times: 1))
+        _ = await store.renew()
+        let outcome = await store.renew()
+        #expect(outcome == .fresh(expiration: nil) || outcome == .renewed(expiration: nil))
+        #expect(store.server.truth("a.bin").touches == 1)
+        #expect(await store.renew("gone.bin") == .notFound)
+    }
+
+    @Test(arguments: [Settings.Renewal.PartialFailure.retry, .report], [RenewalSettings.Mode.auto, .replace])
+    @LoopActor func `holds under all faults at once`(
+        failure: Settings.Renewal.PartialFailure, mode: RenewalSettings.Mode
+    ) async throws {
+        let start = ScriptedS3.wallClock()
+        let store = try ScriptedStore(renewal: .init(mode: mode), timeout: .milliseconds(500))
+        defer { store.server.stop() }
+        let keys = (0..<600).map { ScriptedS3.key("k", $0) }
+        for (index, key) in keys.enumerated() where index % 5 != 4 { store.server.put(key) }
+        store.server.mix(FaultMix(share: failure == .retry ? 0.04 : 0.15, seed: 11))
+        let s3 = store.s3
+        let renewer = Renewer(
+            settings: Settings.Renewal(
+                mode: .auto, storageClass: "STANDARD", minimumAge: .seconds(86_400), keyPrefix: "",
+                maximumInFlight: 32, partialFailure: failure, retention: .seconds(30 * 86_400)),
+            requestDeadline: .seconds(15), metrics: try Metrics(),
+            renew: { await s3.renew(key: $0, deadline: $1) })
+        var claims = 0
+        for batch in stride(from: 0, to: keys.count, by: 20) {
+            guard case .results(let results) = await renewer.renew(Array(keys[batch..<batch + 20])) else { continue }
+            for result in results {
+                let truth = store.server.truth(result.key)
+                if result.success { #expect(truth.lastModified >= start, "\(result.key)") }
+                if result.error == .notFound { #expect(!truth.exists, "\(result.key)") }
+                claims += 1
+            }
+        }
+        // Enough of both for the above to mean something.
+        #expect(claims >= 100)
+        #expect(store.server.met.values.reduce(0, +) >= 15)
+    }
+}
