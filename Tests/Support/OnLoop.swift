@@ -16,6 +16,9 @@ package struct OnLoop: TestTrait, SuiteTrait, TestScoping {
         thread.start()
     }()
 
+    /// For tests that do not run on the loop, but whose servers do.
+    package static func startLoop() { started }
+
     private static let turns = Turns()
 
     @concurrent package func provideScope(
