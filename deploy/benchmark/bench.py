@@ -7,6 +7,7 @@ import sys
 import canned
 import load
 import measure
+import renewals
 import sharing
 from processes import NotMeasured, memory_megabytes
 from scenarios import all_scenarios, rs256_scenarios
@@ -27,6 +28,8 @@ class Bench:
         self.seconds = 1 if quick else 2
         self.starts = 3 if quick else 7
         self.counts = 1 if quick else 3
+        self.beside_seconds = 4 if quick else 8
+        self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
         self.scenarios = [each for each in all_scenarios()
                           if only in (None, each.part_of or each.name) or each.floor and only in _COMPARED_WITH_FLOORS]
@@ -49,6 +52,10 @@ class Bench:
                                   ("subjects", "sts_calls_per_100_subjects", sharing.for_few_subjects)):
             if self.only in (None, name) and (calls := self._try(step, self.parts, self.slow)) is not None:
                 self.values[value] = calls
+        if self.only in (None, "renew_beside"):
+            self._try(self._beside)
+        if self.only in (None, "renew_false"):
+            self._try(self._false_outcomes)
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]
         if not self.scenarios:
@@ -91,6 +98,22 @@ class Bench:
         milliseconds, megabytes = measure.start_and_rest(self.parts, self.canned, self.starts)
         self.values["start_to_first_answer_ms"] = milliseconds
         self.values["rss_at_rest_mb"] = megabytes
+
+    def _beside(self):
+        print("renewing beside batches", flush=True)
+        batch, alone, beside, megabytes = renewals.batches_and_single_keys(self.parts, self.slow, self.beside_seconds)
+        self.values |= {"renew_100_p50_ms_at_50ms": batch, "renew_1_p99_beside_batches_over_alone": beside / alone,
+                        "renew_rss_mb": megabytes}
+        self.notes.append(f"renew_beside: while S3 takes {_SLOW_MILLISECONDS} ms, the p99 of one key is {alone:.0f} ms "
+                          f"alone and {beside:.0f} ms beside 64 clients with batches of 100.")
+
+    def _false_outcomes(self):
+        print(f"renewing {self.checked_keys:,} keys under faults", flush=True)
+        false, said, met = renewals.false_outcomes(self.parts, self.checked_keys)
+        self.values["renew_false_outcomes"] = len(false)
+        words = ", ".join(f"{count:,} {word}" for word, count in sorted(said.items()))
+        self.notes.append(f"renew_false: of {sum(said.values()):,} keys it was said: {words}; S3 did badly "
+                          f"{sum(met.values()):,} times, in {len(met)} ways. False: {', '.join(false[:5]) or 'none'}.")
 
     def _rounds(self):
         """Everything in turns, so that what disturbs the machine disturbs all alike."""

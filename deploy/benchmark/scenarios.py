@@ -88,8 +88,8 @@ def all_scenarios():
         Scenario("vend_cached_without_records", "vend, cached credentials, no records", vend_few, has_credentials,
                  records=False, part_of="vend_cached", only_counted=True),
         Scenario("vend_sts", "vend, an STS call each", vend_many, has_credentials, credential_cache=False),
-        Scenario("renew_20", "renew a batch of 20", _renewals(20), _renewed(20), keys=20),
-        Scenario("renew_100", "renew a batch of 100", _renewals(100), _renewed(100), keys=100),
+        Scenario("renew_20", "renew a batch of 20", renewals(20), renewed(20), keys=20),
+        Scenario("renew_100", "renew a batch of 100", renewals(100), renewed(100), keys=100),
         Scenario("clients_1000", "1,000 clients, STS takes 50 ms", vend_many, has_credentials,
                  credential_cache=False, connections=1000, slow=True),
     ]
@@ -123,12 +123,17 @@ def _vend(token):
     return Request("POST", "/api/v1/auth/sts-token", {"Authorization": f"Bearer {token}"})
 
 
-def _renewals(keys):
+def renewals(keys):
     """Sixty-four clients, each with a batch of its own."""
-    return [Request("POST", "/v2/assets/renew-batch",
-                    {"X-Convos-AuthToken": _token(f"u_{n}", f"device_{n}"), "Content-Type": "application/json"},
-                    json.dumps({"assetKeys": [f"asset{n:04}{k:04}.bin" for k in range(keys)]}).encode())
-            for n in range(64)]
+    return [renewal(n, *(f"asset{n:04}{k:04}.bin" for k in range(keys))) for n in range(64)]
+
+
+def renewal(client, *keys):
+    """One batch of a client with this number."""
+    return Request("POST", "/v2/assets/renew-batch",
+                   {"X-Convos-AuthToken": _token(f"u_{client}", f"device_{client}"),
+                    "Content-Type": "application/json"},
+                   json.dumps({"assetKeys": keys}).encode())
 
 
 def _token(user, device):
@@ -170,5 +175,5 @@ def has_credentials(body):
     return json.loads(body)["credentials"]["accessKeyId"] == "ASIAIOSFODNN7EXAMPLE"
 
 
-def _renewed(keys):
+def renewed(keys):
     return lambda body: (json.loads(body)["renewed"], json.loads(body)["failed"]) == (keys, 0)

@@ -14,6 +14,7 @@ from processes import NotMeasured, Process, only_child, wait_until
 
 _here = pathlib.Path(__file__).parent
 BUCKET = "photos"
+S3_REGION = "eu-west-1"     # of the scripted S3, which minds
 AUDIENCE = "cloakroom"
 ISSUER = "https://auth.example"
 TOKEN_SECRET = "a secret of the benchmark alone, 48 bytes long.."
@@ -28,11 +29,12 @@ _ENVIRONMENT = {
 class Stack:
     """Starts parts on 127.0.0.1 and on unix sockets, and stops all of them at the end of a `with`."""
 
-    def __init__(self, state, worker, log_level):
+    def __init__(self, state, worker, scripted_s3, log_level):
         self.state = pathlib.Path(state)
         self.binaries = self.state / "bin"
         self.logs = self.state / "logs"
         self.worker = worker
+        self.scripted_s3 = scripted_s3
         self._log_level = log_level
         self._started = []
 
@@ -85,6 +87,16 @@ class Stack:
         wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), slow)
         return port
 
+    def start_scripted_s3(self, name):
+        """The S3 that answers as AWS does, and badly when told to. Gives its port."""
+        port = free_port()
+        environment = {"SCRIPTED_ACCESS_KEY_ID": _ENVIRONMENT["AWS_ACCESS_KEY_ID"],
+                       "SCRIPTED_SECRET_ACCESS_KEY": _ENVIRONMENT["AWS_SECRET_ACCESS_KEY"]}
+        server = self.start(name, [self.scripted_s3, "--listen", f"127.0.0.1:{port}", "--bucket", BUCKET, "--region",
+                                   S3_REGION, "--no-log"], environment)
+        wait_until(lambda: _connects(socket.AF_INET, ("127.0.0.1", port)), server)
+        return port
+
     def start_floor(self, name, program):
         path = self.run / f"{name}.sock"
         floor = self.start(name, [self.binaries / program, path])
@@ -102,7 +114,9 @@ class Stack:
         """`how`: what differs from the settings of most.
 
         credential_cache; shares: the workers share the credentials they vended; records: users' records are read;
-        public_key: the file with the key of RS256 tokens, which else are HS256.
+        public_key: the file with the key of RS256 tokens, which else are HS256; region: of S3; timeout: of one try,
+        in milliseconds; partial_failure: how keys are told of that still fail after retries; minimum_age: of an
+        object that is renewed, in seconds.
         """
         arguments, environment, path = self.worker_command(name, upstream_port, **how)
         worker = self.start(name, arguments, environment)
@@ -140,20 +154,22 @@ class Stack:
         wait_until(lambda: only_child(master.pid), master)
         return only_child(master.pid)
 
-    def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None):
+    def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None,
+                  region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400):
         """The defaults, but for endpoints, places, and rate limits nobody reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
         signed = {"algorithms": ["RS256"], "keyFile": str(public_key)} if public_key else \
             {"algorithms": ["HS256"], "secret": {"env": "CLOAKROOM_TOKEN_SECRET"}}
         return {
-            "region": "us-east-1",
+            "region": region,
             "bucket": BUCKET,
             "aws": {
                 "accessKeyID": {"env": "AWS_ACCESS_KEY_ID"},
                 "secretAccessKey": {"env": "AWS_SECRET_ACCESS_KEY"},
                 "stsEndpoint": upstream,
                 "s3Endpoint": upstream,
+                "timeoutMilliseconds": timeout,
             },
             "tokens": {"issuers": [{
                 "issuer": ISSUER, "audiences": [AUDIENCE], **signed,
@@ -165,7 +181,9 @@ class Stack:
                     "enabled": shares, "keys": [{"env": "CLOAKROOM_SEALING_SECRET"}]}},
             },
             "entitlements": {"enabled": records},
-            "limits": {"renew": limit, "vend": limit, "upload": limit},
+            "renewal": {"partialFailure": partial_failure, "minimumAgeSeconds": minimum_age},
+            "limits": {"renew": limit, "vend": limit, "upload": limit,
+                       "renewKeys": {"keys": 100_000_000, "windowSeconds": 3600}},
             "redis": {"address": f"unix:{self.run / 'redis.sock'}"},
             "log": {"level": self._log_level},
         }
