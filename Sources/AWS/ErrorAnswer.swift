@@ -1,14 +1,14 @@
 /// What an error document says.
 ///
 /// S3 writes `<Error>`; STS wraps it into `<ErrorResponse>`, though not when SeaweedFS or Ceph speak for it.
-struct ErrorAnswer: Equatable {
-    let code: String
-    let message: String
+package struct ErrorAnswer: Equatable {
+    package let code: String
+    package let message: String
     /// Which precondition failed.
     let condition: String?
 
     /// - Returns: `nil` when the bytes are no error document.
-    init?(_ body: [UInt8]) {
+    package init?(_ body: [UInt8]) {
         guard let root = try? XMLReader.read(body) else { return nil }
         self.init(root)
     }

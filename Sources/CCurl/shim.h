@@ -25,3 +25,8 @@ static inline int cloakroom_close_socket(curl_socket_t socket) { return close(so
 typedef curl_socket_t (*cloakroom_open_callback)(void *, curlsocktype, struct curl_sockaddr *);
 static inline CURLcode cloakroom_set_open_callback(CURL *h, cloakroom_open_callback v) { return curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, v); }
 static inline curl_socket_t cloakroom_open_socket(const struct curl_sockaddr *a) { return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol); }
+// The lines about the server's own certificate, with CURLOPT_CERTINFO; NULL if there was none.
+static inline struct curl_slist *cloakroom_certificate(CURL *h) {
+    struct curl_certinfo *i = NULL;
+    return curl_easy_getinfo(h, CURLINFO_CERTINFO, &i) == CURLE_OK && i && i->num_of_certs > 0 ? i->certinfo[0] : NULL;
+}

@@ -43,6 +43,7 @@ import Loop
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PROXY, "")
         if let file = options.certificateAuthorities { set(CURLOPT_CAINFO, file) }
+        if options.readsCertificates { set(CURLOPT_CERTINFO, 1) }
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_WRITEDATA, me))
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_HEADERDATA, me))
         unsafe check(
@@ -130,6 +131,17 @@ import Loop
         var status = 0
         unsafe cloakroom_get_long(UnsafeMutableRawPointer(handle), CURLINFO_RESPONSE_CODE, &status)
         return .success(UpstreamResponse(status: status, fields: fields, body: body))
+    }
+
+    /// `nil` without TLS, and on a connection that was there before.
+    var certificateEnd: String? {
+        var line = unsafe cloakroom_certificate(UnsafeMutableRawPointer(handle))
+        while let entry = unsafe line {
+            let text = unsafe entry.pointee.data.map { unsafe String(cString: $0) } ?? ""
+            if text.hasPrefix("Expire date:") { return String(text.dropFirst("Expire date:".count)) }
+            unsafe line = entry.pointee.next
+        }
+        return nil
     }
 
     /// Forgets the request and its answer; the connection and the handle's settings stay.

@@ -15,6 +15,8 @@ package import Loop
         package var maximumResponseBytes = 1 << 20
         /// A PEM file to trust instead of the system's; `nil` for the system's.
         package var certificateAuthorities: String?
+        /// Whether ``CurlTransport/certificateEnd`` is told.
+        package var readsCertificates = false
 
         package init() {}
     }
@@ -26,6 +28,8 @@ package import Loop
     private var running: [UInt: CurlTransfer] = [:]
     private var timer: TimerID?
     private var isKicked = false
+    /// When the certificate of the server that answered last ends, in OpenSSL's words: `May  1 00:00:00 2027 GMT`.
+    package private(set) var certificateEnd: String?
 
     package init(options: Options = Options()) {
         precondition(curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK, "curl_global_init")
@@ -159,6 +163,7 @@ package import Loop
             }
             let code = unsafe message.pointee.data.result
             guard let transfer = running[UInt(bitPattern: easy)] else { continue }
+            if options.readsCertificates { certificateEnd = transfer.certificateEnd ?? certificateEnd }
             finish(transfer, transfer.result(code))
         }
     }

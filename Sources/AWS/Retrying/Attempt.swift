@@ -28,6 +28,7 @@ package struct Attempt: Sendable, Equatable {
         case uploadPartCopy = "UploadPartCopy"
         case completeMultipartUpload = "CompleteMultipartUpload"
         case abortMultipartUpload = "AbortMultipartUpload"
+        case probe = "Probe"
         case getRolePolicy = "GetRolePolicy"
         case putRolePolicy = "PutRolePolicy"
     }

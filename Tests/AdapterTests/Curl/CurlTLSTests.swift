@@ -73,6 +73,17 @@ struct CurlTLSTests {
         #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
     }
 
+    @Test @LoopActor func `tells when a certificate ends, if it is to`() async throws {
+        let server = try await onThread { try Server(name: "IP:127.0.0.1", days: 40) }
+        var options = CurlTransport.Options()
+        options.certificateAuthorities = server.certificate
+        options.readsCertificates = true
+        let transport = CurlTransport(options: options)
+        _ = try await transport.send(UpstreamRequest(method: "GET", url: server.url), timeout: .seconds(10))
+        let end = try #require(transport.certificateEnd)
+        #expect(end.wholeMatch(of: /[A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4} GMT/) != nil, "\(end)")
+    }
+
     @Test @LoopActor func `speaks no TLS older than 1.2`() async throws {
         let server = try await onThread {
             try Server(name: "IP:127.0.0.1", options: ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])

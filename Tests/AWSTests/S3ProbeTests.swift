@@ -1,0 +1,65 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Testing
+
+struct S3ProbeTests {
+    private let world = TestWorld()
+
+    private func ask(
+        _ probe: S3Probe, _ answer: UpstreamResponse, at endpoint: Endpoint? = nil
+    ) async throws -> (UpstreamRequest?, Result<[String], Fault>) {
+        let transport = ScriptedTransport(answer)
+        let client = S3Client(
+            bucket: "photos", endpoint: try endpoint ?? Self.bucket(), transport: transport,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            surroundings: world.surroundings)
+        do throws(Fault) {
+            let names = try await client.ask(probe, deadline: world.deadline())
+            return (transport.requests.first, .success(names))
+        } catch {
+            return (transport.requests.first, .failure(error))
+        }
+    }
+
+    private static func bucket() throws -> Endpoint { try .s3(region: "eu-west-1", bucket: "photos") }
+
+    @Test func `could do no harm if they were allowed`() async throws {
+        let object = try #require(ObjectAddress(key: "a/b"))
+        let (delete, _) = try await ask(.delete(object), .xml(204, ""))
+        #expect(delete?.method == "DELETE" && delete?.target == "/a/b")
+        #expect(delete?.fields["if-match"] == "\"00000000000000000000000000000000\"")
+        let (policy, _) = try await ask(.putPolicy, .xml(204, ""))
+        #expect(policy?.method == "PUT" && policy?.target == "/?policy")
+        #expect(policy.map { String(decoding: $0.body, as: UTF8.self) } == "no policy")
+    }
+
+    @Test func `tell a refusal from an answer`() async throws {
+        let (_, denied) = try await ask(.putPolicy, .xml(403, "<Error><Code>AccessDenied</Code></Error>"))
+        #expect(denied == .failure(Fault(.refused, status: 403, code: "AccessDenied")))
+        let (_, read) = try await ask(.putPolicy, .xml(400, "<Error><Code>MalformedPolicy</Code></Error>"))
+        #expect(read == .failure(Fault(.refused, status: 400, code: "MalformedPolicy")))
+    }
+
+    @Test func `names the buckets of the service`() async throws {
+        let body =
+            "<ListAllMyBucketsResult><Buckets><Bucket><Name>a</Name></Bucket><Bucket><Name>b</Name></Bucket></Buckets>"
+            + "</ListAllMyBucketsResult>"
+        let service = try Self.bucket().withoutBucket("photos")
+        let (request, names) = try await ask(.listBuckets, .xml(200, body), at: service)
+        #expect(request?.url == "https://s3.eu-west-1.amazonaws.com/")
+        #expect(names == .success(["a", "b"]))
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:8333", "http://127.0.0.1:8333"), ("https://store.example/s3", "https://store.example/s3"),
+    ])
+    func `finds the service of a bucket`(custom: String, expected: String) throws {
+        for style in [true, false] {
+            let bucket = try Endpoint.s3(region: "r", bucket: "photos", pathStyle: style, custom: custom)
+            #expect(bucket.url != expected)
+            #expect(bucket.withoutBucket("photos").url == expected)
+        }
+    }
+}
