@@ -16,6 +16,7 @@ enum CommandLineTool {
         case "serve": return Serve.run(Array(rest.dropFirst()))
         case "check": return Check.run(Array(rest.dropFirst()))
         case "lifecycle": return LifecycleCommand.run(Array(rest.dropFirst()))
+        case "doctor": return Doctor.run(Array(rest.dropFirst()))
         case "audit": return AuditCommand.run(Array(rest.dropFirst()))
         case "policy": return PolicyCommand.run(Array(rest.dropFirst()))
         case "token": return Token.run(Array(rest.dropFirst()))
@@ -36,6 +37,7 @@ enum CommandLineTool {
         Commands:
           serve       answer FastCGI requests from nginx
           check       say what is wrong with a settings file, all of it at once
+          doctor      check a deployment: what was found, why it matters, what to do
           audit verify
                       find what is missing from the audit, or was changed in it
           lifecycle   the bucket's rule that lets objects expire: show, apply, verify, validate, canary

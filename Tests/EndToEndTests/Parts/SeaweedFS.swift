@@ -83,6 +83,15 @@ final class SeaweedFS: Sendable {
         ).fields["last-modified"]
     }
 
+    /// - Returns: the keys that begin so, a thousand at most.
+    func keys(below prefix: String) throws -> [String] {
+        let list = try Curl.signed(
+            "GET", "\(url)/\(Self.bucket)?list-type=2&prefix=\(prefix.replacing("/", with: "%2F"))", key: Self.broker,
+            secret: Self.brokerSecret, session: nil)
+        guard list.status == 200 else { throw PartMissing(description: "GET ?prefix=\(prefix): \(list.told)") }
+        return list.text.matches(of: /<Key>([^<]*)<\/Key>/).map { String($0.1) }
+    }
+
     // MARK: Configuration
 
     private static let identities = """

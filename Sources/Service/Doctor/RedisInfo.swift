@@ -1,0 +1,17 @@
+/// What INFO answers: a line `name:value` each, with headings and empty lines between (redis.io, INFO).
+struct RedisInfo: Sendable, Equatable {
+    private let values: [String: String]
+
+    init(_ text: String) {
+        var values: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            values[String(line[..<colon])] = String(line[line.index(after: colon)...])
+        }
+        self.values = values
+    }
+
+    subscript(name: String) -> String? { values[name] }
+
+    func number(_ name: String) -> Int? { values[name].flatMap { Int($0) } }
+}

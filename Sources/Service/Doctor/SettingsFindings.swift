@@ -1,0 +1,95 @@
+/// Judges settings that are in order, for what they allow.
+package struct SettingsFindings {
+    private let settings: Settings
+    private let check = CheckName.settings
+
+    package init(_ settings: Settings) { self.settings = settings }
+
+    /// For a file with faults.
+    package static func faults(_ faults: SettingsFaults) -> [Finding] {
+        faults.faults.map { fault in
+            CheckName.settings.error(
+                (fault.path.isEmpty ? "" : "\(fault.path) ") + fault.cause,
+                why: "serve refuses to start with these settings",
+                advice: fault.wayOut)
+        }
+    }
+
+    package var all: [Finding] {
+        let weak = [keys, lifetime, redis, open, minimumAge, debug].compactMap(\.self) + scopes
+        return weak.isEmpty ? [check.ok("nothing in the settings is weaker than it has to be")] : weak
+    }
+
+    private var keys: Finding? {
+        guard let keys = settings.aws.keys, keys.sessionToken == nil else { return nil }
+        return check.warning(
+            "aws.accessKeyID is a long-lived key", why: "who copies it has it until somebody notices",
+            advice: "run the worker under a role (instance, container or web identity) and take the keys out")
+    }
+
+    private var lifetime: Finding? {
+        let longest = ([settings.vending.lifetime] + settings.tiers.values.map(\.lifetime)).max() ?? .zero
+        guard longest > .seconds(4 * 3600) else { return nil }
+        return check.warning(
+            "credentials live up to \(longest.components.seconds / 3600) hours",
+            why: "they cannot be taken back: who loses a phone loses that long",
+            advice: "lower vending.lifetimeSeconds; the kit renews by itself")
+    }
+
+    private var redis: Finding? {
+        guard case .tcp(let host, _) = settings.redis.address, !Self.isLoopback(host) else { return nil }
+        guard settings.redis.usesTLS else {
+            return check.warning(
+                "Redis at \(host) is reached in plain text",
+                why: "whoever is on the way reads its password, and can enable whom you disabled",
+                advice: "set redis.tls: true")
+        }
+        guard settings.redis.password != nil else {
+            return check.warning(
+                "Redis at \(host) is used without a password", why: "whoever reaches it can enable whom you disabled",
+                advice: "set redis.password, and the same in Redis")
+        }
+        return nil
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+
+    private var open: Finding? {
+        guard settings.limits.vend.whenRedisIsAway == .open else { return nil }
+        return check.warning(
+            "limits.vend.whenRedisIsAway is open",
+            why: "while Redis is away, credentials go out that no limit and no user's record is asked about",
+            advice: "set it to closed")
+    }
+
+    private var minimumAge: Finding? {
+        guard settings.renewal.minimumAge < .seconds(3600) else { return nil }
+        return check.warning(
+            "renewal.minimumAgeSeconds is \(settings.renewal.minimumAge.components.seconds)",
+            why: "the same object can be copied over and over, each time at the price of a PUT",
+            advice: "set it to a day, 86400")
+    }
+
+    private var debug: Finding? {
+        guard settings.log.level == .debug else { return nil }
+        return check.warning(
+            "log.level is debug", why: "each probe and each refusal is a line: the disk fills", advice: "set it to info"
+        )
+    }
+
+    /// What each scope says of own and others' objects, as IAM would read it.
+    private var scopes: [Finding] {
+        guard let user = UserID("cloakroom-doctor-1") else { return [] }
+        return settings.vending.scopes.names.compactMap { name in
+            guard let scope = settings.vending.scopes[name] else { return nil }
+            let trial = PolicyTrial(
+                scope, user: user, bucket: settings.bucket, partition: settings.vending.partition)
+            guard let wrong = trial.rows.first(where: { !$0.isAsExpected }) else { return nil }
+            return check.error(
+                "the scope \(name) answers \(wrong.isAllowed ? "yes" : "no") to \(wrong.action) on \(wrong.target)",
+                why: wrong.remark, advice: "see: cloakroom policy test --scope \(name)")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import AWS
+import CloakroomCrypto
+import Curl
+import HTTPValues
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Whom the doctor asks, reached as the workers reach them; and what it wrote there.
+@LoopActor
+final class DoctorWorld {
+    let settings: Settings
+    let options: DoctorRound.Options
+    /// To STS and S3.
+    let transport: KeepingTransport
+    /// Of the worker.
+    let credentials: CredentialSource
+    let sts: STSClient
+    let s3: S3Client
+    /// Names this visit's objects: 16 hexadecimal digits.
+    let name = randomBytes(8).hexadecimal
+    private let refreshing: RefreshingCredentials?
+    private let retry: RetrySettings
+    private let surroundings: Surroundings
+    private var origin = "the settings"
+    private var written: [(key: String, client: S3Client)] = []
+
+    init(_ settings: Settings, _ options: DoctorRound.Options) {
+        self.settings = settings
+        self.options = options
+        var curl = CurlTransport.Options()
+        curl.certificateAuthorities = settings.aws.certificateAuthorities
+        transport = KeepingTransport(CurlTransport(options: curl))
+        retry = RetrySettings(maximumAttempts: settings.aws.maximumAttempts, timeout: settings.aws.timeout)
+        surroundings = Surroundings(
+            sleep: { try await LoopActor.sleep(for: $0) }, spawn: { body in LoopActor.spawn { await body() } })
+        if let keys = settings.aws.keys {
+            refreshing = nil
+            credentials = CredentialSource(keys)
+        } else {
+            let chain = AWSCredentials.chain(settings.aws, transport: transport, surroundings: surroundings)
+            if let outlook = try? chain.outlook() { origin = outlook }
+            let source = RefreshingCredentials(chain, surroundings: surroundings)
+            refreshing = source
+            credentials = CredentialSource(source)
+        }
+        sts = STSClient(
+            endpoint: settings.aws.sts, transport: transport, credentials: credentials, retry: retry,
+            surroundings: surroundings, place: LoopActor.shared)
+        s3 = S3Client(
+            bucket: settings.bucket, endpoint: settings.aws.s3, transport: transport, credentials: credentials,
+            renewal: RenewalSettings(settings.renewal), retry: retry, surroundings: surroundings,
+            place: LoopActor.shared)
+    }
+
+    /// For one call, its retries included.
+    var deadline: ContinuousClock.Instant { .now + .seconds(10) }
+
+    /// - Returns: whose the worker's credentials are.
+    func requireCredentials() async throws(CredentialFault) -> String {
+        _ = try await refreshing?.current()
+        return origin
+    }
+
+    /// The bucket, as somebody else or renewing otherwise.
+    func s3(
+        as credentials: CredentialSource? = nil, endpoint: Endpoint? = nil, mode: RenewalSettings.Mode? = nil
+    ) -> S3Client {
+        var renewal = RenewalSettings(settings.renewal)
+        if let mode { renewal.mode = mode }
+        // The probe object has only just been written.
+        renewal.minimumAge = .zero
+        return S3Client(
+            bucket: settings.bucket, endpoint: endpoint ?? settings.aws.s3, transport: transport,
+            credentials: credentials ?? self.credentials, renewal: renewal, retry: retry, surroundings: surroundings,
+            place: LoopActor.shared)
+    }
+
+    // MARK: What was written
+
+    /// To be called before an object is put.
+    func willWrite(_ key: String, as client: S3Client) { written.append((key, client)) }
+
+    /// - Returns: what is left, as findings.
+    func tidyUp() async -> [Finding] {
+        var findings: [Finding] = []
+        let all = written
+        written = []
+        for (key, client) in all {
+            guard let object = ObjectAddress(key: key) else { continue }
+            do throws(Fault) { try await client.delete(object, deadline: deadline) } catch {
+                findings.append(
+                    CheckName.bucket.warning(
+                        "the doctor's object \(key) could not be taken away: \(error.words)",
+                        why: "it stays until the bucket's rule ends it", advice: "delete it by hand"))
+            }
+        }
+        return findings
+    }
+}
+
+/// Keeps the last answer whole: what STS writes beside its codes is for people.
+@LoopActor
+final class KeepingTransport: Transport {
+    private let transport: CurlTransport
+    private(set) var last: UpstreamResponse?
+
+    init(_ transport: CurlTransport) { self.transport = transport }
+
+    @LoopActor func send(
+        _ request: UpstreamRequest, timeout: Duration
+    ) async throws(TransportError) -> UpstreamResponse {
+        last = nil
+        let response = try await transport.send(request, timeout: timeout)
+        last = response
+        return response
+    }
+}

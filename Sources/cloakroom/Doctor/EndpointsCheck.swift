@@ -1,0 +1,39 @@
+import AWS
+import HTTPValues
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Asks STS and S3 without a signature: who answers, and what time it is there.
+@LoopActor
+struct EndpointsCheck {
+    private let world: DoctorWorld
+
+    init(_ world: DoctorWorld) { self.world = world }
+
+    func findings() async -> [Finding] {
+        let aws = world.settings.aws
+        var findings: [Finding] = []
+        for (name, endpoint) in [("STS", aws.sts), ("S3", aws.s3)] {
+            findings += EndpointFindings.all(await answer(name, endpoint), leeway: world.settings.tokens.leeway)
+        }
+        return findings
+    }
+
+    private func answer(_ name: String, _ endpoint: Endpoint) async -> EndpointAnswer {
+        let request = UpstreamRequest(method: "GET", url: endpoint.url + "/")
+        let sent = Date()
+        let result: Result<UpstreamResponse, TransportError>
+        do throws(TransportError) {
+            result = .success(try await world.transport.send(request, timeout: .seconds(5)))
+        } catch {
+            result = .failure(error)
+        }
+        return EndpointAnswer(name: name, url: endpoint.url, result: result, sent: sent, received: Date())
+    }
+}

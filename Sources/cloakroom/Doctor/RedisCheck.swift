@@ -1,0 +1,82 @@
+import CloakroomCrypto
+import Loop
+import Redis
+import Service
+
+/// Asks Redis what it is, how fast it is, and whether a script may write.
+@LoopActor
+struct RedisCheck {
+    private let world: DoctorWorld
+    private static let pings = 100
+
+    init(_ world: DoctorWorld) { self.world = world }
+
+    func findings() async -> [Finding] {
+        let settings = world.settings
+        let redis: RedisConnection
+        do {
+            var options = try RedisConnection.Options(settings.redis)
+            // How slow it is shall be told, not cut off.
+            options.timeout = max(options.timeout, .seconds(2))
+            redis = RedisConnection(options: options)
+        } catch {
+            return [
+                CheckName.redis.error(
+                    "\(error)", why: "no worker starts", advice: "mend redis.certificateAuthorities")
+            ]
+        }
+        defer { redis.close() }
+        await redis.settle(within: .seconds(3))
+        var answers = RedisAnswers(info: await info(redis))
+        if case .success = answers.info {
+            answers.save = await save(redis)
+            answers.latencies = await latencies(redis)
+            answers.scriptWrote = !world.options.isReadOnly
+            answers.script = await script(redis)
+        }
+        return RedisFindings(answers, settings).all
+    }
+
+    private func info(_ redis: RedisConnection) async -> Result<String, RedisError> {
+        do throws(RedisError) {
+            guard case .text(let bytes) = try await redis.send(RedisCommand(["INFO"])) else {
+                return .failure(.interrupted)
+            }
+            return .success(String(decoding: bytes, as: UTF8.self))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Managed Redis mostly refuses CONFIG.
+    private func save(_ redis: RedisConnection) async -> String? {
+        guard case .array(let pair)? = try? await redis.send(RedisCommand(["CONFIG", "GET", "save"])), pair.count == 2,
+            case .text(let value) = pair[1]
+        else { return nil }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    private func latencies(_ redis: RedisConnection) async -> [Duration] {
+        var latencies: [Duration] = []
+        for _ in 0..<Self.pings {
+            let start = Monotonic.now
+            guard (try? await redis.send(RedisCommand(["PING"]))) != nil else { break }
+            latencies.append(.nanoseconds(Int64(Monotonic.now &- start)))
+        }
+        return latencies
+    }
+
+    private func script(_ redis: RedisConnection) async -> RedisError? {
+        let source =
+            world.options.isReadOnly
+            ? "return 1" : "redis.call('SET', KEYS[1], '1', 'PX', '1000') return redis.call('DEL', KEYS[1])"
+        let script = RedisScript(source: source, digest: SHA1.hash(Array(source.utf8)).hexadecimal)
+        let key = "\(world.settings.redis.keyPrefix)doctor:\(world.name)"
+        do throws(RedisError) {
+            _ = try await redis.run(script.call(keys: [key], arguments: []))
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

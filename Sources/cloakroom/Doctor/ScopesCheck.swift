@@ -1,0 +1,82 @@
+import AWS
+import Loop
+import Service
+
+/// Vends for two invented users, and tries with what the one gets to reach what is the other's.
+@LoopActor
+struct ScopesCheck {
+    private let world: DoctorWorld
+
+    init(_ world: DoctorWorld) { self.world = world }
+
+    func findings() async -> [Finding] {
+        guard let plan = ScopePlan(world.settings, name: world.name) else { return [] }
+        var findings: [Finding] = []
+        for name in world.settings.vending.scopes.names {
+            guard let scope = world.settings.vending.scopes[name] else { continue }
+            do throws(STSError) {
+                findings += try await self.findings(scope, plan)
+            } catch {
+                findings.append(ScopeFindings.notVended(name, error))
+                // Whatever it is, it will be the same for the others.
+                break
+            }
+            findings += await world.tidyUp()
+        }
+        return findings
+    }
+
+    private func findings(_ scope: Scope, _ plan: ScopePlan) async throws(STSError) -> [Finding] {
+        let client = try await vended(scope, plan.user)
+        let keeper = world.options.isReadOnly ? nil : plan.keeper(for: scope)
+        if let keeper {
+            for user in [plan.user, plan.neighbour] {
+                let owner = try await vended(keeper, user)
+                for folder in plan.folders(scope) {
+                    if let fault = await put(plan.seed(of: user, in: folder), as: owner) {
+                        return [ScopeFindings.notSeeded(keeper.name, fault)]
+                    }
+                }
+            }
+        }
+        var outcomes: [(probe: ScopeProbe, outcome: ProbeOutcome)] = []
+        for probe in plan.probes(scope, writes: keeper != nil) {
+            outcomes.append((probe, ProbeOutcome(await fault(probe.ask, as: client))))
+        }
+        return ScopeFindings.all(scope.name, outcomes, wrote: keeper != nil)
+    }
+
+    private func vended(_ scope: Scope, _ user: UserID) async throws(STSError) -> S3Client {
+        let request = RoleCheck.request(world.settings.vending, scope, user, .seconds(900))
+        let role = try await world.sts.assumeRole(request, deadline: world.deadline)
+        return world.s3(as: CredentialSource(role.credentials))
+    }
+
+    private func put(_ key: String, as client: S3Client) async -> Fault? {
+        world.willWrite(key, as: client)
+        return await fault(.put(key), as: client)
+    }
+
+    /// - Returns: `nil` when it worked.
+    private func fault(_ ask: ScopeProbe.Ask, as client: S3Client) async -> Fault? {
+        let deadline = world.deadline
+        do throws(Fault) {
+            switch ask {
+            case .get(let key):
+                if let object = ObjectAddress(key: key) { _ = try await client.get(object, deadline: deadline) }
+            case .put(let key):
+                if let object = ObjectAddress(key: key) {
+                    try await client.put(
+                        object, body: Array("cloakroom doctor".utf8), contentType: "text/plain", deadline: deadline)
+                }
+            case .delete(let key):
+                if let object = ObjectAddress(key: key) { try await client.delete(object, deadline: deadline) }
+            case .list(let prefix):
+                _ = try await client.list(prefix: prefix ?? "", from: .start, deadline: deadline)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import AWS
+import CloakroomCrypto
+import Loop
+import Service
+
+/// Renews an object of the doctor's own in each way there is.
+@LoopActor
+struct TouchCheck {
+    private let world: DoctorWorld
+    private let check = CheckName.touch
+    private static let note = "x-amz-meta-cloakroom-doctor"
+
+    init(_ world: DoctorWorld) { self.world = world }
+
+    func findings() async -> [Finding] {
+        let prefix = world.settings.renewal.keyPrefix + "cloakroom-doctor/"
+        guard !world.options.isReadOnly else { return [check.skipped("nothing may be written (--read-only)")] }
+        guard let object = ObjectAddress(key: prefix + world.name) else { return [] }
+        if await refusesDeletion(of: object) {
+            return [
+                check.skipped(
+                    "the worker may not delete, so nothing was written that would stay",
+                    advice: "allow s3:DeleteObject on \(prefix)* alone: deploy/iam/doctor-policy.json")
+            ]
+        }
+        world.willWrite(prefix + world.name, as: world.s3)
+        do throws(Fault) {
+            try await world.s3.put(
+                object, body: Array("cloakroom doctor".utf8), contentType: "text/x-cloakroom-doctor",
+                fields: [
+                    "cache-control": "max-age=60", Self.note: "probe", "x-amz-tagging": "cloakroom-doctor=probe",
+                ], deadline: world.deadline)
+            var trials: [TouchTrial] = []
+            for mode in [RenewalSettings.Mode.copy, .replace] {
+                trials.append(try await trial(mode, of: object, key: prefix + world.name))
+            }
+            return TouchFindings(trials, world.settings.renewal).all
+        } catch {
+            return [
+                check.error(
+                    "the doctor's own object cannot be stored and looked at: \(error.words)",
+                    why: "renewing takes the same permissions",
+                    advice: "allow s3:PutObject, s3:GetObject, s3:PutObjectTagging and s3:GetObjectTagging:"
+                        + " deploy/iam/worker-policy.json")
+            ]
+        }
+    }
+
+    /// Asked of an object that is not there yet.
+    private func refusesDeletion(of object: ObjectAddress) async -> Bool {
+        do throws(Fault) {
+            try await world.s3.ask(.delete(object), deadline: world.deadline)
+            return false
+        } catch {
+            return ProbeOutcome(error) == .refused
+        }
+    }
+
+    private func trial(
+        _ mode: RenewalSettings.Mode, of object: ObjectAddress, key: String
+    ) async throws(Fault) -> TouchTrial {
+        let before = try await look(object)
+        // Dates have whole seconds.
+        do { try await LoopActor.sleep(for: .milliseconds(1100)) } catch { throw Fault(.cancelled, code: "Cancelled") }
+        let renewal = await world.s3(mode: mode).renew(key: key, deadline: world.deadline)
+        guard case .renewed = renewal.outcome else {
+            return TouchTrial(mode: mode, outcome: renewal.outcome, before: before, after: nil)
+        }
+        return TouchTrial(mode: mode, outcome: renewal.outcome, before: before, after: try await look(object))
+    }
+
+    private func look(_ object: ObjectAddress) async throws(Fault) -> ProbeObject {
+        guard let stored = try await world.s3.head(object, deadline: world.deadline) else {
+            throw Fault(.refused, status: 404, code: "NoSuchKey")
+        }
+        let tags = try? await world.s3.tags(of: object, deadline: world.deadline)
+        return ProbeObject(
+            lastModified: stored.lastModified, contentType: stored.fields["content-type"],
+            cacheControl: stored.fields["cache-control"], note: stored.fields[Self.note], tags: tags,
+            expiration: stored.expiration?.date)
+    }
+}

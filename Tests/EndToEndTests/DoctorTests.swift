@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// `cloakroom doctor` before a deployment that is well, and before some that are not.
+    @Suite struct DoctorVisits {
+        /// What it found, as `check level: found`.
+        private static func visit(
+            _ stack: Stack, _ options: [String], status: Int32, sourceLocation: SourceLocation = #_sourceLocation
+        ) throws -> [String] {
+            let command = try Command(
+                ["doctor", "--settings", stack.settingsFile, "--json"] + options, within: .seconds(60))
+            #expect(command.status == status, "\(command.text)", sourceLocation: sourceLocation)
+            let report = try JSONSerialization.jsonObject(with: Data(command.text.utf8)) as? [String: Any]
+            let findings = try #require(report?["findings"] as? [[String: String]])
+            return findings.map { "\($0["check"] ?? "") \($0["level"] ?? ""): \($0["found"] ?? "")" }
+        }
+
+        @Test func `finds nothing to do, and leaves nothing behind`() throws {
+            try Stack.run("doctor", Stack.Options(nginx: true, s3: true)) { stack in
+                let port = try #require(stack.nginx).port
+                // The store is there for all tests of this run; none of its objects lives for thirty days.
+                let rule = try Command(["lifecycle", "apply", "--yes", stack.settingsFile])
+                #expect(rule.status == 0, "\(rule.text)")
+                let found = try Self.visit(
+                    stack, ["--url", "http://127.0.0.1:\(port)", "--listen", "unix:\(stack.socket())"], status: 0)
+                for expected in [
+                    "keys ok: https://auth.localhost: 1 keys of the settings for HS256",
+                    "lifecycle ok: what nobody renews expires after 30 days",
+                    "sockets ok: the worker at unix:\(stack.socket()) is ready", "redis ok: scripts run and write",
+                    "endpoints ok: our clock is STS's",
+                    "bucket ok: a missing key is answered 404 NoSuchKey",
+                    "role ok: sessions last the 3600 s of the settings",
+                    "front ok: the headers of cloakroom/headers.conf are sent",
+                    "front ok: GET where POST belongs is answered 405",
+                    "front ok: a body of 65536 bytes is let in, one byte more is answered 413",
+                    "front ok: a worker answers behind http://127.0.0.1:\(port)",
+                ] { #expect(found.contains(expected), "\(expected)") }
+                #expect(found.contains { $0.hasPrefix("touch ok: objects can be renewed by replace, by copy not;") })
+                for scope in ["full", "read", "upload"] {
+                    #expect(found.contains { $0.hasPrefix("scopes ok: \(scope): ") && !$0.contains("lists alone") })
+                }
+                for prefix in ["cloakroom-doctor", "photos/cloakroom-doctor", "thumbnails/cloakroom-doctor"] {
+                    #expect(try EndToEnd.s3().keys(below: prefix) == [])
+                }
+                #expect(try stack.redis?.command("KEYS *doctor*") == [])
+            }
+        }
+
+        @Test func `names what is wrong with Redis, the bucket and nginx`() throws {
+            let options = Stack.Options(s3: true, settings: { $0["bucket"] = "no-such-bucket" })
+            try Stack.run("doctor-ill", options) { stack in
+                try stack.redis?.command("CONFIG SET maxmemory-policy allkeys-lru")
+                let found = try Self.visit(
+                    stack,
+                    [
+                        "--url", "http://127.0.0.1:9", "--listen", "unix:\(stack.socket(2))", "--only",
+                        "redis,bucket,front,sockets",
+                    ], status: 1)
+                for expected in [
+                    "redis error: eviction policy is allkeys-lru",
+                    "bucket error: S3 answers 403 for the bucket no-such-bucket",
+                    "front error: http://127.0.0.1:9: nobody is there",
+                    "sockets error: nobody can be reached at unix:\(stack.socket(2)): No such file or directory",
+                ] { #expect(found.contains(expected), "\(expected) in \(found)") }
+            }
+        }
+    }
+}

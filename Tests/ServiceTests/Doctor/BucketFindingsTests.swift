@@ -1,0 +1,129 @@
+import AWS
+import Foundation
+import Testing
+
+@testable import Service
+
+struct BucketFindingsTests {
+    private static func lines(_ change: (inout BucketAnswers) -> Void = { _ in }) throws -> [String] {
+        var answers = BucketAnswers(
+            presence: .success(.here(region: "eu-central-1")), missingKey: .success(false),
+            versioning: .success(.never), objectLock: .success(false))
+        change(&answers)
+        return BucketFindings(answers, try settings(smallest())).all.lines
+    }
+
+    private static let denied = Fault(.refused, status: 403, code: "AccessDenied")
+
+    @Test func `has nothing to say against a bucket as it is deployed`() throws {
+        #expect(
+            try Self.lines() == [
+                "ok: the bucket photos is there, in eu-central-1", "ok: a missing key is answered 404 NoSuchKey",
+                "ok: versions are off",
+            ])
+    }
+
+    @Test(arguments: [
+        (BucketPresence.missing, "error: there is no bucket photos"),
+        (.elsewhere(region: "us-east-2"), "error: the bucket photos is in us-east-2, not in eu-central-1"),
+        (.elsewhere(region: nil), "error: the bucket photos is in another Region, not in eu-central-1"),
+        (.forbidden(region: "eu-central-1"), "error: S3 answers 403 for the bucket photos"),
+    ])
+    func `tells a bucket that cannot be used, and nothing else then`(presence: BucketPresence, expected: String) throws
+    {
+        #expect(try Self.lines { $0.presence = .success(presence) } == [expected])
+    }
+
+    @Test func `tells a missing ListBucket, old versions and a lock`() throws {
+        let lines = try Self.lines {
+            $0.missingKey = .failure(Self.denied)
+            $0.versioning = .success(.enabled)
+            $0.objectLock = .success(true)
+        }
+        #expect(
+            lines.dropFirst() == [
+                "error: a missing key is answered 403, not 404", "warning: the bucket keeps old versions",
+                "warning: Object Lock is on",
+            ])
+    }
+
+    @Test func `says what it may not see`() throws {
+        let lines = try Self.lines {
+            $0.versioning = .failure(Self.denied)
+            $0.objectLock = .failure(Fault(.refused, status: 501, code: "NotImplemented"))
+        }
+        #expect(lines.last == "skipped: S3 does not tell whether it keeps versions: AccessDenied (403)")
+    }
+}
+
+struct TouchFindingsTests {
+    private static let written = Date(timeIntervalSince1970: 1_800_000_000)
+
+    private static func probe(after seconds: Double = 0, end: Date? = nil, tags: [String: String]? = ["a": "b"])
+        -> ProbeObject
+    {
+        ProbeObject(
+            lastModified: written.addingTimeInterval(seconds), contentType: "text/x", cacheControl: "max-age=60",
+            note: "probe", tags: tags, expiration: end)
+    }
+
+    private static func trial(
+        _ mode: RenewalSettings.Mode, _ outcome: Renewal.Outcome = .renewed(expiration: nil), after: ProbeObject? = nil
+    ) -> TouchTrial {
+        TouchTrial(mode: mode, outcome: outcome, before: probe(), after: after)
+    }
+
+    private static func lines(_ trials: [TouchTrial], mode: String = "auto") throws -> [String] {
+        TouchFindings(trials, try settings(smallest("renewal: {mode: \"\(mode)\"}")).renewal).all.lines
+    }
+
+    private static let refused = Renewal.Outcome.misconfigured(code: "InvalidRequest")
+    private static let silent =
+        "skipped: the store does not say when an object ends (x-amz-expiration); workers say 30 days"
+
+    @Test func `AWS takes both, and says when an object ends`() throws {
+        // Written on the 15th of January at 08:00; 30 days, and then midnight.
+        let end = Date(timeIntervalSince1970: 1_800_000_000 + 30 * 86_400 + 16 * 3600)
+        let after = Self.probe(after: 2, end: end)
+        #expect(
+            try Self.lines([Self.trial(.copy, after: after), Self.trial(.replace, after: after)]) == [
+                "ok: objects can be renewed by copy and by replace; date, type, metadata and tags are as they should be",
+                "ok: the store says itself that an object ends after 30 days",
+            ])
+        let early = Self.probe(after: 2, end: end.addingTimeInterval(-23 * 86_400))
+        #expect(
+            try Self.lines([Self.trial(.copy, after: early)]).last
+                == "error: the store ends an object after 7 days, renewal.retentionDays is 30")
+    }
+
+    @Test func `SeaweedFS and MinIO take the second way alone`() throws {
+        let trials = [Self.trial(.copy, Self.refused), Self.trial(.replace, after: Self.probe(after: 2))]
+        #expect(
+            try Self.lines(trials) == [
+                "ok: objects can be renewed by replace, by copy not; date, type, metadata and tags are as they should be",
+                Self.silent,
+            ])
+        #expect(
+            try Self.lines(trials, mode: "copy") == ["error: renewal.mode is copy, which this store refuses"])
+    }
+
+    @Test func `Ceph drops tags with the second way`() throws {
+        let trials = [Self.trial(.copy, Self.refused), Self.trial(.replace, after: Self.probe(after: 2, tags: [:]))]
+        #expect(try Self.lines(trials) == ["error: renewing by replace takes from an object its tags"])
+    }
+
+    @Test func `a date that does not move is no renewal`() throws {
+        #expect(
+            try Self.lines([Self.trial(.copy, after: Self.probe())]) == [
+                "error: renewing by copy takes from an object its date, which did not move"
+            ])
+    }
+
+    @Test func `no way at all`() throws {
+        let trials = [
+            Self.trial(.copy, .forbidden(code: "AccessDenied")), Self.trial(.replace, .forbidden(code: "AccessDenied")),
+        ]
+        #expect(
+            try Self.lines(trials) == ["error: no way of renewing works: copy: AccessDenied, replace: AccessDenied"])
+    }
+}

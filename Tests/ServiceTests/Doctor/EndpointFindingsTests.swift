@@ -1,0 +1,53 @@
+import AWS
+import Foundation
+import HTTPValues
+import Testing
+
+@testable import Service
+
+struct EndpointFindingsTests {
+    private static func lines(
+        date: String? = nil, url: String = "https://sts.eu-west-1.amazonaws.com", sentAt second: Double = 0,
+        error: TransportError? = nil
+    ) -> [String] {
+        let sent = Date(timeIntervalSince1970: 1_800_000_000 + second)
+        var response = UpstreamResponse(status: 403)
+        response.fields["Date"] = date
+        let answer = EndpointAnswer(
+            name: "STS", url: url, result: error.map { .failure($0) } ?? .success(response), sent: sent,
+            received: sent.addingTimeInterval(0.2))
+        return EndpointFindings.all(answer, leeway: .seconds(30)).lines
+    }
+
+    /// 1,800,000,000.
+    private static let date = "Fri, 15 Jan 2027 08:00:00 GMT"
+
+    @Test(arguments: [
+        (0.5, "ok: our clock is STS's"), (-1.5, "ok: our clock is STS's"), (2.9, "ok: our clock is STS's"),
+        (11, "warning: our clock is 10 s ahead of STS's"), (-20.2, "warning: our clock is 20 s behind STS's"),
+        (901, "error: our clock is 900 s ahead of STS's"), (-40.2, "error: our clock is 40 s behind STS's"),
+    ])
+    func `holds our clock against theirs, which shows whole seconds`(second: Double, expected: String) {
+        #expect(Self.lines(date: Self.date, sentAt: second).last == expected)
+    }
+
+    @Test func `says nothing of a clock that it was not told`() {
+        #expect(
+            Self.lines() == ["ok: STS answers at https://sts.eu-west-1.amazonaws.com, its certificate verified"])
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:8333", "ok: STS answers at http://127.0.0.1:8333, on this machine"),
+        ("http://s3.lan:8333", "warning: STS is reached in plain text: http://s3.lan:8333"),
+    ])
+    func `minds plain text on a network`(url: String, expected: String) { #expect(Self.lines(url: url) == [expected]) }
+
+    @Test(arguments: [
+        (TransportError.untrusted, "the certificate of https://s is not trusted"),
+        (.unreachable, "nobody is at https://s"),
+        (.timeout, "https://s does not answer in time"), (.interrupted, "https://s does not answer as HTTP does"),
+    ])
+    func `tells why nobody answers`(error: TransportError, expected: String) {
+        #expect(Self.lines(url: "https://s", error: error) == ["error: STS: \(expected)"])
+    }
+}

@@ -1,0 +1,96 @@
+import Redis
+import Testing
+
+@testable import Service
+
+struct RedisFindingsTests {
+    /// Of Redis 7.0.15, as far as it is read.
+    private static let info = """
+        # Server\r
+        redis_version:7.0.15\r
+        # Memory\r
+        used_memory:1048576\r
+        maxmemory:104857600\r
+        maxmemory_policy:noeviction\r
+        # Persistence\r
+        rdb_last_bgsave_status:ok\r
+        aof_enabled:1\r
+        aof_last_write_status:ok\r
+        # Stats\r
+        evicted_keys:0\r
+        # Replication\r
+        role:master\r
+
+        """
+
+    private static func lines(
+        _ changes: [(String, String)] = [], save: String? = "", ping: Duration = .microseconds(80),
+        script: RedisError? = nil, settings more: String = ""
+    ) throws -> [String] {
+        var text = info
+        for (line, other) in changes { text = text.replacing("\(line)\r\n", with: "\(other)\r\n") }
+        var answers = RedisAnswers(info: .success(text), save: save)
+        answers.latencies = Array(repeating: .microseconds(50), count: 98) + [ping, ping]
+        answers.script = script
+        return RedisFindings(answers, try settings(smallest(more))).all.lines
+    }
+
+    @Test func `has nothing to say against a Redis that keeps what it knows`() throws {
+        #expect(
+            try Self.lines() == [
+                "ok: Redis 7.0.15", "ok: scripts run and write",
+                "ok: PING takes 0.05 ms at the median, 0.08 ms at the 99th percentile",
+                "ok: eviction policy is noeviction",
+                "ok: 1 % of maxmemory are in use", "ok: users' records are kept in an append-only file",
+            ])
+    }
+
+    @Test(arguments: [
+        ("redis_version:7.0.15", "redis_version:4.0.9", "error: Redis 4.0.9"),
+        ("redis_version:7.0.15", "redis_version:6.0.16", "warning: Redis 6.0.16"),
+        ("redis_version:7.0.15", "redis_version:7.2.4\r\nvalkey_version:8.0.1", "ok: Valkey 8.0.1"),
+        ("role:master", "role:slave", "error: this Redis is a slave"),
+        ("maxmemory_policy:noeviction", "maxmemory_policy:allkeys-lru", "error: eviction policy is allkeys-lru"),
+        ("maxmemory_policy:noeviction", "maxmemory_policy:volatile-ttl", "warning: eviction policy is volatile-ttl"),
+        ("maxmemory:104857600", "maxmemory:0", "warning: maxmemory is 0: there is no limit"),
+        ("used_memory:1048576", "used_memory:94371840", "warning: 90 % of maxmemory are in use"),
+        ("aof_enabled:1", "aof_enabled:0", "warning: users' records are kept in memory alone"),
+        ("aof_last_write_status:ok", "aof_last_write_status:err", "error: Redis could not write its append-only file"),
+    ])
+    func `names what is wrong`(line: String, other: String, expected: String) throws {
+        let lines = try Self.lines([(line, other)])
+        #expect(lines.contains(expected), "\(lines)")
+        #expect(lines.count { !$0.hasPrefix("ok") } == (expected.hasPrefix("ok") ? 0 : 1))
+    }
+
+    @Test func `minds lost records only where there are records`() throws {
+        let changes = [
+            ("maxmemory_policy:noeviction", "maxmemory_policy:allkeys-lfu"), ("aof_enabled:1", "aof_enabled:0"),
+            ("evicted_keys:0", "evicted_keys:12"),
+        ]
+        let wrong = try Self.lines(changes, settings: "entitlements: {enabled: false}").filter { !$0.hasPrefix("ok") }
+        #expect(wrong == ["warning: eviction policy is allkeys-lfu; it has evicted 12 keys already"])
+        let snapshots = try Self.lines([("aof_enabled:1", "aof_enabled:0")], save: "3600 1")
+        #expect(snapshots.last == "warning: users' records are on disk only in snapshots")
+    }
+
+    @Test func `tells latency that comes near the timeout, and a script that is refused`() throws {
+        let lines = try Self.lines(ping: .milliseconds(25), script: .refused(code: "READONLY"))
+        #expect(
+            lines.filter { !$0.hasPrefix("ok") } == [
+                "error: a script is refused: readonly",
+                "warning: PING takes 0.05 ms at the median, 25.00 ms at the 99th percentile; "
+                    + "redis.timeoutMilliseconds is 40",
+            ])
+    }
+
+    @Test(arguments: [
+        (RedisError.unavailable, "error: Redis does not answer: unavailable"),
+        (.refused(code: "NOAUTH"), "error: Redis does not answer: noauth"),
+        (.refused(code: "NOPERM"), "warning: Redis does not let us ask for INFO"),
+    ])
+    func `tells why there is no answer`(error: RedisError, expected: String) throws {
+        let findings = RedisFindings(RedisAnswers(info: .failure(error)), try settings(smallest())).all
+        #expect(findings.lines == [expected])
+    }
+}

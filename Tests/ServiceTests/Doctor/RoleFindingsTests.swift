@@ -1,0 +1,108 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import Testing
+
+@testable import Service
+
+struct RoleFindingsTests {
+    private static let now = Date(timeIntervalSince1970: 1_800_000_000)
+    private static let arn = "arn:aws:iam::000000000000:role/session"
+
+    private static func lines(
+        _ answers: RoleAnswers, lifetime: Duration = .seconds(3600), isChained: Bool = false
+    ) throws -> [String] {
+        let settings = try settings(smallest()).vending
+        return RoleFindings(answers, settings, lifetime: lifetime, isChained: isChained, now: now).all.lines
+    }
+
+    private static func role(lasting seconds: Double) -> RoleAnswers {
+        RoleAnswers(
+            asked: .success(
+                AssumedRole(
+                    accessKeyID: "A", secretAccessKey: Secret("s"), sessionToken: Secret("t"),
+                    expiration: now.addingTimeInterval(seconds))))
+    }
+
+    private static func refused(_ code: String, _ message: String? = nil) -> RoleAnswers {
+        RoleAnswers(asked: .failure(.refused(status: code == "AccessDenied" ? 403 : 400, code: code)), message: message)
+    }
+
+    @Test func `tells sessions that end before their time`() throws {
+        #expect(
+            try Self.lines(Self.role(lasting: 3600)) == [
+                "ok: \(Self.arn) can be assumed, with tags and a session policy",
+                "ok: sessions last the 3600 s of the settings",
+            ])
+        #expect(
+            try Self.lines(Self.role(lasting: 3600), lifetime: .seconds(43_200), isChained: true).last
+                == "warning: sessions last 3600 s, the settings say 43200")
+    }
+
+    @Test func `knows a trust policy without TagSession by what STS says`() throws {
+        let message =
+            "User: arn:aws:sts::123456789012:assumed-role/worker/i-1 is not authorized to perform: sts:TagSession on "
+            + "resource: \(Self.arn)"
+        #expect(
+            try Self.lines(Self.refused("AccessDenied", message)) == [
+                "error: \(Self.arn) takes no tags; STS says \(message): AccessDenied (403)"
+            ])
+    }
+
+    @Test func `knows it, too, when the same is taken without tags`() throws {
+        var answers = Self.refused("AccessDenied")
+        answers.worksWithoutTags = true
+        #expect(try Self.lines(answers) == ["error: \(Self.arn) takes no tags; STS says AccessDenied (403)"])
+    }
+
+    @Test func `knows a lifetime beyond the role's`() throws {
+        let message = "The requested DurationSeconds exceeds the MaxSessionDuration set for this role."
+        #expect(
+            try Self.lines(Self.refused("ValidationError", message), lifetime: .seconds(7200)) == [
+                "error: \(Self.arn) gives no session of 7200 s; STS says \(message): ValidationError (400)"
+            ])
+    }
+
+    @Test(arguments: [
+        ("AccessDenied", "cannot be assumed", 403), ("RegionDisabledException", "cannot be assumed", 400),
+    ])
+    func `tells any other refusal in STS's word`(code: String, expected: String, status: Int) throws {
+        #expect(try Self.lines(Self.refused(code)) == ["error: \(Self.arn) \(expected); STS says \(code) (\(status))"])
+    }
+}
+
+struct WorkerFindingsTests {
+    private static let denied = Fault(.refused, status: 403, code: "AccessDenied")
+
+    private static func lines(_ change: (inout WorkerAnswers) -> Void = { _ in }) -> [String] {
+        var answers = WorkerAnswers(
+            origin: "instance", buckets: .failure(denied), delete: .refused, policy: .refused,
+            userFolder: .failure(denied))
+        change(&answers)
+        return WorkerFindings(answers, bucket: "photos").all.lines
+    }
+
+    @Test func `has nothing to say against the worker's policy`() {
+        #expect(
+            Self.lines() == ["ok: its credentials are there: instance", "ok: it can do none of what it needs not"])
+    }
+
+    @Test func `tells all that is too much`() {
+        let lines = Self.lines {
+            $0.buckets = .success(["photos", "payroll"])
+            $0.delete = ProbeOutcome(Fault(.refused, status: 412, code: "PreconditionFailed"))
+            $0.policy = ProbeOutcome(Fault(.refused, status: 400, code: "MalformedPolicy"))
+            $0.userFolder = .success(false)
+        }
+        #expect(
+            lines.dropFirst() == [
+                "warning: it can list 2 buckets", "warning: it can delete objects",
+                "warning: it can change the bucket's policy", "warning: it can read users' folders",
+            ])
+    }
+
+    /// SeaweedFS lists what one may see, and no more.
+    @Test func `a list of its own bucket is not too much`() {
+        #expect(Self.lines { $0.buckets = .success(["photos"]) }.count == 2)
+    }
+}

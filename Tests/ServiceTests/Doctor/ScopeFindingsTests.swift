@@ -1,0 +1,67 @@
+import AWS
+import Testing
+
+@testable import Service
+
+struct ScopeFindingsTests {
+    private static func plan(_ vending: String = "prefixes: [\"photos\"]") throws -> (ScopePlan, Scopes) {
+        let settings = try settings(smallest(vending: vending))
+        return (try #require(ScopePlan(settings, name: "n")), settings.vending.scopes)
+    }
+
+    private static func words(_ probes: [ScopeProbe]) -> [String] {
+        probes.map { "\($0.isExpected ? "yes" : "no ") \($0.words)" }
+    }
+
+    @Test func `expects of a scope what its policy says, and of a neighbour's folder nothing`() throws {
+        let (plan, scopes) = try Self.plan()
+        #expect(
+            Self.words(plan.probes(try #require(scopes["read"]), writes: true)) == [
+                "yes a list of photos/cloakroom-doctor-1/", "no  a list of photos/cloakroom-doctor-1",
+                "no  a list of photos/cloakroom-doctor-10/", "yes GET photos/cloakroom-doctor-1/n",
+                "no  PUT photos/cloakroom-doctor-1/n", "no  DELETE photos/cloakroom-doctor-1/n",
+                "no  GET photos/cloakroom-doctor-10/n", "no  PUT photos/cloakroom-doctor-10/n",
+                "no  DELETE photos/cloakroom-doctor-10/n", "no  a list of everything",
+            ])
+        let full = plan.probes(try #require(scopes["full"]), writes: true)
+        #expect(full.count { $0.isExpected } == 4)
+    }
+
+    @Test func `writes nothing without a scope that can take it away again`() throws {
+        let (plan, scopes) = try Self.plan()
+        let upload = try #require(scopes["upload"])
+        #expect(plan.keeper(for: upload)?.name == "full")
+        #expect(Self.words(plan.probes(upload, writes: false)).allSatisfy { $0.contains("a list of") })
+    }
+
+    @Test func `tells each answer that is not as it should be`() throws {
+        let (plan, scopes) = try Self.plan()
+        let probes = plan.probes(try #require(scopes["full"]), writes: true)
+        let good = probes.map { (probe: $0, outcome: $0.isExpected ? ProbeOutcome.allowed : .refused) }
+        #expect(
+            ScopeFindings.all("full", good, wrote: true).lines == [
+                "ok: full: 10 probes as they should be, 6 of them refused"
+            ])
+        // A store that heeds no session policy.
+        let open = ScopeFindings.all("full", probes.map { (probe: $0, outcome: .allowed) }, wrote: true).lines
+        #expect(
+            open.first
+                == "error: full: a list of photos/cloakroom-doctor-1 is allowed (the own folder and those that begin alike)"
+        )
+        #expect(open.count == 5)
+        // A role without permissions of its own.
+        let shut = ScopeFindings.all("full", probes.map { (probe: $0, outcome: .refused) }, wrote: true).lines
+        #expect(shut.count == 4)
+        #expect(shut.contains("error: full: GET photos/cloakroom-doctor-1/n is refused (own)"))
+        let lost = ProbeOutcome(Fault(.transient, code: "Timeout"))
+        #expect(
+            ScopeFindings.all("full", [(probe: probes[0], outcome: lost)], wrote: true).lines == [
+                "warning: full: a list of photos/cloakroom-doctor-1/ is answered Timeout"
+            ])
+    }
+
+    @Test func `who is told that there is nothing was let through`() {
+        #expect(ProbeOutcome(Fault(.refused, status: 404, code: "NoSuchKey")) == .allowed)
+        #expect(ProbeOutcome(Fault(.refused, status: 403, code: "AccessDenied")) == .refused)
+    }
+}
