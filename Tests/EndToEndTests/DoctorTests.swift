@@ -47,6 +47,24 @@ extension EndToEnd {
             }
         }
 
+        @Test func `names a missing rule, and an STS that gives no session, at a store that answers as AWS does`()
+            throws
+        {
+            let upstream = try ScriptedUpstream()
+            let options = upstream.options { $0["aws.stsEndpoint"] = upstream.s3.url }
+            try Stack.run("doctor-scripted", options) { stack in
+                let found = try Self.visit(stack, ["--only", "bucket,lifecycle,touch,role,scopes"], status: 1)
+                for expected in [
+                    "bucket ok: the bucket photos is there, in us-east-1",
+                    "lifecycle error: no rule expires every object: what nobody renews stays for ever",
+                    "touch ok: objects can be renewed by copy and by replace; date, type, metadata and tags are as they "
+                        + "should be",
+                    "scopes error: full: no credentials: AccessDenied (403)",
+                ] { #expect(found.contains(expected), "\(expected) in \(found)") }
+                #expect(found.contains { $0.hasPrefix("role error: \(SeaweedFS.role) cannot be assumed; STS says") })
+            }
+        }
+
         @Test func `names what is wrong with Redis, the bucket and nginx`() throws {
             let options = Stack.Options(s3: true, settings: { $0["bucket"] = "no-such-bucket" })
             try Stack.run("doctor-ill", options) { stack in

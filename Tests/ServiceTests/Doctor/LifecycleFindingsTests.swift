@@ -1,0 +1,25 @@
+import AWS
+import Testing
+
+@testable import Service
+
+struct LifecycleFindingsTests {
+    @Test func `says of the rules what lifecycle verify says`() throws {
+        let terms = LifecycleTerms(try settings(smallest()))
+        let bare = LifecycleReview(LifecycleConfiguration(), .never, terms)
+        let lines = LifecycleFindings.all(bare, terms).lines
+        #expect(lines == bare.findings.map { "\($0.severity.rawValue): \($0.text)" })
+        #expect(lines.first == "error: no rule expires every object: what nobody renews stays for ever")
+        let good = LifecycleReview(LifecycleConfiguration(rules: terms.rules(.never)), .never, terms)
+        #expect(LifecycleFindings.all(good, terms).lines == ["ok: what nobody renews expires after 30 days"])
+    }
+
+    @Test func `does not call wrong what it may not see`() {
+        let denied = Fault(.refused, status: 403, code: "AccessDenied")
+        #expect(
+            [LifecycleFindings.unread(denied)].lines == [
+                "skipped: the bucket's lifecycle may not be read: AccessDenied (403)"
+            ])
+        #expect(LifecycleFindings.unread(Fault(.transient, code: "Timeout")).level == .error)
+    }
+}
