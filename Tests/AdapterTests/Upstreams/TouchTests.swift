@@ -185,4 +185,39 @@ struct TouchTests {
             #expect(try await Self.renew(store, settings, "gone.bin") == .forbidden(code: "AccessDenied"))
         }
     }
+
+    /// Whatever goes wrong in between: a success means that the object lives on, `notFound` that there is none.
+    @Test(arguments: [
+        RenewalSettings(), .init(storageClass: .preserved), .init(mode: .replace), .init(mode: .copy),
+    ])
+    @LoopActor func `says nothing false under a random mix of faults`(settings: RenewalSettings) async throws {
+        let store = try ScriptedS3()
+        defer { store.stop() }
+        let keys = (0..<120).map { "\($0).bin" }
+        for (number, key) in keys.enumerated() where number % 4 > 0 {
+            var seed = Self.seed()
+            if number % 24 == 1 { seed.pretendedSize = 6 << 30 }
+            if number % 8 == 2 { seed.tags = [:] }
+            store.put(key, seed)
+        }
+        let slow: Set<S3Fault> = [.hang, .okHuge]
+        store.mix(FaultMix(share: 0.2, seed: 11, faults: S3Fault.allCases.filter { !slow.contains($0) }))
+        let client = try Self.client(store, settings)
+        var counts: [String: Int] = [:]
+        for key in keys {
+            let outcome = await client.renew(key: key, deadline: .now + .seconds(30)).outcome
+            let truth = store.truth(key)
+            switch outcome {
+            case .renewed, .fresh:
+                #expect(truth.touches > 0 || truth.size > 5 << 30, "\(key)")
+                #expect(truth.lastModified > ScriptedS3.wallClock() - 3600, "\(key)")
+                counts["success", default: 0] += 1
+            case .notFound:
+                #expect(!truth.exists, "\(key)")
+                counts["gone", default: 0] += 1
+            case .archived, .invalidKey, .unrenewable, .forbidden, .misconfigured, .unavailable: break
+            }
+        }
+        #expect(counts["success", default: 0] > 40 && counts["gone", default: 0] > 12)
+    }
 }
