@@ -12,6 +12,10 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     case methodNotAllowed = "method_not_allowed"
     case bodyTooLarge = "body_too_large"
     case contentTypeNotAllowed = "content_type_not_allowed"
+    /// An upload in parts that is not the caller's, or no longer there.
+    case uploadNotFound = "upload_not_found"
+    /// Parts of it are missing, or not as they were to be.
+    case uploadIncomplete = "upload_incomplete"
     case tooManyRequests = "too_many_requests"
     case unavailable
     case internalError = "internal_error"

@@ -6,6 +6,7 @@ package enum Route: String, Sendable, CaseIterable {
     case appleNotifications = "/api/v1/auth/apple/notifications"
     case containerCredentials = "/v1/credentials"
     case presignedUpload = "/v2/attachments/presigned"
+    case presignedPost = "/v2/attachments/presigned-post"
     case multipartUploads = "/v2/uploads"
     case multipartUpload = "/v2/uploads/{id}"
     case multipartParts = "/v2/uploads/{id}/parts"
@@ -18,7 +19,9 @@ package enum Route: String, Sendable, CaseIterable {
 
     package var method: String {
         switch self {
-        case .stsToken, .session, .appleNotifications, .multipartUploads, .multipartCompletion, .renewBatch: "POST"
+        case .stsToken, .session, .appleNotifications, .presignedPost, .multipartUploads, .multipartCompletion,
+            .renewBatch:
+            "POST"
         case .renewOne: "PUT"
         case .multipartUpload: "DELETE"
         case .containerCredentials, .presignedUpload, .multipartParts, .sessionKeys, .health, .readiness, .metrics:
@@ -32,4 +35,6 @@ package enum WireLimits {
     package static let maximumKeysPerRequest = 100
     /// Amazon S3 User Guide, "Object key names": bytes of UTF-8.
     package static let maximumKeyBytes = 1024
+    /// URLs of parts in one answer.
+    package static let maximumPartsPerRequest = 100
 }

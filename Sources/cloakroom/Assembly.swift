@@ -66,7 +66,8 @@ struct Assembly {
                 renewer: Renewer(
                     settings: settings.renewal, requestDeadline: seconds, metrics: metrics, pace: pace,
                     renew: { await s3.renew(key: $0, deadline: $1) }),
-                uploader: Uploader(s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL),
+                uploader: Uploader(
+                    s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL, requestDeadline: seconds),
                 audit: AuditLog(
                     try Self.auditDestination(settings, redis, metrics), worker: worker, process: Int(getpid())),
                 log: log, metrics: metrics, metricsFolder: folder,

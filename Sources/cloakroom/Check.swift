@@ -16,7 +16,8 @@ enum Check {
             let settings = try SettingsFile.load(file)
             let chain = AWSCredentials.chain(settings.aws, transport: NoTransport(), surroundings: Surroundings())
             let origin = try chain.outlook()
-            return Output.print("\(file): good\nAWS credentials: \(origin)")
+            let multipart = settings.uploads.idKeys.isEmpty ? "none: uploads.idKeys is not set" : "set up"
+            return Output.print("\(file): good\nAWS credentials: \(origin)\nUploads in parts: \(multipart)")
         } catch let error as CredentialFault {
             return Output.fail("\(file) is good, but there are \(error)")
         } catch {

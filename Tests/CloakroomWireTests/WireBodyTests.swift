@@ -37,6 +37,35 @@ struct WireBodyTests {
                 + #""headers":{"a":"\"b\"","content-type":"image/jpeg"}}"#)
     }
 
+    @Test func `writes a form's fields by name, and does not print them`() throws {
+        let body = PostUploadBody(
+            objectKey: "k.bin", uploadUrl: "https://b/", fields: ["policy": "e30=", "key": "k.bin"],
+            assetUrl: "https://a/k.bin", maximumBytes: 7, expiresAt: instant)
+        try check(
+            body,
+            #"{"objectKey":"k.bin","uploadUrl":"https://b/","fields":{"key":"k.bin","policy":"e30="},"#
+                + #""assetUrl":"https://a/k.bin","maximumBytes":7,"expiresAt":"2026-03-14T08:00:00Z"}"#)
+        #expect(!"\(body)".contains("e30="))
+    }
+
+    @Test func `writes what an upload in parts is told`() throws {
+        try check(
+            MultipartUploadBody(
+                uploadId: "x-_", objectKey: "k.bin", assetUrl: "https://a/k.bin", partBytes: 8, partCount: 2,
+                expiresAt: instant),
+            #"{"uploadId":"x-_","objectKey":"k.bin","assetUrl":"https://a/k.bin","partBytes":8,"partCount":2,"#
+                + #""expiresAt":"2026-03-14T08:00:00Z"}"#)
+        let parts = MultipartPartsBody(
+            parts: [.init(partNumber: 2, uploadUrl: "https://u/?X-Amz-Signature=5", contentLength: 3)], partBytes: 8,
+            partCount: 2, expiresAt: instant)
+        try check(
+            parts,
+            #"{"partBytes":8,"partCount":2,"expiresAt":"2026-03-14T08:00:00Z","parts":[{"partNumber":2,"#
+                + #""uploadUrl":"https://u/?X-Amz-Signature=5","contentLength":3}]}"#)
+        #expect(!"\(parts)".contains("Signature"))
+        try check(UploadedBody(objectKey: "k.bin", assetUrl: nil), #"{"objectKey":"k.bin"}"#)
+    }
+
     @Test func `writes a batch's results in order, with its counts`() throws {
         try check(
             RenewBatchBody(results: [

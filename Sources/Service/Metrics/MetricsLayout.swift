@@ -22,7 +22,7 @@ struct MetricsLayout {
     }
 
     static let routes = Route.allCases.map(MetricsLayout.label) + ["unknown"]
-    static let statuses = [200, 400, 401, 403, 404, 405, 413, 415, 429, 500, 503]
+    static let statuses = [200, 400, 401, 403, 404, 405, 409, 413, 415, 429, 500, 503]
     /// Upper bounds in seconds; `+Inf` follows.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
     static let upstreams = ["sts", "s3"]

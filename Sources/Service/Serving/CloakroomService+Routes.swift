@@ -57,40 +57,6 @@ extension CloakroomService {
         let answer: Answer
     }
 
-    /// `GET /v2/attachments/presigned`.
-    func presign(_ request: Request) -> Step {
-        identified(request) { [self] in
-            let upload = Result { () throws(UploadRequest.Failure) in
-                try UploadRequest(query: request.query, allowedTypes: parts.settings.uploads.contentTypes)
-            }
-            // What cannot be read counts as a request, of no bytes.
-            let bytes = (try? upload.get().contentLength) ?? 0
-            return Plan(charge: .upload(bytes: bytes)) { [self] subject, entitlement in
-                if let refusal = entitlement.refusal(of: .upload) { return refused(refusal) }
-                switch upload {
-                case .success(let upload): return await presigned(upload, to: subject, entitlement, request)
-                case .failure(let failure):
-                    let code: ErrorCode = failure == .contentType ? .contentTypeNotAllowed : .invalidRequest
-                    return .error(400, failure.rawValue, code)
-                }
-            }
-        }
-    }
-
-    private func presigned(
-        _ upload: UploadRequest, to subject: Subject, _ entitlement: Entitlement, _ request: Request
-    ) async -> Answer {
-        do throws(Fault) {
-            let body = try await parts.uploader.upload(upload)
-            let issue = AuditLog.Issue(
-                .upload(objectKey: body.objectKey), to: subject, tier: entitlement.tierName, until: body.expiresAt,
-                by: request)
-            return await issued(issue, .json(body))
-        } catch {
-            return .unavailable(reason: error.code)
-        }
-    }
-
     /// `POST /v2/assets/renew-batch` and `PUT /v2/assets/renew`.
     func renew(_ request: Request, _ route: Route) -> Step {
         guard request.isJSON else {
@@ -139,7 +105,7 @@ extension CloakroomService {
     /// Who asks? Nothing is done, and nobody is asked, for a request that does not say.
     ///
     /// - Parameter plan: what the request costs and leads to; not worked out before it is known who asks.
-    private func identified(
+    func identified(
         _ request: Request, acceptsBare: Bool = false,
         plan: @escaping @LoopActor @Sendable () -> Plan
     ) -> Step {
@@ -175,7 +141,7 @@ extension CloakroomService {
         return answer
     }
 
-    private func refused(_ refusal: Entitlement.Refusal) -> Answer {
+    func refused(_ refusal: Entitlement.Refusal) -> Answer {
         parts.metrics.refused(refusal)
         return Answer(refusal)
     }

@@ -126,7 +126,8 @@ package final class CloakroomService {
     }
 
     private func step(_ request: Request, _ match: RouteTable.Match?) -> Step {
-        guard let route = match?.route else { return .done(.noSuchRoute) }
+        guard let match else { return .done(.noSuchRoute) }
+        let route = match.route
         guard request.method == route.method else {
             var answer = Answer.error(405, "Method not allowed", .methodNotAllowed)
             answer.response.fields.add("Allow", route.method)
@@ -141,8 +142,11 @@ package final class CloakroomService {
         case .sessionKeys: return .done(sessionKeys)
         case .appleNotifications: return appleNotification(request)
         case .presignedUpload: return presign(request)
-        case .multipartUploads, .multipartUpload, .multipartParts, .multipartCompletion:
-            return .done(.noMultipartUploads)
+        case .presignedPost: return presignPost(request)
+        case .multipartUploads: return beginMultipart(request)
+        case .multipartParts: return multipartParts(request, id: match.id)
+        case .multipartCompletion: return completeMultipart(request, id: match.id)
+        case .multipartUpload: return abortMultipart(request, id: match.id)
         case .renewBatch, .renewOne: return renew(request, route)
         case .health: return .done(Self.healthy)
         case .readiness: return .done(parts.readiness.answer)

@@ -99,6 +99,16 @@ extension Settings {
         package var keyPrefix: String
         /// Without a trailing `/`; `nil` means the bucket's own address.
         package var assetBaseURL: String?
+        /// Of any object.
+        package var maximumBytes: Int
+        /// Whether a presigned PUT must say its length.
+        package var requiresContentLength: Bool
+        /// What a presigned PUT without a length counts for.
+        package var assumedBytes: Int
+        /// What seals the ids of uploads in parts, the first first; empty: there are none.
+        package var idKeys: [SealingKey]
+        /// How long such an id is good.
+        package var multipartLifetime: Duration
     }
 
     package struct Renewal: Sendable {

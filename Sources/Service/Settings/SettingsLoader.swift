@@ -78,7 +78,12 @@ extension Settings {
             contentTypes: values.texts("uploads.contentTypes"),
             lifetime: values.seconds("uploads.lifetimeSeconds"),
             keyPrefix: values.text("uploads.keyPrefix"),
-            assetBaseURL: values.optionalText("uploads.assetBaseURL"))
+            assetBaseURL: values.optionalText("uploads.assetBaseURL"),
+            maximumBytes: values.integer("uploads.maximumBytes"),
+            requiresContentLength: values.flag("uploads.requireContentLength"),
+            assumedBytes: values.integer("uploads.assumedBytes"),
+            idKeys: values.sealingKeys("uploads.idKeys"),
+            multipartLifetime: values.seconds("uploads.multipartLifetimeSeconds"))
         renewal = Renewal(
             mode: values.choice("renewal.mode"),
             storageClass: values.text("renewal.storageClass"),

@@ -84,7 +84,7 @@ struct SettingsReader {
         case .privateKey:
             guard let bytes = try referenced(json, row, at: path) else { return .absent }
             return .privateKey(try privateKey(bytes, at: path))
-        case .sealingKeys:
+        case .sealingKeys(let purpose):
             guard let elements = json.array else { throw wrong }
             guard (1...8).contains(elements.count) else {
                 throw SettingsFault(path, "has \(elements.count) keys", "give 1 to 8: the first seals, all open")
@@ -93,7 +93,7 @@ struct SettingsReader {
             for (index, element) in elements.enumerated() {
                 let place = "\(path)[\(index)]"
                 guard let bytes = try referenced(element, row, at: place) else { throw wrong }
-                keys.append(try sealingKey(bytes, at: place))
+                keys.append(try sealingKey(bytes, for: purpose, at: place))
             }
             return .sealingKeys(keys)
         }
@@ -207,11 +207,12 @@ struct SettingsReader {
         return key
     }
 
-    private func sealingKey(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> SealingKey {
+    private func sealingKey(_ bytes: [UInt8], for purpose: String, at path: String) throws(SettingsFault) -> SealingKey
+    {
         if let weakness = KeyWeakness(of: bytes) {
             throw SettingsFault(path, weakness.description, "make one with: openssl rand -base64 32")
         }
-        return SealingKey(from: bytes, purpose: "cloakroom credential cache")
+        return SealingKey(from: bytes, purpose: purpose)
     }
 
     private func signingKey(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> HMACKey {

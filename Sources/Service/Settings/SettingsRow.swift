@@ -15,8 +15,8 @@ struct SettingsRow: Sendable {
         case signingKey
         /// The same, but a private key in PEM, of the kind that ES256 takes.
         case privateKey
-        /// An array of such references, to what seals.
-        case sealingKeys
+        /// An array of such references, to what seals; each purpose makes other keys of the same secret.
+        case sealingKeys(purpose: String)
         /// A path; the file must be readable.
         case file
         /// Objects with keys of their own.

@@ -69,7 +69,7 @@ package enum SettingsTable {
             "vending.credentialCache.shared.enabled", .flag, .flag(false),
             "Whether all workers share what they vended, sealed, in Redis."),
         .init(
-            "vending.credentialCache.shared.keys", .sealingKeys, .none,
+            "vending.credentialCache.shared.keys", .sealingKeys(purpose: "cloakroom credential cache"), .none,
             "Secrets of at least 32 bytes: the first seals, all open. To change it, put the new one in front."),
     ]
 
@@ -124,9 +124,25 @@ package enum SettingsTable {
                 "image/jpeg", "image/png", "image/heic", "image/webp", "image/gif", "video/mp4",
                 "application/octet-stream",
             ]), "What may be uploaded."),
-        .init("uploads.lifetimeSeconds", .integer(1...604_800), .integer(900), "How long an upload URL works."),
+        .init("uploads.lifetimeSeconds", .integer(1...900), .integer(900), "How long an upload URL works."),
         .init("uploads.keyPrefix", .text(.keyPrefix), .text(""), "What new keys start with; empty, or ending in `/`."),
         .init("uploads.assetBaseURL", .text(.baseURL), .none, "Where assets are read from; null: the bucket itself."),
+        .init(
+            "uploads.maximumBytes", .integer(1...PartPlan.maximumBytes), .integer(5_368_709_120),
+            "The largest object; in one piece S3 takes 5368709120 at most."),
+        .init(
+            "uploads.requireContentLength", .flag, .flag(false),
+            "Whether a presigned PUT must say its length, which S3 then enforces."),
+        .init(
+            "uploads.assumedBytes", .integer(1...5_368_709_120), .integer(16_777_216),
+            "What a presigned PUT without a length counts for."),
+        .init(
+            "uploads.idKeys", .sealingKeys(purpose: "cloakroom upload ids"), .none,
+            "Secrets of at least 32 bytes for the ids of uploads in parts: the first seals, all open; null: no such uploads."
+        ),
+        .init(
+            "uploads.multipartLifetimeSeconds", .integer(900...604_800), .integer(86_400),
+            "How long an upload in parts may take."),
     ]
 
     private static let renewal: [SettingsRow] = [

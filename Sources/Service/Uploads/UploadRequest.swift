@@ -1,4 +1,4 @@
-import CloakroomCrypto
+import CloakroomWire
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -6,53 +6,62 @@ import CloakroomCrypto
     import Foundation
 #endif
 
-/// What a client says of the object it wants to upload.
-package struct UploadRequest: Sendable, Equatable {
-    /// Why it is refused; the raw value is the answer's sentence.
-    package enum Failure: String, Error, Sendable, CaseIterable {
-        case noContentType = "contentType is required"
-        case contentType = "This content type cannot be uploaded"
-        case contentLength = "contentLength must be a number of bytes from 1 to 5368709120"
-        case checksum = "sha256 must be a SHA-256 in hexadecimal or base64"
-        case malformed = "Invalid query"
-    }
-
-    package let contentType: String
+/// What a client says of the object that it wants to PUT.
+struct UploadRequest: Sendable, Equatable {
+    let contentType: String
     /// In bytes.
-    package let contentLength: Int?
+    let contentLength: Int?
     /// In base64, as S3 takes it.
-    package let checksum: String?
-
-    /// The largest object a single PUT makes (Amazon S3 User Guide, "Uploading objects").
-    private static let maximumBytes = 5 << 30
+    let checksum: String?
 
     /// - Parameter query: `filename` may be in it and is not used: nothing a client chose gets into a key.
-    package init(query: String, allowedTypes: [String]) throws(Failure) {
-        guard let parameters = QueryParameters(query) else { throw .malformed }
-        guard let type = parameters["contentType"], !type.isEmpty else { throw .noContentType }
-        guard allowedTypes.contains(type) else { throw .contentType }
-        contentType = type
-        contentLength = try parameters["contentLength"].map { (text) throws(Failure) in
-            guard let count = Int(text), (1...Self.maximumBytes).contains(count) else { throw .contentLength }
-            return count
+    init(query: String, rules: UploadRules) throws(UploadRules.Refusal) {
+        guard let parameters = QueryParameters(query) else { throw .malformedQuery }
+        contentType = try rules.contentType(parameters["contentType"])
+        if let text = parameters["contentLength"] {
+            contentLength = try rules.length(
+                Int(text) ?? 0, named: "contentLength", upTo: rules.maximumBytesAtOnce)
+        } else {
+            guard !rules.requiresContentLength else { throw .noLength(name: "contentLength") }
+            contentLength = nil
         }
-        checksum = try parameters["sha256"].map { (text) throws(Failure) in
-            guard let digest = Self.digest(text) else { throw .checksum }
-            return Data(digest).base64EncodedString()
+        checksum = try parameters["sha256"].map { (text) throws(UploadRules.Refusal) in
+            Data(try rules.checksum(text)).base64EncodedString()
         }
     }
+}
 
-    private static func digest(_ text: String) -> [UInt8]? {
-        let isHexadecimal = text.utf8.count == 2 * SHA256.byteCount
-        let bytes = isHexadecimal ? hexadecimal(text) : Data(base64Encoded: text).map(Array.init)
-        return bytes?.count == SHA256.byteCount ? bytes : nil
-    }
+/// What a client says of the object that it wants to send as a form.
+struct FormUpload: Sendable, Equatable {
+    let contentType: String
+    /// In bytes.
+    let maximumBytes: Int
+    /// In base64, as S3 takes it.
+    let checksum: String?
 
-    private static func hexadecimal(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).compactMap { index in
-            UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
+    init(parsing body: [UInt8], rules: UploadRules) throws(UploadRules.Refusal) {
+        guard let asked = try? PostUploadRequest(parsing: body) else { throw .malformedBody }
+        contentType = try rules.contentType(asked.contentType)
+        maximumBytes = try rules.length(
+            asked.maximumBytes ?? rules.maximumBytesAtOnce, named: "maximumBytes", upTo: rules.maximumBytesAtOnce)
+        checksum = try asked.sha256.map { (text) throws(UploadRules.Refusal) in
+            Data(try rules.checksum(text)).base64EncodedString()
         }
+    }
+}
+
+/// What a client says of the object that it wants to upload in parts.
+struct PartedUpload: Sendable, Equatable {
+    let contentType: String
+    let plan: PartPlan
+    /// In hexadecimal. S3 cannot check it: it knows no SHA-256 over several parts.
+    let checksum: String?
+
+    init(parsing body: [UInt8], rules: UploadRules) throws(UploadRules.Refusal) {
+        guard let asked = try? MultipartUploadRequest(parsing: body) else { throw .malformedBody }
+        contentType = try rules.contentType(asked.contentType)
+        guard let length = asked.contentLength else { throw .noLength(name: "contentLength") }
+        plan = PartPlan(byteCount: try rules.length(length, named: "contentLength", upTo: rules.maximumBytes))
+        checksum = try asked.sha256.map { (text) throws(UploadRules.Refusal) in try rules.checksum(text).hexadecimal }
     }
 }

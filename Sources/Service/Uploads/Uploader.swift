@@ -1,38 +1,69 @@
 package import AWS
 import CloakroomCrypto
-package import CloakroomWire
+import CloakroomWire
 package import Loop
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// Hands out leave to upload one new object.
 @LoopActor
 package final class Uploader {
+    let rules: UploadRules
+    /// `nil` without a key that seals the ids.
+    let multipart: MultipartUploads?
     private let s3: S3Client
-    private let settings: Settings.Uploads
-    private let assetBaseURL: String
-    private let randomBytes: @Sendable (Int) -> [UInt8]
+    private let lifetime: Duration
+    private let names: AssetNames
 
-    /// - Parameter bucketURL: where objects are read when the settings name no other place.
+    /// - Parameters:
+    ///   - bucketURL: where objects are read when the settings name no other place.
+    ///   - requestDeadline: of what S3 is asked.
     package init(
-        s3: S3Client, settings: Settings.Uploads, bucketURL: String,
+        s3: S3Client, settings: Settings.Uploads, bucketURL: String, requestDeadline: Duration,
+        now: @escaping @Sendable () -> Date = { Date() },
         randomBytes: @escaping @Sendable (Int) -> [UInt8] = CloakroomCrypto.randomBytes
     ) {
         self.s3 = s3
-        self.settings = settings
-        self.randomBytes = randomBytes
-        assetBaseURL = settings.assetBaseURL ?? bucketURL
+        lifetime = settings.lifetime
+        rules = UploadRules(settings)
+        let names = AssetNames(
+            keyPrefix: settings.keyPrefix, baseURL: settings.assetBaseURL ?? bucketURL, randomBytes: randomBytes)
+        self.names = names
+        multipart =
+            settings.idKeys.isEmpty
+            ? nil
+            : MultipartUploads(
+                s3: s3, settings: settings, names: names, requestDeadline: requestDeadline, now: now)
     }
 
-    package func upload(_ request: UploadRequest) async throws(Fault) -> UploadBody {
-        // 128 random bits and one ending for all: nothing in the name tells what the object is, or whose.
-        let key = settings.keyPrefix + randomBytes(16).hexadecimal + ".bin"
-        guard let object = ObjectAddress(key: key) else { throw Fault(.refused, code: "InvalidKey") }
+    /// By PUT.
+    func upload(_ request: UploadRequest) async throws(Fault) -> UploadBody {
+        let asset = try names.next()
         let terms = UploadTerms(
             contentType: request.contentType, byteCount: request.contentLength, checksum: request.checksum,
-            createsOnly: true, lifetime: settings.lifetime)
-        let presigned = try await s3.presignUpload(object, terms: terms)
+            createsOnly: true, lifetime: lifetime)
+        let presigned = try await s3.presignUpload(asset.object, terms: terms)
         return UploadBody(
-            objectKey: key, uploadUrl: presigned.url.reveal(), assetUrl: "\(assetBaseURL)/\(object.encodedKey)",
+            objectKey: asset.key, uploadUrl: presigned.url.reveal(), assetUrl: asset.url,
             expiresAt: presigned.expiration,
             headers: Dictionary(presigned.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// As a form.
+    func upload(_ request: FormUpload) async throws(Fault) -> PostUploadBody {
+        let asset = try names.next()
+        let terms = PostTerms(
+            contentType: request.contentType, byteCounts: 1...request.maximumBytes, checksum: request.checksum,
+            lifetime: lifetime)
+        let presigned = try await s3.presignPost(key: asset.key, terms: terms)
+        return PostUploadBody(
+            objectKey: asset.key, uploadUrl: presigned.url,
+            fields: Dictionary(
+                presigned.fields.map { ($0.name, $0.value.reveal()) }, uniquingKeysWith: { first, _ in first }),
+            assetUrl: asset.url, maximumBytes: request.maximumBytes, expiresAt: presigned.expiration)
     }
 }

@@ -24,7 +24,7 @@ final class TestService {
 
     static let open = """
         limits: {vend: {requests: 2, whenRedisIsAway: "open"}, renew: {requests: 2}, upload: {requests: 2},
-          uploadBytes: {bytes: 1000}}
+          uploadBytes: {bytes: 1000}}, uploads: {assumedBytes: 100}
         """
 
     /// - Parameters:
@@ -69,7 +69,8 @@ final class TestService {
                     settings: settings.renewal, requestDeadline: deadline, metrics: metrics, now: { clock.now },
                     renew: { await s3.renew(key: $0, deadline: $1) }),
                 uploader: Uploader(
-                    s3: s3, settings: settings.uploads, bucketURL: "https://photos.example",
+                    s3: s3, settings: settings.uploads, bucketURL: "https://photos.example", requestDeadline: deadline,
+                    now: { clock.now },
                     randomBytes: { count in (0..<UInt8(count)).map { $0 } }),
                 audit: AuditLog(
                     .lines(try LineSink(path: audit ?? folder["audit"])), worker: "w", process: 1,

@@ -1,0 +1,55 @@
+package import StrictJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What ``Route/presignedPost`` answers: the form that uploads one object.
+package struct PostUploadBody: WireBody, Codable {
+    package var objectKey: String
+    /// Where the form goes, as `multipart/form-data`.
+    package var uploadUrl: String
+    /// What the form holds besides `file`, which comes last. Whoever has them may upload until ``expiresAt``.
+    package var fields: [String: String]
+    package var assetUrl: String
+    /// More is refused by the store.
+    package var maximumBytes: Int
+    package var expiresAt: Date
+
+    package init(
+        objectKey: String, uploadUrl: String, fields: [String: String], assetUrl: String, maximumBytes: Int,
+        expiresAt: Date
+    ) {
+        self.objectKey = objectKey
+        self.uploadUrl = uploadUrl
+        self.fields = fields
+        self.assetUrl = assetUrl
+        self.maximumBytes = maximumBytes
+        self.expiresAt = expiresAt
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("objectKey", objectKey)
+        writer.member("uploadUrl", uploadUrl)
+        writer.plainName("fields")
+        writer.beginObject()
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+            writer.name(name)
+            writer.string(value)
+        }
+        writer.endObject()
+        writer.member("assetUrl", assetUrl)
+        writer.plainName("maximumBytes")
+        writer.integer(maximumBytes)
+        writer.member("expiresAt", expiresAt)
+        writer.endObject()
+    }
+}
+
+extension PostUploadBody: CustomStringConvertible, CustomReflectable {
+    package var description: String { "form for \(objectKey) until \(expiresAt.wireText)" }
+    package var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "expiresAt": expiresAt]) }
+}

@@ -1,0 +1,83 @@
+import StrictJSON
+
+/// The body is no JSON object of the members a route knows, or one of them is not what it should be.
+///
+/// A name that is not known is refused, so that nobody who misspells a limit goes without one.
+package struct MalformedUploadRequest: Error, Sendable, Equatable {
+    package init() {}
+}
+
+/// What ``Route/presignedPost`` takes, as it came.
+package struct PostUploadRequest: Sendable, Equatable {
+    package var contentType: String?
+    /// The most that the client will send; `nil` for what the settings allow.
+    package var maximumBytes: Int?
+    /// SHA-256, in hexadecimal or base64.
+    package var sha256: String?
+
+    package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
+        for member in try members(of: body) {
+            switch member.name {
+            case "contentType": contentType = try string(member.value)
+            case "maximumBytes": maximumBytes = try integer(member.value)
+            case "sha256": sha256 = try string(member.value)
+            // As for a presigned PUT: clients may say it, and it is not used.
+            case "filename": _ = try string(member.value)
+            default: throw MalformedUploadRequest()
+            }
+        }
+    }
+}
+
+/// What ``Route/multipartUploads`` takes, as it came.
+package struct MultipartUploadRequest: Sendable, Equatable {
+    package var contentType: String?
+    /// Of the whole object.
+    package var contentLength: Int?
+    /// SHA-256 of the whole object, in hexadecimal or base64.
+    package var sha256: String?
+
+    package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
+        for member in try members(of: body) {
+            switch member.name {
+            case "contentType": contentType = try string(member.value)
+            case "contentLength": contentLength = try integer(member.value)
+            case "sha256": sha256 = try string(member.value)
+            case "filename": _ = try string(member.value)
+            default: throw MalformedUploadRequest()
+            }
+        }
+    }
+}
+
+/// What ``Route/multipartCompletion`` takes.
+package struct CompletionRequest: Sendable, Equatable {
+    /// The entity tag of each part, the first part's first, as S3 gave them; `nil`: as S3 has them.
+    package var etags: [String]?
+
+    /// - Parameter body: JSON; empty names no tags.
+    package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
+        guard !body.isEmpty else { return }
+        for member in try members(of: body) {
+            guard member.name == "etags", let tags = member.value.strings, (1...10_000).contains(tags.count),
+                tags.allSatisfy({ (1...128).contains($0.utf8.count) })
+            else { throw MalformedUploadRequest() }
+            etags = tags
+        }
+    }
+}
+
+private func members(of body: [UInt8]) throws(MalformedUploadRequest) -> [JSON.Object.Member] {
+    guard let object = (try? JSON(parsing: body, maximumDepth: 4))?.object else { throw MalformedUploadRequest() }
+    return object.members
+}
+
+private func string(_ json: JSON) throws(MalformedUploadRequest) -> String {
+    guard let text = json.string else { throw MalformedUploadRequest() }
+    return text
+}
+
+private func integer(_ json: JSON) throws(MalformedUploadRequest) -> Int {
+    guard let number = json.integer else { throw MalformedUploadRequest() }
+    return number
+}

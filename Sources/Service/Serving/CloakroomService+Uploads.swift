@@ -1,0 +1,160 @@
+import AWS
+import CloakroomWire
+import HTTPValues
+import Loop
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Leave to upload: by PUT, as a form, in parts.
+extension CloakroomService {
+    /// `GET /v2/attachments/presigned`.
+    func presign(_ request: Request) -> Step {
+        identified(request) { [self] in
+            let rules = parts.uploader.rules
+            let asked = Result { () throws(UploadRules.Refusal) in try UploadRequest(query: request.query, rules: rules)
+            }
+            return uploading(asked, bytes: { $0.contentLength ?? rules.assumedBytes }) {
+                [self] (upload, subject, entitlement) async throws(Fault) in
+                let body = try await parts.uploader.upload(upload)
+                return await handedOut(
+                    .json(body), body.objectKey, until: body.expiresAt, subject, entitlement, request)
+            }
+        }
+    }
+
+    /// `POST /v2/attachments/presigned-post`.
+    func presignPost(_ request: Request) -> Step {
+        guard request.isJSON else { return .done(.notJSON) }
+        return identified(request) { [self] in
+            let rules = parts.uploader.rules
+            let asked = Result { () throws(UploadRules.Refusal) in try FormUpload(parsing: request.body, rules: rules) }
+            return uploading(asked, bytes: \.maximumBytes) {
+                [self] (upload, subject, entitlement) async throws(Fault) in
+                let body = try await parts.uploader.upload(upload)
+                return await handedOut(
+                    .json(body), body.objectKey, until: body.expiresAt, subject, entitlement, request)
+            }
+        }
+    }
+
+    /// `POST /v2/uploads`.
+    func beginMultipart(_ request: Request) -> Step {
+        guard let uploads = parts.uploader.multipart else { return .done(.noMultipartUploads) }
+        guard request.isJSON else { return .done(.notJSON) }
+        return identified(request) { [self] in
+            let rules = parts.uploader.rules
+            let asked = Result { () throws(UploadRules.Refusal) in
+                try PartedUpload(parsing: request.body, rules: rules)
+            }
+            return uploading(asked, bytes: \.plan.byteCount) { (upload, subject, _) async throws(Fault) in
+                .json(try await uploads.begin(upload, for: subject.userID))
+            }
+        }
+    }
+
+    /// `GET /v2/uploads/{id}/parts`. Its URLs are what opens something: it is they that the audit tells of.
+    func multipartParts(_ request: Request, id: String) -> Step {
+        multipart(request, id: id) { [self] (uploads, ticket, subject, entitlement) async throws(Fault) in
+            let numbers: ClosedRange<Int>
+            do throws(UploadRules.Refusal) { numbers = try ticket.plan.numbers(query: request.query) } catch {
+                return Answer(error)
+            }
+            let body = try await uploads.parts(numbers, of: ticket)
+            return await handedOut(.json(body), ticket.objectKey, until: body.expiresAt, subject, entitlement, request)
+        }
+    }
+
+    /// `POST /v2/uploads/{id}/complete`.
+    func completeMultipart(_ request: Request, id: String) -> Step {
+        guard request.body.isEmpty || request.isJSON else { return .done(.notJSON) }
+        return multipart(request, id: id) { (uploads, ticket, _, _) async throws(Fault) in
+            guard let asked = try? CompletionRequest(parsing: request.body) else { return Answer(.malformedBody) }
+            switch try await uploads.complete(ticket, etags: asked.etags) {
+            case .completed(let body): return .json(body)
+            case .incomplete(let sentence): return .error(409, sentence, .uploadIncomplete)
+            case .gone: return .noSuchUpload
+            }
+        }
+    }
+
+    /// `DELETE /v2/uploads/{id}`; also for those who may store nothing more.
+    func abortMultipart(_ request: Request, id: String) -> Step {
+        multipart(request, id: id, stores: false) { (uploads, ticket, _, _) async throws(Fault) in
+            guard try await uploads.abort(ticket) else { return .noSuchUpload }
+            return .json(UploadedBody(objectKey: ticket.objectKey, assetUrl: nil))
+        }
+    }
+
+    /// - Parameters:
+    ///   - bytes: what a request that can be read is charged for, besides itself.
+    ///   - work: for those who may store something.
+    private func uploading<Asked: Sendable>(
+        _ asked: Result<Asked, UploadRules.Refusal>, bytes: (Asked) -> Int,
+        _ work: @escaping @LoopActor @Sendable (Asked, Subject, Entitlement) async throws(Fault) -> Answer
+    ) -> Plan {
+        let charge = Charge.upload(bytes: (try? asked.get()).map(bytes) ?? 0)
+        return Plan(charge: charge) { [self] subject, entitlement in
+            if let refusal = entitlement.refusal(of: .upload) { return refused(refusal) }
+            switch asked {
+            case .failure(let refusal): return Answer(refusal)
+            case .success(let upload):
+                do throws(Fault) { return try await work(upload, subject, entitlement) } catch { return Answer(error) }
+            }
+        }
+    }
+
+    /// For an upload that has begun: the request counts, its bytes were counted then.
+    ///
+    /// - Parameters:
+    ///   - stores: whether the request may end in something being stored.
+    ///   - work: for whoever began it; S3 hears nothing of anybody else.
+    private func multipart(
+        _ request: Request, id: String, stores: Bool = true,
+        _ work:
+            @escaping @LoopActor @Sendable (MultipartUploads, UploadTicket, Subject, Entitlement) async throws(Fault) ->
+            Answer
+    ) -> Step {
+        guard let uploads = parts.uploader.multipart else { return .done(.noMultipartUploads) }
+        return identified(request) { [self] in
+            Plan(charge: .upload(bytes: 0)) { [self] subject, entitlement in
+                if stores, let refusal = entitlement.refusal(of: .upload) { return refused(refusal) }
+                guard let ticket = uploads.ticket(id, of: subject.userID) else { return .noSuchUpload }
+                do throws(Fault) { return try await work(uploads, ticket, subject, entitlement) } catch {
+                    return Answer(error)
+                }
+            }
+        }
+    }
+
+    private func handedOut(
+        _ answer: Answer, _ objectKey: String, until expiration: Date, _ subject: Subject, _ entitlement: Entitlement,
+        _ request: Request
+    ) async -> Answer {
+        await issued(
+            AuditLog.Issue(
+                .upload(objectKey: objectKey), to: subject, tier: entitlement.tierName, until: expiration, by: request),
+            answer)
+    }
+}
+
+extension Answer {
+    fileprivate static let noSuchUpload = error(404, "No such upload", .uploadNotFound)
+
+    fileprivate init(_ refusal: UploadRules.Refusal) {
+        let code: ErrorCode = refusal == .contentType ? .contentTypeNotAllowed : .invalidRequest
+        self = .error(400, refusal.sentence, code)
+    }
+
+    /// What may pass is 503; what S3 refuses is ours to mend.
+    fileprivate init(_ fault: Fault) {
+        switch fault.kind {
+        case .throttled, .transient, .noCredentials, .cancelled:
+            self = .unavailable(retryAfter: fault.retryAfter ?? .seconds(1), reason: fault.code)
+        case .staleCredentials, .skewedClock, .refused: self = .internalError(reason: fault.code)
+        }
+    }
+}
