@@ -43,10 +43,4 @@ struct AlertRulesTests {
             "cloakroom_requests_total",
         ] { #expect(text.contains(name)) }
     }
-
-    @Test func `know how many copies a worker has under way, unless told otherwise`() throws {
-        let text = try String(contentsOf: Self.rules, encoding: .utf8)
-        let row = try #require(SettingsTable.rows.first { $0.path == "renewal.maximumInFlight" })
-        #expect(text.contains("0.8 * \(row.standard) * sum(cloakroom_workers)"))
-    }
 }
