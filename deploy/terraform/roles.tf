@@ -3,7 +3,12 @@ locals {
   worker_arn      = local.makes_worker ? one(aws_iam_role.worker[*].arn) : var.worker_arn
   worker_role     = local.makes_worker ? one(aws_iam_role.worker[*].name) : var.worker_role_name
   gets_policies   = local.makes_worker || var.worker_role_name != null
-  worker_policy   = replace(local.policies["worker-policy.json"], "SESSION_ROLE_ARN", aws_iam_role.session.arn)
+  worker_document = jsondecode(replace(local.policies["worker-policy.json"], "SESSION_ROLE_ARN", aws_iam_role.session.arn))
+  worker_statements = [
+    for statement in local.worker_document.Statement : statement
+    if !(var.renews_users_folders && statement.Sid == "NeverUsersFolders")
+  ]
+  worker_policy   = jsonencode(merge(local.worker_document, { Statement = local.worker_statements }))
   revoker_policy  = replace(local.policies["revoker-policy.json"], "SESSION_ROLE_ARN", aws_iam_role.session.arn)
   worker_trust    = local.policies[var.worker == "irsa" ? "worker-trust-irsa.json" : "worker-trust-service.json"]
   session_trust   = replace(local.policies["session-role-trust.json"], "WORKER_ARN", coalesce(local.worker_arn, "nobody"))

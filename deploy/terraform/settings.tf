@@ -10,7 +10,7 @@ locals {
       { for url in compact([local.asset_base_url]) : "assetBaseURL" => url },
     )
     renewal = merge(
-      { keyPrefix = var.key_prefix },
+      { keyPrefix = var.key_prefix, requireOwnPrefix = var.renews_users_folders },
       { for days in var.retention_days == null ? [] : [var.retention_days] : "retentionDays" => days },
     )
     lifecycle = {

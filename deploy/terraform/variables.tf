@@ -117,6 +117,12 @@ variable "folders" {
   }
 }
 
+variable "renews_users_folders" {
+  description = "Whether users renew what lies in their own folders (renewal.requireOwnPrefix); the worker is then let into them."
+  type        = bool
+  default     = false
+}
+
 # The worker
 
 variable "worker" {

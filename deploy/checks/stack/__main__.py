@@ -42,6 +42,9 @@ def policies():
         words, found = samples.words(run), stack.from_cloudformation(Template(TEMPLATE, **samples.RUNS[run]))
         expected = {place: documents.policy(name, words) for name, place in PLACES.items() if place in found}
         seen |= {name for name, place in PLACES.items() if place in found}
+        if samples.RUNS[run].get("RenewsUsersFolders") == "true":
+            statements = expected["role cloakroom-worker cloakroom-worker"]["Statement"]
+            statements[:] = [statement for statement in statements if statement["Sid"] != "NeverUsersFolders"]
         worker = found.get("role cloakroom-worker")
         if worker:
             trust = "worker-trust-irsa" if run == "irsa" else "worker-trust-service"

@@ -39,6 +39,7 @@ RUNS = {
         "OidcProviderArn": f"arn:aws:iam::123456789012:oidc-provider/{PROVIDER}",
         "OidcIssuer": PROVIDER,
         "ServiceAccount": "production:cloakroom",
+        "RenewsUsersFolders": "true",
     },
     "keeps_everything": {
         "Bucket": "my-assets",

@@ -96,6 +96,8 @@ run "irsa" {
     worker            = "irsa"
     oidc_provider_arn = "arn:aws:iam::123456789012:oidc-provider/oidc.eks.eu-central-1.amazonaws.com/id/1"
     service_account   = "production:cloakroom"
+
+    renews_users_folders = true
   }
 }
 
