@@ -4,7 +4,7 @@ import Testing
 @testable import Service
 
 /// `deploy/alerts/worker.yaml`, against what workers count: a rule on a name that nobody writes never fires.
-struct AlertRulesTests {
+struct WorkerAlertTests {
     private static let rules = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../deploy/alerts/worker.yaml").standardized
 
