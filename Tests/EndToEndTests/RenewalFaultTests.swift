@@ -167,6 +167,29 @@ extension EndToEnd {
             }
         }
 
+        @Test func `keys that mean something elsewhere are names to S3, where any key may be one`() throws {
+            let upstream = try ScriptedUpstream()
+            defer { upstream.s3.stop() }
+            let keys = [
+                "a b+c%41.bin", "x?versionId=1", "ü/é.bin", "a//b", "../up", "%2e%2e/up", "a&b=c#d", "\u{0}\u{1}",
+                "line\r\nX-Evil: 1", "quote\"<>'&amp;", " lead", "trail ", "*", "~", "https://example.com/x",
+            ]
+            try Stack.run("any-key", upstream.options { $0["renewal.keys"] = "any" }) { stack in
+                for key in keys { upstream.s3.put(key) }
+                let long = String(repeating: "k", count: 1025)
+                let reply = try stack.ask(.renew(Tokens.fresh(), keys + [long]))
+                let words = Self.words(reply)
+                for key in keys {
+                    #expect(words[key] == "renewed", "\(key)")
+                    #expect(upstream.s3.truth(key).touches == 1, "\(key)")
+                }
+                #expect(words[long] == "invalid_key")
+                let copies = upstream.s3.requests.filter { $0.operation == .copyObject }
+                #expect(copies.count == keys.count && copies.allSatisfy { $0.status == 200 })
+                #expect(copies.allSatisfy { $0.fields["x-evil"] == nil })
+            }
+        }
+
         // MARK: Parts
 
         private static func seed(_ s3: ScriptedS3) {

@@ -8,6 +8,7 @@ import Synchronization
 /// lifecycle rules end (after days as short as a test likes), and keeps the truth: what really happened to each key.
 /// The rules stand where they are applied, each with its evidence; the sources are recordings of AWS by LocalStack's
 /// tests marked `aws.validated` (last run 2026-02), the API Reference, botocore's model and its handling of answers.
+/// Two spellings of one text (composed or not) are one key here, as to Swift; to S3 they are two.
 /// Not known, and so not asserted by any test: whether AWS looks at preconditions before or after "to itself".
 ///
 /// It runs on the process's loop (see ``LoopActor``), which must be running; every function here may be called from any
