@@ -68,7 +68,7 @@ struct IdentityTests {
         func mapped(_ name: String) -> String { UserID(mapping: "u_1", of: "https://\(name).example").text }
         #expect(try await users([""]) == ["u_1"])
         #expect(try await users([", subjects: 'mapped'"]) == [mapped("a")])
-        #expect(try await users(["", ""]) == [mapped("a"), mapped("b")])
+        #expect(try await users(["", ", subjects: 'mapped'"]) == [mapped("a"), mapped("b")])
         #expect(try await users(["", ", subjects: 'plain'"]) == [mapped("a"), "u_1"])
         // What a mapped subject becomes, a plain one cannot be.
         #expect(UserID(issuer: "https://b.example", subject: mapped("a")).text != mapped("a"))
