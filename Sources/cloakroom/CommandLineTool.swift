@@ -4,6 +4,8 @@ enum ExitStatus: Int32 {
     case failure = 1
     /// The command line was not understood.
     case usage = 2
+    /// What was begun needs another run.
+    case unfinished = 3
 }
 
 /// Finds the command; each has a file of its own.

@@ -20,11 +20,14 @@ struct Upstreams {
     private static let probeTimeout: Duration = .seconds(3)
 
     /// - Parameters:
+    ///   - bucket: `nil` for that of the settings.
+    ///   - renewal: `nil` for that of the settings.
     ///   - pace: told of every try at S3.
     ///   - log: `nil` for commands that speak for themselves.
     ///   - maximumResponseBytes: `nil` for what answers to a worker need at most.
     init(
-        settings: Settings, metrics: Metrics, pace: CopyPace? = nil, log: Log? = nil, maximumResponseBytes: Int? = nil
+        settings: Settings, bucket name: String? = nil, renewal: RenewalSettings? = nil, metrics: Metrics,
+        pace: CopyPace? = nil, log: Log? = nil, maximumResponseBytes: Int? = nil
     ) throws(EndpointError) {
         var options = CurlTransport.Options()
         options.certificateAuthorities = settings.aws.certificateAuthorities
@@ -50,7 +53,9 @@ struct Upstreams {
         stsEndpoint = settings.aws.sts
         // Among what is renewed: the worker may have no right to read anything else.
         probeKey = settings.renewal.keyPrefix + "cloakroom-readiness-probe"
-        let bucket = settings.aws.s3
+        let bucket =
+            try name.map { name throws(EndpointError) in try settings.aws.buckets.endpoint(of: name) }
+            ?? settings.aws.s3
         bucketURL = bucket.url
         let observe: @Sendable (Attempt) -> Void = { attempt in
             LoopActor.assumeIsolated {
@@ -65,8 +70,8 @@ struct Upstreams {
             endpoint: try .iam(region: settings.region, custom: settings.aws.iamEndpoint), transport: transport,
             credentials: credentials, retry: retry, surroundings: surroundings, place: LoopActor.shared)
         s3 = S3Client(
-            bucket: settings.bucket, endpoint: bucket, transport: transport, credentials: credentials,
-            renewal: RenewalSettings(settings.renewal), retry: retry, surroundings: surroundings,
+            bucket: name ?? settings.bucket, endpoint: bucket, transport: transport, credentials: credentials,
+            renewal: renewal ?? RenewalSettings(settings.renewal), retry: retry, surroundings: surroundings,
             place: LoopActor.shared, onAttempt: observe)
     }
 

@@ -29,6 +29,7 @@ package struct Attempt: Sendable, Equatable {
         case completeMultipartUpload = "CompleteMultipartUpload"
         case abortMultipartUpload = "AbortMultipartUpload"
         case probe = "Probe"
+        case deleteBucketLifecycle = "DeleteBucketLifecycle"
         case getRolePolicy = "GetRolePolicy"
         case putRolePolicy = "PutRolePolicy"
     }

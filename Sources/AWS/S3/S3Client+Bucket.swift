@@ -44,6 +44,11 @@ extension S3Client {
             .putBucketLifecycle, "PUT", "lifecycle", fields: fields, body: body, deadline, judge: Self.done)
     }
 
+    /// Takes all rules away.
+    package func deleteLifecycle(deadline: ContinuousClock.Instant) async throws(Fault) {
+        try await bucketCall(.deleteBucketLifecycle, "DELETE", "lifecycle", deadline, judge: Self.done)
+    }
+
     package func versioning(deadline: ContinuousClock.Instant) async throws(Fault) -> BucketVersioning {
         try await bucketCall(.getBucketVersioning, "GET", "versioning", deadline) { response throws(Fault) in
             let root = try? XMLReader.read(response.body)

@@ -17,6 +17,8 @@ extension Settings {
         package var sts: Endpoint
         /// Of the bucket.
         package var s3: Endpoint
+        /// Where its other buckets are.
+        package var buckets: Buckets
         /// Scheme and host, without a path; `nil` means AWS's own for the partition.
         package var iamEndpoint: String?
         /// A PEM file; `nil` means the system's.
@@ -28,6 +30,18 @@ extension Settings {
 }
 
 extension Settings.AWSAccess {
+    /// Where S3 has its buckets, by what settings, environment and the shared config file say.
+    package struct Buckets: Sendable {
+        let region: String
+        let pathStyle: Bool?
+        let variants: EndpointVariants
+        let custom: String?
+
+        package func endpoint(of bucket: String) throws(EndpointError) -> Endpoint {
+            try .s3(region: region, bucket: bucket, pathStyle: pathStyle, variants: variants, custom: custom)
+        }
+    }
+
     /// The keys of the settings, if they are to be used: those that are but the environment's are left to the chain,
     /// which knows when another provider is meant.
     package var keys: Credentials? {
@@ -62,6 +76,8 @@ struct AWSAccessReader {
             dualStack: values.optionalFlag("aws.useDualStack") ?? preferences.dualStack)
         let sts = given("aws.stsEndpoint", orElse: preferences.sts)
         let s3 = given("aws.s3Endpoint", orElse: preferences.s3)
+        let buckets = Settings.AWSAccess.Buckets(
+            region: region, pathStyle: values.optionalFlag("aws.pathStyle"), variants: variants, custom: s3?.url)
         let access = Settings.AWSAccess(
             accessKeyID: values.optionalText("aws.accessKeyID"),
             secretAccessKey: values.secret("aws.secretAccessKey"),
@@ -72,11 +88,8 @@ struct AWSAccessReader {
             sts: try endpoint(sts) { url throws(EndpointError) in
                 try .sts(region: region, variants: variants, custom: url)
             },
-            s3: try endpoint(s3) { url throws(EndpointError) in
-                try .s3(
-                    region: region, bucket: values.text("bucket"), pathStyle: values.optionalFlag("aws.pathStyle"),
-                    variants: variants, custom: url)
-            },
+            s3: try endpoint(s3) { _ throws(EndpointError) in try buckets.endpoint(of: values.text("bucket")) },
+            buckets: buckets,
             iamEndpoint: values.optionalText("aws.iamEndpoint"),
             certificateAuthorities: values.file("aws.certificateAuthorities")?.path ?? environment["AWS_CA_BUNDLE"],
             timeout: values.milliseconds("aws.timeoutMilliseconds"),

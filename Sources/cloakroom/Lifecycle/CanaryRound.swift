@@ -1,0 +1,135 @@
+import AWS
+import Loop
+import Service
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One look after the canaries of a host.
+@LoopActor
+final class CanaryRound {
+    private(set) var canaries: Canaries
+    private(set) var findings: [Canaries.Finding] = []
+    private let s3: S3Client
+    private let prefix: String
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init(_ canaries: Canaries, s3: S3Client, prefix: String) {
+        self.canaries = canaries
+        self.s3 = s3
+        self.prefix = prefix
+    }
+
+    /// What it does may be done again: a run that was killed is made up for by the next.
+    func run() async throws {
+        let tag = try await readLedger()
+        findings = canaries.compare(with: try await present(), now: Date())
+        for canary in canaries.renewals(Date()) { try await renew(canary) }
+        for canary in canaries.survivors(Date()) { try await prove(canary) }
+        for role in canaries.missing(Date()) { try await make(role) }
+        try await writeLedger(tag)
+    }
+
+    private var deadline: ContinuousClock.Instant { .now + LifecycleCommandLine.patience }
+
+    private func address(_ name: String) throws(Fault) -> ObjectAddress {
+        guard let address = ObjectAddress(key: prefix + name) else { throw Fault(.refused, code: "InvalidKey") }
+        return address
+    }
+
+    // MARK: The ledger
+
+    private static let ledger = "ledger.json"
+
+    /// - Returns: the entity tag of what was read; `nil` when there is none yet.
+    private func readLedger() async throws -> String? {
+        guard let found = try await s3.get(address(Self.ledger), deadline: deadline) else { return nil }
+        guard let json = try? JSON(parsing: found.body), canaries.read(json) else {
+            throw Failure(
+                description: "\(prefix)\(Self.ledger) is no ledger of this command, or of days of another length; "
+                    + "delete it, or give another --name")
+        }
+        return found.object.entityTag
+    }
+
+    /// Two runs for one name at once would each forget what the other did.
+    private func writeLedger(_ tag: String?) async throws {
+        do throws(Fault) {
+            try await s3.put(
+                address(Self.ledger), body: Array(canaries.ledger.text.utf8), contentType: "application/json",
+                condition: tag.map { .isStill(entityTag: $0) } ?? .isNew, deadline: deadline)
+        } catch {
+            guard error.status == 412 || error.status == 409 else { throw error }
+            throw Failure(
+                description: "another run changed \(prefix)\(Self.ledger) meanwhile; give each host a --name of its own"
+            )
+        }
+    }
+
+    private func present() async throws(Fault) -> Set<String> {
+        var names: Set<String> = []
+        var position = S3Client.ListPosition.start
+        // A page has a thousand; there are some sixty.
+        for _ in 0..<100 {
+            let page = try await s3.list(prefix: prefix, from: position, deadline: deadline)
+            names.formUnion(page.entries.map { String($0.key.dropFirst(prefix.count)) })
+            guard let next = page.continuation else { return names }
+            position = .continuation(next)
+        }
+        throw Fault(.refused, code: "TooManyCanaries")
+    }
+
+    // MARK: The canaries
+
+    /// What one holds; nothing about anybody.
+    private func content(_ name: String) -> [UInt8] { Array("\(prefix)\(name)\n".utf8) }
+
+    private func make(_ role: Canaries.Role) async throws(Fault) {
+        let now = Date()
+        let name = Canaries.name(role, canaries.clock.startOfDay(now))
+        let object = try address(name)
+        try await s3.put(object, body: content(name), contentType: "text/plain; charset=utf-8", deadline: deadline)
+        guard let written = try await s3.head(object, deadline: deadline)?.lastModified else {
+            throw Fault(.transient, code: "NotThere")
+        }
+        canaries.made(role, now: now, written: written)
+    }
+
+    private func renew(_ canary: Canaries.Canary) async throws(Fault) {
+        let object = try address(canary.name)
+        switch await s3.renew(key: prefix + canary.name, deadline: deadline).outcome {
+        case .renewed: break
+        // Of an earlier run that was killed before it wrote that down.
+        case .fresh: break
+        case .unavailable(let retryAfter, let code): throw Fault(.transient, code: code, retryAfter: retryAfter)
+        case .notFound: return trouble(canary, .early, "went while it was being renewed")
+        case .archived: return trouble(canary, .renewal, "lies in an archive tier, from where nothing is renewed")
+        case .invalidKey: return trouble(canary, .renewal, "has a key that the store does not take")
+        case .unrenewable(let code), .forbidden(let code), .misconfigured(let code):
+            return trouble(canary, .renewal, "was not renewed: the store said \(code)")
+        }
+        guard let written = try await s3.head(object, deadline: deadline)?.lastModified else {
+            return trouble(canary, .lost, "is gone, though it was just renewed")
+        }
+        if let finding = canaries.renewed(canary, written: written) { findings.append(finding) }
+    }
+
+    private func prove(_ canary: Canaries.Canary) async throws(Fault) {
+        let found = try await s3.get(address(canary.name), deadline: deadline)
+        if found?.body == content(canary.name) { return canaries.survived(canary, now: Date()) }
+        trouble(
+            canary, found == nil ? .lost : .spoilt, found == nil ? "is gone, though it was renewed" : "has other bytes")
+        canaries.drop(canary)
+    }
+
+    private func trouble(_ canary: Canaries.Canary, _ failure: Canaries.Failure, _ text: String) {
+        findings.append(.init(failure: failure, name: canary.name, text: "\(canary.name) \(text)"))
+    }
+}

@@ -1,0 +1,91 @@
+import AWS
+import Glibc
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom lifecycle canary`
+enum LifecycleCanary {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let see = "cloakroom lifecycle canary --help"
+        let line: LifecycleCommandLine
+        do throws(LifecycleCommandLine.Ended) {
+            line = try LifecycleCommandLine(
+                arguments, command: "canary", names: ["name", "grace", "day-length", "textfile"], help: help)
+        } catch { return error.status }
+        let values = line.options.values
+        let name = values["name"] ?? hostName
+        guard name.wholeMatch(of: /[A-Za-z0-9._-]{1,64}/) != nil else {
+            return Output.usage("--name takes 1 to 64 letters, digits, dots, - and _", see: see)
+        }
+        guard let day = Span.duration(values["day-length"] ?? "1d"), day >= .seconds(2), day <= .seconds(86_400),
+            let grace = values["grace"].map({ Span.duration($0) }) ?? day * 2
+        else {
+            return Output.usage("--grace and --day-length take a number and a unit, such as 10s, 2h or 1d", see: see)
+        }
+        let settings = line.settings
+        let canaries = Canaries(
+            days: LifecycleTerms(settings).retentionDays, clock: ExpirationClock(dayLength: day), grace: grace)
+        // Where the worker may write: it is kept out of users' folders.
+        let prefix = "\(settings.renewal.keyPrefix)cloakroom-canary/\(name)/"
+        let textfile = values["textfile"]
+        return line.withUpstreams { upstreams in
+            let round = CanaryRound(canaries, s3: upstreams.s3, prefix: prefix)
+            try await round.run()
+            return try tell(round, textfile)
+        }
+    }
+
+    @LoopActor
+    private static func tell(_ round: CanaryRound, _ textfile: String?) throws(StateFile.Failure) -> ExitStatus {
+        let now = Date()
+        if let textfile {
+            try StateFile.write(CanaryMetrics.text(round.canaries, round.findings, now: now), to: textfile)
+        }
+        let canaries = round.canaries
+        let counts = Canaries.Role.allCases.map { role in
+            "\(canaries.canaries.count { $0.role == role }) to \(role.rawValue)"
+        }
+        Output.print("canaries in the bucket: \(counts.joined(separator: ", "))")
+        for finding in round.findings { Output.print("\(finding.failure.rawValue): \(finding.text)") }
+        return round.findings.isEmpty ? .success : .failure
+    }
+
+    /// Of this machine, without what no key should have.
+    private static var hostName: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "host" }
+        let name = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(name.prefix(64).map { "\($0)".wholeMatch(of: /[A-Za-z0-9._-]/) == nil ? "-" : $0 })
+    }
+
+    private static let help = """
+        Usage: cloakroom lifecycle canary [--name N] [--textfile FILE] SETTINGS
+
+        The standing proof in production that what nobody renews is gone after renewal.retentionDays, and that what is
+        renewed is not. Each day it stores two small objects, one to be deleted by the bucket's rule and one to be kept,
+        which is renewed halfway through its days, as clients do and by the worker's own way. It looks after all earlier
+        ones: gone too early, gone though renewed, still there long after, not to be renewed. Run it once a day.
+
+        All it knows lies in the bucket, under cloakroom-canary/NAME/ behind renewal.keyPrefix: each host has its own,
+        and what a host leaves behind expires. It runs with a worker's permissions; it deletes nothing.
+
+        Options:
+          --name N         whose canaries; this host's name
+          --textfile FILE  metrics for node_exporter's textfile collector: cloakroom_canary_…; deploy/alerts has the rules
+          --grace D        how long after their expiration canaries may still be there, such as 12h; two days
+          --day-length D   for stores whose days pass faster, such as 10s; 1d
+
+        Exit status: 0 all is as it should be, 1 it is not, or S3 could not be asked, 2 the command line was not
+        understood.
+
+        Examples:
+          cloakroom lifecycle canary cloakroom.json5
+          cloakroom lifecycle canary --textfile /var/lib/node_exporter/cloakroom-canary.prom cloakroom.json5
+        """
+}

@@ -1,0 +1,178 @@
+import AWS
+import CloakroomCrypto
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom lifecycle validate`
+enum LifecycleValidate {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let line: LifecycleCommandLine
+        do throws(LifecycleCommandLine.Ended) {
+            line = try LifecycleCommandLine(
+                arguments, command: "validate",
+                names: ["bucket", "days", "pairs", "grace", "day-length", "state", "report"], flags: ["once", "keep"],
+                help: help)
+        } catch { return error.status }
+        let wish: Wish
+        do throws(Misunderstood) { wish = try Wish(line.options) } catch {
+            return Output.usage(error.description, see: "cloakroom lifecycle validate --help")
+        }
+        let settings = line.settings
+        let status = LoopActor.run {
+            do {
+                return try await validate(wish, settings).rawValue
+            } catch let fault as Fault {
+                return Output.fail(sentence(fault, wish)).rawValue
+            } catch {
+                return Output.fail("\(error)").rawValue
+            }
+        }
+        return ExitStatus(rawValue: status) ?? .failure
+    }
+
+    struct Misunderstood: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// What the command line asks for.
+    struct Wish {
+        let bucket: String?
+        let days: Int
+        let pairs: Int
+        let clock: ExpirationClock
+        let grace: Duration
+        let state: String
+        let report: String
+        let runsOnce: Bool
+        let keeps: Bool
+
+        init(_ options: Options) throws(Misunderstood) {
+            func number(_ name: String, _ range: ClosedRange<Int>, _ usual: Int) throws(Misunderstood) -> Int {
+                guard let text = options.values[name] else { return usual }
+                guard let number = Int(text), range.contains(number) else {
+                    throw Misunderstood(description: "--\(name) takes \(range.lowerBound)…\(range.upperBound)")
+                }
+                return number
+            }
+            func span(_ name: String, _ usual: Duration) throws(Misunderstood) -> Duration {
+                guard let text = options.values[name] else { return usual }
+                guard let span = Span.duration(text) else {
+                    throw Misunderstood(description: "--\(name) takes a number and a unit, such as 10s, 5m, 2h or 3d")
+                }
+                return span
+            }
+            bucket = options.values["bucket"]
+            days = try number("days", 1...36_500, 1)
+            pairs = try number("pairs", 1...100, 3)
+            let day = try span("day-length", .seconds(86_400))
+            guard day >= .seconds(2), day <= .seconds(86_400) else {
+                throw Misunderstood(description: "--day-length takes 2s to 1d")
+            }
+            clock = ExpirationClock(dayLength: day)
+            grace = try span("grace", day * 2)
+            state = options.values["state"] ?? "cloakroom-lifecycle.state"
+            report = options.values["report"] ?? "cloakroom-lifecycle"
+            runsOnce = options.flags.contains("once")
+            keeps = options.flags.contains("keep")
+        }
+    }
+
+    @LoopActor
+    private static func validate(_ wish: Wish, _ settings: Settings) async throws -> ExitStatus {
+        let file = try StateFile(path: wish.state)
+        let validation = try begun(wish, file)
+        var renewal = RenewalSettings(settings.renewal)
+        // What is young is to be renewed as well.
+        renewal.minimumAge = .zero
+        let upstreams = try Upstreams(
+            settings: settings, bucket: validation.plan.bucket, renewal: renewal, metrics: Metrics())
+        try await upstreams.requireCredentials()
+        let run = ValidationRun(validation, s3: upstreams.s3, file: file)
+        let verdict = try await run.go(once: wish.runsOnce)
+        try report(run.validation, to: wish.report)
+        guard let verdict else { return .unfinished }
+        if !wish.keeps { try await run.tidy() }
+        file.remove()
+        Output.print("\(verdict.rawValue); see \(wish.report).md")
+        return verdict == .proven ? .success : .failure
+    }
+
+    private static func begun(_ wish: Wish, _ file: StateFile) throws(StateFile.Failure) -> LifecycleValidation {
+        if let state = try file.read() {
+            guard let validation = LifecycleValidation(state: state) else {
+                throw StateFile.Failure(
+                    description: "\(wish.state) is no state of this command; delete it, or name another with --state")
+            }
+            if let bucket = wish.bucket, bucket != validation.plan.bucket {
+                throw StateFile.Failure(
+                    description:
+                        "\(wish.state) belongs to a run on \(validation.plan.bucket); name another with --state")
+            }
+            Output.note("going on with run \(validation.plan.id) on \(validation.plan.bucket)")
+            return validation
+        }
+        let id = String(randomBytes(6).hexadecimal)
+        let validation = LifecycleValidation(
+            .init(
+                id: id, bucket: wish.bucket ?? "cloakroom-validation-\(id)", ownsBucket: wish.bucket == nil,
+                days: wish.days, clock: wish.clock, grace: wish.grace, pairs: wish.pairs, started: Date()))
+        // Before anything is made: whatever follows is found again.
+        try file.write(validation.state)
+        Output.note("run \(id) on \(validation.plan.bucket); \(wish.state) has its state")
+        return validation
+    }
+
+    private static func report(_ validation: LifecycleValidation, to base: String) throws(StateFile.Failure) {
+        let now = Date()
+        try StateFile.write(validation.markdown(now), to: base + ".md")
+        try StateFile.write(validation.report(now).text + "\n", to: base + ".json")
+    }
+
+    private static func sentence(_ fault: Fault, _ wish: Wish) -> String {
+        let cause =
+            fault.status == 403
+            ? "S3 says \(fault.code) (403): these credentials may not do this; --help tells what it takes"
+            : LifecycleCommandLine.sentence(fault, bucket: wish.bucket ?? "of this run")
+        return "\(cause); the same command goes on from \(wish.state)"
+    }
+
+    private static let help = """
+        Usage: cloakroom lifecycle validate [--bucket B] [--days N] [--once] [--report BASE] … SETTINGS
+
+        Shows on a bucket of its own that a renewal lets an object's life start anew: uploads some objects, renews half of
+        them as a worker would, and waits until the others are gone. On AWS that takes two to four days with --days 1: S3
+        expires at the midnight (UTC) after the days are over, and removes some time after that.
+
+        All that is known is in a state file: after a kill, or a reboot, the same command goes on. --once does what is due
+        and ends, for cron, once an hour; with --days 1 it must run each day, soon after midnight.
+
+        Options:
+          --bucket B      use this bucket: its rule for all objects if it has one, else one for the run's objects alone,
+                          which goes again; without it a bucket is made, and deleted in the end
+          --days N        the rule's days; 1
+          --pairs N       how many objects are renewed, and as many are not; 3
+          --grace D       how long after their expiration objects may still be there, such as 12h; two days
+          --day-length D  for stores whose days pass faster, such as 10s; 1d
+          --once          do what is due and end
+          --state FILE    cloakroom-lifecycle.state
+          --report BASE   writes BASE.md and BASE.json; cloakroom-lifecycle
+          --keep          leave the objects, the rule and the bucket behind
+
+        It takes s3:CreateBucket, s3:DeleteBucket (without --bucket), s3:GetLifecycleConfiguration,
+        s3:PutLifecycleConfiguration, s3:ListBucket, s3:PutObject, s3:GetObject, s3:DeleteObject, and what a worker needs
+        to renew.
+
+        Exit status: 0 proven, 1 failed or inconclusive, 2 the command line was not understood, 3 not yet at its end.
+
+        Examples:
+          cloakroom lifecycle validate cloakroom.json5
+          cloakroom lifecycle validate --once --state /var/lib/cloakroom/validation.state cloakroom.json5
+          cloakroom lifecycle validate --day-length 10s cloakroom.json5
+        """
+}

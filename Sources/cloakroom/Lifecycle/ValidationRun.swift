@@ -1,0 +1,185 @@
+import AWS
+import CloakroomWire
+import Glibc
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Does what a validation says is next, and keeps what came of it.
+@LoopActor
+final class ValidationRun {
+    private(set) var validation: LifecycleValidation
+    private let s3: S3Client
+    private let file: StateFile
+    private let isWatched = isatty(STDERR_FILENO) == 1
+
+    init(_ validation: LifecycleValidation, s3: S3Client, file: StateFile) {
+        self.validation = validation
+        self.s3 = s3
+        self.file = file
+    }
+
+    /// - Parameter once: ends as soon as nothing is due.
+    /// - Returns: `nil` when it is not at its end.
+    func go(once: Bool) async throws -> LifecycleValidation.Verdict? {
+        while true {
+            let step = validation.next(Date())
+            if case .finish(let verdict) = step {
+                if isWatched { Output.overwrite("") }
+                return verdict
+            }
+            if case .wait(let until, let what) = step {
+                if once {
+                    Output.note("waiting for \(what); next at \(until.wireText)")
+                    return nil
+                }
+                await wait(until, what)
+                continue
+            }
+            do throws(Fault) {
+                try await take(step)
+            } catch {
+                guard !once, error.kind == .transient || error.kind == .throttled else { throw error }
+                Output.note("S3: \(error.code); trying again")
+                try await LoopActor.sleep(for: .seconds(min(60, max(1, validation.margin))))
+            }
+            try file.write(validation.state)
+        }
+    }
+
+    private var deadline: ContinuousClock.Instant { .now + LifecycleCommandLine.patience }
+
+    private func take(_ step: LifecycleValidation.Step) async throws(Fault) {
+        switch step {
+        case .prepare: try await prepare()
+        case .upload(let index): try await upload(index)
+        case .renew(let index): try await renew(index)
+        case .look: try await look()
+        case .wait, .finish: break
+        }
+    }
+
+    // MARK: The bucket
+
+    private var ruleID: String { "cloakroom-validation-\(validation.plan.id)" }
+
+    private func prepare() async throws(Fault) {
+        let plan = validation.plan
+        if plan.ownsBucket { _ = try await s3.createBucket(deadline: deadline) }
+        var lifecycle = try await s3.lifecycle(deadline: deadline)
+        let everything = lifecycle.rules.filter { $0.isEnabled && $0.filter.isEverything && $0.expirationDays != nil }
+        if !plan.ownsBucket, let rule = everything.min(by: { $0.expirationDays ?? 0 < $1.expirationDays ?? 0 }),
+            let days = rule.expirationDays
+        {
+            validation.prepared(rule: "the bucket's own: " + LifecycleWords.rule(rule), days: days)
+            return
+        }
+        // What else lies in a bucket that is not ours is not to expire by this.
+        let terms = LifecycleTerms(prefix: plan.ownsBucket ? "" : plan.prefix, retentionDays: plan.days)
+        guard var rule = terms.rules(.never).first else { return }
+        rule.xml = XMLNode("Rule", [XMLNode("ID", ruleID)] + rule.xml.elements.filter { $0.name != "ID" })
+        lifecycle.rules = lifecycle.rules.filter { $0.id != ruleID } + [rule]
+        try await s3.put(lifecycle, deadline: deadline)
+        validation.prepared(rule: LifecycleWords.rule(rule), days: plan.days)
+        Output.note("the rule is put: \(LifecycleWords.rule(rule))")
+    }
+
+    /// Takes away what the run has made. Doing it twice does no harm.
+    func tidy() async throws(Fault) {
+        for object in validation.objects {
+            if let address = ObjectAddress(key: object.key) { try await s3.delete(address, deadline: deadline) }
+        }
+        if validation.plan.ownsBucket {
+            do throws(Fault) { try await s3.deleteBucket(deadline: deadline) } catch {
+                guard error.code != "NoSuchBucket" else { return }
+                throw error
+            }
+            return
+        }
+        let lifecycle = try await s3.lifecycle(deadline: deadline)
+        var rest = lifecycle
+        rest.rules.removeAll { $0.id == ruleID }
+        if rest.rules.count == lifecycle.rules.count { return }
+        if rest.rules.isEmpty {
+            try await s3.deleteLifecycle(deadline: deadline)
+        } else {
+            try await s3.put(rest, deadline: deadline)
+        }
+    }
+
+    // MARK: The objects
+
+    private func address(_ index: Int) throws(Fault) -> ObjectAddress {
+        guard let address = ObjectAddress(key: validation.objects[index].key) else {
+            throw Fault(.refused, code: "InvalidKey")
+        }
+        return address
+    }
+
+    private func upload(_ index: Int) async throws(Fault) {
+        let object = try address(index)
+        try await s3.put(
+            object, body: validation.content(index), contentType: "text/plain; charset=utf-8", deadline: deadline)
+        guard let stored = try await s3.head(object, deadline: deadline), let written = stored.lastModified else {
+            throw Fault(.transient, code: "NotThere")
+        }
+        validation.uploaded(index, written: written, toldExpiration: stored.expiration?.date)
+        if index == validation.objects.count - 1, let end = validation.controlsExpire {
+            Output.note("\(index + 1) objects are uploaded; without a renewal they expire at \(end.wireText)")
+        }
+    }
+
+    private func renew(_ index: Int) async throws(Fault) {
+        let object = try address(index)
+        let key = validation.objects[index].key
+        switch await s3.renew(key: key, deadline: deadline).outcome {
+        case .renewed, .fresh: break
+        case .notFound: return validation.missed(index, at: Date())
+        case .archived: return validation.troubled(index, "it lies in an archive tier, from where nothing is renewed")
+        case .invalidKey: return validation.troubled(index, "the store does not take its key")
+        case .unrenewable(let code), .forbidden(let code), .misconfigured(let code):
+            return validation.troubled(index, "the store refused to renew it (\(code))")
+        case .unavailable(let retryAfter, let code):
+            throw Fault(.transient, code: code, retryAfter: retryAfter)
+        }
+        guard let stored = try await s3.head(object, deadline: deadline), let written = stored.lastModified else {
+            return validation.missed(index, at: Date())
+        }
+        validation.renewed(index, at: Date(), written: written, toldExpiration: stored.expiration?.date)
+        Output.note("\(key) is renewed: LastModified is now \(written.wireText)")
+    }
+
+    private func look() async throws(Fault) {
+        for index in validation.objects.indices where validation.objects[index].missed == nil {
+            if let found = try await s3.get(address(index), deadline: deadline) {
+                validation.saw(index, at: Date(), isIntact: found.body == validation.content(index))
+            } else {
+                validation.missed(index, at: Date())
+                Output.note("\(validation.objects[index].key) is gone")
+            }
+        }
+        validation.looked(at: Date())
+    }
+
+    // MARK: Waiting
+
+    private func wait(_ until: Date, _ what: String) async {
+        while true {
+            let left = until.timeIntervalSinceNow
+            if left <= 0 { return }
+            if isWatched {
+                let gone = validation.controls.count { $0.missed != nil }
+                let end = validation.controlsExpire.map { ", at \($0.wireText)" } ?? ""
+                Output.overwrite(
+                    "waiting for \(what)\(end); \(gone) of \(validation.controls.count) are gone; next look in "
+                        + LifecycleWords.span(left))
+            }
+            try? await LoopActor.sleep(for: .milliseconds(Int64(min(left, 1) * 1000) + 1))
+        }
+    }
+}

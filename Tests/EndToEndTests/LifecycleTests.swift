@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// The commands that put, check and prove the bucket's rule, on a store whose days are seconds.
+    @Suite struct Lifecycle {
+        private func withStore(_ name: String, _ body: (FastStore, String) throws -> Void) throws {
+            let folder = try RunFolder.make(name)
+            let store = try FastStore(folder: folder)
+            defer { store.stop() }
+            try body(store, folder)
+        }
+
+        /// A run of `cloakroom lifecycle` to its end.
+        private func run(_ store: FastStore, _ words: [String]) throws -> Command {
+            try Command(["lifecycle"] + words, environment: store.environment)
+        }
+
+        @Test func `what is wrong with the bucket's rules is said, put right, and other rules stay`() throws {
+            try withStore("rules") { store, folder in
+                let settings = try store.settings(folder)
+                let bare = try run(store, ["verify", "--json", settings])
+                #expect(bare.status == 1 && bare.text.contains(#""code":"no_expiration""#))
+                let other =
+                    "<Rule><ID>tmp</ID><Filter><Prefix>tmp/</Prefix></Filter><Status>Enabled</Status>"
+                    + "<Expiration><Days>3</Days></Expiration></Rule>"
+                let short =
+                    "<Rule><ID>short</ID><Filter/><Status>Enabled</Status>"
+                    + "<Expiration><Days>3</Days></Expiration></Rule>"
+                let put = try store.ask(
+                    "PUT", "/\(SeaweedFS.bucket)?lifecycle=",
+                    body: "<LifecycleConfiguration>\(other)\(short)</LifecycleConfiguration>")
+                #expect(put.status == 200, "\(put.told)")
+                let early = try run(store, ["verify", settings])
+                #expect(early.status == 1 && early.text.contains("objects expire 3 days after they were written"))
+                let shown = try run(store, ["apply", "--dry-run", settings])
+                #expect(shown.status == 0 && shown.text.contains("- \"short\"") && shown.text.contains("  \"tmp\""))
+                // Nobody is there to be asked.
+                #expect(try run(store, ["apply", settings]).status == 1)
+                #expect(try run(store, ["verify", settings]).text == early.text)
+                // The other rule is in the way, and that is said.
+                let applied = try run(store, ["apply", "--yes", settings])
+                #expect(applied.status == 1 && applied.text.contains("the rule \"tmp\" expires objects under tmp/"))
+                #expect(try store.ask("GET", "/\(SeaweedFS.bucket)?lifecycle=").text.contains("<ID>tmp</ID>"))
+                #expect(try run(store, ["apply", "--yes", "--replace", settings]).status == 0)
+                #expect(try run(store, ["verify", settings]).status == 0)
+                let story = try run(store, ["show", settings])
+                #expect(story.status == 0 && story.text.contains("Whoever renews it before then"))
+            }
+        }
+
+        @Test func `a validation that is killed goes on where it was, and proves it`() throws {
+            try withStore("validate") { store, folder in
+                let settings = try store.settings(folder)
+                let words = [
+                    "lifecycle", "validate", "--day-length", "\(FastStore.day)s", "--pairs", "2", "--state",
+                    "\(folder)/state", "--report", "\(folder)/report", settings,
+                ]
+                let first = try Command(words + ["--once"], environment: store.environment)
+                #expect(first.status == 3 && first.text.contains("4 objects are uploaded"), "\(first.text)")
+                let victim = try RunningProgram(
+                    try Programs.worker, words, output: "\(folder)/victim", environment: store.environment)
+                try wait(for: "a renewal", within: .seconds(20)) { victim.text.contains("is renewed") }
+                victim.stop(SIGKILL)
+                #expect(victim.status == 137)
+                let last = try RunningProgram(
+                    try Programs.worker, words, output: "\(folder)/last", environment: store.environment)
+                #expect(try last.waitForEnd(within: .seconds(40)) == 0, "\(last.text)")
+                #expect(last.text.contains("going on with run"))
+                let report = RunFolder.text(of: "\(folder)/report.json")
+                #expect(report.contains(#""verdict":"proven""#) && !report.contains(#""result":"open""#), "\(report)")
+                #expect(RunFolder.text(of: "\(folder)/report.md").contains("**Proven.**"))
+                // Nothing is left behind: neither the bucket nor the state.
+                let bucket = try #require(
+                    (try JSONSerialization.jsonObject(with: Data(report.utf8)) as? [String: Any])?["bucket"] as? String)
+                #expect(try store.ask("GET", "/\(bucket)?location=").status == 404)
+                #expect(!FileManager.default.fileExists(atPath: "\(folder)/state"))
+            }
+        }
+
+        @Test func `canaries prove both promises, and find a rule that is gone`() throws {
+            try withStore("canary") { store, folder in
+                let settings = try store.settings(folder) { $0["renewal.retentionDays"] = 2 }
+                #expect(try run(store, ["apply", "--yes", settings]).status == 0)
+                let words = [
+                    "canary", "--name", "h1", "--day-length", "\(FastStore.day)s", "--textfile", "\(folder)/c.prom",
+                    settings,
+                ]
+                func metric(_ name: String) -> Double? {
+                    RunFolder.text(of: "\(folder)/c.prom").split(separator: "\n").first { $0.hasPrefix(name + " ") }
+                        .flatMap { Double($0.dropFirst(name.count + 1)) }
+                }
+                try wait(for: "both proofs", within: .seconds(60)) {
+                    let round = try run(store, words)
+                    #expect(round.status == 0, "\(round.text)")
+                    usleep(500_000)
+                    return metric("cloakroom_canary_last_expiry_timestamp_seconds") != nil
+                        && metric("cloakroom_canary_last_survival_timestamp_seconds") != nil
+                }
+                // Another host's canaries are its own.
+                let other = try run(store, ["canary", "--name", "h2", "--day-length", "\(FastStore.day)s", settings])
+                #expect(other.status == 0 && other.text.contains("1 to delete, 1 to keep"))
+                #expect(try store.ask("DELETE", "/\(SeaweedFS.bucket)?lifecycle=").status == 204)
+                try wait(for: "the late ones", within: .seconds(60)) {
+                    usleep(500_000)
+                    return try run(store, words + ["--grace", "1s"]).status == 1
+                }
+                #expect(metric(#"cloakroom_canary_failures{kind="late"}"#) ?? 0 > 0)
+            }
+        }
+    }
+}
