@@ -126,6 +126,12 @@ extension EndToEnd {
                 try user(stack, "set", "u_tier", "--storage-limit", "5", "--storage-used", "5")
                 #expect(try stack.ask(.vend(token)).told == Self.full)
                 #expect(try stack.ask(.presign(token)).told == Self.full)
+                var form = Ask.presign(token)
+                (form.method, form.target) = ("POST", "/v2/attachments/presigned-post")
+                (form.fields["Content-Type"], form.body) = (
+                    "application/json", Array(#"{"contentType":"image/png"}"#.utf8)
+                )
+                #expect(try stack.ask(form).told == Self.full)
                 #expect(try stack.ask(.vend(token, scope: "read")).status == 200)
                 try user(stack, "set", "u_tier", "--storage-limit", "6")
                 #expect(try stack.ask(.vend(token)).status == 200)

@@ -30,6 +30,8 @@ write_settings() {
     ],
   },
   vending: {roleARN: "$role"},
+  // For uploads in parts.
+  uploads: {idKeys: [{file: "$state/secrets/uploads"}]},
   // The demonstration renews objects that are a second old; in production a day is the least that makes sense.
   renewal: {minimumAgeSeconds: 0},
   redis: {address: "unix:${sockets:?}/redis.sock"},

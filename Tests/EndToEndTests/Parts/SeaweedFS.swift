@@ -76,12 +76,13 @@ final class SeaweedFS: Sendable {
         guard status == 200 else { throw PartMissing(description: "PUT \(key): \(status)") }
     }
 
-    /// - Returns: the header, as S3 gives it; whole seconds.
-    func lastModified(_ key: String) throws -> String? {
+    func head(_ key: String) throws -> Reply {
         try Curl.signed(
-            "HEAD", "\(url)/\(Self.bucket)/\(key)", key: Self.broker, secret: Self.brokerSecret, session: nil
-        ).fields["last-modified"]
+            "HEAD", "\(url)/\(Self.bucket)/\(key)", key: Self.broker, secret: Self.brokerSecret, session: nil)
     }
+
+    /// - Returns: the header, as S3 gives it; whole seconds.
+    func lastModified(_ key: String) throws -> String? { try head(key).fields["last-modified"] }
 
     /// - Returns: the keys that begin so, a thousand at most.
     func keys(below prefix: String) throws -> [String] {
