@@ -27,7 +27,7 @@ extension EndToEnd {
                 configuration: lines.joined() + "form = \"file=@\(folder)/file\"\n")
         }
 
-        @Test func `a presigned URL creates once, with the length and the bytes that were announced`() throws {
+        @Test func `a presigned URL takes only the length and the bytes that were announced`() throws {
             try Stack.run("put", .init(nginx: true, s3: true)) { stack in
                 // Of "another".
                 let digest = "ae448ac86c4e8e4dec645729708ef41873ae79c6dff84eff73360989487f08e5"
@@ -47,9 +47,6 @@ extension EndToEnd {
                 #expect(
                     try Curl.run("PUT", upload.url, fields: ["Content-Type": "image/jpeg"], body: "a photo").status
                         == 200)
-                #expect(
-                    try Curl.run("PUT", upload.url, fields: ["Content-Type": "image/jpeg"], body: "another").status
-                        == 412)
                 let bound = try leave(query + "&sha256=\(digest)")
                 #expect(try Curl.run("PUT", bound.url, fields: bound.fields, body: "a photo").status == 400)
                 #expect(try EndToEnd.s3().lastModified(bound.key) == nil)
@@ -134,7 +131,6 @@ extension EndToEnd {
                 #expect(try stack.askNginx(giveUp).status == 200)
                 #expect(try Curl.run("PUT", url, body: "end").status == 404)
                 let gone = #"404 {"error":"No such upload","code":"upload_not_found"}"#
-                #expect(try stack.askNginx(giveUp).told == gone)
                 #expect(try stack.askNginx(Self.post(token, "\(upload)/complete")).told == gone)
             }
         }

@@ -10,7 +10,8 @@ region=us-east-1
 role=arn:aws:iam::000000000000:role/cloakroom-app
 stop_hard seaweedfs
 
-# Identities: admin makes the bucket, broker is the worker. What the broker may do is in iam.json.
+# Identities: admin makes the bucket, broker is the worker. What the broker may do is in iam.json, but for uploads as a
+# form SeaweedFS looks at the actions here and nowhere else.
 write_s3_config() {
     cat <<EOF
 {
@@ -23,7 +24,7 @@ write_s3_config() {
     {
       "name": "broker",
       "credentials": [{"accessKey": "cloakroom-broker", "secretKey": "$(<"$state/secrets/s3-broker")"}],
-      "actions": [],
+      "actions": ["Write:$bucket"],
       "policyNames": ["BrokerPolicy"]
     }
   ]

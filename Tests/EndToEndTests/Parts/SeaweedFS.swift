@@ -95,12 +95,13 @@ final class SeaweedFS: Sendable {
 
     // MARK: Configuration
 
+    /// For forms SeaweedFS asks only an identity's actions; for everything else the policies do.
     private static let identities = """
         {"identities": [
           {"name": "admin", "credentials": [{"accessKey": "cloakroom-admin", "secretKey": "\(adminSecret)"}],
            "actions": ["Admin", "Read", "Write", "List", "Tagging"]},
           {"name": "broker", "credentials": [{"accessKey": "\(broker)", "secretKey": "\(brokerSecret)"}],
-           "actions": [], "policyNames": ["BrokerPolicy"]}
+           "actions": ["Write:\(bucket)"], "policyNames": ["BrokerPolicy"]}
         ]}
         """
 

@@ -1,0 +1,72 @@
+import AWS
+import CloakroomCrypto
+import Curl
+import HTTPValues
+import Loop
+import ScriptedS3
+import Support
+import Testing
+
+/// What others do with leave that we signed, at a store that answers as AWS does.
+@Suite(.onLoop, .timeLimit(.minutes(2)))
+struct UploadTests {
+    @LoopActor private static func client(_ store: ScriptedS3) throws -> S3Client {
+        let identity = ScriptedIdentity()
+        return S3Client(
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: store.url),
+            transport: CurlTransport(),
+            credentials: CredentialSource(
+                Credentials(
+                    accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey))),
+            surroundings: Surroundings(sleep: { _ in }, spawn: { body in LoopActor.spawn { await body() } }),
+            place: LoopActor.shared)
+    }
+
+    @LoopActor private static func put(_ url: Secret, _ body: String, type: String? = nil) async throws -> Int {
+        let fields: HeaderFields = type.map { ["content-type": $0] } ?? [:]
+        let request = UpstreamRequest(method: "PUT", url: url.reveal(), fields: fields, body: Array(body.utf8))
+        return try await CurlTransport().send(request, timeout: .seconds(10)).status
+    }
+
+    @Test @LoopActor func `a presigned URL creates once, and the client need not know`() async throws {
+        let store = try ScriptedS3()
+        defer { store.stop() }
+        let object = try #require(ObjectAddress(key: "a.bin"))
+        let terms = UploadTerms(contentType: "image/jpeg", byteCount: 7, lifetime: .seconds(900))
+        let upload = try await Self.client(store).presignUpload(object, terms: terms)
+        #expect(try await Self.put(upload.url, "a photo", type: "text/html") == 403)
+        #expect(try await Self.put(upload.url, "a pho", type: "image/jpeg") == 403)
+        #expect(try await Self.put(upload.url, "a photo", type: "image/jpeg") == 200)
+        #expect(try await Self.put(upload.url, "another", type: "image/jpeg") == 412)
+    }
+
+    @Test @LoopActor func `an upload in parts is completed once, and overwrites nothing`() async throws {
+        let store = try ScriptedS3()
+        defer { store.stop() }
+        let client = try Self.client(store)
+        let object = try #require(ObjectAddress(key: "a b.bin"))
+        let deadline = ContinuousClock.now + .seconds(30)
+        func upload() async throws -> (id: String, parts: [UploadedPart]) {
+            let id = try await client.createMultipartUpload(
+                object, contentType: "video/mp4", fields: ["x-amz-meta-sha256": "ab"], deadline: deadline)
+            let (urls, _) = try await client.presignParts(
+                object, uploadID: id, parts: [PartTerms(number: 1, byteCount: 3)], lifetime: .seconds(900))
+            #expect(try await Self.put(urls[0], "four") == 403)
+            #expect(try await Self.put(urls[0], "end") == 200)
+            let parts = try #require(try await client.parts(of: id, object, deadline: deadline))
+            #expect(parts.map(\.number) == [1] && parts.map(\.byteCount) == [3])
+            return (id, parts)
+        }
+        let (first, second) = (try await upload(), try await upload())
+        for (upload, expected) in [
+            (first, MultipartCompletion.completed), (second, .objectExists),
+        ] {
+            let completion = try await client.completeMultipartUpload(
+                object, uploadID: upload.id, parts: upload.parts, deadline: deadline)
+            #expect(completion == expected)
+        }
+        #expect(try await client.head(object, deadline: deadline)?.fields["x-amz-meta-sha256"] == "ab")
+        #expect(try await client.abortMultipartUpload(object, uploadID: second.id, deadline: deadline))
+        #expect(try await client.parts(of: second.id, object, deadline: deadline) == nil)
+    }
+}
