@@ -135,10 +135,15 @@ extension EndToEnd {
                 for number in 1...10 {
                     let reply = try stack.askNginx(.renew(token, ["gone.bin"]))
                     #expect(reply.status == 200)
-                    #expect(reply.fields["ratelimit-policy"] == #""renew";q=10;w=3600"#)
-                    let left = try #require(reply.fields["ratelimit"]?.firstMatch(of: /^"renew";r=(\d+);t=(\d+)$/))
+                    #expect(
+                        reply.fields["ratelimit-policy"]
+                            == #""renew";q=10;w=3600, "renewKeys";q=1000;w=3600;qu="keys""#)
+                    let left = try #require(
+                        reply.fields["ratelimit"]?.wholeMatch(
+                            of: /"renew";r=(\d+);t=(\d+), "renewKeys";r=(\d+);t=\d+/))
                     #expect(Int(left.1) == 10 - number)
                     #expect((3590...3600).contains(Int(left.2) ?? 0))
+                    #expect(Int(left.3) == 1000 - number)
                     #expect(reply.fields["retry-after"] == nil)
                 }
                 let reply = try stack.askNginx(.renew(token, ["gone.bin"]))

@@ -43,7 +43,8 @@ extension SettingsTable {
         .init(
             "subjects", .choice(Issuer.Subjects.allCases.map(\.rawValue)), .none,
             "`plain`: a subject that is a safe user id is that user, which one issuer may have; `mapped`: every subject"
-                + " becomes `u_` and a UUID of issuer and subject. null: `plain` for an only issuer, else `mapped`; of several, one must say it."),
+                + " becomes `u_` and a UUID of issuer and subject. null: `plain` for an only issuer, else `mapped`;"
+                + " of several, one must say it."),
         .init(
             "for", .choice(Issuer.Use.allCases.map(\.rawValue)), .none,
             "`requests`: its tokens stand in requests; `session`: they are exchanged for a session. null: `session` with"
