@@ -75,7 +75,9 @@ extension EndToEnd {
             var settings = TestSettings(folder: folder, upstream: "http://127.0.0.1:9")
             try settings.write(to: file)
             let good = try Command(["check", file])
-            #expect(good.text == "\(file): good\nAWS credentials: settings\nUploads in parts: none: uploads.idKeys is not set\n")
+            #expect(
+                good.text
+                    == "\(file): good\nAWS credentials: settings\nUploads in parts: none: uploads.idKeys is not set\n")
             #expect(good.status == 0)
             for fault in Self.faults.prefix(3) { fault.change(&settings) }
             try settings.write(to: file)
