@@ -59,7 +59,9 @@ final class Admissions {
         let isTaken = counted.before.admits(charge, by: counted.terms)
         guard !isTaken, counted.before.admits(charge, by: terms) else {
             limiter.learn(terms, charge, subject)
-            return LimitDecision(charge, counted.before, by: terms)
+            let decision = LimitDecision(charge, counted.before, by: terms)
+            if isTaken, !decision.isAllowed { await limiter.giveBack(charge, for: subject, by: terms) }
+            return decision
         }
         switch await limiter.recount(charge, for: subject, by: terms) {
         case .success(let counted): return LimitDecision(charge, counted.before, by: terms)

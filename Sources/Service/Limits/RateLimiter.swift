@@ -60,6 +60,12 @@ package final class RateLimiter {
         return await count(charge, for: subject, expecting: terms, readsRecord: false).0
     }
 
+    /// Gives back what was counted by terms of another tier, and is refused by those that hold.
+    func giveBack(_ charge: Charge, for subject: Subject, by terms: LimitTerms) async {
+        // Without Redis there is nothing to give back to.
+        _ = try? await redis.run(call(charge, subject, terms, sign: -1))
+    }
+
     /// Takes note of the terms that a subject has.
     func learn(_ terms: LimitTerms, _ charge: Charge, _ subject: Subject) {
         questions[Asker(charge, subject)]?.learn(terms)
@@ -94,14 +100,16 @@ package final class RateLimiter {
         return question
     }
 
-    private func call(_ charge: Charge, _ subject: Subject, _ terms: LimitTerms) -> RedisScript.Call {
+    private func call(
+        _ charge: Charge, _ subject: Subject, _ terms: LimitTerms, sign: Int = 1
+    ) -> RedisScript.Call {
         let key = "\(keyPrefix)limit:\(charge.name.rawValue):\(subject.party)"
         var keys = [key]
-        var arguments = ["1", String(terms.requests.quota), String(terms.requests.window.milliseconds)]
+        var arguments = [String(sign), String(terms.requests.quota), String(terms.requests.window.milliseconds)]
         if let name = charge.name.volume, let volume = terms.volume {
             // The other key is this one's hash tag: both are in one slot, and the first is what it always was.
             keys.append("\(keyPrefix)limit:\(name.rawValue):{\(key)}")
-            arguments += [String(charge.volume), String(volume.quota), String(volume.window.milliseconds)]
+            arguments += [String(sign * charge.volume), String(volume.quota), String(volume.window.milliseconds)]
         }
         return script.call(keys: keys, arguments: arguments)
     }
@@ -141,16 +149,18 @@ package final class RateLimiter {
         }
     }
 
-    /// Adds to all windows or to none. A key without an end, however it came to be, is given one.
+    /// Adds to all windows or to none. A key without an end, or with one beyond its window (Redis' clock was set back, or
+    /// the setting was longer), however it came to be, is given one. A window that is given back whole has not begun.
     private static let source = """
         local answer, refused = {}, false
         for i = 1, #KEYS do
           local cost, quota = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
           local count = redis.call('INCRBY', KEYS[i], ARGV[3 * i - 2])
-          local left = redis.call('PTTL', KEYS[i])
-          if left < 0 then
+          if cost < 0 and count <= 0 then redis.call('DEL', KEYS[i]) end
+          local left, window = redis.call('PTTL', KEYS[i]), tonumber(ARGV[3 * i])
+          if left < 0 or left > window then
             redis.call('PEXPIRE', KEYS[i], ARGV[3 * i])
-            left = tonumber(ARGV[3 * i])
+            left = window
           end
           refused = refused or (cost > 0 and count > quota)
           answer[2 * i - 1], answer[2 * i] = count - cost, left

@@ -96,6 +96,26 @@ struct AdmissionTests {
         }
     }
 
+    /// Redis has counted by the limits that the worker knew last: who asks for too much must not lose what is left.
+    @Test @LoopActor func `takes nothing for what a lowered tier refuses`() async throws {
+        try await withAdmissions { admissions, records, redis, _ in
+            var change = UserRecordChange()
+            change.tier("pro")
+            try await records.apply(change, to: user)
+            for _ in 0..<2 {
+                #expect(await admissions.admit(.renewal(keys: 0), subject).decision.verdict == .allowed)
+            }
+            _ = await redis.outcome("DEL", "c:limit:renew:\(subject.party)")
+            change.tier(nil)
+            try await records.apply(change, to: user)
+            let refused = await admissions.admit(.renewal(keys: 151), subject).decision
+            #expect(refused.refusing == .renewKeys && refused.requests.remaining == 2)
+            #expect(await redis.outcome("EXISTS", "c:limit:renew:\(subject.party)") == .success(.integer(0)))
+            let last = await admissions.admit(.renewal(keys: 150), subject).decision
+            #expect(last.verdict == .allowed && last.requests.remaining == 1 && last.volume?.remaining == 0)
+        }
+    }
+
     @Test @LoopActor func `sees a change of the record with the very next request`() async throws {
         try await withAdmissions { admissions, records, _, _ in
             #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == nil)
