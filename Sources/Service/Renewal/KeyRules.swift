@@ -64,10 +64,26 @@ struct KeyRules: Sendable {
     /// Whether something on the way to the store may take it for a path out of the folder: a segment of dots, plain or
     /// encoded once more. S3 itself takes neither for anything but a name.
     private static func mayClimb(_ name: Substring.UTF8View) -> Bool {
-        var text = String(name)?.lowercased() ?? ".."
-        for (code, character) in [("%2e", "."), ("%2f", "/"), ("%5c", "/"), ("\\", "/")] {
-            text = text.replacing(code, with: character)
+        let (dot, slash) = (UInt8(ascii: "."), UInt8(ascii: "/"))
+        var text: [UInt8] = []
+        text.reserveCapacity(name.count)
+        // Bytes, not characters: a mark that combines with the `/` before it would hide it.
+        var rest = name
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                text.append(byte == UInt8(ascii: "\\") ? slash : byte)
+                continue
+            }
+            let code = rest.prefix(2).map { $0 | 0x20 }
+            let isDot = code.elementsEqual("2e".utf8)
+            guard isDot || code.elementsEqual("2f".utf8) || code.elementsEqual("5c".utf8) else {
+                text.append(byte)
+                continue
+            }
+            text.append(isDot ? dot : slash)
+            rest = rest.dropFirst(2)
         }
-        return text.split(separator: "/", omittingEmptySubsequences: false).contains { $0 == "." || $0 == ".." }
+        return text.split(separator: slash, omittingEmptySubsequences: false)
+            .contains { $0.elementsEqual([dot]) || $0.elementsEqual([dot, dot]) }
     }
 }

@@ -57,10 +57,17 @@ struct KeyRulesTests {
     @Test(arguments: [
         "photos/u_1/../u_2/x", "photos/u_1/..", "photos/u_1/./x", "photos/u_1/a/../../u_2/x", "photos/u_1/%2e%2E/u_2/x",
         "photos/u_1/..%2fu_2/x", "photos/u_1/..%5Cu_2", "photos/u_1/..\\u_2", "photos/u_1/a%2F..%2F..%2Fu_2",
+        "photos/u_1/../\u{301}x", "photos/u_1/a%5c..%2f\u{301}x", "photos/u_1/.%2E\\\u{200D}x", "photos/u_1/\u{301}/..",
     ])
     func `takes nothing that may lead out of them`(key: String) {
         #expect(rules(.any, own: ["photos/"]).verdict(key, of: user) == .foreign)
         #expect(rules(.names, own: ["photos/"]).verdict(key, of: user) == .invalid)
+    }
+
+    @Test(arguments: ["a..b/c", "a/..b", "a/...", "%2", "a%", "%252e%252e/x", "a%2fb", "..\u{301}/x", "a//b"])
+    func `takes dots and escapes that lead nowhere`(name: String) {
+        let key = "photos/u_1/" + name
+        #expect(rules(.any, own: ["photos/"]).verdict(key, of: user) == .send(key))
     }
 
     @Test func `tells keys apart by their bytes`() {
