@@ -126,6 +126,7 @@ struct RenewalAfterLookTests {
             (404, .s3Error(403, "AccessDenied"), .forbidden(code: "AccessDenied")),
             (403, .s3Error(403, "InvalidObjectState"), .archived),
             (400, .s3Error(400, "KeyTooLongError"), .invalidKey),
+            (400, .s3Error(400, "XMinioInvalidResourceName"), .invalidKey),
             (400, .s3Error(400, "ExpiredToken"), .misconfigured(code: "ExpiredToken")),
             (404, .xml(404, "<html>NoSuchKey"), .misconfigured(code: "Status404")),
         ] as [(Int, UpstreamResponse, Renewal.Outcome)])

@@ -95,6 +95,10 @@ struct S3ClientTests {
         (.s3Error(403, "InvalidObjectState"), .archived),
         (.s3Error(403, "ObjectNotInActiveTierError"), .archived),
         (.s3Error(400, "KeyTooLongError"), .invalidKey),
+        (.s3Error(400, "InvalidURI"), .invalidKey),
+        (.s3Error(400, "XMinioInvalidObjectName"), .invalidKey),
+        (.s3Error(400, "XMinioInvalidResourceName"), .invalidKey),
+        (.s3Error(404, "InvalidURI"), .misconfigured(code: "InvalidURI")),
         (
             .s3Error(400, "InvalidArgument", "<Message>Invalid copy source object key</Message>"),
             .invalidKey

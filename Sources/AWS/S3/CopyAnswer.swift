@@ -39,6 +39,14 @@ enum CopyAnswer: Equatable {
         self = answer
     }
 
+    /// Whether an error's code says that no object of the store can have such a key. Clients choose keys: what they chose is
+    /// nothing for us to mend.
+    ///
+    /// Source: S3 API Reference, "Error responses"; MinIO, `cmd/api-errors.go`, on `//`, and on segments of dots.
+    static func isOfKey(_ code: String) -> Bool {
+        ["KeyTooLongError", "InvalidURI", "XMinioInvalidObjectName", "XMinioInvalidResourceName"].contains(code)
+    }
+
     private init?(status: Int, error: ErrorAnswer) {
         switch (status, error.code) {
         case (412, "PreconditionFailed"):
@@ -46,7 +54,7 @@ enum CopyAnswer: Equatable {
             self = isAge ? .modifiedSince : .preconditionFailed
         case (404, "NoSuchKey"): self = .notFound
         case (403, "InvalidObjectState"), (403, "ObjectNotInActiveTierError"): self = .archived
-        case (400, "KeyTooLongError"): self = .invalidKey
+        case (400, let code) where Self.isOfKey(code): self = .invalidKey
         case (400, "InvalidArgument") where error.message.contains("copy source object key"): self = .invalidKey
         case (400, "InvalidRequest") where error.message.contains("copy an object to itself"): self = .selfCopyRefused
         // Encrypted with its owner's key (SSE-C).

@@ -93,7 +93,7 @@ extension S3Client {
         } catch {
             switch (error.status, error.code) {
             case (400, "InvalidRequest"): return .outcome(.unrenewable(code: error.code))
-            case (400, "KeyTooLongError"): return .outcome(.invalidKey)
+            case (400, let code) where CopyAnswer.isOfKey(code): return .outcome(.invalidKey)
             case (403, "InvalidObjectState"), (403, "ObjectNotInActiveTierError"): return .outcome(.archived)
             default: throw error
             }
