@@ -7,7 +7,7 @@ extension EndToEnd {
         private static func pair(_ settings: @escaping (inout TestSettings) -> Void = { _ in }) -> Stack.Options {
             Stack.Options(workers: 2, nginx: true, s3: true) {
                 for name in ["vend", "upload", "renew"] { $0["limits.\(name).requests"] = 1_000_000 }
-                $0["limits.uploadBytes.bytes"] = 1_000_000_000_000_000
+                $0["limits.uploadBytes.bytes"] = 999_999_999_999_999
                 settings(&$0)
             }
         }

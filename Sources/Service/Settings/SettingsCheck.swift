@@ -9,7 +9,8 @@ struct SettingsCheck {
     var faults: [SettingsFault] {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, deadline,
-            redisDeadline, drain, renewalAge, ownPrefix, renewalKey, auditTwice, sharedCache, lifecycleFault,
+            redisDeadline, drain, renewalAge, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice, sharedCache,
+            lifecycleFault,
         ].compactMap(\.self) + entitlementFaults + IdentitySettings(values: values).read().faults
     }
 
@@ -165,6 +166,47 @@ struct SettingsCheck {
         return SettingsFault(
             "renewal.requireOwnPrefix", "is true, but nobody has a folder in \"\(prefix)\", where all keys are",
             "give renewal.keyPrefix \"\", or one of vending.prefixes")
+    }
+
+    /// As for scopes: where none of them is built in, nothing else has looked at the prefixes.
+    private var ownFolders: SettingsFault? {
+        guard case .flag(true)? = values.values["renewal.requireOwnPrefix"], scopesFault == nil,
+            case .texts(let prefixes)? = values.values["vending.prefixes"]
+        else { return nil }
+        let folders = prefixes.map { $0.isEmpty ? "" : $0 + "/" }
+        for outer in folders {
+            for inner in folders {
+                guard let owner = Scopes.owner(of: inner, within: outer) else { continue }
+                return SettingsFault(
+                    "vending.prefixes",
+                    "has users' folders in \(inner), all of which the user \(owner.text) could renew as"
+                        + " \(outer)\(owner.text)/",
+                    "keep users' folders side by side, such as \(outer)a/ and \(outer)b/")
+            }
+        }
+        return nil
+    }
+
+    /// Apps that say no length, as the shipped ones, would be told to come back later for ever.
+    private var assumedBytes: SettingsFault? {
+        guard case .flag(false)? = values.values["uploads.requireContentLength"],
+            let assumed = integer("uploads.assumedBytes"), let maximum = integer("uploads.maximumBytes")
+        else { return nil }
+        var limits = [("limits.uploadBytes.bytes", integer("limits.uploadBytes.bytes"))]
+        if case .named(let tiers)? = values.values["tiers"] {
+            limits += tiers.map { name, values in
+                ("tiers.\(name).limits.uploadBytes", SettingsCheck(values: values).integer("limits.uploadBytes"))
+            }
+        }
+        for (path, limit) in limits {
+            guard let limit, limit < min(assumed, maximum) else { continue }
+            return SettingsFault(
+                path,
+                "is \(limit), but an upload without a length counts for \(min(assumed, maximum)):"
+                    + " none would be let in",
+                "give more, or lower uploads.assumedBytes, or uploads.requireContentLength: true")
+        }
+        return nil
     }
 
     private var sharedCache: SettingsFault? {

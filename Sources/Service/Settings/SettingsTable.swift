@@ -228,7 +228,8 @@ package enum SettingsTable {
 
     /// A full batch must pass, or those clients that know no other would never renew again.
     private static let renewedKeys = WireLimits.maximumKeysPerRequest...100_000_000
-    private static let uploadedBytes = 1...1_000_000_000_000_000
+    /// Header fields hold integers of 15 digits (RFC 9651 §3.3.1).
+    private static let uploadedBytes = 1...999_999_999_999_999
 
     private static let redis: [SettingsRow] = [
         .init("redis.address", .text(.redisAddress), .text("127.0.0.1:6379"), "`host:port`, or `unix:` and a path."),

@@ -46,12 +46,17 @@ package struct Scopes: Sendable {
     private static func keepApart(_ scopes: [Scope]) throws(Failure) {
         let folders = scopes.flatMap { scope in scope.policy.folders.map { (scope: scope.name, folder: $0) } }
         for outer in folders {
-            for inner in folders where inner.folder.hasPrefix(outer.folder) && inner.folder != outer.folder {
-                let level = inner.folder.dropFirst(outer.folder.count).prefix { $0 != "/" }
-                guard UserID(String(level)) == nil else {
-                    throw .nested(scope: inner.scope, folder: inner.folder, within: outer.folder)
-                }
+            for inner in folders where owner(of: inner.folder, within: outer.folder) != nil {
+                throw .nested(scope: inner.scope, folder: inner.folder, within: outer.folder)
             }
         }
+    }
+
+    /// - Parameters:
+    ///   - inner: where users have folders, empty or ending in `/`; likewise `outer`.
+    /// - Returns: who would own all of them; `nil` when nobody would.
+    static func owner(of inner: String, within outer: String) -> UserID? {
+        guard inner.hasPrefix(outer), inner != outer else { return nil }
+        return UserID(String(inner.dropFirst(outer.count).prefix { $0 != "/" }))
     }
 }

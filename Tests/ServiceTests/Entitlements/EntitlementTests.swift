@@ -42,7 +42,7 @@ struct EntitlementTests {
 
     @Test func `gives a tier what it names, and for the rest what all have`() throws {
         let text =
-            "free: {}, pro: {lifetimeSeconds: 900, scope: \"read\", limits: {vend: 7, uploadBytes: 9}, storageLimitBytes: 5}"
+            "free: {}, pro: {lifetimeSeconds: 900, scope: \"read\", limits: {vend: 7, uploadBytes: 20000000}, storageLimitBytes: 5}"
         let pro = try #require(try tiers(text, "limits: {vend: {windowSeconds: 60}}")["pro"])
         #expect(pro.lifetime == .seconds(900) && pro.scope.name == "read" && pro.storageLimit == 5)
         #expect(pro.terms(of: .vend).policy == "\"vend\";q=7;w=60")
@@ -51,7 +51,7 @@ struct EntitlementTests {
                 == #""renew";q=10;w=3600, "renewKeys";q=1000;w=3600;qu="keys""#)
         #expect(
             pro.terms(of: .upload(bytes: 1)).policy
-                == #""upload";q=120;w=3600, "uploadBytes";q=9;w=3600;qu="bytes""#)
+                == #""upload";q=120;w=3600, "uploadBytes";q=20000000;w=3600;qu="bytes""#)
     }
 
     @Test func `wants a subscription that has not ended, where the tier does`() throws {

@@ -241,6 +241,28 @@ struct SettingsTests {
                 + " give renewal.keyPrefix \"\", or one of vending.prefixes"
         ),
         Conflict(
+            settings: smallest(
+                "renewal: {requireOwnPrefix: true}",
+                vending: "prefixes: ['photos', 'photos/raw'], scopes: {full: {template: 'root.json'},"
+                    + " read: {template: 'root.json'}, upload: {template: 'root.json'}}"),
+            fault: "vending.prefixes: has users' folders in photos/raw/, all of which the user raw could renew as"
+                + " photos/raw/; keep users' folders side by side, such as photos/a/ and photos/b/"
+        ),
+        Conflict(
+            settings: smallest("limits: {uploadBytes: {bytes: 16777215}}"),
+            fault: "limits.uploadBytes.bytes: is 16777215, but an upload without a length counts for 16777216:"
+                + " none would be let in; give more, or lower uploads.assumedBytes, or uploads.requireContentLength: true"
+        ),
+        Conflict(
+            settings: smallest("tiers: {free: {limits: {uploadBytes: 9}}}, uploads: {maximumBytes: 10}"),
+            fault: "tiers.free.limits.uploadBytes: is 9, but an upload without a length counts for 10:"
+                + " none would be let in; give more, or lower uploads.assumedBytes, or uploads.requireContentLength: true"
+        ),
+        Conflict(
+            settings: smallest("limits: {uploadBytes: {bytes: 1000000000000000}}"),
+            fault: "limits.uploadBytes.bytes: is 1000000000000000, out of range; give: integer, 1…999999999999999"
+        ),
+        Conflict(
             settings: smallest("renewal: {encryption: 'AES256', kmsKeyID: 'alias/photos'}"),
             fault: "renewal.kmsKeyID: stands beside renewal.encryption \"AES256\", which takes no key;"
                 + " set renewal.encryption to \"aws:kms\", or leave it out"
