@@ -113,6 +113,8 @@ extension EndToEnd {
                 let stored = try EndToEnd.s3().head(try #require(begun["objectKey"]))
                 #expect(stored.status == 200 && stored.fields["content-length"] == "8388611")
                 #expect(stored.fields["content-type"] == "video/mp4")
+                // No route, and the id is no more in the log for that.
+                #expect(try stack.askNginx(.get("\(upload)/Parts/1?x", token: token)).status == 404)
                 let access = RunFolder.text(of: "\(stack.folder)/nginx/access.log")
                 #expect(access.contains(#""path":"/v2/uploads/{id}/parts""#) && !access.contains(upload))
             }
