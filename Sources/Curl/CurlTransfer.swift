@@ -11,23 +11,18 @@ import Loop
     /// Tells this request from the ones that had the handle before.
     private(set) var requestNumber = 0
 
-    private let maximumResponseBytes: Int
+    private let answer: CurlAnswer
     private var headers = HeaderList()
     private var origin = ""
     // libcurl reads the request's body from here until the transfer is done.
     private var requestBody: UnsafeMutableBufferPointer<UInt8>?
-    fileprivate var fields = HeaderFields()
-    fileprivate var body: [UInt8] = []
-    fileprivate var isTooLarge = false
-    /// libcurl takes a head that breaks off for a whole one.
-    fileprivate var isHeadWhole = false
 
     /// - Parameter transport: context of the callbacks about sockets.
     init(options: CurlTransport.Options, transport: UnsafeMutableRawPointer) {
         guard let easy = unsafe curl_easy_init() else { preconditionFailure("curl_easy_init") }
         unsafe handle = OpaquePointer(easy)
-        maximumResponseBytes = options.maximumResponseBytes
-        let me = unsafe Unmanaged.passUnretained(self).toOpaque()
+        answer = CurlAnswer(maximumBytes: options.maximumResponseBytes)
+        let answer = unsafe Unmanaged.passUnretained(answer).toOpaque()
         set(CURLOPT_NOSIGNAL, 1)
         // A name that is still being looked up is given up with its request; otherwise libcurl would wait for the
         // resolver's thread, and the loop with it, for as long as a silent name server is asked again: 20 s.
@@ -42,36 +37,18 @@ import Loop
         set(CURLOPT_BUFFERSIZE, 2048)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PROXY, "")
+        // Else libcurl looks into the environment for each request.
+        set(CURLOPT_NOPROXY, "*")
         if let file = options.certificateAuthorities { set(CURLOPT_CAINFO, file) }
         if options.readsCertificates { set(CURLOPT_CERTINFO, 1) }
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_WRITEDATA, me))
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_HEADERDATA, me))
-        unsafe check(
-            cloakroom_set_data_callback(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, me in
-                unsafe CurlTransfer.at(me).takeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
-            })
-        unsafe check(
-            cloakroom_set_data_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, me in
-                unsafe CurlTransfer.at(me).takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
-            })
+        unsafe check(cloakroom_set_pointer(easy, CURLOPT_WRITEDATA, answer))
+        unsafe check(cloakroom_set_pointer(easy, CURLOPT_HEADERDATA, answer))
+        unsafe check(cloakroom_set_data_callback(easy, CURLOPT_WRITEFUNCTION, takeAnswerBody))
+        unsafe check(cloakroom_set_data_callback(easy, CURLOPT_HEADERFUNCTION, takeAnswerLine))
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_OPENSOCKETDATA, transport))
-        unsafe check(
-            cloakroom_set_open_callback(easy) { transport, _, address in
-                let socket = unsafe cloakroom_open_socket(address)
-                // A socket that never got connected libcurl closes without a word; this may have its number.
-                if let transport = unsafe transport {
-                    unsafe Unmanaged<CurlTransport>.fromOpaque(transport).takeUnretainedValue().forget(socket)
-                }
-                return socket
-            })
+        unsafe check(cloakroom_set_open_callback(easy, openCurlSocket))
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, transport))
-        unsafe check(
-            cloakroom_set_close_callback(easy) { transport, socket in
-                if let transport = unsafe transport {
-                    unsafe Unmanaged<CurlTransport>.fromOpaque(transport).takeUnretainedValue().forget(socket)
-                }
-                return cloakroom_close_socket(socket)
-            })
+        unsafe check(cloakroom_set_close_callback(easy, closeCurlSocket))
     }
 
     /// The end of the handle; the object is of no use afterwards.
@@ -126,11 +103,11 @@ import Loop
     }
 
     func result(_ code: CURLcode) -> Result<UpstreamResponse, TransportError> {
-        guard code == CURLE_OK else { return .failure(isTooLarge ? .tooLarge : TransportError(code)) }
-        guard isHeadWhole else { return .failure(.interrupted) }
+        guard code == CURLE_OK else { return .failure(answer.isTooLarge ? .tooLarge : TransportError(code)) }
+        guard answer.head.isWhole else { return .failure(.interrupted) }
         var status = 0
         unsafe cloakroom_get_long(UnsafeMutableRawPointer(handle), CURLINFO_RESPONSE_CODE, &status)
-        return .success(UpstreamResponse(status: status, fields: fields, body: body))
+        return .success(UpstreamResponse(status: status, fields: answer.head.fields, body: answer.body))
     }
 
     /// `nil` without TLS, and on a connection that was there before.
@@ -147,54 +124,12 @@ import Loop
     /// Forgets the request and its answer; the connection and the handle's settings stay.
     func reset() {
         continuation = nil
-        fields = HeaderFields()
-        body = []
-        isTooLarge = false
-        isHeadWhole = false
+        answer.reset()
         let easy = unsafe UnsafeMutableRawPointer(handle)
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_POSTFIELDS, nil))
         unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, nil))
         unsafe requestBody?.deallocate()
         unsafe requestBody = nil
-    }
-
-    // MARK: Callbacks
-
-    private nonisolated static func at(_ pointer: UnsafeMutableRawPointer?) -> CurlTransfer {
-        guard let pointer = unsafe pointer else { preconditionFailure("libcurl lost its context") }
-        return unsafe Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
-    }
-
-    /// - Returns: as the write callback: anything but the count ends the transfer.
-    private nonisolated func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-        // Used within this call, on this thread.
-        nonisolated(unsafe) let bytes = unsafe bytes
-        return LoopActor.assumeIsolated {
-            guard unsafe body.count + bytes.count <= maximumResponseBytes else {
-                isTooLarge = true
-                return 0
-            }
-            unsafe body.append(contentsOf: bytes)
-            return unsafe bytes.count
-        }
-    }
-
-    private nonisolated func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
-        // Used within this call, on this thread.
-        nonisolated(unsafe) let bytes = unsafe bytes
-        return LoopActor.assumeIsolated {
-            let line = unsafe bytes.assumingMemoryBound(to: UInt8.self)
-            switch unsafe HeadLine(line) {
-            case .status:
-                fields = HeaderFields()
-                isHeadWhole = false
-            case .end: isHeadWhole = true
-            case .field(let name, let value) where fields.count < 64:
-                unsafe fields.add(line.span.extracting(name), line.span.extracting(value))
-            case .field, .other: break
-            }
-            return unsafe bytes.count
-        }
     }
 
     // MARK: Options
@@ -232,33 +167,6 @@ private func isVisible(_ text: Span<UInt8>) -> Bool {
     var found = false
     for index in text.indices { found = text[index] <= 0x20 || text[index] == 0x7F || found }
     return !found
-}
-
-/// One line of an answer's head.
-private enum HeadLine {
-    case status
-    case field(name: Range<Int>, value: Range<Int>)
-    case end
-    case other
-
-    init(_ line: UnsafeBufferPointer<UInt8>) {
-        if unsafe line.starts(with: "HTTP/".utf8) {
-            self = .status
-        } else if unsafe line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) {
-            self = .end
-        } else if let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")) {
-            var (start, end) = (colon + 1, line.count)
-            while start < end, unsafe Self.isSpace(line[start]) { start += 1 }
-            while start < end, unsafe Self.isSpace(line[end - 1]) { end -= 1 }
-            self = .field(name: 0..<colon, value: start..<end)
-        } else {
-            self = .other
-        }
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A
-    }
 }
 
 extension TransportError {

@@ -41,16 +41,8 @@ package import Loop
         unsafe set(cloakroom_multi_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)))
         unsafe set(cloakroom_multi_pointer(multi, CURLMOPT_SOCKETDATA, me))
         unsafe set(cloakroom_multi_pointer(multi, CURLMOPT_TIMERDATA, me))
-        unsafe set(
-            cloakroom_multi_timer_callback(multi) { _, milliseconds, me in
-                unsafe CurlTransport.at(me).setTimer(milliseconds)
-                return 0
-            })
-        unsafe set(
-            cloakroom_multi_socket_callback(multi) { _, socket, what, me, _ in
-                unsafe CurlTransport.at(me).setInterest(socket, what)
-                return 0
-            })
+        unsafe set(cloakroom_multi_timer_callback(multi, setCurlTimer))
+        unsafe set(cloakroom_multi_socket_callback(multi, setCurlInterest))
     }
 
     isolated deinit {
@@ -107,12 +99,12 @@ package import Loop
 
     // MARK: What libcurl asks for
 
-    private nonisolated static func at(_ pointer: UnsafeMutableRawPointer?) -> CurlTransport {
+    fileprivate nonisolated static func at(_ pointer: UnsafeMutableRawPointer?) -> CurlTransport {
         guard let pointer = unsafe pointer else { preconditionFailure("libcurl lost its context") }
         return unsafe Unmanaged<CurlTransport>.fromOpaque(pointer).takeUnretainedValue()
     }
 
-    private nonisolated func setTimer(_ milliseconds: Int) {
+    fileprivate nonisolated func setTimer(_ milliseconds: Int) {
         LoopActor.assumeIsolated {
             if let timer { Reactor.shared.cancel(timer) }
             timer = nil
@@ -137,7 +129,7 @@ package import Loop
         }
     }
 
-    private nonisolated func setInterest(_ socket: Int32, _ what: Int32) {
+    fileprivate nonisolated func setInterest(_ socket: Int32, _ what: Int32) {
         LoopActor.assumeIsolated {
             let interest = CurlSocket.Interest(curl: what)
             if let known = sockets[socket] {
@@ -149,7 +141,7 @@ package import Loop
     }
 
     /// libcurl is about to close the socket, or has just opened one of this number.
-    nonisolated func forget(_ socket: Int32) {
+    fileprivate nonisolated func forget(_ socket: Int32) {
         LoopActor.assumeIsolated { sockets.removeValue(forKey: socket)?.unwatch() }
     }
 
@@ -169,4 +161,35 @@ package import Loop
     }
 
     private func set(_ code: CURLMcode) { precondition(code == CURLM_OK, "curl_multi_setopt \(code.rawValue)") }
+}
+
+// libcurl's callbacks; closures of the loop's own code would be checked for their thread each time they run.
+
+private func setCurlTimer(
+    _: UnsafeMutableRawPointer?, _ milliseconds: Int, _ transport: UnsafeMutableRawPointer?
+) -> Int32 {
+    unsafe CurlTransport.at(transport).setTimer(milliseconds)
+    return 0
+}
+
+private func setCurlInterest(
+    _: UnsafeMutableRawPointer?, _ socket: Int32, _ what: Int32, _ transport: UnsafeMutableRawPointer?,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    unsafe CurlTransport.at(transport).setInterest(socket, what)
+    return 0
+}
+
+func openCurlSocket(
+    _ transport: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    let socket = unsafe cloakroom_open_socket(address)
+    // A socket that never got connected libcurl closes without a word; this may have its number.
+    unsafe CurlTransport.at(transport).forget(socket)
+    return socket
+}
+
+func closeCurlSocket(_ transport: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
+    unsafe CurlTransport.at(transport).forget(socket)
+    return cloakroom_close_socket(socket)
 }

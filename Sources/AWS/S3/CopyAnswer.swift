@@ -24,6 +24,10 @@ enum CopyAnswer: Equatable {
 
     /// - Throws: ``Fault`` for every other answer. An answer of 200 is a success only with its result in it.
     init(_ response: UpstreamResponse) throws(Fault) {
+        if response.status == 200, CopyResult.isPlain(response.body) {
+            self = .copied(expiration: ObjectExpiration.date(response.fields))
+            return
+        }
         let root = try? XMLReader.read(response.body)
         if response.status == 200 {
             guard let root, root.hasName("CopyObjectResult"), root.text(of: "ETag")?.isEmpty == false else {

@@ -1,7 +1,7 @@
 import HTTPValues
 
 /// Signs copies of objects onto themselves that differ in nothing but the key.
-struct CopyStencil {
+final class CopyStencil {
     private let origin: String
     private let pathPrefix: String
     private let sourcePrefix: String

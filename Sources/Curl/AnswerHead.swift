@@ -1,0 +1,52 @@
+import HTTPValues
+
+/// The head of an answer, line by line as libcurl gives them.
+struct AnswerHead {
+    private(set) var fields = HeaderFields()
+    /// libcurl takes a head that breaks off for a whole one.
+    private(set) var isWhole = false
+
+    private static let maximumFields = 64
+
+    /// - Parameter line: with its end.
+    mutating func take(_ line: Span<UInt8>) {
+        if Self.isEnd(line) {
+            isWhole = true
+        } else if Self.isStatus(line) {
+            // Another one may have come before, such as 100.
+            fields = HeaderFields()
+            // What S3 mostly says.
+            fields.reserve(fields: 12, bytes: 480)
+            isWhole = false
+        } else if fields.count < Self.maximumFields {
+            takeField(line)
+        }
+    }
+
+    private mutating func takeField(_ line: Span<UInt8>) {
+        var colon = 0
+        while colon < line.count, line[colon] != UInt8(ascii: ":") { colon += 1 }
+        guard colon < line.count else { return }
+        var (start, end) = (colon + 1, line.count)
+        while start < end, Self.isSpace(line[start]) { start += 1 }
+        while start < end, Self.isSpace(line[end - 1]) { end -= 1 }
+        fields.add(line.extracting(0..<colon), line.extracting(start..<end))
+    }
+
+    private static func isEnd(_ line: Span<UInt8>) -> Bool {
+        switch line.count {
+        case 1: line[0] == 0x0A
+        case 2: line[0] == 0x0D && line[1] == 0x0A
+        default: false
+        }
+    }
+
+    private static func isStatus(_ line: Span<UInt8>) -> Bool {
+        line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T")
+            && line[2] == UInt8(ascii: "T") && line[3] == UInt8(ascii: "P") && line[4] == UInt8(ascii: "/")
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A
+    }
+}
