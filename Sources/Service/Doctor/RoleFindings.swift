@@ -89,6 +89,10 @@ package struct RoleFindings {
     }
 
     private func cause(_ code: String) -> (found: String, advice: String) {
+        if ["PackedPolicyTooLarge", "MalformedPolicyDocument"].contains(code) {
+            // Without tags there is more room for the policy: that tells nothing about tags.
+            return ("the session policy is not taken", "shorten or mend the scope's template: cloakroom policy show")
+        }
         if answers.message?.contains("sts:TagSession") == true || answers.worksWithoutTags {
             return (
                 "\(settings.roleARN) takes no tags",
@@ -103,8 +107,6 @@ package struct RoleFindings {
             )
         }
         switch code {
-        case "PackedPolicyTooLarge", "MalformedPolicyDocument":
-            return ("the session policy is not taken", "shorten or mend the scope's template: cloakroom policy show")
         case "AccessDenied":
             return (
                 "\(settings.roleARN) cannot be assumed",

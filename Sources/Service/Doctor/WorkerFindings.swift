@@ -29,12 +29,15 @@ package struct WorkerAnswers: Sendable {
 package struct WorkerFindings {
     private let answers: WorkerAnswers
     private let bucket: String
+    private let renewsUsersFolders: Bool
     private let check = CheckName.worker
     private static let advice = "give it no more than deploy/iam/worker-policy.json"
 
-    package init(_ answers: WorkerAnswers, bucket: String) {
+    /// - Parameter renewsUsersFolders: `renewal.requireOwnPrefix`: assets lie in users' folders.
+    package init(_ answers: WorkerAnswers, bucket: String, renewsUsersFolders: Bool) {
         self.answers = answers
         self.bucket = bucket
+        self.renewsUsersFolders = renewsUsersFolders
     }
 
     package static func noCredentials(_ fault: CredentialFault) -> [Finding] {
@@ -48,7 +51,8 @@ package struct WorkerFindings {
     package var all: [Finding] {
         let tooMuch = [buckets, delete, policy, userFolder].compactMap(\.self)
         let origin = check.ok("its credentials are there: \(answers.origin)")
-        return [origin] + (tooMuch.isEmpty ? [check.ok("it can do none of what it needs not")] : tooMuch)
+        let rest = tooMuch.isEmpty ? [check.ok("it can do none of what it needs not, as far as S3 tells")] : tooMuch
+        return [origin] + rest + [untold].compactMap(\.self)
     }
 
     private var buckets: Finding? {
@@ -63,12 +67,17 @@ package struct WorkerFindings {
     }
 
     private var policy: Finding? {
-        guard answers.policy != .refused else { return nil }
-        return excess("it can change the bucket's policy", "who takes it over can open the bucket to the world")
+        answers.policy == .allowed
+            ? excess("it can change the bucket's policy", "who takes it over can open the bucket to the world") : nil
+    }
+
+    private var untold: Finding? {
+        guard case .unclear(let words) = answers.policy else { return nil }
+        return check.skipped("S3 does not tell whether it can change the bucket's policy: \(words)")
     }
 
     private var userFolder: Finding? {
-        guard case .success = answers.userFolder else { return nil }
+        guard !renewsUsersFolders, case .success = answers.userFolder else { return nil }
         return excess(
             "it can read users' folders",
             "who takes it over has every user's photos; the worker itself has no need of them")
@@ -76,5 +85,14 @@ package struct WorkerFindings {
 
     private func excess(_ found: String, _ why: String) -> Finding {
         check.warning(found, why: why, advice: Self.advice)
+    }
+}
+
+extension ProbeOutcome {
+    /// Of a bucket policy that is none: to find that out, S3 must have let it through. Stores without policies say 501.
+    ///
+    /// - Parameter fault: `nil` when it worked.
+    package init(ofPolicy fault: Fault?) {
+        if let fault, fault.status == 400, fault.kind == .refused { self = .allowed } else { self.init(fault) }
     }
 }

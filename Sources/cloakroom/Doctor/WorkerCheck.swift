@@ -24,10 +24,10 @@ struct WorkerCheck {
             try await service.ask(.listBuckets, deadline: deadline)
         }
         var answers = WorkerAnswers(
-            origin: origin, buckets: buckets, delete: .unclear("unasked"), policy: await outcome(.putPolicy),
-            userFolder: nil)
+            origin: origin, buckets: buckets, delete: .unclear("unasked"),
+            policy: ProbeOutcome(ofPolicy: await fault(.putPolicy)), userFolder: nil)
         if let object = ObjectAddress(key: "cloakroom-doctor-outside-\(world.name)") {
-            answers.delete = await outcome(.delete(object))
+            answers.delete = ProbeOutcome(await fault(.delete(object)))
         }
         if let folder = settings.vending.prefixes.first, !folder.isEmpty,
             let object = ObjectAddress(key: "\(folder)/cloakroom-doctor-1/\(world.name)")
@@ -36,15 +36,18 @@ struct WorkerCheck {
                 try await s3.exists(object, deadline: deadline)
             }
         }
-        return WorkerFindings(answers, bucket: settings.bucket).all
+        return WorkerFindings(
+            answers, bucket: settings.bucket, renewsUsersFolders: settings.renewal.ownFolders != nil
+        ).all
     }
 
-    private func outcome(_ probe: S3Probe) async -> ProbeOutcome {
+    /// - Returns: `nil` when it worked.
+    private func fault(_ probe: S3Probe) async -> Fault? {
         do throws(Fault) {
             try await world.s3.ask(probe, deadline: world.deadline)
-            return .allowed
+            return nil
         } catch {
-            return ProbeOutcome(error)
+            return error
         }
     }
 }

@@ -55,6 +55,15 @@ struct RoleFindingsTests {
         #expect(try Self.lines(answers) == ["error: \(Self.arn) takes no tags; STS says AccessDenied (403)"])
     }
 
+    @Test func `a policy that has room only without tags is too long, whatever the trust policy says`() throws {
+        var answers = Self.refused("PackedPolicyTooLarge")
+        answers.worksWithoutTags = true
+        #expect(
+            try Self.lines(answers) == [
+                "error: the session policy is not taken; STS says PackedPolicyTooLarge (400)"
+            ])
+    }
+
     @Test func `knows a lifetime beyond the role's`() throws {
         let message = "The requested DurationSeconds exceeds the MaxSessionDuration set for this role."
         #expect(
@@ -74,24 +83,29 @@ struct RoleFindingsTests {
 struct WorkerFindingsTests {
     private static let denied = Fault(.refused, status: 403, code: "AccessDenied")
 
-    private static func lines(_ change: (inout WorkerAnswers) -> Void = { _ in }) -> [String] {
+    private static func lines(
+        renewsUsersFolders: Bool = false, _ change: (inout WorkerAnswers) -> Void = { _ in }
+    ) -> [String] {
         var answers = WorkerAnswers(
             origin: "instance", buckets: .failure(denied), delete: .refused, policy: .refused,
             userFolder: .failure(denied))
         change(&answers)
-        return WorkerFindings(answers, bucket: "photos").all.lines
+        return WorkerFindings(answers, bucket: "photos", renewsUsersFolders: renewsUsersFolders).all.lines
     }
 
     @Test func `has nothing to say against the worker's policy`() {
         #expect(
-            Self.lines() == ["ok: its credentials are there: instance", "ok: it can do none of what it needs not"])
+            Self.lines() == [
+                "ok: its credentials are there: instance",
+                "ok: it can do none of what it needs not, as far as S3 tells",
+            ])
     }
 
     @Test func `tells all that is too much`() {
         let lines = Self.lines {
             $0.buckets = .success(["photos", "payroll"])
             $0.delete = ProbeOutcome(Fault(.refused, status: 412, code: "PreconditionFailed"))
-            $0.policy = ProbeOutcome(Fault(.refused, status: 400, code: "MalformedPolicy"))
+            $0.policy = ProbeOutcome(ofPolicy: Fault(.refused, status: 400, code: "MalformedPolicy"))
             $0.userFolder = .success(false)
         }
         #expect(
@@ -99,6 +113,22 @@ struct WorkerFindingsTests {
                 "warning: it can list 2 buckets", "warning: it can delete objects",
                 "warning: it can change the bucket's policy", "warning: it can read users' folders",
             ])
+    }
+
+    @Test(arguments: [
+        Fault(.refused, status: 501, code: "NotImplemented"), Fault(.transient, status: 500, code: "InternalError"),
+        Fault(.transient, code: "Timeout"), Fault(.staleCredentials, status: 400, code: "ExpiredToken"),
+    ])
+    func `a store that does not judge a policy says nothing about who may change it`(fault: Fault) {
+        let lines = Self.lines { $0.policy = ProbeOutcome(ofPolicy: fault) }
+        #expect(!lines.contains { $0.hasPrefix("warning") })
+        #expect(
+            lines.last == "skipped: S3 does not tell whether it can change the bucket's policy: \(fault.words)")
+    }
+
+    @Test func `where users renew what is in their folders, the worker has to read those`() {
+        let lines = Self.lines(renewsUsersFolders: true) { $0.userFolder = .success(false) }
+        #expect(!lines.contains { $0.hasPrefix("warning") })
     }
 
     /// SeaweedFS lists what one may see, and no more.
