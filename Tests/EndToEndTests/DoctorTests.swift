@@ -47,6 +47,21 @@ extension EndToEnd {
             }
         }
 
+        /// Six deletions are probes, six more take the probes' objects away: three seconds end among the latter.
+        @Test func `takes away what it wrote when a check runs out of time doing so`() throws {
+            let (port, store) = (try Ports.free(), try EndToEnd.s3())
+            let relay = try Relay(from: port, to: store.port, slow: "DELETE ")
+            defer { relay.stop() }
+            let options = Stack.Options(s3: true) { $0["aws.s3Endpoint"] = "http://127.0.0.1:\(port)" }
+            try Stack.run("doctor-slow", options) { stack in
+                let found = try Self.visit(stack, ["--only", "scopes", "--timeout-seconds", "3"], status: 1)
+                #expect(found.first == "scopes error: took longer than 3 s", "\(found)")
+                for prefix in ["photos/cloakroom-doctor", "thumbnails/cloakroom-doctor", "metadata/cloakroom-doctor"] {
+                    #expect(try store.keys(below: prefix) == [])
+                }
+            }
+        }
+
         @Test func `names a missing rule, and an STS that gives no session, at a store that answers as AWS does`()
             throws
         {
