@@ -144,7 +144,7 @@ package struct LifecycleReview: Sendable {
             }
             return LifecycleFinding(
                 .warning, .transition, rule: rule.name,
-                "\(change): each renewal then pays for a retrieval and for early deletion, and moves them back",
+                "\(change): a renewal may then pay for a retrieval and for early deletion, and move them back",
                 advice: "take the transition out of the rule: what lives 30 days gains nothing by it")
         }
     }
@@ -180,8 +180,8 @@ extension LifecycleRule {
 }
 
 extension LifecycleTerms {
-    /// Whether a rule may be for some of the objects that these terms are about.
+    /// Whether a rule may be for some of the assets.
     fileprivate func touches(_ filter: LifecycleRule.Filter) -> Bool {
-        filter.prefix.hasPrefix(prefix) || prefix.hasPrefix(filter.prefix)
+        assets.contains { filter.prefix.hasPrefix($0) || $0.hasPrefix(filter.prefix) }
     }
 }

@@ -4,13 +4,20 @@ package import AWS
 package struct LifecycleTerms: Sendable, Equatable {
     /// Which objects it is for; empty for all.
     package var prefix: String
+    /// Where assets lie, each beginning with `prefix`: what other rules do elsewhere breaks no promise.
+    package var assets: [String]
     /// What workers promise as `expiresAt`.
     package var retentionDays: Int
     package var noncurrentDays: Int
     package var abortMultipartDays: Int
 
-    package init(prefix: String = "", retentionDays: Int, noncurrentDays: Int = 7, abortMultipartDays: Int = 7) {
+    /// - Parameter assets: `nil` for wherever the prefix is.
+    package init(
+        prefix: String = "", assets: [String]? = nil, retentionDays: Int, noncurrentDays: Int = 7,
+        abortMultipartDays: Int = 7
+    ) {
         self.prefix = prefix
+        self.assets = assets ?? [prefix]
         self.retentionDays = retentionDays
         self.noncurrentDays = noncurrentDays
         self.abortMultipartDays = abortMultipartDays
@@ -18,7 +25,7 @@ package struct LifecycleTerms: Sendable, Equatable {
 
     package init(_ settings: Settings) {
         self.init(
-            prefix: settings.lifecycle.prefix,
+            prefix: settings.lifecycle.prefix, assets: [settings.renewal.keyPrefix, settings.uploads.keyPrefix],
             retentionDays: Int(settings.renewal.retention.components.seconds / 86_400),
             noncurrentDays: settings.lifecycle.noncurrentDays,
             abortMultipartDays: settings.lifecycle.abortMultipartDays)

@@ -63,6 +63,17 @@ struct LifecycleReviewTests {
         #expect(findings([.test("all"), .test("tmp", filter: other, days: 7)], .never, assets) == [])
     }
 
+    @Test func `a rule for what is no asset is nobody's promise, though the main rule is for everything`() throws {
+        let terms = LifecycleTerms(
+            try settings(smallest("renewal: {keyPrefix: 'assets/'}, uploads: {keyPrefix: 'assets/new/'}")))
+        let logs = LifecycleRule.test("logs", filter: [XMLNode("Prefix", "logs/")], days: 7)
+        #expect(findings([.test("all"), logs], .never, terms) == [])
+        for prefix in ["assets/", "assets/old/", "as"] {
+            let inTheWay = LifecycleRule.test("tmp", filter: [XMLNode("Prefix", prefix)], days: 7)
+            #expect(findings([.test("all"), inTheWay], .never, terms) == ["error expiresSomeEarly"], "\(prefix)")
+        }
+    }
+
     @Test(arguments: [
         ("GLACIER", "10", "error archives"), ("DEEP_ARCHIVE", "1", "error archives"),
         ("STANDARD_IA", "29", "warning transition"), ("INTELLIGENT_TIERING", "0", "warning transition"),
