@@ -1,4 +1,5 @@
 import Foundation
+import ScriptedS3
 import Testing
 
 extension EndToEnd {
@@ -63,6 +64,7 @@ extension EndToEnd {
                 try wait(for: "a renewal", within: .seconds(20)) { victim.text.contains("is renewed") }
                 victim.stop(SIGKILL)
                 #expect(victim.status == 137)
+                let midway = RunFolder.text(of: "\(folder)/state")
                 let last = try RunningProgram(
                     try Programs.worker, words, output: "\(folder)/last", environment: store.environment)
                 #expect(try last.waitForEnd(within: .seconds(40)) == 0, "\(last.text)")
@@ -75,12 +77,46 @@ extension EndToEnd {
                     (try JSONSerialization.jsonObject(with: Data(report.utf8)) as? [String: Any])?["bucket"] as? String)
                 #expect(try store.ask("GET", "/\(bucket)?location=").status == 404)
                 #expect(!FileManager.default.fileExists(atPath: "\(folder)/state"))
+                // At its end, and killed when the bucket was gone and the state was not.
+                try midway.replacing(#""trouble":null"#, with: #""trouble":"of a test""#).write(
+                    toFile: "\(folder)/state", atomically: true, encoding: .utf8)
+                let again = try Command(words, environment: store.environment)
+                #expect(again.status == 1 && again.text.contains("failed; see"), "\(again.text)")
+                #expect(!FileManager.default.fileExists(atPath: "\(folder)/state"))
             }
+        }
+
+        @Test func `what a validation saw before S3 failed is not seen anew, and later`() throws {
+            let upstream = try ScriptedUpstream()
+            defer { upstream.s3.stop() }
+            let folder = try RunFolder.make("validate-seen")
+            var settings = TestSettings(folder: folder, upstream: upstream.s3.url)
+            settings["aws.maximumAttempts"] = 1
+            try settings.write(to: "\(folder)/settings.json5")
+            let words = [
+                "lifecycle", "validate", "--once", "--bucket", SeaweedFS.bucket, "--day-length", "40s", "--pairs", "2",
+                "--state", "\(folder)/state", "--report", "\(folder)/report", "\(folder)/settings.json5",
+            ]
+            #expect(try Command(words).status == 3)
+            let controls = upstream.s3.keys().filter { $0.contains("/control-") }.sorted()
+            upstream.s3.remove(try #require(controls.first))
+            upstream.s3.script(FaultRule(.internalError, on: .getObject, key: controls.last))
+            var text = ""
+            try wait(for: "the next look", within: .seconds(20)) {
+                text = try Command(words).text
+                return text.contains("control-1 is gone")
+            }
+            #expect(text.contains("InternalError"), "\(text)")
+            #expect(RunFolder.text(of: "\(folder)/state").contains(/"missed":[0-9]/))
         }
 
         @Test func `canaries prove both promises, and find a rule that is gone`() throws {
             try withStore("canary") { store, folder in
-                let settings = try store.settings(folder) { $0["renewal.retentionDays"] = 2 }
+                let settings = try store.settings(folder) {
+                    $0["renewal.retentionDays"] = 2
+                    // Of clients' renewals; canaries are due when they are due.
+                    $0["renewal.minimumAgeSeconds"] = 86_400
+                }
                 #expect(try run(store, ["apply", "--yes", settings]).status == 0)
                 let words = [
                     "canary", "--name", "h1", "--day-length", "\(FastStore.day)s", "--textfile", "\(folder)/c.prom",
@@ -97,6 +133,10 @@ extension EndToEnd {
                     return metric("cloakroom_canary_last_expiry_timestamp_seconds") != nil
                         && metric("cloakroom_canary_last_survival_timestamp_seconds") != nil
                 }
+                // The way out of a refusal is not what the commands about the rule need.
+                let refused = try Command(["lifecycle"] + words, environment: TestSettings.environment)
+                #expect(refused.status == 1 && refused.text.contains("(403)"), "\(refused.text)")
+                #expect(!refused.text.contains("Lifecycle"), "\(refused.text)")
                 // Another host's canaries are its own.
                 let other = try run(store, ["canary", "--name", "h2", "--day-length", "\(FastStore.day)s", settings])
                 #expect(other.status == 0 && other.text.contains("1 to delete, 1 to keep"))

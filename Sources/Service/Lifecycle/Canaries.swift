@@ -92,6 +92,7 @@ package struct Canaries: Sendable, Equatable {
     /// - Parameter present: names of what is there.
     package mutating func compare(with present: Set<String>, now: Date) -> [Finding] {
         var findings: [Finding] = []
+        adopt(present)
         let gone = canaries.filter { !present.contains($0.name) }
         for canary in gone {
             switch canary.role {
@@ -111,6 +112,18 @@ package struct Canaries: Sendable, Equatable {
                         + "after its expiration"))
         }
         return findings
+    }
+
+    /// Takes in those to be deleted that the ledger does not know, because it was lost or a run was killed before it wrote
+    /// it: one that stays for ever would go unseen.
+    private mutating func adopt(_ present: Set<String>) {
+        for name in present.subtracting(canaries.map(\.name)).sorted() {
+            guard let day = Timestamp(basic: String(name.prefix(16)))?.date, name == Self.name(.delete, day) else {
+                continue
+            }
+            // Some time on that day: they all expire together.
+            canaries.append(Canary(role: .delete, day: day, written: day))
+        }
     }
 
     private func early(_ canary: Canary, _ now: Date) -> Finding {
@@ -138,10 +151,10 @@ package struct Canaries: Sendable, Equatable {
 
     // MARK: What is to be done
 
-    /// Those to be renewed: halfway through their days, as clients do.
+    /// Those to be renewed: halfway through their days, as clients do. One that should be gone is left to go.
     package func renewals(_ now: Date) -> [Canary] {
         canaries.filter { canary in
-            guard canary.role == .keep else { return false }
+            guard canary.role == .keep, !isOver(canary, now) else { return false }
             let start = clock.startOfDay(canary.renewed ?? canary.written)
             return start.addingTimeInterval(Double(max(1, days / 2)) * clock.day) <= now
         }

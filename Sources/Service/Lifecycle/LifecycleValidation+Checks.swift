@@ -101,6 +101,12 @@ extension LifecycleValidation {
                     ? "\(lost.key) was gone at \(lost.missed?.wireText ?? ""), though renewed until \(expiration)"
                     : "\(lost.key) was not renewed before \(expiration): this command did not run in time")
         }
+        if let late = renewed.first(where: { cameLate($0) }) {
+            return Check(
+                result: .open, title: title,
+                detail: "\(late.key) was not renewed before \(firstExpiration(late)?.wireText ?? ""): "
+                    + "this command did not run in time")
+        }
         guard let seen = survivors, let end = renewed.compactMap({ firstExpiration($0) }).max() else {
             return Check(result: .open, title: title, detail: "shown once the others are gone")
         }

@@ -205,11 +205,17 @@ package struct LifecycleValidation: Sendable, Equatable {
     /// `nil` while it is open.
     package func verdict(_ now: Date) -> Verdict? {
         if objects.contains(where: { $0.trouble != nil || isEarly($0) }) { return .failed }
-        if renewed.contains(where: { $0.missed != nil }) { return .inconclusive }
+        if renewed.contains(where: { $0.missed != nil || cameLate($0) }) { return .inconclusive }
         if survivors != nil { return .proven }
         guard let end = controlsExpire, let lastLook, !controlsAreGone else { return nil }
         // A look is what tells, not the clock alone.
         return lastLook > end.addingTimeInterval(plan.grace / .seconds(1)) ? .failed : nil
+    }
+
+    /// Renewed for the first time when it had expired already: that it was still there is S3's slowness, and no proof.
+    func cameLate(_ object: Object) -> Bool {
+        guard let first = object.renewals.first, let end = firstExpiration(object) else { return false }
+        return first.to >= end
     }
 
     /// When all renewed objects had been seen: all others gone, and all that was uploaded past its first expiration.

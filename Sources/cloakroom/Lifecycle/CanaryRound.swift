@@ -105,9 +105,7 @@ final class CanaryRound {
     private func renew(_ canary: Canaries.Canary) async throws(Fault) {
         let object = try address(canary.name)
         switch await s3.renew(key: prefix + canary.name, deadline: deadline).outcome {
-        case .renewed: break
-        // Of an earlier run that was killed before it wrote that down.
-        case .fresh: break
+        case .renewed, .fresh: break
         case .unavailable(let retryAfter, let code): throw Fault(.transient, code: code, retryAfter: retryAfter)
         case .notFound: return trouble(canary, .early, "went while it was being renewed")
         case .archived: return trouble(canary, .renewal, "lies in an archive tier, from where nothing is renewed")

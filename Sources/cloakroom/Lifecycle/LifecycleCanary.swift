@@ -34,7 +34,12 @@ enum LifecycleCanary {
         // Where the worker may write: it is kept out of users' folders.
         let prefix = "\(settings.renewal.keyPrefix)cloakroom-canary/\(name)/"
         let textfile = values["textfile"]
-        return line.withUpstreams { upstreams in
+        var renewal = RenewalSettings(settings.renewal)
+        // A run may come earlier in its day than the one that stored: that canary is due, and may be young.
+        renewal.minimumAge = .zero
+        return line.withUpstreams(
+            renewal: renewal, permissions: "it takes what a worker has, by deploy/iam/worker-policy.json"
+        ) { upstreams in
             let round = CanaryRound(canaries, s3: upstreams.s3, prefix: prefix)
             try await round.run()
             return try tell(round, textfile)
@@ -76,7 +81,8 @@ enum LifecycleCanary {
         and what a host leaves behind expires. It runs with a worker's permissions; it deletes nothing.
 
         Options:
-          --name N         whose canaries; this host's name
+          --name N         whose canaries; this host's name. Give one where that changes, as in containers: canaries
+                           with a new name each day prove nothing
           --textfile FILE  metrics for node_exporter's textfile collector: cloakroom_canary_…; deploy/alerts has the rules
           --grace D        how long after their expiration canaries may still be there, such as 12h; two days
           --day-length D   for stores whose days pass faster, such as 10s; 1d

@@ -34,17 +34,22 @@ struct LifecycleCommandLine {
     }
 
     /// Runs the loop until the body is done with S3.
+    ///
+    /// - Parameters:
+    ///   - renewal: `nil` for that of the settings.
+    ///   - permissions: what the command takes, for a refusal.
     func withUpstreams(
+        renewal: RenewalSettings? = nil, permissions: String = Self.permissions,
         _ body: @escaping @LoopActor @Sendable (Upstreams) async throws -> ExitStatus
     ) -> ExitStatus {
         let settings = settings
         let status = LoopActor.run {
             do {
-                let upstreams = try Upstreams(settings: settings, metrics: Metrics())
+                let upstreams = try Upstreams(settings: settings, renewal: renewal, metrics: Metrics())
                 try await upstreams.requireCredentials()
                 return try await body(upstreams).rawValue
             } catch let fault as Fault {
-                return Output.fail(Self.sentence(fault, bucket: settings.bucket)).rawValue
+                return Output.fail(Self.sentence(fault, bucket: settings.bucket, permissions: permissions)).rawValue
             } catch {
                 return Output.fail("\(error)").rawValue
             }
@@ -52,16 +57,19 @@ struct LifecycleCommandLine {
         return ExitStatus(rawValue: status) ?? .failure
     }
 
+    /// For the commands about the rule.
+    static let permissions =
+        "it takes s3:GetLifecycleConfiguration and s3:GetBucketVersioning, and s3:PutLifecycleConfiguration to apply"
+
     /// What went wrong, and the way out.
-    static func sentence(_ fault: Fault, bucket: String) -> String {
+    static func sentence(_ fault: Fault, bucket: String, permissions: String = permissions) -> String {
         switch (fault.status, fault.code) {
         case (0, let code): "S3 does not answer (\(code)); is aws.s3Endpoint right, and the network there?"
         case (_, "NoSuchBucket"): "there is no bucket \(bucket); make it, or mend bucket in the settings"
         case (301, _), (400, "AuthorizationHeaderMalformed"):
             "the bucket \(bucket) is in another Region; mend region in the settings"
         case (403, let code):
-            "S3 says \(code) (403): these credentials may not do this; it takes s3:GetLifecycleConfiguration and "
-                + "s3:GetBucketVersioning, and s3:PutLifecycleConfiguration to apply"
+            "S3 says \(code) (403): these credentials may not do this; \(permissions)"
         case (501, let code): "this store knows no lifecycle rules (\(code), 501)"
         case (let status, let code): "S3 says \(code) (\(status))"
         }

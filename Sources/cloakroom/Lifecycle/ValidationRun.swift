@@ -44,6 +44,8 @@ final class ValidationRun {
             do throws(Fault) {
                 try await take(step)
             } catch {
+                // Of several objects some were seen; one that went early is not to be seen again, later.
+                try file.write(validation.state)
                 guard !once, error.kind == .transient || error.kind == .throttled else { throw error }
                 Output.note("S3: \(error.code); trying again")
                 try await LoopActor.sleep(for: .seconds(min(60, max(1, validation.margin))))
@@ -91,14 +93,13 @@ final class ValidationRun {
 
     /// Takes away what the run has made. Doing it twice does no harm.
     func tidy() async throws(Fault) {
-        for object in validation.objects {
-            if let address = ObjectAddress(key: object.key) { try await s3.delete(address, deadline: deadline) }
-        }
-        if validation.plan.ownsBucket {
-            do throws(Fault) { try await s3.deleteBucket(deadline: deadline) } catch {
-                guard error.code != "NoSuchBucket" else { return }
-                throw error
+        do throws(Fault) {
+            for object in validation.objects {
+                if let address = ObjectAddress(key: object.key) { try await s3.delete(address, deadline: deadline) }
             }
+            if validation.plan.ownsBucket { return try await s3.deleteBucket(deadline: deadline) }
+        } catch {
+            guard validation.plan.ownsBucket, error.code == "NoSuchBucket" else { throw error }
             return
         }
         let lifecycle = try await s3.lifecycle(deadline: deadline)

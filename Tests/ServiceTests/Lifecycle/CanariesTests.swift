@@ -113,6 +113,29 @@ struct CanariesTests {
         #expect(findings == [] && canaries.canaries.count == 2)
     }
 
+    @Test func `what S3 has not removed yet after days without a run is not renewed, and may go any moment`() throws {
+        var bucket = Bucket()
+        var ledger: JSON?
+        _ = try run(&ledger, &bucket, start)
+        bucket.delay = 86_400
+        let back = ExpirationClock().expiration(of: start, days: 30).addingTimeInterval(3600)
+        let (findings, canaries) = try run(&ledger, &bucket, back)
+        #expect(findings == [] && canaries.renewals(back) == [])
+        #expect(canaries.canaries.allSatisfy { $0.renewed == nil })
+    }
+
+    @Test func `a rule that is gone is found though the ledger is lost`() throws {
+        var bucket = Bucket()
+        bucket.days = nil
+        var ledger: JSON?
+        var found: [Canaries.Failure] = []
+        for day in 0..<35 {
+            if day == 20 { ledger = nil }
+            found += try run(&ledger, &bucket, start.addingTimeInterval(Double(day) * 86_400)).0.map(\.failure)
+        }
+        #expect(found == [.late, .late, .late])
+    }
+
     @Test func `a second run on one day makes no more canaries`() throws {
         var bucket = Bucket()
         var ledger: JSON?

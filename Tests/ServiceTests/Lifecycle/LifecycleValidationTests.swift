@@ -194,6 +194,13 @@ struct LifecycleValidationTests {
         #expect(try run(plan(), every: 3.5 * 86_400).verdict == .inconclusive)
     }
 
+    @Test func `a renewal that came when all had expired, and S3 was slow, proves nothing`() throws {
+        var store = Store()
+        store.delay = 1.9 * 86_400
+        let outcome = try run(plan(), store, every: 2.5 * 86_400)
+        #expect(outcome.verdict == .inconclusive && results(outcome)[4] == .open)
+    }
+
     // MARK: What is written
 
     @Test func `the report says the same to people and to programs`() throws {
