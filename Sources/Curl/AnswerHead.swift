@@ -6,10 +6,13 @@ struct AnswerHead {
     /// libcurl takes a head that breaks off for a whole one.
     private(set) var isWhole = false
 
-    private static let maximumFields = 64
+    /// Of fields; S3 keeps 2 KB of metadata with an object, in up to a thousand fields.
+    private static let maximumBytes = 1 << 16
 
     /// - Parameter line: with its end.
-    mutating func take(_ line: Span<UInt8>) {
+    /// - Returns: whether there was room. A field is never left out: what is missing of an object's metadata would be lost
+    ///   with a copy.
+    mutating func take(_ line: Span<UInt8>) -> Bool {
         if Self.isEnd(line) {
             isWhole = true
         } else if Self.isStatus(line) {
@@ -18,9 +21,11 @@ struct AnswerHead {
             // What S3 mostly says.
             fields.reserve(fields: 12, bytes: 480)
             isWhole = false
-        } else if fields.count < Self.maximumFields {
+        } else {
+            guard fields.text.count + line.count <= Self.maximumBytes else { return false }
             takeField(line)
         }
+        return true
     }
 
     private mutating func takeField(_ line: Span<UInt8>) {

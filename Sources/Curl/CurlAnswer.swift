@@ -20,8 +20,11 @@ import HTTPValues
         isTooLarge = false
     }
 
-    fileprivate func takeLine(_ line: UnsafeRawBufferPointer) {
-        unsafe head.take(line.assumingMemoryBound(to: UInt8.self).span)
+    /// - Returns: whether there was room.
+    fileprivate func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        let hasRoom = unsafe head.take(line.assumingMemoryBound(to: UInt8.self).span)
+        if !hasRoom { isTooLarge = true }
+        return hasRoom
     }
 
     /// - Returns: whether there was room.
@@ -40,12 +43,12 @@ import HTTPValues
     }
 }
 
-/// libcurl's header callback.
+/// libcurl's header callback: any result but the count ends the transfer.
 func takeAnswerLine(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ answer: UnsafeMutableRawPointer?
 ) -> Int {
-    unsafe CurlAnswer.at(answer).takeLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
-    return size * count
+    let hasRoom = unsafe CurlAnswer.at(answer).takeLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    return hasRoom ? size * count : 0
 }
 
 /// libcurl's write callback: any result but the count ends the transfer.

@@ -84,6 +84,21 @@ struct CurlTransportTests {
         #expect(server.connections == 1)
     }
 
+    /// An object can have so much metadata; what is not seen of it cannot be sent again.
+    @Test @LoopActor func `gives all fields of an answer, or none`() async throws {
+        let names = (0..<800).map { "x-amz-meta-\($0)" }
+        let server = try HTTPServer { request in
+            let value = request.target == "/" ? "v" : String(repeating: "v", count: 100)
+            return [.answer(200, fields: names.map { ($0, value) })]
+        }
+        let response = try await get(server)
+        #expect(names.allSatisfy { response.fields[$0] == "v" })
+        await #expect(throws: TransportError.tooLarge) {
+            try await CurlTransport().send(
+                UpstreamRequest(method: "GET", url: server.url + "/more", fields: [:]), timeout: .seconds(10))
+        }
+    }
+
     @Test @LoopActor func `reads chunks and skips what comes before the answer`() async throws {
         let server = try HTTPServer { _ in
             [
