@@ -52,6 +52,22 @@ struct ObjectTests {
         }
     }
 
+    @Test func `knows its own object again whose answer did not come`() async throws {
+        let (lost, refused) = (UpstreamResponse(status: 500), UpstreamResponse.s3Error(412, "PreconditionFailed"))
+        func put(_ body: String, _ answers: UpstreamResponse...) async throws -> PutAnswer {
+            try await client(ScriptedTransport(answers.map { .success($0) })).put(
+                address(), body: Array(body.utf8), contentType: "text/plain", condition: .isNew,
+                deadline: world.deadline())
+        }
+        #expect(try await put("abc", lost, refused, Self.stored).entityTag == #""e1""#)
+        await #expect(throws: Fault(.refused, status: 412, code: "PreconditionFailed")) {
+            try await put("abd", lost, refused, Self.stored)
+        }
+        await #expect(throws: Fault(.refused, status: 412, code: "PreconditionFailed")) {
+            try await put("abc", refused, Self.stored)
+        }
+    }
+
     @Test func `reads an object whole`() async throws {
         let object = try #require(
             try await client(ScriptedTransport(Self.stored)).get(address(), deadline: world.deadline()))

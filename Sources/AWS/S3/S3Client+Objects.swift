@@ -21,6 +21,17 @@ package enum PutCondition: Sendable, Equatable {
     case isNew
     /// There is this one still, by its entity tag.
     case isStill(entityTag: String)
+
+    var fields: HeaderFields {
+        switch self {
+        case .none: [:]
+        case .isNew: ["if-none-match": "*"]
+        case .isStill(let tag): ["if-match": tag]
+        }
+    }
+
+    /// Empty for none.
+    var fieldName: String { fields.first?.name ?? "" }
 }
 
 extension S3Client {
@@ -39,18 +50,22 @@ extension S3Client {
         message.fields.add(Checksum.field, Checksum.text(body))
         message.fields.add("x-amz-sdk-checksum-algorithm", "CRC32")
         message.fields.add(fields)
-        switch condition {
-        case .none: break
-        case .isNew: message.fields.add("if-none-match", "*")
-        case .isStill(let tag): message.fields.add("if-match", tag)
-        }
+        message.fields.add(condition.fields)
         var effort = Effort()
-        return try await upstream.call(
-            .putObject, message, body: body, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
-            try Self.done(response)
-            guard let tag = response.fields["etag"], !tag.isEmpty else { throw Fault(response, error: nil) }
-            return PutAnswer(entityTag: tag, expiration: ObjectExpiration(response.fields))
+        do {
+            return try await upstream.call(
+                .putObject, message, body: body, deadline: deadline, effort: &effort
+            ) { response throws(Fault) in
+                try Self.done(response)
+                guard let tag = response.fields["etag"], !tag.isEmpty else { throw Fault(response, error: nil) }
+                return PutAnswer(entityTag: tag, expiration: ObjectExpiration(response.fields))
+            }
+        } catch {
+            // A try before may have stored it, its answer lost.
+            guard error.status == 412, condition != .none, effort.attempts > 1,
+                let found = try await get(object, deadline: deadline), found.body == body
+            else { throw error }
+            return PutAnswer(entityTag: found.object.entityTag, expiration: found.object.expiration)
         }
     }
 
