@@ -149,6 +149,33 @@ struct LifecycleConfigurationTests {
         #expect(sent.fields["x-amz-transition-default-minimum-object-size"] == "varies_by_storage_class")
     }
 
+    @Test func `puts nothing in place of rules that somebody else has changed meanwhile`() async throws {
+        let rules = "<LifecycleConfiguration><Rule><ID>a</ID><Status>Enabled</Status></Rule></LifecycleConfiguration>"
+        let other = rules.replacing("Enabled", with: "Disabled")
+        for (now, requests) in [(rules, ["GET", "GET", "PUT"]), (other, ["GET", "GET"])] {
+            let transport = ScriptedTransport(.xml(200, rules), .xml(200, now), UpstreamResponse(status: 200))
+            let client = try client(transport)
+            let former = try await client.lifecycle(deadline: world.deadline())
+            do throws(Fault) {
+                try await client.put(former, inPlaceOf: former, deadline: world.deadline())
+            } catch {
+                #expect(error.code == "ChangedMeanwhile")
+            }
+            #expect(transport.requests.map(\.method) == requests)
+        }
+    }
+
+    @Test(arguments: [0, 1001])
+    func `sends no configuration that S3 cannot take`(count: Int) async throws {
+        let transport = ScriptedTransport(UpstreamResponse(status: 200))
+        let rule = LifecycleRule(xml: XMLNode("Rule", [XMLNode("Status", "Enabled")]))
+        await #expect(throws: Fault(.refused, status: 400, code: "RuleCount")) {
+            try await client(transport).put(
+                LifecycleConfiguration(rules: Array(repeating: rule, count: count)), deadline: world.deadline())
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func `a prefix of the old kind becomes a filter beside filters, and stays by itself`() async throws {
         let old = "<Rule><ID>old</ID><Prefix>a/</Prefix><Status>Enabled</Status></Rule>"
         let alone = try await read(old)

@@ -29,11 +29,27 @@ extension S3Client {
         }
     }
 
+    /// Puts the configuration in place of one that was read, unless somebody has put another one meanwhile.
+    ///
+    /// S3 knows no condition here, so it is read once more right before; the moment in between stays.
+    /// - Throws: ``Fault``: code `ChangedMeanwhile`; else as ``put(_:deadline:)``.
+    package func put(
+        _ lifecycle: LifecycleConfiguration, inPlaceOf former: LifecycleConfiguration,
+        deadline: ContinuousClock.Instant
+    ) async throws(Fault) {
+        guard try await self.lifecycle(deadline: deadline) == former else {
+            throw Fault(.refused, status: 412, code: "ChangedMeanwhile")
+        }
+        try await put(lifecycle, deadline: deadline)
+    }
+
     /// Puts the configuration in place of whatever the bucket has.
     ///
-    /// - Precondition: it has a rule; S3 takes no configuration without.
+    /// - Throws: ``Fault``: code `RuleCount` for more rules than S3 takes, and for none.
     package func put(_ lifecycle: LifecycleConfiguration, deadline: ContinuousClock.Instant) async throws(Fault) {
-        precondition((1...LifecycleConfiguration.maximumRules).contains(lifecycle.rules.count))
+        guard (1...LifecycleConfiguration.maximumRules).contains(lifecycle.rules.count) else {
+            throw Fault(.refused, status: 400, code: "RuleCount")
+        }
         let body = lifecycle.document
         // S3 wants a sum of this document, whichever; these are the SDKs'.
         var fields: HeaderFields = [

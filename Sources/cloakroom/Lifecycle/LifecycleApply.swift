@@ -36,7 +36,8 @@ enum LifecycleApply {
         guard flags.contains("yes") || isWanted() else {
             return Output.fail("nothing is changed; answer y, or give --yes where nobody can answer")
         }
-        try await s3.put(plan.target, deadline: .now + LifecycleCommandLine.patience)
+        try await s3.put(
+            plan.target, inPlaceOf: found.configuration, deadline: .now + LifecycleCommandLine.patience)
         Output.print(
             try await isThere(plan.target, s3)
                 ? "applied" : "applied; S3 still tells the former rules, which it may do for some minutes")

@@ -70,6 +70,8 @@ struct LifecycleCommandLine {
             "the bucket \(bucket) is in another Region; mend region in the settings"
         case (403, let code):
             "S3 says \(code) (403): these credentials may not do this; \(permissions)"
+        case (_, "ChangedMeanwhile"): "somebody changed the bucket's rules meanwhile, and nothing was put; run it again"
+        case (_, "RuleCount"): "S3 keeps at most 1000 rules a bucket; remove one, or give --replace"
         case (501, let code): "this store knows no lifecycle rules (\(code), 501)"
         case (let status, let code): "S3 says \(code) (\(status))"
         }
