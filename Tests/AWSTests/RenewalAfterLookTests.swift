@@ -240,6 +240,50 @@ struct RenewalAfterLookTests {
         #expect(transport.requests.map(\.operation).count { $0 == "copy_object" } == 1)
     }
 
+    /// A store that drops tags: it has none any more once it has copied.
+    private func forgetful(_ copy: @escaping @Sendable () -> UpstreamResponse) -> StoreStandIn {
+        let copied = StoreStandIn.Flag()
+        return StoreStandIn { request in
+            switch request.operation {
+            case "head_object": return Self.tagged
+            case "get_object_tagging": return copied.isSet ? Self.tagging("") : Self.tag
+            case "copy_object":
+                copied.set()
+                return copy()
+            default: return UpstreamResponse(status: 200)
+            }
+        }
+    }
+
+    @Test func `puts lost tags back after the deadline as well`() async throws {
+        let store = forgetful {
+            world.pass(.seconds(60))
+            return .copied
+        }
+        let outcome = await (try client(store, .init(mode: .replace)))
+            .renew(key: "a.bin", deadline: world.deadline()).outcome
+        #expect(outcome == Self.renewed)
+        #expect(store.requests.last?.operation == "put_object_tagging")
+    }
+
+    @Test func `puts tags back that a copy has lost whose answer did not come`() async throws {
+        let store = forgetful { UpstreamResponse(status: 500) }
+        let outcome = await (try client(store, .init(mode: .replace)))
+            .renew(key: "a.bin", deadline: world.deadline()).outcome
+        #expect(outcome == .unavailable(retryAfter: nil, code: "Status500"))
+        #expect(store.requests.last?.operation == "put_object_tagging")
+    }
+
+    @Test func `learns nothing about tags from a copy that was not made`() async throws {
+        let failed = UpstreamResponse(status: 500)
+        let transport = ScriptedTransport(
+            Self.tagged, Self.tag, failed, failed, failed, Self.tag, Self.tagged, Self.tag, .copied, Self.tag)
+        let client = try client(transport, .init(mode: .replace))
+        _ = await client.renew(key: "a.bin", deadline: world.deadline())
+        #expect(await client.renew(key: "a.bin", deadline: world.deadline()).outcome == Self.renewed)
+        #expect(transport.requests.count == 10)
+    }
+
     @Test func `replaces nothing of an object whose tags it may not read`() async throws {
         let (outcome, requests) = try await renew(
             .init(mode: .replace), Self.tagged, .s3Error(403, "AccessDenied"))

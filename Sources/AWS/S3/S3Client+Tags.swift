@@ -9,6 +9,8 @@ enum TagKeeping: Sendable {
 }
 
 extension S3Client {
+    private static let patienceForTags: Duration = .seconds(10)
+
     /// The object's tags, by their keys.
     ///
     /// - Throws: ``Fault``: code `NoSuchKey` when there is no object.
@@ -66,16 +68,36 @@ extension S3Client {
             return try await copy(request, object, deadline: deadline, effort: &effort)
         }
         let before = try await tags(of: object, deadline: deadline, effort: &effort)
-        let answer = try await copy(request, object, deadline: deadline, effort: &effort)
-        guard case .copied = answer, !before.isEmpty else { return answer }
-        // Others than before are somebody else's work.
-        if try await tags(of: object, deadline: deadline, effort: &effort).isEmpty {
-            tagKeeping = .lost
-            try await put(before, on: object, deadline: deadline, effort: &effort)
-        } else if tagKeeping == .unknown {
+        let answer: CopyAnswer
+        do {
+            answer = try await copy(request, object, deadline: deadline, effort: &effort)
+        } catch {
+            // It may have been made, its answer lost.
+            if error.kind == .transient, !before.isEmpty {
+                _ = try? await putBack(before, on: object, deadline, &effort)
+            }
+            throw error
+        }
+        if case .copied = answer, !before.isEmpty, try await !putBack(before, on: object, deadline, &effort),
+            tagKeeping == .unknown
+        {
             tagKeeping = .kept
         }
         return answer
+    }
+
+    /// Puts tags back where a copy has lost them; there is time for that beyond the deadline, for nobody else knows them.
+    ///
+    /// - Returns: whether they were lost.
+    private func putBack(
+        _ tags: [String: String], on object: ObjectAddress, _ deadline: ContinuousClock.Instant, _ effort: inout Effort
+    ) async throws(Fault) -> Bool {
+        let deadline = max(deadline, surroundings.now() + Self.patienceForTags)
+        // Others than before are somebody else's work.
+        guard try await self.tags(of: object, deadline: deadline, effort: &effort).isEmpty else { return false }
+        tagKeeping = .lost
+        try await put(tags, on: object, deadline: deadline, effort: &effort)
+        return true
     }
 
     /// The value of `x-amz-tagging` for an object made anew; `nil` without tags.
