@@ -60,4 +60,9 @@ package struct Effort: Sendable, Equatable {
         self.attempts = attempts
         self.throttles = throttles
     }
+
+    static func += (left: inout Effort, right: Effort) {
+        left.attempts += right.attempts
+        left.throttles += right.throttles
+    }
 }

@@ -8,7 +8,7 @@ extension S3Client {
 
     /// Copies an object onto itself that is larger than one CopyObject takes.
     ///
-    /// Tags are read and sent again; the upload is given up when anything fails.
+    /// Tags are read and sent again; the upload is given up when a part fails.
     /// - Returns: `nil` when it is no longer the object that was looked at.
     func copyInParts(
         _ stored: StoredObject, _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
@@ -24,97 +24,136 @@ extension S3Client {
         if let tagging = try await taggingField(object, deadline: deadline, effort: &effort) {
             fields.add("x-amz-tagging", tagging)
         }
-        let copy = LargeCopy(
-            bucket: bucket, object: object, endpoint: upstream.endpoint,
-            expectedBucketOwner: settings.expectedBucketOwner)
-        let upload = try await upstream.call(
-            .createMultipartUpload, copy.creation(fields), deadline: deadline, effort: &effort
-        ) { response throws(Fault) in try LargeCopy.created(response) }
+        let upload = try await beginUpload(object, fields, deadline: deadline, effort: &effort)
+        let parts: [UploadedPart]?
         do {
-            if let completion = try await fill(
-                copy, upload, LargeCopy.ranges(byteCount: byteCount), stored.entityTag, deadline: deadline,
-                effort: &effort)
-            {
-                return .renewed(expiration: completion.expiration)
-            }
+            parts = try await copyParts(
+                LargeCopy.ranges(byteCount: byteCount), of: stored, object, upload, deadline: deadline, effort: &effort)
         } catch {
-            abort(copy, upload)
+            giveUp(upload, of: object)
             throw error
         }
-        abort(copy, upload)
-        return nil
+        guard let parts else {
+            giveUp(upload, of: object)
+            return nil
+        }
+        return try await complete(upload, parts, of: stored, object, deadline: deadline, effort: &effort)
     }
 
     /// - Returns: `nil` when it is no longer the object that was looked at.
-    private func fill(
-        _ copy: LargeCopy, _ upload: String, _ ranges: [ClosedRange<Int>], _ entityTag: String,
+    private func copyParts(
+        _ ranges: [ClosedRange<Int>], of stored: StoredObject, _ object: ObjectAddress, _ upload: String,
         deadline: ContinuousClock.Instant, effort: inout Effort
-    ) async throws(Fault) -> LargeCopy.Completion? {
-        var tags: [String?] = Array(repeating: nil, count: ranges.count)
-        let (parts, spent) = await withTaskGroup(of: (Int, CopiedPart).self) { group in
-            var parts: [(Int, CopiedPart)] = []
+    ) async throws(Fault) -> [UploadedPart]? {
+        let (parts, spent) = await withTaskGroup(of: CopiedPart.self) { group in
+            var parts: [CopiedPart] = []
             var next = 0
             func startNext() {
                 guard next < ranges.count, !group.isCancelled else { return }
                 let index = next
                 next += 1
                 group.addTask {
-                    let message = copy.part(index + 1, ranges[index], upload: upload, entityTag: entityTag)
-                    return (index, await self.copyPart(message, deadline: deadline))
+                    await self.copyPart(index + 1, ranges[index], of: stored, object, upload, deadline: deadline)
                 }
             }
             for _ in 0..<Self.partsAtOnce { startNext() }
             var spent = Effort()
-            for await (index, part) in group {
-                parts.append((index, part))
-                spent.attempts += part.effort.attempts
-                spent.throttles += part.effort.throttles
+            for await part in group {
+                parts.append(part)
+                spent += part.effort
                 // One that failed makes all the others useless.
                 if case .success(.some) = part.result { startNext() } else { group.cancelAll() }
             }
             return (parts, spent)
         }
-        effort.attempts += spent.attempts
-        effort.throttles += spent.throttles
+        effort += spent
         // What was cancelled failed because of another.
-        let failures = parts.compactMap { part in if case .failure(let fault) = part.1.result { fault } else { nil } }
-        if parts.contains(where: { if case .success(nil) = $0.1.result { true } else { false } }) { return nil }
+        let failures = parts.compactMap { part in if case .failure(let fault) = part.result { fault } else { nil } }
+        if parts.contains(where: { if case .success(nil) = $0.result { true } else { false } }) { return nil }
         if let fault = failures.first(where: { $0.kind != .cancelled }) ?? failures.first { throw fault }
-        for (index, part) in parts { tags[index] = try part.result.get() }
-        let (message, body) = copy.completion(tags.compactMap(\.self), upload: upload, entityTag: entityTag)
-        return try await upstream.call(
-            .completeMultipartUpload, message, body: body, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in try LargeCopy.completed(response) }
+        var copied: [UploadedPart] = []
+        for part in parts { if let part = try part.result.get() { copied.append(part) } }
+        return copied.sorted { $0.number < $1.number }
+    }
+
+    /// An upload of which S3 may yet make the object, or has made it unheard, is not given up: a store could take the parts
+    /// away that the object is made of. The bucket's rule about incomplete uploads removes what is left.
+    ///
+    /// - Returns: `nil` when it is no longer the object that was looked at.
+    private func complete(
+        _ upload: String, _ parts: [UploadedPart], of stored: StoredObject, _ object: ObjectAddress,
+        deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Renewal.Outcome? {
+        // What somebody has written meanwhile stays.
+        var condition = PutCondition.isStill(entityTag: stored.entityTag)
+        while true {
+            if !knowsOnCompletion(condition) {
+                guard try await head(object, deadline: deadline, effort: &effort)?.entityTag == stored.entityTag else {
+                    giveUp(upload, of: object)
+                    return nil
+                }
+                condition = .none
+            }
+            var spent = Effort()
+            defer { effort += spent }
+            let answer: CompletionAnswer
+            do {
+                answer = try await completeUpload(
+                    object, upload, parts, condition, deadline: deadline, effort: &spent)
+            } catch {
+                if spent.attempts == 1, error.kind == .refused { giveUp(upload, of: object) }
+                throw error
+            }
+            switch answer {
+            case .completed(let expiration): return .renewed(expiration: expiration)
+            case .noSuchUpload: return nil
+            case .conditionRefused: refusedOnCompletion.insert(condition.fieldName)
+            case .conditionFailed:
+                if spent.attempts == 1 { giveUp(upload, of: object) }
+                return nil
+            case .partsRefused(let code):
+                if spent.attempts == 1 { giveUp(upload, of: object) }
+                throw Fault(.refused, status: 400, code: code)
+            }
+        }
     }
 
     private struct CopiedPart: Sendable {
-        /// The part's entity tag; `nil` when the object is no longer the same.
-        let result: Result<String?, Fault>
+        /// `nil` when the object is no longer the same.
+        let result: Result<UploadedPart?, Fault>
         let effort: Effort
     }
 
-    private func copyPart(_ message: SigV4.Message, deadline: ContinuousClock.Instant) async -> CopiedPart {
+    /// - Parameter number: from 1.
+    private func copyPart(
+        _ number: Int, _ range: ClosedRange<Int>, of stored: StoredObject, _ object: ObjectAddress, _ upload: String,
+        deadline: ContinuousClock.Instant
+    ) async -> CopiedPart {
+        var message = message("PUT", object)
+        message.query = "partNumber=\(number)&uploadId=\(PercentEncoding.encode(upload))"
+        message.fields.add("x-amz-copy-source", object.copySource(in: bucket))
+        message.fields.add("x-amz-copy-source-if-match", stored.entityTag)
+        message.fields.add("x-amz-copy-source-range", "bytes=\(range.lowerBound)-\(range.upperBound)")
+        if let owner = settings.expectedBucketOwner {
+            message.fields.add("x-amz-source-expected-bucket-owner", owner)
+        }
         var effort = Effort()
         do throws(Fault) {
             let tag = try await upstream.call(.uploadPartCopy, message, deadline: deadline, effort: &effort) {
                 response throws(Fault) in try LargeCopy.copied(response)
             }
-            return CopiedPart(result: .success(tag), effort: effort)
+            let part = tag.map { UploadedPart(number: number, entityTag: $0, byteCount: range.count) }
+            return CopiedPart(result: .success(part), effort: effort)
         } catch {
             return CopiedPart(result: .failure(error), effort: effort)
         }
     }
 
     /// Nobody waits for that; what it leaves behind, the bucket's rule about incomplete uploads removes.
-    private func abort(_ copy: LargeCopy, _ upload: String) {
+    private func giveUp(_ upload: String, of object: ObjectAddress) {
         let deadline = surroundings.now() + Self.patienceForAbortion
-        let message = copy.abortion(upload: upload)
-        _ = surroundings.spawn { await self.send(message, deadline: deadline) }
-    }
-
-    private func send(_ message: SigV4.Message, deadline: ContinuousClock.Instant) async {
-        var effort = Effort()
-        try? await upstream.call(
-            .abortMultipartUpload, message, deadline: deadline, effort: &effort, judge: Self.done)
+        _ = surroundings.spawn {
+            _ = try? await self.abortMultipartUpload(object, uploadID: upload, deadline: deadline)
+        }
     }
 }

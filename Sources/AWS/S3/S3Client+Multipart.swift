@@ -1,6 +1,12 @@
 import CloakroomCrypto
 package import HTTPValues
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Uploads in parts, as far as they are ours: beginning, looking, completing, giving up. The parts themselves come from
 /// those who hold their URLs.
 extension S3Client {
@@ -9,11 +15,19 @@ extension S3Client {
     package func createMultipartUpload(
         _ object: ObjectAddress, contentType: String, fields: HeaderFields = [:], deadline: ContinuousClock.Instant
     ) async throws(Fault) -> String {
-        var message = message("POST", object)
-        message.query = "uploads="
-        message.fields.add("content-type", contentType)
-        message.fields.add(fields)
+        var all: HeaderFields = ["content-type": contentType]
+        all.add(fields)
         var effort = Effort()
+        return try await beginUpload(object, all, deadline: deadline, effort: &effort)
+    }
+
+    /// - Parameter fields: all that the object is to have.
+    func beginUpload(
+        _ object: ObjectAddress, _ fields: HeaderFields, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> String {
+        var message = message("POST", object)
+        message.query = "uploads"
+        message.fields.add(fields)
         return try await upstream.call(
             .createMultipartUpload, message, deadline: deadline, effort: &effort
         ) { response throws(Fault) in
@@ -64,42 +78,52 @@ extension S3Client {
 
     /// Makes the object of its parts, unless there is one of its name.
     ///
-    /// S3 may say 200, keep the connection with blanks, and then tell of an error: only its result is a success.
     /// - Parameter parts: by number, each once.
     package func completeMultipartUpload(
         _ object: ObjectAddress, uploadID: String, parts: [UploadedPart], deadline: ContinuousClock.Instant
     ) async throws(Fault) -> MultipartCompletion {
-        let body = XMLNode(
-            "CompleteMultipartUpload",
-            parts.map { XMLNode("Part", [XMLNode("PartNumber", String($0.number)), XMLNode("ETag", $0.entityTag)]) }
-        ).document(namespace: "http://s3.amazonaws.com/doc/2006-03-01/")
+        var effort = Effort()
+        var condition = PutCondition.isNew
         while true {
-            let isConditional = !refusesConditionalCompletion
-            switch try await complete(object, uploadID, body, isConditional: isConditional, deadline) {
-            case .is(let completion): return completion
-            case .conditionRefused:
-                guard isConditional else { throw Fault(.refused, status: 501, code: "NotImplemented") }
-                refusesConditionalCompletion = true
+            if !knowsOnCompletion(condition) { condition = .none }
+            switch try await completeUpload(
+                object, uploadID, parts, condition, deadline: deadline, effort: &effort)
+            {
+            case .completed: return .completed
+            case .conditionFailed: return .objectExists
+            case .noSuchUpload: return .noSuchUpload
+            case .partsRefused(let code): return .partsRefused(code: code)
+            case .conditionRefused: refusedOnCompletion.insert(condition.fieldName)
             }
         }
     }
 
-    private enum CompletionAnswer {
-        case `is`(MultipartCompletion)
-        /// The store does not know of conditions here.
+    enum CompletionAnswer {
+        case completed(expiration: Date?)
+        case conditionFailed
+        /// Completed before, or given up.
+        case noSuchUpload
+        case partsRefused(code: String)
+        /// The store does not know of this condition here.
         case conditionRefused
     }
 
-    private func complete(
-        _ object: ObjectAddress, _ uploadID: String, _ body: [UInt8], isConditional: Bool,
-        _ deadline: ContinuousClock.Instant
+    func knowsOnCompletion(_ condition: PutCondition) -> Bool { !refusedOnCompletion.contains(condition.fieldName) }
+
+    /// S3 may begin its answer before it knows how it ends: with 200, blanks, and then perhaps an error. Only its result is
+    /// a success.
+    func completeUpload(
+        _ object: ObjectAddress, _ uploadID: String, _ parts: [UploadedPart], _ condition: PutCondition,
+        deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> CompletionAnswer {
+        let body = XMLNode(
+            "CompleteMultipartUpload",
+            parts.map { XMLNode("Part", [XMLNode("PartNumber", String($0.number)), XMLNode("ETag", $0.entityTag)]) }
+        ).document(namespace: Self.namespace)
         var message = message("POST", object)
         message.query = "uploadId=\(PercentEncoding.encode(uploadID))"
         message.payloadHash = SHA256.hash(body).hexadecimal
-        message.fields.add("content-type", "application/xml")
-        if isConditional { message.fields.add("if-none-match", "*") }
-        var effort = Effort()
+        message.fields.add(condition.fields)
         return try await upstream.call(
             .completeMultipartUpload, message, body: body, deadline: deadline, effort: &effort
         ) { response throws(Fault) in
@@ -107,15 +131,16 @@ extension S3Client {
             if response.status == 200, let root, root.hasName("CompleteMultipartUploadResult"),
                 root.text(of: "ETag")?.isEmpty == false
             {
-                return .is(.completed)
+                return .completed(expiration: ObjectExpiration.date(response.fields))
             }
             let error = root.flatMap { ErrorAnswer($0) }
             switch (response.status, error?.code) {
-            case (404, "NoSuchUpload"): return .is(.noSuchUpload)
-            case (412, "PreconditionFailed"): return .is(.objectExists)
+            case (404, "NoSuchUpload"): return .noSuchUpload
+            // The other: there is no object any more that could be the same still.
+            case (412, "PreconditionFailed"), (404, "NoSuchKey"): return .conditionFailed
             case (400, "InvalidPart"?), (400, "InvalidPartOrder"?), (400, "EntityTooSmall"?):
-                return .is(.partsRefused(code: error?.code ?? "InvalidPart"))
-            case (501, "NotImplemented"): return .conditionRefused
+                return .partsRefused(code: error?.code ?? "InvalidPart")
+            case (501, "NotImplemented") where condition != .none: return .conditionRefused
             default: throw Fault(response, error: error)
             }
         }

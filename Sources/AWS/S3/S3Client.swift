@@ -14,8 +14,8 @@ package actor S3Client {
     let surroundings: Surroundings
     var selfCopying = SelfCopying()
     var tagKeeping = TagKeeping.unknown
-    /// Learnt from the first refusal: the store knows no condition when an upload in parts is completed.
-    var refusesConditionalCompletion = false
+    /// Learnt from refusals: the fields of conditions that the store does not know when an upload in parts is completed.
+    var refusedOnCompletion: Set<String> = []
     /// For copies of the second it was cut in.
     var stencil: CopyStencil?
     private nonisolated let place: any Actor
