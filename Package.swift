@@ -16,7 +16,8 @@ let package = Package(
     name: "cloakroom",
     platforms: [.macOS(.v13), .iOS(.v16)],
     products: [
-        .executable(name: "cloakroom", targets: ["cloakroom"])
+        .executable(name: "cloakroom", targets: ["cloakroom"]),
+        .library(name: "CloakroomKit", targets: ["CloakroomKit"]),
     ],
     targets: [
         .systemLibrary(name: "CFastCGI"),
@@ -24,6 +25,7 @@ let package = Package(
         .systemLibrary(name: "CHiredis"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CSQLite"),
 
         .target(name: "Loop", dependencies: ["CLinux"], swiftSettings: border),
         .target(name: "HTTPValues", swiftSettings: house),
@@ -36,6 +38,14 @@ let package = Package(
         .target(
             name: "AWS", dependencies: ["CloakroomCrypto", "HTTPValues", "StrictJSON"], swiftSettings: house),
         .target(name: "CloakroomWire", dependencies: ["StrictJSON"], swiftSettings: house),
+        // Apple's systems have a module of their own, SQLite3.
+        .target(
+            name: "SQLite", dependencies: [.target(name: "CSQLite", condition: .when(platforms: [.linux]))],
+            swiftSettings: border),
+        .target(
+            name: "CloakroomKit",
+            dependencies: ["AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite", "StrictJSON"],
+            swiftSettings: house),
         .target(
             name: "Service",
             dependencies: [
@@ -66,6 +76,10 @@ let package = Package(
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "StrictJSON", "Support"],
             resources: [.copy("Vectors")], swiftSettings: house),
+        .testTarget(
+            name: "CloakroomKitTests",
+            dependencies: ["CloakroomKit", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite"],
+            swiftSettings: house),
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: house),
         .testTarget(
             name: "ServiceTests",

@@ -1,0 +1,40 @@
+public import Foundation
+
+/// Where one object may be uploaded, once, and where it can be read afterwards.
+///
+/// Whoever has ``uploadURL`` may upload; printed, it is left out.
+public struct UploadTarget: Sendable, Equatable {
+    public let objectKey: String
+    public let uploadURL: URL
+    /// Where the object can be read.
+    public let assetURL: URL
+    /// When ``uploadURL`` ends; `nil` where the server does not say.
+    public let expiration: Date?
+    /// To be sent with the PUT, exactly.
+    public let fields: [String: String]
+
+    public init(objectKey: String, uploadURL: URL, assetURL: URL, expiration: Date?, fields: [String: String]) {
+        self.objectKey = objectKey
+        self.uploadURL = uploadURL
+        self.assetURL = assetURL
+        self.expiration = expiration
+        self.fields = fields
+    }
+}
+
+extension UploadTarget: CustomStringConvertible, CustomReflectable {
+    public var description: String { "upload of \(objectKey)" }
+    public var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "assetURL": assetURL]) }
+}
+
+/// Who hands out places to upload to and sends bytes there: ``CloakroomClient``, or a test.
+public protocol AssetUploader: Sendable {
+    /// - Parameter byteCount: of the object, exactly.
+    func requestUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget
+
+    /// Uploads to a place handed out before.
+    ///
+    /// - Returns: when S3 has it; also when an earlier try had stored it already, for the place is the asker's alone.
+    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/uploadURLExpired`` when another place is needed.
+    func upload(_ body: HTTPBody, to target: UploadTarget) async throws
+}

@@ -1,0 +1,108 @@
+/// What went wrong, with a code to decide by.
+///
+/// It is a struct so that new codes do not break apps: decide by ``code`` with a `default`.
+public struct CloakroomError: Error, Sendable, Equatable {
+    public var code: Code
+    /// A sentence for people who build the app; not for its users.
+    public var message: String
+    /// Of the answer; `nil` when there was none.
+    public var status: Int?
+    /// The code as the server or S3 sent it, also when ``code`` is ``Code/unknown``.
+    public var serverCode: String?
+    /// How long the server asks to be left alone.
+    public var retryAfter: Duration?
+    /// What the operator finds the request by, from `X-Request-Id` or `x-amz-request-id`.
+    public var requestID: String?
+
+    public init(
+        _ code: Code, _ message: String, status: Int? = nil, serverCode: String? = nil, retryAfter: Duration? = nil,
+        requestID: String? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.status = status
+        self.serverCode = serverCode
+        self.retryAfter = retryAfter
+        self.requestID = requestID
+    }
+
+    /// What an app can decide by.
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public var description: String { rawValue }
+
+        /// A code this version does not know; ``CloakroomError/serverCode`` has it.
+        public static let unknown = Code(rawValue: "unknown")
+
+        // As the worker says them.
+        public static let invalidRequest = Code(rawValue: "invalid_request")
+        /// Not signed in, or no longer: the token provider was asked again, and that did not help.
+        public static let unauthorized = Code(rawValue: "unauthorized")
+        public static let forbidden = Code(rawValue: "forbidden")
+        public static let userDisabled = Code(rawValue: "user_disabled")
+        public static let subscriptionRequired = Code(rawValue: "subscription_required")
+        public static let storageQuotaExceeded = Code(rawValue: "storage_quota_exceeded")
+        public static let notFound = Code(rawValue: "not_found")
+        public static let methodNotAllowed = Code(rawValue: "method_not_allowed")
+        public static let bodyTooLarge = Code(rawValue: "body_too_large")
+        public static let contentTypeNotAllowed = Code(rawValue: "content_type_not_allowed")
+        public static let uploadNotFound = Code(rawValue: "upload_not_found")
+        public static let uploadIncomplete = Code(rawValue: "upload_incomplete")
+        /// Try again after ``CloakroomError/retryAfter``.
+        public static let tooManyRequests = Code(rawValue: "too_many_requests")
+        /// Try again later.
+        public static let unavailable = Code(rawValue: "unavailable")
+        public static let internalError = Code(rawValue: "internal_error")
+
+        /// Those of the worker.
+        static let known: Set<Code> = [
+            .invalidRequest, .unauthorized, .forbidden, .userDisabled, .subscriptionRequired, .storageQuotaExceeded,
+            .notFound, .methodNotAllowed, .bodyTooLarge, .contentTypeNotAllowed, .uploadNotFound, .uploadIncomplete,
+            .tooManyRequests, .unavailable, .internalError,
+        ]
+
+        // As the kit itself says them.
+        /// No network, or nobody there.
+        public static let unreachable = Code(rawValue: "unreachable")
+        public static let timedOut = Code(rawValue: "timed_out")
+        /// The server's certificate is not acceptable.
+        public static let untrusted = Code(rawValue: "untrusted")
+        public static let cancelled = Code(rawValue: "cancelled")
+        /// The network may not be used now, as in low data mode.
+        public static let notAllowedNow = Code(rawValue: "not_allowed_now")
+        /// An answer that is none of ours; something stands between.
+        public static let invalidAnswer = Code(rawValue: "invalid_answer")
+        /// S3 refuses: the session's policy does not allow it.
+        public static let accessDenied = Code(rawValue: "access_denied")
+        /// S3 says `NoSuchKey`.
+        public static let noSuchObject = Code(rawValue: "no_such_object")
+        /// In an archive tier; it has to be restored first.
+        public static let archived = Code(rawValue: "archived")
+        /// A condition of the request does not hold, such as that the object is new.
+        public static let conditionFailed = Code(rawValue: "condition_failed")
+        /// The URL for the upload has ended; ask for another one.
+        public static let uploadURLExpired = Code(rawValue: "upload_url_expired")
+        /// What arrived is not what was sent.
+        public static let checksumMismatch = Code(rawValue: "checksum_mismatch")
+        /// A file could not be read, or changed while it was.
+        public static let unreadableFile = Code(rawValue: "unreadable_file")
+        public static let unwritableFile = Code(rawValue: "unwritable_file")
+        public static let diskFull = Code(rawValue: "disk_full")
+        /// The kit's own records could not be read or written.
+        public static let storeFailed = Code(rawValue: "store_failed")
+    }
+}
+
+extension CloakroomError: CustomStringConvertible {
+    /// Such as `too_many_requests: Too many renewal requests (status 429, request 3f…)`.
+    public var description: String {
+        var details: [String] = []
+        if let status { details.append("status \(status)") }
+        if let serverCode, serverCode != code.rawValue { details.append(serverCode) }
+        if let requestID { details.append("request \(requestID)") }
+        return "\(code): \(message)" + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))")
+    }
+}

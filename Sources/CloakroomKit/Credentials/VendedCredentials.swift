@@ -1,0 +1,44 @@
+package import AWS
+package import CloakroomCrypto
+public import Foundation
+
+/// Temporary credentials for the user's own part of a bucket, as the worker vends them.
+///
+/// Printed, it shows nothing that opens anything.
+public struct VendedCredentials: Sendable, Equatable {
+    package let credentials: Credentials
+    public let region: String
+    public let bucket: String
+    /// When S3 stops taking them.
+    public let expiration: Date
+
+    package init(
+        accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: Date, region: String,
+        bucket: String
+    ) {
+        credentials = Credentials(
+            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
+            expiration: expiration)
+        self.region = region
+        self.bucket = bucket
+        self.expiration = expiration
+    }
+
+    public var accessKeyID: String { credentials.accessKeyID }
+    /// For another S3 client; never log it.
+    public func revealSecretAccessKey() -> String { credentials.secretAccessKey.reveal() }
+    /// For another S3 client; never log it.
+    public func revealSessionToken() -> String { credentials.sessionToken?.reveal() ?? "" }
+}
+
+extension VendedCredentials: CustomStringConvertible, CustomReflectable {
+    public var description: String { "credentials for \(bucket) in \(region) until \(expiration)" }
+    public var customMirror: Mirror {
+        Mirror(self, children: ["bucket": bucket, "region": region, "expiration": expiration])
+    }
+}
+
+/// Who vends credentials: ``CloakroomClient``, or a test.
+public protocol CredentialVendor: Sendable {
+    func vendCredentials() async throws -> VendedCredentials
+}

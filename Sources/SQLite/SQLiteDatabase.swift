@@ -1,0 +1,2 @@
+/// A database in one file (SQLite 3).
+package enum SQLiteDatabase {}
