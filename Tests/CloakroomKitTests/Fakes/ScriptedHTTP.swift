@@ -1,0 +1,138 @@
+import CloakroomKit
+import Foundation
+import Testing
+
+/// A transport that answers from a script, writes down what it was asked, and counts how many ask at once.
+///
+///     let http = ScriptedHTTP(.answer(503), .failure(.timedOut), .json(200, #"{"renewed":0}"#))
+///     let http = ScriptedHTTP { request, number in request.method == "PUT" ? .answer(200) : .answer(404) }
+actor ScriptedHTTP: HTTPTransport {
+    enum Step: Sendable {
+        case answer(HTTPAnswer)
+        case failure(HTTPTransportError)
+        /// Comes when the gate is open; a cancelled request fails with ``HTTPTransportError/cancelled`` before.
+        indirect case held(Gate, Step)
+
+        static func answer(
+            _ status: Int, _ fields: [(name: String, value: String)] = [], _ body: Data = Data()
+        ) -> Step {
+            .answer(HTTPAnswer(status: status, fields: fields, body: body))
+        }
+
+        static func json(
+            _ status: Int, _ body: String, _ fields: [(name: String, value: String)] = []
+        ) -> Step {
+            answer(status, [("Content-Type", "application/json")] + fields, Data(body.utf8))
+        }
+
+        /// Never comes; ends by cancellation only.
+        static var hang: Step { .held(Gate(), .failure(.timedOut)) }
+    }
+
+    /// A request as it came.
+    struct Sent: Sendable {
+        let request: HTTPRequest
+        /// Its body, read from the file where it is one.
+        let body: Data
+
+        /// Method and URL, such as `PUT https://bucket.example/key`.
+        var line: String { "\(request.method) \(request.url.absoluteString)" }
+        var text: String { String(decoding: body, as: UTF8.self) }
+
+        subscript(name: String) -> String? {
+            request.fields.first { $0.name.caseInsensitiveCompare(name) == .orderedSame }?.value
+        }
+    }
+
+    private let script: @Sendable (HTTPRequest, _ number: Int) async -> Step?
+    private(set) var sent: [Sent] = []
+    private(set) var concurrency = 0
+    /// The most requests there were at once.
+    private(set) var highestConcurrency = 0
+    private var arrivals: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    /// - Parameter script: is told the request and its number, from 0.
+    init(_ script: @escaping @Sendable (HTTPRequest, _ number: Int) async -> Step) { self.script = script }
+
+    /// One step each, in order; a request beyond the last one is the test's failure.
+    init(_ steps: Step...) {
+        script = { _, number in steps.indices.contains(number) ? steps[number] : nil }
+    }
+
+    /// What came, as ``Sent/line``.
+    var lines: [String] { sent.map(\.line) }
+
+    /// Comes back once so many requests have arrived, in all.
+    func arrival(of count: Int) async {
+        guard sent.count < count else { return }
+        await withCheckedContinuation { arrivals.append((count, $0)) }
+    }
+
+    func send(
+        _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
+    ) async throws(HTTPTransportError) -> HTTPAnswer {
+        if Task.isCancelled { throw .cancelled }
+        let body = try Self.bytes(of: request.body)
+        let number = sent.count
+        sent.append(Sent(request: request, body: body))
+        concurrency += 1
+        highestConcurrency = max(highestConcurrency, concurrency)
+        defer { concurrency -= 1 }
+        arrivals.removeAll { waiting in
+            guard waiting.count <= sent.count else { return false }
+            waiting.continuation.resume()
+            return true
+        }
+        guard var step = await script(request, number) else {
+            Issue.record("nobody expected request \(number): \(request.method) \(request.url)")
+            throw .unreachable
+        }
+        while case .held(let gate, let next) = step {
+            guard await gate.pass() else { throw .cancelled }
+            step = next
+        }
+        switch step {
+        case .failure(let error): throw error
+        case .held: throw .cancelled
+        case .answer(let answer):
+            progress?(HTTPProgress(bytesSent: Int64(body.count)))
+            let delivered = try Self.deliver(answer, to: request.destination)
+            progress?(HTTPProgress(bytesSent: Int64(body.count), bytesReceived: delivered.byteCount))
+            return delivered
+        }
+    }
+
+    private static func bytes(of body: HTTPBody) throws(HTTPTransportError) -> Data {
+        switch body {
+        case .none: return Data()
+        case .bytes(let data): return data
+        case .file(let url, let range):
+            guard let data = try? Data(contentsOf: url), range.upperBound <= Int64(data.count) else {
+                throw .unreadableFile
+            }
+            return data[Int(range.lowerBound)..<Int(range.upperBound)]
+        }
+    }
+
+    private static func deliver(
+        _ answer: HTTPAnswer, to destination: HTTPDestination
+    ) throws(HTTPTransportError) -> HTTPAnswer {
+        switch destination {
+        case .memory(let maximumBytes):
+            guard answer.body.count <= maximumBytes else { throw .tooLarge }
+            return answer
+        case .file(let url, let offset):
+            guard (200..<300).contains(answer.status) else { return answer }
+            do {
+                let file = try FileHandle(forWritingTo: url)
+                try file.seek(toOffset: UInt64(offset))
+                try file.write(contentsOf: answer.body)
+                try file.close()
+            } catch {
+                throw .unwritableFile(isFull: false)
+            }
+            return HTTPAnswer(
+                status: answer.status, fields: answer.fields, body: Data(), byteCount: Int64(answer.body.count))
+        }
+    }
+}
