@@ -1,0 +1,15 @@
+public import Foundation
+
+/// What became of an asset whose object is gone.
+public enum RecoveryOutcome: Sendable, Equatable {
+    /// Uploaded anew from the cache; the app's database has this URL now.
+    case recovered(newURL: URL)
+    /// The app had another URL for it by then. Nothing was written over; a new upload expires by itself.
+    case superseded
+    /// No bytes are cached. Its URL stays until S3 says on another day, too, that the object is gone.
+    case waitingForSecondLook(since: Date)
+    /// Nothing was cached on another day either: the app's database has no URL for it any more.
+    case cleared
+    /// Nothing is decided and nothing lost; it goes on at the next launch.
+    case postponed(CloakroomError)
+}
