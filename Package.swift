@@ -32,9 +32,13 @@ let package = Package(
         .target(name: "FastCGI", dependencies: ["CFastCGI", "CLinux", "Loop", "HTTPValues"], swiftSettings: border),
         .target(name: "Curl", dependencies: ["CCurl", "Loop", "HTTPValues"], swiftSettings: border),
         .target(name: "Redis", dependencies: ["CHiredis", "CLinux", "COpenSSL", "Loop"], swiftSettings: border),
-        .target(name: "CloakroomCrypto", dependencies: ["COpenSSL"], swiftSettings: border),
+        // Apple's systems have CryptoKit.
+        .target(
+            name: "CloakroomCrypto", dependencies: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))],
+            swiftSettings: border),
+        .target(name: "Signatures", dependencies: ["COpenSSL", "CloakroomCrypto"], swiftSettings: border),
         .target(name: "StrictJSON", swiftSettings: house),
-        .target(name: "JOSE", dependencies: ["CloakroomCrypto", "StrictJSON"], swiftSettings: house),
+        .target(name: "JOSE", dependencies: ["CloakroomCrypto", "Signatures", "StrictJSON"], swiftSettings: house),
         .target(
             name: "AWS", dependencies: ["CloakroomCrypto", "HTTPValues", "StrictJSON"], swiftSettings: house),
         .target(name: "CloakroomWire", dependencies: ["StrictJSON"], swiftSettings: house),
@@ -49,7 +53,8 @@ let package = Package(
         .target(
             name: "Service",
             dependencies: [
-                "Loop", "HTTPValues", "CloakroomCrypto", "JOSE", "AWS", "CloakroomWire", "StrictJSON", "Redis",
+                "Loop", "HTTPValues", "CloakroomCrypto", "Signatures", "JOSE", "AWS", "CloakroomWire", "StrictJSON",
+                "Redis",
             ],
             swiftSettings: house),
         .executableTarget(
@@ -63,7 +68,7 @@ let package = Package(
         .executableTarget(
             name: "conformance",
             dependencies: [
-                "Service", "AWS", "JOSE", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "StrictJSON",
+                "Service", "AWS", "JOSE", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "Signatures", "StrictJSON",
             ],
             path: "Tests/Conformance", swiftSettings: house),
 
@@ -74,7 +79,7 @@ let package = Package(
         .testTarget(
             name: "StrictJSONTests", dependencies: ["StrictJSON"], resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(
-            name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "StrictJSON", "Support"],
+            name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "Signatures", "StrictJSON", "Support"],
             resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(
             name: "CloakroomKitTests",
@@ -84,8 +89,8 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "Service", "JOSE", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "StrictJSON", "Loop",
-                "Support",
+                "Service", "JOSE", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "Signatures", "StrictJSON",
+                "Loop", "Support",
             ],
             swiftSettings: house),
         .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
@@ -110,8 +115,9 @@ let package = Package(
             dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "ScriptedS3", "StrictJSON", "Support"],
             exclude: ["Clients"],
             swiftSettings: house),
+        .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),
         .testTarget(
-            name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto", "Support"],
+            name: "SignaturesTests", dependencies: ["CloakroomCrypto", "Signatures", "Support"],
             resources: [.copy("Vectors")], swiftSettings: house),
     ]
 )

@@ -1,4 +1,5 @@
 package import CloakroomCrypto
+package import Signatures
 package import StrictJSON
 
 /// Where keys come from, which decides what may be among them.

@@ -1,4 +1,5 @@
 package import CloakroomCrypto
+package import Signatures
 
 /// The algorithms we verify (RFC 7518 §3.1, RFC 8037 §3.1). `none` is not one of them.
 package enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {

@@ -1,4 +1,5 @@
 package import CloakroomCrypto
+package import Signatures
 package import StrictJSON
 
 /// What our own tokens are signed with: a key, its one algorithm and its name.

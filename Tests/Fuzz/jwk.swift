@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import Signatures
 import StrictJSON
 
 /// Whatever is taken for a key set holds keys that can be used, and written and read again as the same.

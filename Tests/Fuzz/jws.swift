@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import Signatures
 
 /// Nobody who lacks the key makes a token that verifies.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import Signatures
 import JOSE
 import StrictJSON
 import Support

@@ -10,8 +10,8 @@ Our own functions are left out: they change with each commit, and they are few b
 import re
 import sys
 
-_OURS = ("cloakroom", "Service", "AWS", "JOSE", "CloakroomWire", "CloakroomCrypto", "Redis", "FastCGI", "Loop",
-         "StrictJSON", "HTTPValues", "Curl")
+_OURS = ("cloakroom", "Service", "AWS", "JOSE", "CloakroomWire", "CloakroomCrypto", "Signatures", "Redis", "FastCGI",
+         "Loop", "StrictJSON", "HTTPValues", "Curl")
 _HEADER = """\
 # Functions of the Swift toolchain that run until a worker has given its first answer; the linker puts them side by side.
 # Spread over ten megabytes each would bring its neighbours into memory, sixteen pages at a time (fault-around).

@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import Signatures
 import JOSE
 
 /// What a row of the table came to: the file's value, the default, or nothing.

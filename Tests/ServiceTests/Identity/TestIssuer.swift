@@ -1,5 +1,6 @@
 import AWS
 import CloakroomCrypto
+import Signatures
 import Foundation
 import HTTPValues
 import JOSE

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import COpenSSL
 import Synchronization
 

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import Synchronization
 
 /// A private key made ready for one scheme.

@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import Signatures
 import Support
 import Testing
 

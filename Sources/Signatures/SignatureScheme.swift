@@ -1,3 +1,5 @@
+package import CloakroomCrypto
+
 /// How a message is signed with an asymmetric key.
 package enum SignatureScheme: Sendable, Hashable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017 §8.2).

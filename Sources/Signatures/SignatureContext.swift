@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import COpenSSL
 
 /// A context of libcrypto for one key and one scheme, used again for each message.

@@ -1,3 +1,5 @@
+import CloakroomCrypto
+
 /// The one block of a PEM text (RFC 7468).
 struct PEM {
     /// A key of 16384 bits needs about 13 KB, and such are refused anyway.
