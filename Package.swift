@@ -85,6 +85,7 @@ let package = Package(
             name: "CloakroomKitTests",
             dependencies: ["CloakroomKit", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite"],
             swiftSettings: house),
+        .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: house),
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: house),
         .testTarget(
             name: "ServiceTests",

@@ -1,0 +1,37 @@
+/// How a database is opened.
+package struct SQLiteSettings: Sendable {
+    /// What has survived once a transaction is done.
+    package enum Durability: Sendable {
+        /// The end of the process, at any point. After the power failed, the last transactions may be missing; the file is
+        /// whole.
+        case processEnd
+        /// The failure of power, too: each transaction waits for the disk.
+        case powerFailure
+    }
+
+    package var durability: Durability
+    /// How long a call waits, blocking its thread, while another connection writes.
+    package var busyTimeout: Duration
+
+    package init(durability: Durability = .powerFailure, busyTimeout: Duration = .seconds(2)) {
+        self.durability = durability
+        self.busyTimeout = busyTimeout
+    }
+}
+
+extension SQLiteDatabase {
+    func configure(_ settings: SQLiteSettings) throws(SQLiteError) {
+        // Whoever opens a new file at the same time is about to do this.
+        do { try run("PRAGMA journal_mode = WAL") } catch .busy {}
+        switch settings.durability {
+        case .processEnd:
+            try run("PRAGMA synchronous = NORMAL")
+        case .powerFailure:
+            try run("PRAGMA synchronous = FULL")
+            // On Apple's systems fsync alone does not reach the medium; elsewhere these say nothing.
+            try run("PRAGMA fullfsync = 1")
+            try run("PRAGMA checkpoint_fullfsync = 1")
+        }
+        try run("PRAGMA foreign_keys = 1")
+    }
+}
