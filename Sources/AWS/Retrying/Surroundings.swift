@@ -32,9 +32,11 @@ package struct Surroundings: Sendable {
         self.spawn = spawn
     }
 
-    struct Generator: RandomNumberGenerator {
+    package struct Generator: RandomNumberGenerator {
         let randomNumber: @Sendable () -> UInt64
 
-        func next() -> UInt64 { randomNumber() }
+        package init(randomNumber: @escaping @Sendable () -> UInt64) { self.randomNumber = randomNumber }
+
+        package func next() -> UInt64 { randomNumber() }
     }
 }

@@ -42,3 +42,8 @@ extension VendedCredentials: CustomStringConvertible, CustomReflectable {
 public protocol CredentialVendor: Sendable {
     func vendCredentials() async throws -> VendedCredentials
 }
+
+/// A vendor whose answers tell the server's time.
+package protocol TimekeepingVendor: CredentialVendor {
+    var serverClock: ServerClock { get }
+}

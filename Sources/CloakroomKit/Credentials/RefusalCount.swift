@@ -1,0 +1,21 @@
+import AWS
+import Foundation
+
+/// Refusals in a row: who gets other credentials at each of them hammers the vendor, when S3 takes none of them.
+struct RefusalCount: Sendable {
+    /// Credentials that were in use for so long were good once: what came before is forgotten.
+    static let probation: TimeInterval = 60
+
+    private var count = 0
+
+    /// - Parameter age: for how long the refused ones have been held.
+    /// - Returns: whether it is worth getting others. The first time it is; after that only once these were held for
+    ///   1, 2, 4 … seconds.
+    mutating func isWorthOthers(age: TimeInterval) -> Bool {
+        if age >= Self.probation { count = 0 }
+        let patience = count == 0 ? 0 : min(Self.probation, Double(1 << min(count - 1, 10)))
+        guard age >= patience else { return false }
+        count += 1
+        return true
+    }
+}

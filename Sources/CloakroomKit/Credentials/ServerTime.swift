@@ -1,0 +1,53 @@
+import Foundation
+
+/// Both clocks of a device, read at once.
+struct ClockReading: Sendable, Equatable {
+    /// May be wrong by hours, and jumps when somebody sets it.
+    let wallClock: Date
+    /// Goes on evenly, also while the device sleeps; begins anew when it starts.
+    let instant: ContinuousClock.Instant
+}
+
+/// What time it is for the server: known at one moment, carried on from there by the device's own clocks.
+struct ServerTime: Sendable, Equatable, Codable {
+    /// What the server's clock showed.
+    let date: Date
+    /// What the device's clocks showed then.
+    private let wallClock: Date
+    private let instant: ContinuousClock.Instant
+
+    init(_ date: Date, at reading: ClockReading) {
+        self.date = date
+        wallClock = reading.wallClock
+        instant = reading.instant
+    }
+
+    /// The server's time now, whatever somebody did to the wall clock.
+    func time(at reading: ClockReading) -> Date { date.addingTimeInterval(elapsed(reading)) }
+
+    /// The same if the wall clock was right to jump ahead: for all we know, the device was frozen and thawed.
+    func latestTime(at reading: ClockReading) -> Date {
+        date.addingTimeInterval(max(elapsed(reading), elapsedOnWall(reading)))
+    }
+
+    /// What is left of this knowledge in another process, perhaps after the device started anew.
+    ///
+    /// As long as both clocks agree on what has passed, neither began anew or was set. Otherwise only the wall clock
+    /// has an opinion; it is taken with and without the error it had then, and the later time counts.
+    ///
+    /// - Returns: `nil` when the clock went back, so that nobody knows how much time has passed.
+    func resumed(at reading: ClockReading) -> ServerTime? {
+        let (elapsed, onWall) = (elapsed(reading), elapsedOnWall(reading))
+        if elapsed >= 0, abs(elapsed - onWall) <= 60 {
+            return ServerTime(date.addingTimeInterval(max(elapsed, onWall)), at: reading)
+        }
+        let latest = max(reading.wallClock, date.addingTimeInterval(onWall))
+        return onWall >= 0 && latest >= date ? ServerTime(latest, at: reading) : nil
+    }
+
+    private func elapsed(_ reading: ClockReading) -> TimeInterval { (reading.instant - instant) / .seconds(1) }
+
+    private func elapsedOnWall(_ reading: ClockReading) -> TimeInterval {
+        reading.wallClock.timeIntervalSince(wallClock)
+    }
+}
