@@ -80,8 +80,31 @@ extension JSON5Parser {
         if word.hasPrefix("0x") || word.hasPrefix("0X") {
             return UInt64(word.dropFirst(2), radix: 16).map { Double($0) }
         }
-        let isDecimal = word.wholeMatch(of: /((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?/) != nil
-        // Swift's own reader wants a digit on either side of the point.
-        return isDecimal ? Double(word.replacing(".", with: "0.", maxReplacements: word.hasPrefix(".") ? 1 : 0)) : nil
+        // Swift's own reader wants a digit before the point.
+        return isDecimal(word) ? Double(word.first == "." ? "0" + word : word) : nil
+    }
+
+    /// Digits on one side of the point at least, and no zero before others.
+    private static func isDecimal(_ word: String) -> Bool {
+        var rest = word.utf8[...]
+        func digits() -> Int {
+            let count = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
+            rest = rest.dropFirst(count)
+            return count
+        }
+        let whole = digits()
+        guard whole <= 1 || word.first != "0" else { return false }
+        var fraction = 0
+        if rest.first == UInt8(ascii: ".") {
+            rest = rest.dropFirst()
+            fraction = digits()
+        }
+        guard whole > 0 || fraction > 0 else { return false }
+        if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
+            rest = rest.dropFirst()
+            if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
+            guard digits() > 0 else { return false }
+        }
+        return rest.isEmpty
     }
 }

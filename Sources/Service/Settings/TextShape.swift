@@ -39,33 +39,66 @@ enum TextShape: Sendable, CaseIterable {
         guard text.utf8.count <= 2048, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return false }
         return switch self {
         case .any, .claimName, .path: !text.isEmpty
-        case .region: text.wholeMatch(of: /[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/) != nil
+        case .region:
+            ("a-z0-9-" as ASCIIClass).holdsAll(of: text, count: 1...63) && text.first != "-" && text.last != "-"
         case .bucket: isBucket(text)
-        case .endpoint: text.wholeMatch(of: /https?:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?/) != nil
-        case .roleARN:
-            text.wholeMatch(of: /arn:aws[a-z-]*:iam::[0-9]{12}:role\/[A-Za-z0-9_+=,.@\/-]{1,512}/) != nil
-        case .externalID: text.wholeMatch(of: /[A-Za-z0-9_+=,.@:\/-]{2,1224}/) != nil
+        case .endpoint: WebOrigin(text)?.rest.isEmpty == true
+        case .roleARN: isRoleARN(text)
+        case .externalID: ("A-Za-z0-9_+=,.@:/-" as ASCIIClass).holdsAll(of: text, count: 2...1224)
         case .headerName:
-            text.wholeMatch(of: /[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}/) != nil && text.lowercased() != "authorization"
+            ("A-Za-z0-9!#$%&'*+.^_`|~-" as ASCIIClass).holdsAll(of: text, count: 1...64)
+                && text.lowercased() != "authorization"
         case .algorithm: SignatureAlgorithm(rawValue: text) != nil
         case .issuerURL: IssuerURL(text) != nil
-        case .keyID: text.wholeMatch(of: /[A-Za-z0-9_.-]{1,64}/) != nil
+        case .keyID: ("A-Za-z0-9_.-" as ASCIIClass).holdsAll(of: text, count: 1...64)
         case .tier: Subject.isTier(text)
-        case .scope: text.wholeMatch(of: /[a-z][a-z0-9_-]{0,31}/) != nil
+        case .scope:
+            ("a-z0-9_-" as ASCIIClass).holdsAll(of: text, count: 1...32)
+                && ("a-z" as ASCIIClass).holdsAll(of: text.prefix(1))
         case .folder: text.isEmpty || isFolder(text)
         case .keyPrefix: text.isEmpty || text.last == "/" && isFolder(text.dropLast())
-        case .mediaType: text.wholeMatch(of: /[a-z0-9][a-z0-9.+-]{0,126}\/[a-z0-9][a-z0-9.+-]{0,126}/) != nil
-        case .baseURL:
-            text.wholeMatch(of: /https?:\/\/[A-Za-z0-9.-]+(:[0-9]{1,5})?(\/[A-Za-z0-9._~-]+)*/) != nil
+        case .mediaType: isMediaType(text)
+        case .baseURL: isBaseURL(text)
         case .redisAddress: Settings.Redis.Address(text) != nil
-        case .kmsKey: text.wholeMatch(of: /[A-Za-z0-9:\/_-]{1,2048}/) != nil
+        case .kmsKey: ("A-Za-z0-9:/_-" as ASCIIClass).holdsAll(of: text, count: 1...2048)
         }
     }
 
     /// Amazon S3 User Guide, "General purpose bucket naming rules".
     private func isBucket(_ text: String) -> Bool {
-        text.wholeMatch(of: /[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/) != nil && !text.contains("..")
-            && text.wholeMatch(of: /[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+/) == nil
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = labels.count == 4 && labels.allSatisfy { ASCIIClass.digits.holdsAll(of: $0) }
+        return ("a-z0-9.-" as ASCIIClass).holdsAll(of: text, count: 3...63) && !text.hasPrefix("-")
+            && !text.hasSuffix("-") && labels.allSatisfy { !$0.isEmpty } && !isAddress
+    }
+
+    /// IAM User Guide, "IAM identifiers"; the partition is looked at where the Region is known.
+    private func isRoleARN(_ text: String) -> Bool {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 6, parts[0] == "arn", parts[1].hasPrefix("aws"), parts[2] == "iam", parts[3].isEmpty,
+            parts[5].hasPrefix("role/")
+        else { return false }
+        return ("a-z-" as ASCIIClass).holdsAll(of: parts[1]) && ASCIIClass.digits.holdsAll(of: parts[4], count: 12...12)
+            && ("A-Za-z0-9_+=,.@/-" as ASCIIClass).holdsAll(of: parts[5].dropFirst(5), count: 1...512)
+    }
+
+    /// RFC 6838 §4.2, in lower case.
+    private func isMediaType(_ text: String) -> Bool {
+        let names = text.split(separator: "/", omittingEmptySubsequences: false)
+        return names.count == 2
+            && names.allSatisfy {
+                ("a-z0-9.+-" as ASCIIClass).holdsAll(of: $0, count: 1...127)
+                    && ("a-z0-9" as ASCIIClass).holdsAll(of: $0.prefix(1))
+            }
+    }
+
+    private func isBaseURL(_ text: String) -> Bool {
+        guard let origin = WebOrigin(text), origin.host.first != "[" else { return false }
+        // Behind each slash a name.
+        return origin.rest.isEmpty
+            || origin.rest.first == "/"
+                && origin.rest.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+                    .allSatisfy { ("A-Za-z0-9._~-" as ASCIIClass).holdsAll(of: $0) }
     }
 
     private func isFolder(_ text: some StringProtocol) -> Bool {
@@ -88,9 +121,9 @@ extension Settings.Redis.Address {
             return nil
         }
         let host = text[..<colon]
-        if let match = host.wholeMatch(of: /\[([0-9A-Fa-f:]+)\]/) {
-            self = .tcp(host: String(match.1), port: port)
-        } else if host.wholeMatch(of: /[A-Za-z0-9._-]{1,253}/) != nil {
+        if host.first == "[", host.last == "]", ASCIIClass.addresses.holdsAll(of: host.dropFirst().dropLast()) {
+            self = .tcp(host: String(host.dropFirst().dropLast()), port: port)
+        } else if ("A-Za-z0-9._-" as ASCIIClass).holdsAll(of: host, count: 1...253) {
             self = .tcp(host: String(host), port: port)
         } else {
             return nil

@@ -5,19 +5,18 @@ struct IssuerURL: Sendable, Equatable {
     let isLoopback: Bool
 
     init?(_ text: String) {
-        guard text.utf8.count <= 1024,
-            let match = text.wholeMatch(
-                of:
-                    /(https?):\/\/([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:]{2,45}\])(:[0-9]{1,5})?(\/[A-Za-z0-9._~%&?=:@+-\/]*)?/
-            )
+        guard text.utf8.count <= 1024, let origin = WebOrigin(text), origin.rest.first != "?",
+            ("A-Za-z0-9._~%&?=:@+,/-" as ASCIIClass).holdsAll(of: origin.rest, count: 0...1024)
         else { return nil }
         self.text = text
-        isLoopback = Self.isLoopback(match.2)
-        guard isLoopback || match.1 == "https" else { return nil }
+        isLoopback = Self.isLoopback(origin.host)
+        guard isLoopback || origin.scheme == "https" else { return nil }
     }
 
     private static func isLoopback(_ host: Substring) -> Bool {
-        host.lowercased() == "localhost" || host == "[::1]"
-            || host.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
+        if host.lowercased() == "localhost" || host == "[::1]" { return true }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers[0] == "127"
+            && numbers.allSatisfy { ASCIIClass.digits.holdsAll(of: $0, count: 1...3) }
     }
 }
