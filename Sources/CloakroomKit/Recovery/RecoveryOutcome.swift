@@ -13,3 +13,17 @@ public enum RecoveryOutcome: Sendable, Equatable {
     /// Nothing is decided and nothing lost; it goes on at the next launch.
     case postponed(CloakroomError)
 }
+
+/// What became of one asset at a launch.
+public struct RecoveryReport: Sendable, Equatable {
+    public var asset: RenewableAsset
+    /// Of the object that is gone.
+    public var key: String
+    public var outcome: RecoveryOutcome
+
+    public init(asset: RenewableAsset, key: String, outcome: RecoveryOutcome) {
+        self.asset = asset
+        self.key = key
+        self.outcome = outcome
+    }
+}

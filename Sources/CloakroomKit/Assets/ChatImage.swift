@@ -1,0 +1,26 @@
+public import Foundation
+
+/// An image of a chat: nobody renews it, so it goes 30 days after it was uploaded.
+///
+/// There is no way from here to a ``RenewableAsset``: its address is text for a message, and no `URL`.
+///
+/// ```swift
+/// let image = try await uploads.uploadChatImage(bytes)
+/// RenewableAsset.groupImage(url: image.link, conversationID: id)  // does not compile
+/// ```
+public struct ChatImage: Sendable, Hashable {
+    /// Where it can be read, to be sent in the message.
+    public let link: String
+    public let objectKey: String
+    public let uploadedAt: Date
+    /// About when S3 removes it; it may take S3 a day or two longer.
+    public let expiration: Date
+
+    /// Only an upload makes one.
+    init(_ target: UploadTarget, uploadedAt: Date, retention: Duration) {
+        link = target.assetURL.absoluteString
+        objectKey = target.objectKey
+        self.uploadedAt = uploadedAt
+        expiration = uploadedAt + TimeInterval(retention.components.seconds)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+extension AssetRecovery {
+    /// From where the record is to where it can come now.
+    ///
+    /// - Parameter date: when S3 said that the object is gone; `nil` when it was not asked now.
+    func goOn(with record: RecoveryRecord, saidGoneAt date: Date?) async throws -> RecoveryOutcome {
+        switch record.step {
+        case .uploaded(let object): return try await handOut(object, for: record)
+        case .clearing: return try await clear(record)
+        case .missing where date == nil: return try await keepMark(record)
+        case .missing, .expired, .uploading: break
+        }
+        guard let bytes = try await cache.cachedBytes(for: record.asset), bytes.body.byteCount > 0 else {
+            return try await goOnWithoutBytes(record, saidGoneAt: date)
+        }
+        return try await upload(bytes, for: record)
+    }
+
+    private func goOnWithoutBytes(_ record: RecoveryRecord, saidGoneAt date: Date?) async throws -> RecoveryOutcome {
+        var record = record
+        let now = date ?? surroundings.wallClock()
+        switch record.step {
+        case .uploading(let place):
+            // The bytes may be at that place, and nowhere else.
+            if let object = try await asking(for: record, { try await findUpload(at: place) }) {
+                return try await keep(object, for: record)
+            }
+        case .missing where !SecondLook.isVoid(first: record.since, now: now):
+            let elapsed = firstLooks[record.asset].map { surroundings.now() - $0 }
+            guard SecondLook.isAnotherDay(first: record.since, second: now, elapsed: elapsed) else {
+                return .waitingForSecondLook(since: record.since)
+            }
+            record.step = .clearing
+            try await journal.write(record)
+            return try await clear(record)
+        case .missing, .expired, .uploaded, .clearing: break
+        }
+        let mark = RecoveryRecord(asset: record.asset, key: record.key, since: now, step: .missing)
+        try await journal.write(mark)
+        firstLooks[record.asset] = surroundings.now()
+        return .waitingForSecondLook(since: now)
+    }
+
+    /// Leaves a mark for the second look, if there can still be one.
+    private func keepMark(_ record: RecoveryRecord) async throws -> RecoveryOutcome {
+        if SecondLook.isVoid(first: record.since, now: surroundings.wallClock()) {
+            try await journal.remove(record.asset)
+        }
+        return .waitingForSecondLook(since: record.since)
+    }
+
+    private func clear(_ record: RecoveryRecord) async throws -> RecoveryOutcome {
+        try await urls.clearURL(of: record.asset)
+        return await close(record, as: .cleared)
+    }
+
+    /// Journals that the bytes are there, and tells the app.
+    func keep(_ object: RecoveredObject, for record: RecoveryRecord) async throws -> RecoveryOutcome {
+        var record = record
+        record.step = .uploaded(object)
+        try await journal.write(record)
+        return try await handOut(object, for: record)
+    }
+
+    private func handOut(_ object: RecoveredObject, for record: RecoveryRecord) async throws -> RecoveryOutcome {
+        guard try await urls.replaceURL(of: record.asset, with: object.url) else {
+            return await close(record, as: .superseded)
+        }
+        return await close(record, as: .recovered(newURL: object.url))
+    }
+
+    private func close(_ record: RecoveryRecord, as outcome: RecoveryOutcome) async -> RecoveryOutcome {
+        // A record that stays is done once more at the next launch, without effect.
+        _ = try? await journal.remove(record.asset)
+        firstLooks[record.asset] = nil
+        return outcome
+    }
+}

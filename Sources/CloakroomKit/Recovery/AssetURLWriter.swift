@@ -1,0 +1,18 @@
+public import Foundation
+
+/// The app's database, as recovery writes to it.
+///
+/// Both calls change an asset only while its URL is still `asset.url`, in one transaction, and both may come again after
+/// they were done:
+///
+/// ```sql
+/// UPDATE groups SET imageURL = :new WHERE conversationID = :id AND imageURL = :old
+/// ```
+public protocol AssetURLWriter: Sendable {
+    /// - Returns: whether `newURL` is the asset's now, by this call or an earlier one; `false` when the asset is gone, or
+    ///   the app has given it another URL.
+    func replaceURL(of asset: RenewableAsset, with newURL: URL) async throws -> Bool
+
+    /// Removes the URL, and what belongs to the lost object, so that a placeholder is shown.
+    func clearURL(of asset: RenewableAsset) async throws
+}

@@ -1,0 +1,34 @@
+extension CloakroomError {
+    /// An error as it is reported, whoever threw it.
+    init(of error: any Error) {
+        switch error {
+        case let error as CloakroomError: self = error
+        case is CancellationError: self.init(.cancelled, "the task was cancelled")
+        default: self.init(.unknown, "\(error)")
+        }
+    }
+
+    /// Whether it will be the same tomorrow, unless the user or the operator changes something.
+    var isLasting: Bool {
+        let codes: [Code] = [
+            .invalidRequest, .forbidden, .userDisabled, .subscriptionRequired, .storageQuotaExceeded, .bodyTooLarge,
+            .contentTypeNotAllowed, .accessDenied,
+        ]
+        return codes.contains(code)
+    }
+
+    /// Whether the next asset would fare the same, if it were tried at once.
+    var concernsAll: Bool {
+        let codes: [Code] = [
+            .unauthorized, .tooManyRequests, .unavailable, .internalError, .unreachable, .timedOut, .untrusted,
+            .notAllowedNow,
+        ]
+        return codes.contains(code)
+    }
+
+    /// Whether it says nothing about the place that an upload was for.
+    var leavesPlaceOpen: Bool {
+        let codes: [Code] = [.cancelled, .unreadableFile, .checksumMismatch, .invalidAnswer]
+        return concernsAll || codes.contains(code)
+    }
+}
