@@ -64,26 +64,42 @@ final class SignedUpstream {
 
     /// - Parameters:
     ///   - message: unsigned.
+    ///   - timeout: of one try; `nil` for the settings'.
     ///   - judge: gives the answer's meaning, or throws what is wrong with it.
     func call<Value>(
         _ operation: Attempt.Operation, _ message: SigV4.Message, body: [UInt8] = [],
-        deadline: ContinuousClock.Instant, effort: inout Effort,
+        deadline: ContinuousClock.Instant, timeout: Duration? = nil, effort: inout Effort,
         judge: (UpstreamResponse) throws(Fault) -> Value
     ) async throws(Fault) -> Value {
         try await call(
-            operation, deadline: deadline, effort: &effort, request: { signed(message, body: body, with: $0) },
-            judge: judge)
+            operation, deadline: deadline, timeout: timeout, effort: &effort,
+            request: { signed(message, body: body, with: $0) }, judge: judge)
     }
 
-    /// - Parameter request: makes the signed request, for each try anew.
-    func call<Value>(
-        _ operation: Attempt.Operation, deadline: ContinuousClock.Instant, effort: inout Effort,
-        request: (Signing) -> UpstreamRequest, judge: (UpstreamResponse) throws(Fault) -> Value
+    /// A call whose body only the caller can send, or whose answer only the caller can take.
+    ///
+    /// - Parameter message: unsigned; asked for anew for each try.
+    func transfer<Value>(
+        _ operation: Attempt.Operation, _ transfer: Transfer, effort: inout Effort, message: () -> SigV4.Message,
+        judge: (UpstreamResponse) throws(Fault) -> Value
     ) async throws(Fault) -> Value {
-        try await retrier.run(until: deadline, quota: quota, effort: &effort) {
+        try await call(
+            operation, deadline: transfer.deadline, timeout: transfer.timeout, effort: &effort,
+            request: { signed(message(), body: [], with: $0) }, send: transfer.send, judge: judge)
+    }
+
+    /// - Parameters:
+    ///   - request: makes the signed request, for each try anew.
+    ///   - send: sends it; `nil` for the transport.
+    func call<Value>(
+        _ operation: Attempt.Operation, deadline: ContinuousClock.Instant, timeout: Duration? = nil,
+        effort: inout Effort, request: (Signing) -> UpstreamRequest, send: Transfer.Sender? = nil,
+        judge: (UpstreamResponse) throws(Fault) -> Value
+    ) async throws(Fault) -> Value {
+        try await retrier.run(until: deadline, quota: quota, timeout: timeout, effort: &effort) {
             (attempt: Int, timeout: Duration) async throws(Fault) -> Value in
             let start = surroundings.now()
-            let result = await once(request, timeout: timeout, judge: judge)
+            let result = await once(request, send: send, timeout: timeout, judge: judge)
             var fault: Fault?
             if case .failure(let failure) = result { fault = failure }
             parts.onAttempt(
@@ -133,7 +149,8 @@ final class SignedUpstream {
     }
 
     private func once<Value>(
-        _ request: (Signing) -> UpstreamRequest, timeout: Duration, judge: (UpstreamResponse) throws(Fault) -> Value
+        _ request: (Signing) -> UpstreamRequest, send: Transfer.Sender?, timeout: Duration,
+        judge: (UpstreamResponse) throws(Fault) -> Value
     ) async -> Result<Value, Fault> {
         let credentials: Credentials
         if let known = parts.credentials.constant ?? parts.credentials.atHand() {
@@ -142,10 +159,16 @@ final class SignedUpstream {
             do { credentials = try await currentCredentials() } catch { return .failure(error) }
         }
         let response: UpstreamResponse
-        do {
-            response = try await parts.transport.send(request(signing(with: credentials)), timeout: timeout)
-        } catch {
-            return .failure(Fault(error))
+        if let send {
+            do { response = try await send(request(signing(with: credentials)), timeout) } catch {
+                return .failure(error)
+            }
+        } else {
+            do {
+                response = try await parts.transport.send(request(signing(with: credentials)), timeout: timeout)
+            } catch {
+                return .failure(Fault(error))
+            }
         }
         do {
             return .success(try judge(response))

@@ -25,6 +25,7 @@ package struct Attempt: Sendable, Equatable {
         case putBucketLifecycle = "PutBucketLifecycleConfiguration"
         case createMultipartUpload = "CreateMultipartUpload"
         case listParts = "ListParts"
+        case uploadPart = "UploadPart"
         case uploadPartCopy = "UploadPartCopy"
         case completeMultipartUpload = "CompleteMultipartUpload"
         case abortMultipartUpload = "AbortMultipartUpload"

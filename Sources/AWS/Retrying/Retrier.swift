@@ -5,9 +5,10 @@ struct Retrier: Sendable {
 
     /// - Parameters:
     ///   - quota: shared by all calls of a client.
+    ///   - timeout: of one try; `nil` for the settings'.
     ///   - try: is told the number of the attempt, from 0, and how long it may take.
     func run<Value>(
-        until deadline: ContinuousClock.Instant, quota: RetryQuota, effort: inout Effort,
+        until deadline: ContinuousClock.Instant, quota: RetryQuota, timeout: Duration? = nil, effort: inout Effort,
         try: (_ attempt: Int, _ timeout: Duration) async throws(Fault) -> Value
     ) async throws(Fault) -> Value {
         var corrected: Set<Fault.Kind> = []
@@ -18,7 +19,7 @@ struct Retrier: Sendable {
             guard left > .zero else { throw Fault(.transient, code: "DeadlineExceeded") }
             effort.attempts += 1
             do {
-                let value = try await `try`(attempt, min(settings.timeout, left))
+                let value = try await `try`(attempt, min(timeout ?? settings.timeout, left))
                 quota.refund(cost)
                 return value
             } catch {

@@ -1,11 +1,36 @@
 import HTTPValues
 
-/// One page of a listing: keys and sizes, in the store's order.
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// One page of a listing: in the store's order.
 package struct ObjectPage: Sendable, Equatable {
     package struct Entry: Sendable, Equatable {
         package let key: String
         /// In bytes.
         package let size: Int
+        /// With its quotation marks; empty when the store does not tell it.
+        package let entityTag: String
+        /// Empty for the usual one.
+        package let storageClass: String
+        private let modified: String
+
+        init(key: String, size: Int, _ element: XMLElement) {
+            self.key = key
+            self.size = size
+            entityTag = element.text(of: "ETag") ?? ""
+            storageClass = element.text(of: "StorageClass") ?? ""
+            modified = element.text(of: "LastModified") ?? ""
+        }
+
+        /// Read only now: those who count bytes need none.
+        package var lastModified: Date? { Timestamp(iso8601: modified)?.date }
+
+        /// In an archive tier; whether a restored copy is there, a listing does not tell.
+        package var isArchived: Bool { storageClass == "GLACIER" || storageClass == "DEEP_ARCHIVE" }
     }
 
     package let entries: [Entry]
@@ -30,7 +55,7 @@ package struct ObjectPage: Sendable, Equatable {
             guard let text = element.text(of: "Key"), let key = isEncoded ? Self.decoded(text) : text,
                 key.hasPrefix(prefix), let size = element.text(of: "Size").flatMap({ Int($0) }), size >= 0
             else { throw malformed }
-            entries.append(Entry(key: key, size: size))
+            entries.append(Entry(key: key, size: size, element))
         }
         self.entries = entries
         guard root.text(of: "IsTruncated") == "true" else {

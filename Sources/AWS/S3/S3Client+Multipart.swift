@@ -76,18 +76,22 @@ extension S3Client {
         }
     }
 
-    /// Makes the object of its parts, unless there is one of its name.
+    /// Makes the object of its parts.
     ///
-    /// - Parameter parts: by number, each once.
+    /// - Parameters:
+    ///   - parts: by number, each once.
+    ///   - condition: left out for stores that do not know it here.
+    ///   - timeout: of one try; S3 may take minutes for a large object.
     package func completeMultipartUpload(
-        _ object: ObjectAddress, uploadID: String, parts: [UploadedPart], deadline: ContinuousClock.Instant
+        _ object: ObjectAddress, uploadID: String, parts: [UploadedPart], condition: PutCondition = .isNew,
+        timeout: Duration? = nil, deadline: ContinuousClock.Instant
     ) async throws(Fault) -> MultipartCompletion {
         var effort = Effort()
-        var condition = PutCondition.isNew
+        var condition = condition
         while true {
             if !knowsOnCompletion(condition) { condition = .none }
             switch try await completeUpload(
-                object, uploadID, parts, condition, deadline: deadline, effort: &effort)
+                object, uploadID, parts, condition, timeout: timeout, deadline: deadline, effort: &effort)
             {
             case .completed: return .completed
             case .conditionFailed: return .objectExists
@@ -114,7 +118,7 @@ extension S3Client {
     /// a success.
     func completeUpload(
         _ object: ObjectAddress, _ uploadID: String, _ parts: [UploadedPart], _ condition: PutCondition,
-        deadline: ContinuousClock.Instant, effort: inout Effort
+        timeout: Duration? = nil, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> CompletionAnswer {
         let body = XMLNode(
             "CompleteMultipartUpload",
@@ -125,7 +129,7 @@ extension S3Client {
         message.payloadHash = SHA256.hash(body).hexadecimal
         message.fields.add(condition.fields)
         return try await upstream.call(
-            .completeMultipartUpload, message, body: body, deadline: deadline, effort: &effort
+            .completeMultipartUpload, message, body: body, deadline: deadline, timeout: timeout, effort: &effort
         ) { response throws(Fault) in
             let root = try? XMLReader.read(response.body)
             if response.status == 200, let root, root.hasName("CompleteMultipartUploadResult"),

@@ -38,6 +38,34 @@ package struct StoredObject: Sendable, Equatable {
         return fields["x-amz-restore"]?.contains("ongoing-request=\"false\"") != true
     }
 
+    /// The MD5 of its bytes in hexadecimal, where the entity tag is that: of what was stored in one piece, and not encrypted
+    /// with a key of KMS or of its owner.
+    ///
+    /// Source: S3 API Reference, "Object", ETag.
+    package var md5: String? {
+        guard !isKeyEncrypted else { return nil }
+        return Self.hexadecimal(entityTag.filter { $0 != "\"" }[...])
+    }
+
+    /// The MD5 of its parts' MD5s in hexadecimal and their number, where the entity tag is that.
+    package var partsMD5: (md5: String, count: Int)? {
+        let halves = entityTag.filter { $0 != "\"" }.split(separator: "-", omittingEmptySubsequences: false)
+        guard !isKeyEncrypted, halves.count == 2, let md5 = Self.hexadecimal(halves[0]), let count = Int(halves[1]),
+            (1...10_000).contains(count)
+        else { return nil }
+        return (md5, count)
+    }
+
+    private static func hexadecimal(_ text: Substring) -> String? {
+        text.utf8.count == 32
+            && text.utf8.allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+            ? String(text) : nil
+    }
+
+    private var isKeyEncrypted: Bool {
+        isOwnerEncrypted || fields["x-amz-server-side-encryption"]?.hasPrefix("aws:kms") == true
+    }
+
     /// Encrypted with a key that only its owner has (SSE-C).
     package var isOwnerEncrypted: Bool { fields["x-amz-server-side-encryption-customer-algorithm"] != nil }
 
