@@ -1,0 +1,235 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+
+/// One file on its way up in parts.
+struct MultipartPut {
+    let client: S3BackupClient
+    let target: Target
+    let file: UploadFile
+    let order: PutOrder
+
+    /// Larger parts are not held in memory, but read twice: for their MD5, and by the transport.
+    private static let largestInMemory = 16 << 20
+
+    /// Goes on with the upload that the journal knows, or begins one.
+    func run() async throws -> ObjectInfo {
+        let claim = "\(target.bucket)/\(target.key)"
+        try await client.claim(claim)
+        do {
+            let info = try await uploaded()
+            await client.release(claim)
+            return info
+        } catch {
+            await client.release(claim)
+            throw error
+        }
+    }
+
+    private func uploaded() async throws -> ObjectInfo {
+        if let noted = try await client.journal.upload(of: target.key, in: target.bucket) {
+            let plan = PartPlan(byteCount: file.byteCount, partSize: noted.partSize)
+            if noted.file == file.identity, plan.count <= PartPlan.maximumParts, noted.partSize > 0 {
+                if let info = try await resumed(noted, plan) { return info }
+            } else {
+                // Of other bytes.
+                try await client.abandon(noted)
+            }
+        }
+        let plan = PartPlan(byteCount: file.byteCount, preferred: client.sizes.part)
+        let id = try await target.s3.createMultipartUpload(
+            target.object, contentType: order.contentType, fields: order.fields(partSize: plan.partSize),
+            deadline: client.patience)
+        let upload = MultipartUpload(
+            bucket: target.bucket, key: target.key, uploadID: id, partSize: plan.partSize, file: file.identity)
+        try await client.journal.save(upload)
+        return try await finished(upload, plan, have: [])
+    }
+
+    /// - Returns: `nil` when the upload is gone, and the object is not there.
+    private func resumed(_ upload: MultipartUpload, _ plan: PartPlan) async throws -> ObjectInfo? {
+        let parts = try await target.s3.parts(of: upload.uploadID, target.object, deadline: client.patience)
+        do {
+            if let parts { return try await finished(upload, plan, have: parts) }
+        } catch let fault as Fault where fault.code == "NoSuchUpload" {
+            // Given up by somebody else meanwhile.
+        }
+        // Perhaps completed by a run that ended before it could note that.
+        if let stored = try await target.s3.head(target.object, deadline: client.patience),
+            let tag = stored.partsMD5, tag.count == plan.count, stored.byteCount.map({ Int64($0) }) == file.byteCount
+        {
+            var sums: [[UInt8]] = []
+            for number in 1...plan.count { sums.append(try await file.md5(plan.range(number))) }
+            if let info = info(stored, sums) {
+                try await client.journal.remove(upload)
+                return info
+            }
+        }
+        try await client.journal.remove(upload)
+        return nil
+    }
+
+    private func finished(
+        _ upload: MultipartUpload, _ plan: PartPlan, have: [UploadedPart]
+    ) async throws -> ObjectInfo {
+        do {
+            let parts = try await send(upload, plan, have: have)
+            try file.checkUnchanged()
+            return try await complete(upload, parts)
+        } catch let error as CloakroomError where Self.spoils.contains(error.code) {
+            try? await client.abandon(upload)
+            throw error
+        }
+    }
+
+    /// After these nothing can come of the upload.
+    private static let spoils: Set<CloakroomError.Code> = [.unreadableFile, .uploadIncomplete, .conditionFailed]
+
+    private struct SentPart: Sendable {
+        let part: UploadedPart
+        let md5: [UInt8]
+    }
+
+    /// Sends the parts that S3 does not have, several at once.
+    private func send(
+        _ upload: MultipartUpload, _ plan: PartPlan, have: [UploadedPart]
+    ) async throws -> [SentPart] {
+        let known = Dictionary(have.map { ($0.number, $0) }, uniquingKeysWith: { _, last in last })
+        let meter = order.progress.map {
+            TransferMeter(total: file.byteCount, observer: $0, spawn: client.surroundings.spawn)
+        }
+        do {
+            let sent = try await send(upload, plan, known: known, meter)
+            await meter?.end()
+            return sent
+        } catch {
+            await meter?.end()
+            throw error
+        }
+    }
+
+    private func send(
+        _ upload: MultipartUpload, _ plan: PartPlan, known: [Int: UploadedPart], _ meter: TransferMeter?
+    ) async throws -> [SentPart] {
+        try await withThrowingTaskGroup(of: SentPart.self) { group in
+            var sent: [SentPart] = []
+            var next = 1
+            func startNext() {
+                guard next <= plan.count else { return }
+                let number = next
+                next += 1
+                group.addTask { try await send(number, of: upload, plan.range(number), known: known[number], meter) }
+            }
+            for _ in 0..<client.sizes.partsAtOnce { startNext() }
+            while let part = try await group.next() {
+                sent.append(part)
+                startNext()
+            }
+            return sent.sorted { $0.part.number < $1.part.number }
+        }
+    }
+
+    /// - Parameter known: what S3 has of this number; taken only when it is the same bytes.
+    private func send(
+        _ number: Int, of upload: MultipartUpload, _ range: Range<Int64>, known: UploadedPart?, _ meter: TransferMeter?
+    ) async throws -> SentPart {
+        let isInMemory = range.count <= Self.largestInMemory
+        return try await client.budget.spending(isInMemory ? range.count : 1 << 20) {
+            let (body, md5) = try await read(range, isInMemory: isInMemory)
+            let size = range.count
+            if let known, known.byteCount == size, known.entityTag.filter({ $0 != "\"" }) == md5.hexadecimal {
+                meter?.set(number, Int64(size))
+                return SentPart(part: known, md5: md5)
+            }
+            let told = meter.map { meter in { @Sendable (sent: HTTPProgress) in meter.set(number, sent.bytesSent) } }
+            let transfer = client.upload(body, progress: told)
+            let tag = try await target.s3.uploadPart(
+                number, of: upload.uploadID, target.object, digest: BodyDigest(md5: md5), by: transfer)
+            meter?.set(number, Int64(size))
+            return SentPart(part: UploadedPart(number: number, entityTag: tag, byteCount: size), md5: md5)
+        }
+    }
+
+    private func read(_ range: Range<Int64>, isInMemory: Bool) async throws -> (HTTPBody, md5: [UInt8]) {
+        guard isInMemory else { return (.file(file.url, range), try await file.md5(range)) }
+        let data = try await file.read(range)
+        return (.bytes(data), await S3BackupClient.md5(data))
+    }
+
+    /// Makes the object, and looks at it: S3 itself is to say that it is whole.
+    private func complete(_ upload: MultipartUpload, _ parts: [SentPart]) async throws -> ObjectInfo {
+        var failure: CloakroomError?
+        do {
+            let completion = try await target.s3.completeMultipartUpload(
+                target.object, uploadID: upload.uploadID, parts: parts.map(\.part), condition: order.condition,
+                timeout: .seconds(300), deadline: client.surroundings.now().advanced(by: .seconds(900)))
+            switch completion {
+            case .completed: break
+            case .objectExists:
+                failure = CloakroomError(.conditionFailed, "storing \(target.key): there is another object")
+            case .noSuchUpload:
+                failure = CloakroomError(.uploadNotFound, "storing \(target.key): the upload was given up")
+            case .partsRefused(let code):
+                throw CloakroomError(.uploadIncomplete, "storing \(target.key)", serverCode: code)
+            }
+        } catch let fault as Fault {
+            failure = CloakroomError(fault, doing: "storing \(target.key)")
+            // What was refused was not done; else nobody knows.
+            guard fault.kind == .transient || fault.kind == .throttled else { throw fault }
+        }
+        // A try whose answer was lost may have made it.
+        let stored = try await target.s3.head(target.object, deadline: client.patience)
+        if let stored, let info = info(stored, parts.map(\.md5), isCertain: failure == nil) {
+            try await client.journal.remove(upload)
+            order.progress?(TransferProgress(bytesDone: file.byteCount, bytesTotal: file.byteCount))
+            return info
+        }
+        throw failure ?? CloakroomError(.checksumMismatch, "storing \(target.key): S3 has other bytes")
+    }
+
+    /// - Parameter isCertain: S3 has said that it made the object; else its entity tag has to show that.
+    /// - Returns: `nil` when it is another object.
+    private func info(_ stored: StoredObject, _ sums: [[UInt8]], isCertain: Bool = false) -> ObjectInfo? {
+        guard stored.byteCount.map({ Int64($0) }) == file.byteCount else { return nil }
+        guard let tag = stored.partsMD5 else {
+            return isCertain ? ObjectInfo(stored, key: target.key) : nil
+        }
+        var md5 = MD5()
+        for sum in sums { md5.update(sum) }
+        guard tag.count == sums.count, tag.md5 == md5.finalize().hexadecimal else { return nil }
+        return ObjectInfo(stored, key: target.key)
+    }
+}
+
+extension S3BackupClient {
+    /// Gives up the uploads in parts that were begun and not completed, and has S3 forget their parts.
+    ///
+    /// - Throws: ``CloakroomError`` for the first that could not be given up; the others are, all the same.
+    public func abandonUploads() async throws {
+        var failure: (any Error)?
+        for upload in try await inOurWords("reading the journal", { try await journal.uploads() }) {
+            do { try await inOurWords("giving up \(upload.key)") { try await abandon(upload) } } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    func abandon(_ upload: MultipartUpload) async throws {
+        let (name, s3) = try await bucket()
+        // Those of another bucket are out of reach; its lifecycle rule removes them.
+        if name == upload.bucket, let object = ObjectAddress(key: upload.key) {
+            _ = try await s3.abortMultipartUpload(object, uploadID: upload.uploadID, deadline: patience)
+        }
+        try await journal.remove(upload)
+    }
+
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidRequest`` when something is on its way there already.
+    func claim(_ place: String) throws {
+        guard busy.insert(place).inserted else {
+            throw CloakroomError(.invalidRequest, "\(place) is being transferred already")
+        }
+    }
+
+    func release(_ place: String) { busy.remove(place) }
+}

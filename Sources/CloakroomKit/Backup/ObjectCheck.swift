@@ -1,0 +1,71 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+
+/// How the bytes of an object are known to be those that were stored.
+///
+/// The entity tag of an object stored in one piece is its MD5; of one that this kit stored in parts it is the MD5 of the
+/// parts' MD5s, and the object's metadata say how long those were. Where S3 encrypts with a key of KMS the tag is neither,
+/// and where somebody else stored it in parts nobody knows how long they were: there the caller's MD5 and the number of
+/// bytes are all there is.
+enum ObjectCheck: Sendable, Equatable {
+    /// In hexadecimal.
+    case md5(String)
+    /// The MD5 of the MD5s of parts so long.
+    case parts(md5: String, size: Int)
+    case byteCount
+
+    /// - Parameter md5: what the caller knows.
+    init(_ object: StoredObject, byteCount: Int64, md5: [UInt8]?) {
+        let name = ObjectFields.prefix + ObjectFields.partSize
+        if let md5 = md5?.hexadecimal ?? object.md5 {
+            self = .md5(md5)
+        } else if let tag = object.partsMD5, let size = object.fields[name].flatMap({ Int($0) }), size > 0,
+            PartPlan(byteCount: byteCount, partSize: size).count == tag.count
+        {
+            self = .parts(md5: tag.md5, size: size)
+        } else {
+            self = .byteCount
+        }
+    }
+
+    /// - Parameters:
+    ///   - byteCount: of the object.
+    ///   - pieces: hands over the bytes, in order.
+    /// - Returns: whether they are the object's.
+    func isMet(
+        by byteCount: Int64, _ pieces: (_ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) -> Void
+    ) throws(CloakroomError) -> Bool {
+        var count: Int64 = 0
+        var whole = MD5()
+        // Of parts, and of their MD5s.
+        var part = MD5()
+        var partLength = 0
+        var all = MD5()
+        try pieces { piece in
+            count += Int64(piece.count)
+            switch self {
+            case .md5: whole.update(piece)
+            case .parts(_, let size):
+                var rest = piece[...]
+                while !rest.isEmpty {
+                    let taken = rest.prefix(size - partLength)
+                    part.update(UnsafeRawBufferPointer(rebasing: taken))
+                    partLength += taken.count
+                    rest = rest.dropFirst(taken.count)
+                    guard partLength == size else { continue }
+                    all.update(part.finalize())
+                    partLength = 0
+                }
+            case .byteCount: break
+            }
+        }
+        if partLength > 0 { all.update(part.finalize()) }
+        guard count == byteCount else { return false }
+        return switch self {
+        case .md5(let md5): whole.finalize().hexadecimal == md5
+        case .parts(let md5, _): all.finalize().hexadecimal == md5
+        case .byteCount: true
+        }
+    }
+}

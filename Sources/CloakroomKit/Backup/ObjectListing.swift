@@ -1,0 +1,57 @@
+import AWS
+
+/// Objects whose keys begin with a prefix, in S3's order, a page of at most 1,000 asked for at a time.
+///
+/// Each iteration asks anew. It throws ``CloakroomError``; what came before stands.
+public struct ObjectListing: AsyncSequence, Sendable {
+    public typealias Element = ObjectInfo
+
+    let client: S3BackupClient
+    let prefix: String
+
+    public func makeAsyncIterator() -> Iterator { Iterator(client: client, prefix: prefix) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let client: S3BackupClient
+        let prefix: String
+        private var page: [ObjectInfo] = []
+        private var index = 0
+        private var position: S3Client.ListPosition? = .start
+
+        init(client: S3BackupClient, prefix: String) {
+            self.client = client
+            self.prefix = prefix
+        }
+
+        public mutating func next() async throws -> ObjectInfo? {
+            while index == page.count {
+                guard let position else { return nil }
+                let (objects, next) = try await client.page(prefix: prefix, from: position)
+                (page, index, self.position) = (objects, 0, next)
+            }
+            index += 1
+            return page[index - 1]
+        }
+    }
+}
+
+extension S3BackupClient {
+    /// The user's objects under a prefix, such as ``PhotoLayout/photos``.
+    ///
+    /// - Parameter prefix: one that the credentials allow to be listed.
+    public nonisolated func list(prefix: String) -> ObjectListing { ObjectListing(client: self, prefix: prefix) }
+
+    func page(
+        prefix: String, from position: S3Client.ListPosition
+    ) async throws -> (objects: [ObjectInfo], next: S3Client.ListPosition?) {
+        try await inOurWords("listing \(prefix)") {
+            let page = try await bucket().s3.list(prefix: prefix, from: position, deadline: patience)
+            let objects = page.entries.map {
+                ObjectInfo(
+                    key: $0.key, byteCount: Int64($0.size), entityTag: $0.entityTag, lastModified: $0.lastModified,
+                    isArchived: $0.isArchived)
+            }
+            return (objects, page.continuation.map { .continuation($0) })
+        }
+    }
+}

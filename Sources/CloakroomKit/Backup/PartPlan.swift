@@ -1,0 +1,30 @@
+/// How a file is cut into parts.
+struct PartPlan: Sendable, Equatable {
+    let byteCount: Int64
+    /// Of every part but the last.
+    let partSize: Int
+
+    /// The most that S3 takes (S3 User Guide, "Amazon S3 multipart upload limits").
+    static let maximumParts: Int64 = 10_000
+
+    init(byteCount: Int64, partSize: Int) {
+        self.byteCount = byteCount
+        self.partSize = partSize
+    }
+
+    /// - Parameter preferred: the size of a part; a larger one, in whole MiB, when S3 would not take so many.
+    init(byteCount: Int64, preferred: Int) {
+        let mebibyte: Int64 = 1 << 20
+        let needed = (byteCount + Self.maximumParts - 1) / Self.maximumParts
+        let rounded = (needed + mebibyte - 1) / mebibyte * mebibyte
+        self.init(byteCount: byteCount, partSize: max(preferred, Int(rounded)))
+    }
+
+    var count: Int { max(1, Int((byteCount + Int64(partSize) - 1) / Int64(partSize))) }
+
+    /// - Parameter number: from 1.
+    func range(_ number: Int) -> Range<Int64> {
+        let start = Int64(number - 1) * Int64(partSize)
+        return start..<min(start + Int64(partSize), byteCount)
+    }
+}

@@ -1,0 +1,40 @@
+import AWS
+public import Foundation
+
+extension S3BackupClient {
+    /// Reads a small object whole, and checks it as ``download(_:to:md5:progress:)`` does.
+    ///
+    /// - Parameters:
+    ///   - maximumBytes: a longer one is ``CloakroomError/Code/bodyTooLarge``.
+    ///   - md5: what the bytes' MD5 must be, where it is known, such as from the key of a photo.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` only when S3 says `NoSuchKey`;
+    ///   ``CloakroomError/Code/checksumMismatch``.
+    public func get(_ key: String, maximumBytes: Int = 4 << 20, md5: [UInt8]? = nil) async throws -> Data {
+        try await asking("reading", key) { target in
+            try await budget.spending(maximumBytes) {
+                let transfer = transfer(bytes: Int64(maximumBytes)) { .memory(maximumBytes: maximumBytes) }
+                guard let found = try await target.s3.get(target.object, range: { nil }, by: transfer) else {
+                    throw Self.noSuchObject(key)
+                }
+                try await Self.check(found, md5: md5, key: key)
+                return Data(found.body)
+            }
+        }
+    }
+
+    static func noSuchObject(_ key: String) -> CloakroomError {
+        CloakroomError(.noSuchObject, "reading \(key)", status: 404, serverCode: "NoSuchKey")
+    }
+
+    static func wrongBytes(_ key: String) -> CloakroomError {
+        CloakroomError(.checksumMismatch, "reading \(key): what arrived is not what was stored")
+    }
+
+    /// All of an object at once, off the actor.
+    @concurrent static func check(_ found: StoredRange, md5: [UInt8]?, key: String) async throws(CloakroomError) {
+        let check = ObjectCheck(found.object, byteCount: found.objectSize, md5: md5)
+        guard try check.isMet(by: found.objectSize, { take in found.body.withUnsafeBytes { take($0) } }) else {
+            throw wrongBytes(key)
+        }
+    }
+}

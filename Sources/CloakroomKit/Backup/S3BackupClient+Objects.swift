@@ -1,0 +1,45 @@
+import AWS
+import Foundation
+
+extension S3BackupClient {
+    /// What S3 tells of an object.
+    ///
+    /// - Returns: `nil` only when S3 itself says `NoSuchKey`.
+    public func head(_ key: String) async throws -> ObjectInfo? {
+        try await asking("looking at", key) { target in
+            if let stored = try await target.s3.head(target.object, deadline: patience) {
+                return ObjectInfo(stored, key: key)
+            }
+            // HEAD has no body: 404 may also mean the bucket, or somebody in between.
+            guard try await target.s3.exists(target.object, deadline: patience) else { return nil }
+            throw CloakroomError(.unavailable, "looking at \(key): HEAD and GET disagree")
+        }
+    }
+
+    /// Whether there is such an object: yes or no only by S3's own word. Every doubt is an error.
+    public func exists(_ key: String) async throws -> Bool {
+        try await asking("looking for", key) { try await $0.s3.exists($0.object, deadline: patience) }
+    }
+
+    /// Deletes an object, or on a versioned bucket hides it; that there is none is no error.
+    public func delete(_ key: String) async throws {
+        try await asking("deleting", key) { try await $0.s3.delete($0.object, deadline: patience) }
+    }
+}
+
+extension ObjectInfo {
+    /// - Returns: `nil` when S3 does not say how long it is.
+    init?(_ stored: StoredObject, key: String, byteCount: Int64? = nil) {
+        guard let count = byteCount ?? stored.byteCount.map({ Int64($0) }) else { return nil }
+        var metadata: [String: String] = [:]
+        for field in stored.fields {
+            let name = field.name.lowercased()
+            guard name.hasPrefix(ObjectFields.prefix) else { continue }
+            metadata[String(name.dropFirst(ObjectFields.prefix.count))] = field.value
+        }
+        metadata[ObjectFields.partSize] = nil
+        self.init(
+            key: key, byteCount: count, entityTag: stored.entityTag, lastModified: stored.lastModified,
+            contentType: stored.fields["content-type"], metadata: metadata, isArchived: stored.isArchived)
+    }
+}

@@ -1,0 +1,68 @@
+import AWS
+public import Foundation
+
+extension S3BackupClient {
+    /// Stores bytes.
+    ///
+    /// - Parameters:
+    ///   - metadata: stored with the object; names of letters, digits and hyphens, values of printable ASCII, 2,000 bytes
+    ///     altogether.
+    ///   - md5: of the bytes, 16 of them, where it is known already; S3 refuses other bytes.
+    /// - Returns: when S3 has them, all of them.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/conditionFailed`` when the condition does not hold.
+    @discardableResult
+    public func put(
+        _ data: Data, to key: String, contentType: String = "application/octet-stream",
+        metadata: [String: String] = [:],
+        condition: ObjectCondition = .none, md5: [UInt8]? = nil, progress: TransferProgress.Observer? = nil
+    ) async throws -> ObjectInfo {
+        let order = try PutOrder(contentType, metadata, condition, md5: md5, progress)
+        return try await asking("storing", key) { target in
+            try await budget.spending(data.count) { try await store(data, at: target, order) }
+        }
+    }
+
+    /// Stores a file: a small one in one piece, a larger one in parts, several at once, and from where an earlier upload
+    /// of the same file to the same key broke off.
+    ///
+    /// The parameters are those for bytes; `md5` is that of the whole file, and only used for a small one.
+    /// - Throws: ``CloakroomError``: besides, ``CloakroomError/Code/unreadableFile`` when the file changes meanwhile;
+    ///   nothing is stored then.
+    @discardableResult
+    public func put(
+        file: URL, to key: String, contentType: String = "application/octet-stream", metadata: [String: String] = [:],
+        condition: ObjectCondition = .none, md5: [UInt8]? = nil, progress: TransferProgress.Observer? = nil
+    ) async throws -> ObjectInfo {
+        let order = try PutOrder(contentType, metadata, condition, md5: md5, progress)
+        let file = try UploadFile(file)
+        return try await asking("storing", key) { target in
+            guard file.byteCount <= sizes.singlePut else {
+                return try await MultipartPut(client: self, target: target, file: file, order: order).run()
+            }
+            // Read when there is room for it.
+            return try await budget.spending(Int(file.byteCount)) {
+                let data = try await file.read(0..<file.byteCount)
+                try file.checkUnchanged()
+                return try await store(data, at: target, order)
+            }
+        }
+    }
+
+    private func store(_ data: Data, at target: Target, _ order: PutOrder) async throws -> ObjectInfo {
+        let size = Int64(data.count)
+        let md5: [UInt8] = if let known = order.md5 { known } else { await Self.md5(data) }
+        let told = order.progress.map { observer in
+            { @Sendable (sent: HTTPProgress) in
+                guard sent.bytesSent < size else { return }
+                observer(TransferProgress(bytesDone: sent.bytesSent, bytesTotal: size))
+            }
+        }
+        let stored = try await target.s3.put(
+            target.object, digest: BodyDigest(md5: md5), fields: order.fields(), condition: order.condition,
+            by: upload(.bytes(data), progress: told))
+        order.progress?(TransferProgress(bytesDone: size, bytesTotal: size))
+        return ObjectInfo(
+            key: target.key, byteCount: size, entityTag: stored.entityTag, contentType: order.contentType,
+            metadata: order.metadata)
+    }
+}

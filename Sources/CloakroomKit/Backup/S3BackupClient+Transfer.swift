@@ -1,0 +1,44 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+
+extension S3BackupClient {
+    /// A transfer of bytes that the app's transport sends and takes.
+    ///
+    /// Each try has a minute and as long as the bytes take at 4 KiB a second; one on which nothing moves for half a minute
+    /// ends before.
+    /// - Parameter bytes: in either direction.
+    nonisolated func transfer(
+        _ body: HTTPBody = .none, bytes: Int64, to destination: @escaping @Sendable () -> HTTPDestination,
+        progress: (@Sendable (HTTPProgress) -> Void)? = nil
+    ) -> Transfer {
+        let timeout = Duration.seconds(60 + bytes / 4096)
+        let transport = transport
+        return Transfer(timeout: timeout, deadline: surroundings.now().advanced(by: timeout * 3 + .seconds(120))) {
+            request, timeout async throws(Fault) in
+            guard let request = HTTPRequest(request, body: body, destination: destination(), timeout: timeout) else {
+                throw Fault(.refused, code: "UnsendableRequest")
+            }
+            do throws(HTTPTransportError) {
+                return UpstreamResponse(try await transport.send(request, progress: progress))
+            } catch {
+                throw Fault(error)
+            }
+        }
+    }
+
+    /// Of a body that goes up; the answer says little.
+    nonisolated func upload(
+        _ body: HTTPBody, progress: (@Sendable (HTTPProgress) -> Void)? = nil
+    ) -> Transfer {
+        transfer(body, bytes: body.byteCount, to: { .memory(maximumBytes: 1 << 16) }, progress: progress)
+    }
+
+    /// Hashed off the actor, so that others can go on.
+    @concurrent static func md5(_ data: Data) async -> [UInt8] {
+        var md5 = MD5()
+        data.withUnsafeBytes { md5.update($0) }
+        return md5.finalize()
+    }
+}

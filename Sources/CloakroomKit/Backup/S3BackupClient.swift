@@ -1,0 +1,137 @@
+import AWS
+public import Foundation
+
+/// A user's own objects in S3, with the credentials that the worker vends: stored, read, looked for, listed, deleted.
+///
+/// Every operation tries again by itself what another try may better, renews the credentials when they end, and corrects
+/// a wrong clock; each throws ``CloakroomError``. What is transferred at once is bounded in bytes, not in number: call as
+/// much as you like at the same time. Cancelling the task ends an operation; uploads in parts and downloads go on from
+/// there the next time.
+public actor S3BackupClient {
+    /// The bucket that the credentials are for.
+    struct Access: Sendable {
+        let bucket: String
+        let region: String
+        let source: CredentialSource
+    }
+
+    /// How bytes are moved.
+    struct Sizes: Sendable {
+        /// Of bodies in memory, altogether. A body costs about one and a half times its size on its way.
+        var budget = 12 << 20
+        /// A larger file goes up in parts.
+        var singlePut = 8 << 20
+        /// Of a part, while 10,000 of them are enough; S3 takes none below 5 MiB but the last.
+        var part = 5 << 20
+        /// Parts of one file that are on their way at once, while the budget allows.
+        var partsAtOnce = 4
+        /// What is asked for first of an object that goes to a file: most photos are that small.
+        var firstRange = 4 << 20
+    }
+
+    nonisolated let transport: any HTTPTransport
+    nonisolated let journal: any MultipartJournal
+    nonisolated let surroundings: Surroundings
+    nonisolated let sizes: Sizes
+    nonisolated let budget: ByteBudget
+    private let access: @Sendable () async throws -> Access
+    private let endpoint: URL?
+    private var connected: (access: Access, s3: S3Client)?
+    /// Files that something is being written to, and keys that something is being uploaded to in parts.
+    var busy: Set<String> = []
+
+    /// - Parameters:
+    ///   - endpoint: `nil` for AWS's own of the credentials' region; else where a store listens, such as
+    ///     `http://127.0.0.1:8333`.
+    ///   - journal: of uploads in parts; give one that lasts, such as ``SQLiteMultipartJournal``, for them to go on after
+    ///     the app was ended.
+    public init(
+        credentials: CredentialProvider, transport: any HTTPTransport, endpoint: URL? = nil,
+        journal: any MultipartJournal = TransientMultipartJournal()
+    ) {
+        self.init(
+            transport: transport, endpoint: endpoint, journal: journal, sizes: Sizes(), surroundings: Surroundings()
+        ) {
+            let vended = try await credentials.credentials()
+            return Access(bucket: vended.bucket, region: vended.region, source: credentials.source)
+        }
+    }
+
+    init(
+        transport: any HTTPTransport, endpoint: URL?, journal: any MultipartJournal, sizes: Sizes,
+        surroundings: Surroundings, access: @escaping @Sendable () async throws -> Access
+    ) {
+        self.transport = transport
+        self.endpoint = endpoint
+        self.journal = journal
+        self.sizes = sizes
+        self.surroundings = surroundings
+        self.access = access
+        budget = ByteBudget(capacity: sizes.budget)
+    }
+
+    /// Five tries, as someone on the move needs them; one of a request without a file takes half a minute at most.
+    private static let retry = RetrySettings(
+        transient: Backoff(base: .milliseconds(200), maximumAttempts: 5),
+        throttled: Backoff(base: .seconds(1), maximumAttempts: 5), timeout: .seconds(30))
+
+    /// The bucket, and the client for it: one for as long as the credentials are for that bucket.
+    func bucket() async throws -> (name: String, s3: S3Client) {
+        let access = try await access()
+        if let connected, connected.access.bucket == access.bucket, connected.access.region == access.region {
+            return (access.bucket, connected.s3)
+        }
+        let found: Endpoint
+        do {
+            found = try .s3(region: access.region, bucket: access.bucket, custom: endpoint?.absoluteString)
+        } catch {
+            throw CloakroomError(
+                .invalidRequest, "no endpoint for bucket \(access.bucket) in \(access.region): \(error)")
+        }
+        let s3 = S3Client(
+            bucket: access.bucket, endpoint: found, transport: UpstreamTransport(transport: transport),
+            credentials: access.source, retry: Self.retry, surroundings: surroundings)
+        connected = (access, s3)
+        return (access.bucket, s3)
+    }
+
+    /// Runs what asks S3 for something, and says in the kit's own words what went wrong.
+    func asking<Value>(
+        _ doing: String, _ key: String, _ body: (Target) async throws -> Value
+    ) async throws -> Value {
+        guard let object = ObjectAddress(key: key) else {
+            throw CloakroomError(.invalidRequest, "a key has 1 to 1,024 bytes")
+        }
+        return try await inOurWords("\(doing) \(key)") {
+            let (name, s3) = try await bucket()
+            return try await body(Target(bucket: name, s3: s3, key: key, object: object))
+        }
+    }
+
+    func inOurWords<Value>(_ doing: String, _ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as CloakroomError {
+            throw error
+        } catch is CancellationError {
+            throw CloakroomError(.cancelled, "\(doing): cancelled")
+        } catch let fault as Fault {
+            // The vendor knows better why there are none.
+            if fault.kind == .noCredentials { _ = try await inOurWords(doing) { try await access() } }
+            throw CloakroomError(fault, doing: doing)
+        } catch {
+            throw CloakroomError(.unknown, "\(doing): \(error)")
+        }
+    }
+
+    /// For one request without a file, its tries included.
+    nonisolated var patience: ContinuousClock.Instant { surroundings.now().advanced(by: .seconds(120)) }
+}
+
+/// Which object is meant, and who asks for it.
+struct Target: Sendable {
+    let bucket: String
+    let s3: S3Client
+    let key: String
+    let object: ObjectAddress
+}

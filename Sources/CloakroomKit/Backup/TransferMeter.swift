@@ -1,0 +1,35 @@
+/// Adds up how far the parts of one transfer are.
+struct TransferMeter: Sendable {
+    private struct Reading: Sendable {
+        let part: Int
+        let bytes: Int64
+    }
+
+    private let readings: AsyncStream<Reading>.Continuation
+    private let sum: Task<Void, Never>
+
+    /// - Parameter observer: told of less than the total only; who ends the transfer tells that.
+    init(
+        total: Int64, observer: @escaping TransferProgress.Observer,
+        spawn: (@escaping @Sendable () async -> Void) -> Task<Void, Never>
+    ) {
+        let (readings, continuation) = AsyncStream.makeStream(of: Reading.self, bufferingPolicy: .bufferingNewest(256))
+        self.readings = continuation
+        sum = spawn {
+            var bytes: [Int: Int64] = [:]
+            var sum: Int64 = 0
+            for await reading in readings {
+                sum += reading.bytes - (bytes.updateValue(reading.bytes, forKey: reading.part) ?? 0)
+                if sum < total { observer(TransferProgress(bytesDone: sum, bytesTotal: total)) }
+            }
+        }
+    }
+
+    func set(_ part: Int, _ bytes: Int64) { readings.yield(Reading(part: part, bytes: bytes)) }
+
+    /// The observer is not told anything afterwards.
+    func end() async {
+        readings.finish()
+        await sum.value
+    }
+}

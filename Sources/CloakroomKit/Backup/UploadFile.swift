@@ -1,0 +1,103 @@
+import CloakroomCrypto
+import Foundation
+
+/// A file that is uploaded: open, and known by what it was when it was opened.
+struct UploadFile: Sendable {
+    private let handle: FileHandle
+    let url: URL
+    private let node: Node
+    var identity: FileIdentity { node.identity }
+    var byteCount: Int64 { node.identity.byteCount }
+
+    private struct Node: Equatable {
+        let device: UInt64
+        let number: UInt64
+        let identity: FileIdentity
+
+        init(_ status: stat) {
+            #if canImport(Darwin)
+                let modified = status.st_mtimespec
+            #else
+                let modified = status.st_mtim
+            #endif
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            number = UInt64(truncatingIfNeeded: status.st_ino)
+            identity = FileIdentity(
+                byteCount: Int64(status.st_size),
+                modified: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec))
+        }
+    }
+
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also for what is no file.
+    init(_ url: URL) throws(CloakroomError) {
+        self.url = url
+        var status = stat()
+        guard let handle = try? FileHandle(forReadingFrom: url), fstat(handle.fileDescriptor, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG
+        else { throw CloakroomError(.unreadableFile, "\(url.lastPathComponent) is no file that can be read") }
+        self.handle = handle
+        node = Node(status)
+    }
+
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when there is another file of its name, or it
+    ///   was written to, since it was opened.
+    func checkUnchanged() throws(CloakroomError) {
+        var (opened, named) = (stat(), stat())
+        guard fstat(handle.fileDescriptor, &opened) == 0, Node(opened) == node, stat(url.path, &named) == 0,
+            Node(named) == node
+        else { throw changed }
+    }
+
+    /// Reads bytes, off the caller's actor.
+    ///
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also when they are not there any more.
+    @concurrent func read(_ range: Range<Int64>) async throws(CloakroomError) -> Data {
+        guard !range.isEmpty else { return Data() }
+        // Not `Data(count:)`, which would write zeros first.
+        guard let bytes = malloc(range.count) else {
+            throw CloakroomError(.unreadableFile, "no memory for \(range.count) bytes of \(url.lastPathComponent)")
+        }
+        let data = Data(bytesNoCopy: bytes, count: range.count, deallocator: .free)
+        try fill(UnsafeMutableRawBufferPointer(start: bytes, count: range.count), from: range.lowerBound)
+        return data
+    }
+
+    /// The MD5 of bytes, in pieces, off the caller's actor: for parts that are larger than they may be in memory.
+    @concurrent func md5(_ range: Range<Int64>) async throws(CloakroomError) -> [UInt8] {
+        var md5 = MD5()
+        var piece = [UInt8](repeating: 0, count: min(range.count, 1 << 18))
+        var place = range.lowerBound
+        while place < range.upperBound {
+            guard !Task.isCancelled else { throw CloakroomError(.cancelled, "cancelled") }
+            let count = min(piece.count, Int(range.upperBound - place))
+            if count < piece.count { piece.removeLast(piece.count - count) }
+            var failure: CloakroomError?
+            piece.withUnsafeMutableBytes { buffer in
+                do throws(CloakroomError) { try fill(buffer, from: place) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            md5.update(piece)
+            place += Int64(count)
+        }
+        return md5.finalize()
+    }
+
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer, from place: Int64) throws(CloakroomError) {
+        var done = 0
+        while done < buffer.count {
+            let count = pread(
+                handle.fileDescriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done,
+                off_t(place) + off_t(done))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw CloakroomError(.unreadableFile, "\(url.lastPathComponent) could not be read (errno \(errno))")
+            }
+            guard count > 0 else { throw changed }
+            done += count
+        }
+    }
+
+    private var changed: CloakroomError {
+        CloakroomError(.unreadableFile, "\(url.lastPathComponent) changed while it was uploaded")
+    }
+}
