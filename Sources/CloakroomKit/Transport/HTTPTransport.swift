@@ -75,7 +75,8 @@ public enum HTTPDestination: Sendable, Equatable {
 /// What came back.
 public struct HTTPAnswer: Sendable {
     public var status: Int
-    /// As they came.
+    /// As they came, as far as the system hands them out: URLSession may change the case of names, and joins the values of
+    /// one name with `, `.
     public var fields: [(name: String, value: String)]
     /// Empty when it went to a file.
     public var body: Data
@@ -118,6 +119,9 @@ public enum HTTPTransportError: Error, Sendable, Equatable {
     case interrupted
     /// More than the destination takes.
     case tooLarge
+    /// The answer came in a content coding, such as gzip, which the system undoes by itself: its bytes cannot be had as
+    /// they are stored. Another try changes nothing.
+    case encoded
     /// The request cannot be sent as it is.
     case invalidRequest
     /// The file to send could not be read, or is shorter than it was to be.

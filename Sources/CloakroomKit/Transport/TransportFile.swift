@@ -1,0 +1,95 @@
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+import Foundation
+
+/// A file held open, to be read or written at places.
+final class TransportFile: Sendable {
+    private let descriptor: Int32
+    /// When it was opened, in bytes.
+    let size: Int64
+
+    /// - Throws: ``HTTPTransportError/unreadableFile``.
+    convenience init(reading url: URL) throws(HTTPTransportError) {
+        guard let file = Self.open(url, O_RDONLY) else { throw .unreadableFile }
+        self.init(descriptor: file.descriptor, size: file.size)
+    }
+
+    /// Opens one that exists.
+    ///
+    /// - Throws: ``HTTPTransportError/unwritableFile(isFull:)``.
+    convenience init(writing url: URL) throws(HTTPTransportError) {
+        guard let file = Self.open(url, O_WRONLY) else { throw .unwritableFile(isFull: false) }
+        self.init(descriptor: file.descriptor, size: file.size)
+    }
+
+    private init(descriptor: Int32, size: Int64) {
+        self.descriptor = descriptor
+        self.size = size
+    }
+
+    deinit { close(descriptor) }
+
+    private static func open(_ url: URL, _ access: Int32) -> (descriptor: Int32, size: Int64)? {
+        guard url.isFileURL else { return nil }
+        let descriptor = url.withUnsafeFileSystemRepresentation { path in
+            path.map { openDescriptor($0, access | O_CLOEXEC) } ?? -1
+        }
+        guard descriptor >= 0 else { return nil }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
+            close(descriptor)
+            return nil
+        }
+        return (descriptor, Int64(status.st_size))
+    }
+
+    /// - Returns: how many bytes were read, 0 at the end of the file, `nil` when it cannot be read.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+        while true {
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            if count >= 0 { return count }
+            guard errno == EINTR else { return nil }
+        }
+    }
+
+    /// - Returns: The bytes of a range.
+    /// - Throws: ``HTTPTransportError/unreadableFile`` also when the file ends before.
+    func bytes(_ range: Range<Int64>) throws(HTTPTransportError) -> Data {
+        var bytes = Data(count: range.count)
+        let isWhole = bytes.withUnsafeMutableBytes { buffer in
+            var done = 0
+            while done < buffer.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+                guard let count = read(into: rest, at: range.lowerBound + Int64(done)), count > 0 else { return false }
+                done += count
+            }
+            return true
+        }
+        guard isWhole else { throw .unreadableFile }
+        return bytes
+    }
+
+    /// - Throws: ``HTTPTransportError/unwritableFile(isFull:)``.
+    func write(_ data: Data, at offset: Int64) throws(HTTPTransportError) {
+        let failure: Int32? = data.withUnsafeBytes { buffer in
+            var done = 0
+            while done < buffer.count {
+                let rest = UnsafeRawBufferPointer(rebasing: buffer[done...])
+                let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
+                if count >= 0 {
+                    done += count
+                } else if errno != EINTR {
+                    return errno
+                }
+            }
+            return nil
+        }
+        if let failure { throw .unwritableFile(isFull: failure == ENOSPC || failure == EDQUOT) }
+    }
+}
+
+/// `open` of the C library, whose name the methods above hide.
+private func openDescriptor(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { open(path, flags) }

@@ -1,0 +1,76 @@
+package import AWS
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// HTTP over URLSession: no cache, no cookies, no stored passwords, no redirects; a 3xx is an answer.
+///
+/// It keeps connections open and uses them again; make one for an app and hand it to everything. Answers are asked for
+/// without content coding; a successful one that comes in one nevertheless is ``HTTPTransportError/encoded``. Fields of one
+/// name go out as one, joined by a comma, as Signature Version 4 signs them.
+///
+/// Bodies from files go out, and bodies to files are written, piece by piece as the network takes and gives them: a few
+/// hundred kilobytes of memory each, whatever their size. On Apple's systems a part of a file of up to 8 MiB is read whole.
+///
+/// Exchanges beyond the connections to a host wait for one, and that waiting counts as time in which nothing moves.
+public final class URLSessionTransport: HTTPTransport {
+    private let session: URLSession
+    private let delegate: ExchangeDelegate
+    private let surroundings: Surroundings
+
+    /// - Parameters:
+    ///   - maximumConnectionsPerHost: how many connections there are at most to one host at a time.
+    ///   - networkUse: which networks may be used; on Linux there is no difference.
+    public convenience init(maximumConnectionsPerHost: Int = 16, networkUse: NetworkUse = .anything) {
+        self.init(
+            maximumConnectionsPerHost: maximumConnectionsPerHost, networkUse: networkUse, surroundings: Surroundings())
+    }
+
+    package init(
+        maximumConnectionsPerHost: Int = 16, networkUse: NetworkUse = .anything, surroundings: Surroundings
+    ) {
+        self.surroundings = surroundings
+        delegate = ExchangeDelegate()
+        session = URLSession(
+            configuration: .bare(maximumConnectionsPerHost: maximumConnectionsPerHost, networkUse: networkUse),
+            delegate: delegate, delegateQueue: ExchangeDelegate.makeQueue())
+    }
+
+    // The session holds its delegate, and its connections, until it is told.
+    deinit { session.finishTasksAndInvalidate() }
+
+    public func send(
+        _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
+    ) async throws(HTTPTransportError) -> HTTPAnswer {
+        let exchange = try Exchange(request, now: surroundings.now, progress: progress)
+        let watch = surroundings.spawn { [surroundings] in await exchange.watchTheTime(surroundings) }
+        defer { watch.cancel() }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { exchange.start(on: session, delegate, waiter: $0) }
+        } onCancel: {
+            exchange.end(.failure(.cancelled))
+        }
+        return try result.get()
+    }
+}
+
+extension URLSessionConfiguration {
+    fileprivate static func bare(maximumConnectionsPerHost: Int, networkUse: NetworkUse) -> URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.httpShouldSetCookies = false
+        configuration.urlCredentialStorage = nil
+        configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
+        #if !canImport(FoundationNetworking)
+            configuration.waitsForConnectivity = false
+            configuration.allowsExpensiveNetworkAccess = networkUse.allowsExpensive
+            configuration.allowsConstrainedNetworkAccess = networkUse.allowsConstrained
+        #endif
+        return configuration
+    }
+}
