@@ -9,6 +9,7 @@ extension Fault {
         case .interrupted: self.init(.transient, code: "Interrupted")
         case .untrusted: self.init(.refused, code: "Untrusted")
         case .tooLarge: self.init(.refused, code: "TooLarge")
+        case .encoded: self.init(.refused, code: "EncodedAnswer")
         case .invalidRequest: self.init(.refused, code: "UnsendableRequest")
         case .unreadableFile: self.init(.refused, code: "UnreadableFile")
         case .unwritableFile(isFull: false): self.init(.refused, code: "UnwritableFile")
@@ -54,6 +55,7 @@ extension CloakroomError.Code {
     private static let byCode: [String: Self] = [
         "Unreachable": .unreachable, "Interrupted": .unreachable, "Timeout": .timedOut, "DeadlineExceeded": .timedOut,
         "RequestTimeout": .timedOut, "Untrusted": .untrusted, "TooLarge": .bodyTooLarge,
+        "EncodedAnswer": .invalidAnswer,
         "UnsendableRequest": .invalidRequest, "UnreadableFile": .unreadableFile, "UnwritableFile": .unwritableFile,
         "DiskFull": .diskFull, "NotAllowedNow": .notAllowedNow, "NoSuchKey": .noSuchObject,
         "InvalidObjectState": .archived, "ObjectNotInActiveTierError": .archived, "BadDigest": .checksumMismatch,

@@ -43,7 +43,8 @@ extension TransportError {
         switch error {
         case .untrusted: self = .untrusted
         case .timedOut: self = .timeout
-        case .interrupted: self = .interrupted
+        // A coding that nobody asked for; the next proxy may leave it out.
+        case .interrupted, .encoded: self = .interrupted
         case .tooLarge: self = .tooLarge
         case .invalidRequest, .unreadableFile, .unwritableFile: self = .invalidRequest
         case .unreachable, .notAllowedNow: self = .unreachable
