@@ -8,6 +8,7 @@ import SQLite
 public actor SQLiteRecoveryJournal: RecoveryJournal {
     private let path: String
     private var database: SQLiteDatabase
+    private let maximumPages: Int
     private let wallClock: @Sendable () -> Date
 
     /// - Parameter file: made when it is not there, in a folder that exists. A damaged one is renamed and a new one
@@ -15,10 +16,12 @@ public actor SQLiteRecoveryJournal: RecoveryJournal {
     /// - Throws: ``CloakroomError`` with ``CloakroomError/Code/diskFull`` or ``CloakroomError/Code/storeFailed``.
     public init(at file: URL) throws { try self.init(at: file, wallClock: { Date() }) }
 
-    package init(at file: URL, wallClock: @escaping @Sendable () -> Date) throws {
+    /// - Parameter maximumPages: how many pages of 4 KiB the file may have; more is ``CloakroomError/Code/diskFull``.
+    package init(at file: URL, maximumPages: Int = 8192, wallClock: @escaping @Sendable () -> Date) throws {
         path = file.path
+        self.maximumPages = maximumPages
         self.wallClock = wallClock
-        database = try Self.open(path, wallClock())
+        database = try Self.open(path, maximumPages, wallClock())
     }
 
     public func records() throws -> [RecoveryRecord] {
@@ -60,15 +63,19 @@ public actor SQLiteRecoveryJournal: RecoveryJournal {
             if error == .corrupt {
                 database.close()
                 _ = try? SQLiteDatabase.moveAside(at: path, on: wallClock())
-                database = try Self.open(path, wallClock())
+                database = try Self.open(path, maximumPages, wallClock())
             }
             throw CloakroomError(error, of: "the records of recoveries")
         }
     }
 
-    private static func open(_ path: String, _ date: Date) throws(CloakroomError) -> SQLiteDatabase {
+    private static func open(
+        _ path: String, _ maximumPages: Int, _ date: Date
+    ) throws(CloakroomError) -> SQLiteDatabase {
         do {
-            return try SQLiteDatabase.openOrReplace(at: path, migrations: RecoveryRecord.migrations, on: date).database
+            let opened = try SQLiteDatabase.openOrReplace(at: path, migrations: RecoveryRecord.migrations, on: date)
+            try opened.database.run(script: "PRAGMA max_page_count = \(maximumPages)")
+            return opened.database
         } catch {
             throw CloakroomError(error, of: "the records of recoveries")
         }

@@ -1,0 +1,162 @@
+import AWS
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+/// What a recovery does when its upload does not go through at once.
+@Suite struct RecoveryUploadTests {
+    let time = TestWorld()
+    let world: RecoveryWorld
+    let asset = RenewableAsset.group("old")
+    let newURL = URL(string: "https://cdn.example/new1.bin")!
+
+    init() { world = RecoveryWorld(time: time) }
+
+    private func handle(_ recovery: AssetRecovery, _ asset: RenewableAsset? = nil) async -> RecoveryOutcome {
+        await recovery.handleExpiredAsset(asset ?? self.asset, key: "old.bin", at: time.wallTime)
+    }
+
+    private func put(expiresAfter seconds: Double?, byteCount: Int64 = 5) async {
+        await world.add(asset, cached: "bytes")
+        let target = UploadTarget.numbered(0, expiration: seconds.map { time.wallTime + $0 })
+        let place = RecoveryPlace(target: target, byteCount: byteCount, requestedAt: time.wallTime - 60)
+        await world.put(
+            RecoveryRecord(asset: asset, key: "old.bin", since: time.wallTime - 60, step: .uploading(place)))
+    }
+
+    @Test func `the place of an earlier launch is used while it is open`() async throws {
+        await put(expiresAfter: 1)
+        let url = URL(string: "https://cdn.example/new0.bin")!
+        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
+        #expect(
+            await world.log == [
+                "read", "cache", "put new0.bin", "write uploaded new0.bin", "replace new0.bin", "remove",
+            ])
+    }
+
+    @Test(arguments: [(0.0, Int64(5)), (nil, 5), (600, 6)])
+    func `a place that is not open for these bytes is looked at first: what had arrived is taken`(
+        expiresAfter: Double?, byteCount: Int64
+    ) async throws {
+        await put(expiresAfter: expiresAfter, byteCount: byteCount)
+        await world.store("new0.bin")
+        let url = URL(string: "https://cdn.example/new0.bin")!
+        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
+        #expect(
+            await world.log == [
+                "read", "cache", "renew new0.bin", "write uploaded new0.bin", "replace new0.bin", "remove",
+            ])
+    }
+
+    @Test func `when nothing had arrived at a place that ended, another is asked for`() async throws {
+        await put(expiresAfter: 0)
+        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
+        #expect(
+            await world.log == [
+                "read", "cache", "renew new0.bin", "request 5", "write uploading new1.bin", "put new1.bin",
+                "write uploaded new1.bin", "replace new1.bin", "remove",
+            ])
+    }
+
+    @Test func `an upload that had arrived is found though the cache has lost the bytes`() async throws {
+        await put(expiresAfter: 600)
+        await world.store("new0.bin")
+        await world.cache(nil, for: asset)
+        let url = URL(string: "https://cdn.example/new0.bin")!
+        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
+    }
+
+    @Test func `when neither the place nor the cache has the bytes, the wait for a second look begins`() async throws {
+        await put(expiresAfter: 600)
+        await world.cache(nil, for: asset)
+        #expect(
+            try await world.recovery().resume().map(\.outcome) == [.waitingForSecondLook(since: time.wallTime)])
+        #expect(await world.log == ["read", "cache", "renew new0.bin", "write missing"])
+    }
+
+    @Test func `an earlier place that is refused is given up for a new one`() async throws {
+        await put(expiresAfter: 600)
+        await world.fail("put", CloakroomError(.accessDenied, "the signer's session has ended"))
+        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
+        #expect(await world.log.prefix(4) == ["read", "cache", "put new0.bin ✗", "renew new0.bin"])
+    }
+
+    @Test func `a place that ended on the way is replaced once`() async throws {
+        let ended = CloakroomError(.uploadURLExpired, "ended")
+        await world.add(asset, cached: "bytes")
+        await world.fail("put", ended)
+        let recovery = await world.recovery()
+        #expect(await handle(recovery) == .recovered(newURL: URL(string: "https://cdn.example/new2.bin")!))
+        await world.add(.group("other"), cached: "bytes")
+        await world.fail("put", ended, ended)
+        #expect(await handle(recovery, .group("other")) == .postponed(ended))
+    }
+
+    @Test(arguments: ["request", "put"])
+    func `what fails in passing goes on at the next launch`(call: String) async throws {
+        let away = CloakroomError(.unreachable, "no network")
+        await world.add(asset, cached: "bytes")
+        await world.fail(call, away)
+        #expect(await handle(world.recovery()) == .postponed(away))
+        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
+        #expect(await world.objects == ["new1.bin": 5])
+    }
+
+    @Test func `while the server asks to be left alone, further assets are only journaled`() async {
+        let limited = CloakroomError(.tooManyRequests, "Too many uploads", retryAfter: .seconds(600))
+        await world.add(asset, cached: "bytes")
+        await world.add(.group("other"), cached: "more bytes")
+        await world.fail("request", limited)
+        let recovery = await world.recovery()
+        #expect(await handle(recovery) == .postponed(limited))
+        _ = await world.takeLog()
+        time.pass(.seconds(599))
+        #expect(await handle(recovery, .group("other")) == .postponed(limited))
+        #expect(await world.takeLog() == ["cache", "write expired"])
+        time.pass(.seconds(1))
+        #expect(await handle(recovery, .group("other")) == .recovered(newURL: newURL))
+    }
+
+    @Test(arguments: [CloakroomError.Code.contentTypeNotAllowed, .storageQuotaExceeded, .bodyTooLarge])
+    func `what the server refuses for good is asked once a day, and never cleared`(
+        code: CloakroomError.Code
+    ) async throws {
+        let refused = CloakroomError(code, "no")
+        await world.add(asset, cached: "bytes")
+        await world.fail("request", refused, refused)
+        #expect(await handle(world.recovery()) == .postponed(refused))
+        #expect(await world.takeLog() == ["cache", "write expired", "request 5 ✗", "write expired \(code)"])
+        time.pass(.seconds(86_399))
+        let again = try await world.recovery().resume()
+        #expect(again.map(\.outcome.code) == [code])
+        #expect(await world.takeLog() == ["read", "cache", "write expired \(code)"])
+        time.pass(.seconds(1))
+        #expect(await handle(world.recovery()) == .postponed(refused))
+        time.pass(.seconds(86_400))
+        #expect(await handle(world.recovery()) == .recovered(newURL: newURL))
+        #expect(await !world.log.contains("clear"))
+    }
+
+    @Test func `an answer that says nothing certain of an earlier upload decides nothing`() async throws {
+        await put(expiresAfter: 0)
+        await world.fail("renew", CloakroomError(.unavailable, "later"))
+        #expect(
+            try await world.recovery().resume().map(\.outcome) == [.postponed(CloakroomError(.unavailable, "later"))])
+        #expect(await world.log == ["read", "cache", "renew new0.bin ✗"])
+    }
+
+    @Test func `cancelled, it goes on another time`() async {
+        await world.add(asset, cached: "bytes")
+        await world.fail("put", CancellationError())
+        let recovery = await world.recovery()
+        #expect(await handle(recovery) == .postponed(CloakroomError(.cancelled, "the task was cancelled")))
+        #expect(await handle(recovery) == .recovered(newURL: newURL))
+    }
+}
+
+extension RecoveryOutcome {
+    fileprivate var code: CloakroomError.Code? {
+        if case .postponed(let error) = self { error.code } else { nil }
+    }
+}
