@@ -48,7 +48,7 @@ extension S3BackupClient {
         }
     }
 
-    private func store(_ data: Data, at target: Target, _ order: PutOrder) async throws -> ObjectInfo {
+    func store(_ data: Data, at target: Target, _ order: PutOrder) async throws -> ObjectInfo {
         let size = Int64(data.count)
         let md5: [UInt8] = if let known = order.md5 { known } else { await Self.md5(data) }
         let told = order.progress.map { observer in

@@ -57,9 +57,12 @@ struct UploadFile: Sendable {
         guard let bytes = malloc(range.count) else {
             throw CloakroomError(.unreadableFile, "no memory for \(range.count) bytes of \(url.lastPathComponent)")
         }
-        let data = Data(bytesNoCopy: bytes, count: range.count, deallocator: .free)
-        try fill(UnsafeMutableRawBufferPointer(start: bytes, count: range.count), from: range.lowerBound)
-        return data
+        // Filled first: `Data` keeps a few bytes in itself, and frees these at once.
+        do { try fill(UnsafeMutableRawBufferPointer(start: bytes, count: range.count), from: range.lowerBound) } catch {
+            free(bytes)
+            throw error
+        }
+        return Data(bytesNoCopy: bytes, count: range.count, deallocator: .free)
     }
 
     /// The MD5 of bytes, in pieces, off the caller's actor: for parts that are larger than they may be in memory.

@@ -1,0 +1,52 @@
+public import Foundation
+
+/// How far a backup or a restore is.
+public struct BackupProgress: Sendable, Equatable {
+    /// Tried, whatever came of it.
+    public internal(set) var filesDone = 0
+    public internal(set) var filesTotal: Int
+    /// Of files that are done, and of large ones under way what has moved.
+    public internal(set) var bytesDone: Int64 = 0
+    public internal(set) var bytesTotal: Int64
+    /// What was begun or done last.
+    public internal(set) var current: URL?
+
+    init(filesTotal: Int, bytesTotal: Int64) {
+        self.filesTotal = filesTotal
+        self.bytesTotal = bytesTotal
+    }
+
+    /// From 0 to 1.
+    public var fraction: Double { bytesTotal == 0 ? 1 : min(1, Double(bytesDone) / Double(bytesTotal)) }
+
+    /// Told how far it is, from any thread.
+    public typealias Observer = @Sendable (BackupProgress) -> Void
+
+    /// A sequence to watch by: give `observer` to the backup, and iterate over `values`, which ends with the last file, or
+    /// when the observer is let go. Values nobody has taken yet are replaced by newer ones.
+    public static func stream() -> (values: AsyncStream<BackupProgress>, observer: Observer) {
+        let (values, continuation) = AsyncStream.makeStream(
+            of: BackupProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let finisher = Finisher(continuation)
+        return (values, { finisher.continuation.yield($0) })
+    }
+
+    /// Ends the sequence when nobody can tell anything any more.
+    private final class Finisher: Sendable {
+        let continuation: AsyncStream<BackupProgress>.Continuation
+
+        init(_ continuation: AsyncStream<BackupProgress>.Continuation) { self.continuation = continuation }
+
+        deinit { continuation.finish() }
+    }
+
+    /// Tells a `Progress`, such as one that a view shows.
+    ///
+    /// - Parameter progress: its unit counts become bytes.
+    public static func observer(updating progress: Progress) -> Observer {
+        { value in
+            progress.totalUnitCount = value.bytesTotal
+            progress.completedUnitCount = value.bytesDone
+        }
+    }
+}

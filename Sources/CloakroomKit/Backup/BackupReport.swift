@@ -1,0 +1,26 @@
+public import Foundation
+
+/// What one run of a backup did, and what it left.
+public struct BackupReport: Sendable, Equatable {
+    /// Files whose photo was stored in this run.
+    public internal(set) var backedUp = 0
+    /// Files whose photo S3 had, as it said in this run.
+    public internal(set) var alreadyThere = 0
+    /// What could not be backed up, and why.
+    public internal(set) var failures: [Failure] = []
+    /// Files that were not tried to the end, because the run ended early.
+    public internal(set) var leftOver = 0
+    /// Of photos, thumbnails and documents that S3 took in this run.
+    public internal(set) var bytesUploaded: Int64 = 0
+    /// Why the run ended early: no rights, no space, nobody there, or cancelled; `nil` when every file was tried.
+    public internal(set) var stoppedBy: CloakroomError?
+
+    /// Whether S3 has every file.
+    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty && leftOver == 0 }
+
+    /// One file, and why S3 does not have it.
+    public struct Failure: Sendable, Equatable {
+        public let file: URL
+        public let error: CloakroomError
+    }
+}

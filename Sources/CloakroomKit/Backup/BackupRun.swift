@@ -1,0 +1,129 @@
+import Foundation
+
+/// One run of a backup: which file is next, what S3 has, what came of it all. Every file passes here twice.
+actor BackupRun {
+    /// What to do about a photo.
+    enum Claim {
+        /// The caller has it now, and says what becomes of it.
+        case upload(Knowledge)
+        case alreadyThere
+        /// An equal one is under way; this file comes again when that is done.
+        case later
+    }
+
+    /// What S3 said of a photo that is to be stored.
+    enum Knowledge {
+        case absent
+        /// Of another size: not this photo, whatever its name.
+        case different
+        /// It was not asked.
+        case unknown
+    }
+
+    private var waiting: [String]
+    /// `nil`: S3 is asked of each file.
+    private var stock: BackupStock?
+    /// What was stored or found in this run.
+    private var stored: Set<PhotoDigest> = []
+    private var report = BackupReport()
+    private var progress: BackupProgress
+    /// Photos under way, and files equal to them.
+    private var claims: [PhotoDigest: [String]] = [:]
+    /// Bytes of large files under way.
+    private var moved: [String: Int64] = [:]
+    private var trouble: TroubleCount
+    private let observer: BackupProgress.Observer?
+
+    init(_ files: BackupFiles, mostFailuresInARow: Int, observer: BackupProgress.Observer?) {
+        waiting = files.paths.reversed()
+        trouble = TroubleCount(most: mostFailuresInARow)
+        self.observer = observer
+        report.failures = files.unreadable
+        progress = BackupProgress(filesTotal: files.paths.count, bytesTotal: files.byteCount)
+    }
+
+    func begin(with stock: BackupStock) { self.stock = stock }
+
+    var hasListing: Bool { stock != nil }
+
+    /// - Returns: `nil` when there is nothing more to begin.
+    func next() -> String? {
+        if Task.isCancelled { stop(CloakroomError(.cancelled, "the backup was cancelled")) }
+        guard report.stoppedBy == nil else { return nil }
+        return waiting.popLast()
+    }
+
+    /// Whether S3 has a photo, of this size, as it said in this run.
+    func has(_ digest: PhotoDigest, byteCount: Int64) -> Bool {
+        stored.contains(digest) || stock?.byteCount(of: digest) == byteCount
+    }
+
+    func has(_ companion: PhotoCompanion, of digest: PhotoDigest) -> Bool { stock?.has(companion, of: digest) ?? false }
+
+    func claim(_ digest: PhotoDigest, byteCount: Int64, path: String) -> Claim {
+        if has(digest, byteCount: byteCount) { return .alreadyThere }
+        if claims[digest] != nil {
+            claims[digest]?.append(path)
+            return .later
+        }
+        claims[digest] = []
+        guard let stock else { return .upload(.unknown) }
+        return .upload(stock.byteCount(of: digest) == nil ? .absent : .different)
+    }
+
+    /// S3 has the photo that was claimed.
+    func store(_ digest: PhotoDigest) {
+        stored.insert(digest)
+        giveUp(digest)
+    }
+
+    /// What was claimed is free again; files equal to it have their turn.
+    func giveUp(_ digest: PhotoDigest) { waiting += claims.removeValue(forKey: digest) ?? [] }
+
+    /// So much of a large file is on its way.
+    func move(_ path: String, bytes: Int64) {
+        progress.bytesDone += bytes - (moved.updateValue(bytes, forKey: path) ?? 0)
+        progress.current = URL(fileURLWithPath: path)
+        observer?(progress)
+    }
+
+    /// A file is done.
+    ///
+    /// - Parameter bytes: that S3 took for it.
+    func settle(_ path: String, byteCount: Int64, uploaded bytes: Int64, isNew: Bool) {
+        trouble.end()
+        report.bytesUploaded += bytes
+        if isNew { report.backedUp += 1 } else { report.alreadyThere += 1 }
+        tell(path, byteCount)
+    }
+
+    func fail(_ path: String, _ error: CloakroomError) {
+        // What was broken off because the run ends has not failed by itself.
+        guard report.stoppedBy == nil, error.code != .cancelled else {
+            stop(error)
+            report.leftOver += 1
+            return
+        }
+        report.failures.append(.init(file: URL(fileURLWithPath: path), error: error))
+        if trouble.isTooMuch(with: error) { stop(error) }
+        tell(path, 0)
+    }
+
+    var isStopped: Bool { report.stoppedBy != nil }
+
+    /// - Returns: what is known once nobody works any more.
+    func finish() -> BackupReport {
+        report.leftOver += waiting.count
+        waiting = []
+        return report
+    }
+
+    func stop(_ error: CloakroomError) { if report.stoppedBy == nil { report.stoppedBy = error } }
+
+    private func tell(_ path: String, _ byteCount: Int64) {
+        progress.filesDone += 1
+        progress.bytesDone += byteCount - (moved.removeValue(forKey: path) ?? 0)
+        progress.current = URL(fileURLWithPath: path)
+        observer?(progress)
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+/// What tells without reading that a file is still the one it was: as git's index does, by what stat(2) says.
+struct FileStamp: Sendable, Hashable {
+    let device: UInt64
+    let inode: UInt64
+    let byteCount: Int64
+    /// In nanoseconds since 1970. The second is set by the system alone: it tells of changes that were made to look old.
+    let modified: Int64
+    let changed: Int64
+
+    init(_ status: stat) {
+        #if canImport(Darwin)
+            let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+            let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #endif
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        inode = UInt64(truncatingIfNeeded: status.st_ino)
+        byteCount = Int64(status.st_size)
+        self.modified = Self.nanoseconds(modified)
+        self.changed = Self.nanoseconds(changed)
+    }
+
+    /// Of a regular file, itself and not what a symbolic link leads to.
+    ///
+    /// - Throws: ``CloakroomError/Code/unreadableFile``.
+    init(path: String) throws(CloakroomError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw .unreadable(path, errno) }
+        guard status.isRegularFile else {
+            throw CloakroomError(.unreadableFile, "\(path) is not a regular file")
+        }
+        self.init(status)
+    }
+
+    /// Whether so much time lies between the last change and `time` that another change would show: file systems count
+    /// in steps, of up to two seconds (FAT).
+    func isSettled(at time: Date) -> Bool {
+        let nanoseconds = Int64(clamping: Int(time.timeIntervalSince1970 * 1_000_000_000))
+        return max(modified, changed) < nanoseconds - 2_000_000_000
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
+
+extension stat {
+    var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
+    var isFolder: Bool { st_mode & S_IFMT == S_IFDIR }
+}
+
+extension CloakroomError {
+    static func unreadable(_ path: String, _ number: Int32) -> CloakroomError {
+        CloakroomError(.unreadableFile, "\(path): \(String(cString: strerror(number)))")
+    }
+}

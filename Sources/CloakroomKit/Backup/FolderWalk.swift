@@ -1,0 +1,53 @@
+import Foundation
+
+/// The regular files of a folder and of the folders in it.
+///
+/// Symbolic links are not followed, for they can lead in circles and out of the folder; hidden files and folders, those
+/// that begin with a dot, are left out unless wanted.
+struct FolderWalk {
+    var includesHiddenFiles = false
+
+    /// - Returns: paths, in the order of their names.
+    /// - Throws: ``CloakroomError/Code/unreadableFile`` when the folder itself cannot be read; of what is in it and
+    ///   cannot be, `unreadable` tells.
+    func files(in folder: String) throws(CloakroomError) -> (paths: [String], unreadable: [String: CloakroomError]) {
+        var paths: [String] = []
+        var unreadable: [String: CloakroomError] = [:]
+        var folders = [folder]
+        while let next = folders.popLast() {
+            let names: [String]
+            do { names = try self.names(in: next) } catch {
+                if next == folder { throw error }
+                unreadable[next] = error
+                continue
+            }
+            for name in names.sorted() {
+                let path = next.hasSuffix("/") ? next + name : "\(next)/\(name)"
+                var status = stat()
+                if lstat(path, &status) != 0 {
+                    unreadable[path] = .unreadable(path, errno)
+                } else if status.isRegularFile {
+                    paths.append(path)
+                } else if status.isFolder {
+                    folders.append(path)
+                }
+            }
+        }
+        return (paths, unreadable)
+    }
+
+    private func names(in folder: String) throws(CloakroomError) -> [String] {
+        guard let stream = opendir(folder) else { throw .unreadable(folder, errno) }
+        defer { closedir(stream) }
+        guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            // By its address: an entry is as long as its name, and no whole `dirent`. A name that is not UTF-8 is not found
+            // again in its repaired form, and so reported.
+            let name = String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
+            guard name != ".", name != "..", includesHiddenFiles || !name.hasPrefix(".") else { continue }
+            names.append(name)
+        }
+        return names
+    }
+}

@@ -1,0 +1,95 @@
+public import Foundation
+
+/// Backs up a user's photos: each as `photos/{user}/{md5}.dat`, once, however many files have the same bytes.
+///
+///     let backup = PhotoBackup(client: client, layout: try PhotoLayout(userID: "u_1"), index: index)
+///     let report = await backup.backUp(folder: pictures)
+///
+/// What is there already is not sent again: S3 is asked in each run, by one listing, and only its certain answer counts.
+/// A run can end at any point, killed too: the next one goes on from what S3 has.
+public struct PhotoBackup: Sendable {
+    /// What a run may do.
+    public struct Options: Sendable {
+        /// Files under way at once; what of them is in memory is bounded by the client.
+        public var filesAtOnce = 16
+        /// Whether files and folders whose names begin with a dot belong to a folder's.
+        public var includesHiddenFiles = false
+        /// After so many files in a row that S3 or the network kept from being stored, the run ends.
+        public var mostFailuresInARow = 8
+
+        public init() {}
+    }
+
+    let client: S3BackupClient
+    let layout: PhotoLayout
+    let index: PhotoIndex?
+    let companions: (any PhotoCompanions)?
+    let options: Options
+
+    /// - Parameters:
+    ///   - index: spares reading files that have not changed; `nil` reads them all.
+    ///   - companions: thumbnails and documents to be kept beside the photos.
+    public init(
+        client: S3BackupClient, layout: PhotoLayout, index: PhotoIndex? = nil,
+        companions: (any PhotoCompanions)? = nil, options: Options = Options()
+    ) {
+        self.client = client
+        self.layout = layout
+        self.index = index
+        self.companions = companions
+        self.options = options
+    }
+
+    /// Backs up the regular files of a folder and of the folders in it; symbolic links are left out.
+    ///
+    /// - Returns: what came of it, also of a run that failed or was cancelled.
+    public func backUp(folder: URL, progress: BackupProgress.Observer? = nil) async -> BackupReport {
+        do {
+            let files = try BackupFiles(in: folder, includingHidden: options.includesHiddenFiles)
+            return await backUp(files, progress)
+        } catch {
+            var report = BackupReport()
+            report.stoppedBy = CloakroomError(of: error)
+            return report
+        }
+    }
+
+    /// Backs up these files.
+    ///
+    /// - Returns: what came of it, also of a run that failed or was cancelled.
+    public func backUp(_ files: [URL], progress: BackupProgress.Observer? = nil) async -> BackupReport {
+        await backUp(BackupFiles(files), progress)
+    }
+
+    /// So few files are looked for one by one, instead of by a listing of all that the user has.
+    private static let few = 4
+
+    private func backUp(_ files: BackupFiles, _ progress: BackupProgress.Observer?) async -> BackupReport {
+        let run = BackupRun(files, mostFailuresInARow: options.mostFailuresInARow, observer: progress)
+        do {
+            if files.paths.count > Self.few {
+                let stock = try await BackupStock(of: layout, from: client, withCompanions: companions != nil)
+                await run.begin(with: stock)
+            }
+        } catch {
+            await run.stop(CloakroomError(of: error))
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<min(options.filesAtOnce, files.paths.count) { group.addTask { await work(run) } }
+            for await _ in group where await run.isStopped { group.cancelAll() }
+        }
+        do { try await index?.flush() } catch { await run.stop(CloakroomError(of: error)) }
+        return await run.finish()
+    }
+
+    private func work(_ run: BackupRun) async {
+        let upload = PhotoUpload(client: client, layout: layout, index: index, companions: companions, run: run)
+        while let path = await run.next() {
+            do {
+                try await upload.backUp(path)
+            } catch {
+                await run.fail(path, CloakroomError(of: error))
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+public import Foundation
+import SQLite
+
+/// Which MD5 the files of this device had when they were last read, so that unchanged ones are not read again.
+///
+/// It is a cache: without it, or after its loss, a backup reads every file anew, and nothing else changes. That S3 has a
+/// photo is never concluded from it. Several may share one file, one after the other.
+public actor PhotoIndex {
+    private let database: SQLiteDatabase
+    private let wallClock: @Sendable () -> Date
+    /// Not yet written: one transaction for many files, since each costs a flush of the disk.
+    private var pending: [Place: Row] = [:]
+
+    private static let batch = 256
+    private static let name = "the index of photos"
+
+    /// - Parameter file: of the database; made when it is not there, made anew when it is damaged. Its folder exists.
+    /// - Throws: ``CloakroomError/Code/storeFailed``, ``CloakroomError/Code/diskFull``.
+    public init(file: URL) throws {
+        try self.init(file: file, wallClock: { Date() })
+    }
+
+    package init(file: URL, wallClock: @escaping @Sendable () -> Date) throws {
+        self.wallClock = wallClock
+        do {
+            database = try SQLiteDatabase.openOrReplace(
+                at: file.path, settings: SQLiteSettings(durability: .processEnd), migrations: Self.migrations,
+                on: wallClock()
+            ).database
+            // Files that are gone, or that nobody backs up any more.
+            let oldest = wallClock().timeIntervalSince1970 - Self.longestUnseen
+            try database.run("DELETE FROM photo WHERE seen < ?", [.real(oldest)])
+        } catch {
+            throw CloakroomError(error, of: Self.name)
+        }
+    }
+
+    /// When a backup last saw the photo in S3; `nil` when it never did, or when the file has changed since.
+    ///
+    /// For what an app shows at its start, before it has asked S3: a hint, no proof.
+    public func lastBackup(of file: URL) -> Date? {
+        guard let stamp = try? FileStamp(path: file.path), let row = row(of: stamp), row.isStored else { return nil }
+        return Date(timeIntervalSince1970: row.seen)
+    }
+
+    /// - Returns: `nil` when the file must be read.
+    func digest(of stamp: FileStamp) -> PhotoDigest? { row(of: stamp)?.digest }
+
+    /// - Parameter isStored: whether S3 has the photo, by its word in this run.
+    /// - Throws: ``CloakroomError`` when a batch could not be written.
+    func keep(_ digest: PhotoDigest, of stamp: FileStamp, isStored: Bool) throws {
+        let now = wallClock()
+        guard stamp.isSettled(at: now) else { return }
+        let seen = now.timeIntervalSince1970
+        if let known = row(of: stamp), known.digest == digest, known.isStored || !isStored,
+            seen - known.seen < Self.longestUnwritten
+        {
+            return
+        }
+        pending[Place(stamp)] = Row(stamp: stamp, digest: digest, isStored: isStored, seen: seen)
+        if pending.count >= Self.batch { try flush() }
+    }
+
+    /// Writes what is pending.
+    func flush() throws {
+        guard !pending.isEmpty else { return }
+        do {
+            try database.transaction { () throws(SQLiteError) in
+                for row in pending.values { try database.run(Self.insertion, row.values) }
+            }
+        } catch {
+            throw CloakroomError(error, of: Self.name)
+        }
+        pending = [:]
+    }
+
+    private func row(of stamp: FileStamp) -> Row? {
+        let place = Place(stamp)
+        if let row = pending[place] { return row.stamp == stamp ? row : nil }
+        // Whatever cannot be read is as good as not known.
+        let row = try? database.first(Self.selection, stamp.values) { row throws(SQLiteError) in
+            PhotoDigest(bytes: row.blob(0)).map {
+                Row(stamp: stamp, digest: $0, isStored: row.integer(1) != 0, seen: row.real(2))
+            }
+        }
+        return row ?? nil
+    }
+
+    /// Where a file is, whatever is in it.
+    private struct Place: Hashable {
+        let device, inode: UInt64
+
+        init(_ stamp: FileStamp) { (device, inode) = (stamp.device, stamp.inode) }
+    }
+
+    private struct Row {
+        let stamp: FileStamp
+        let digest: PhotoDigest
+        let isStored: Bool
+        /// In seconds since 1970.
+        let seen: Double
+
+        var values: [SQLiteValue] {
+            stamp.values + [.blob(digest.bytes), .integer(isStored ? 1 : 0), .real(seen)]
+        }
+    }
+
+    // MARK: Schema
+
+    /// Half a year.
+    private static let longestUnseen: Double = 180 * 86_400
+    /// A day: a launch that finds everything as it was writes nothing.
+    private static let longestUnwritten: Double = 86_400
+
+    private static let migrations = [
+        """
+        CREATE TABLE photo (
+            device INTEGER NOT NULL, inode INTEGER NOT NULL, byteCount INTEGER NOT NULL, modified INTEGER NOT NULL,
+            changed INTEGER NOT NULL, md5 BLOB NOT NULL, isStored INTEGER NOT NULL, seen REAL NOT NULL,
+            PRIMARY KEY (device, inode)
+        ) WITHOUT ROWID
+        """
+    ]
+    private static let insertion = "INSERT OR REPLACE INTO photo VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    private static let selection = """
+        SELECT md5, isStored, seen FROM photo
+        WHERE device = ? AND inode = ? AND byteCount = ? AND modified = ? AND changed = ?
+        """
+}
+
+extension FileStamp {
+    fileprivate var values: [SQLiteValue] {
+        [
+            .integer(Int64(bitPattern: device)), .integer(Int64(bitPattern: inode)), .integer(byteCount),
+            .integer(modified), .integer(changed),
+        ]
+    }
+}

@@ -1,0 +1,102 @@
+import CloakroomCrypto
+public import Foundation
+
+/// Brings a user's photos back from S3: each as `{md5}.{original format}`, checked against the MD5 in its key.
+///
+/// What is in the folder already with the right bytes is not fetched again, and a large photo goes on from where the last
+/// run broke off.
+public struct PhotoRestore: Sendable {
+    let client: S3BackupClient
+    let layout: PhotoLayout
+    /// Photos under way at once.
+    private let photosAtOnce = 8
+    /// After so many failures in a row that are not of one photo, the run ends.
+    private let mostFailuresInARow = 8
+
+    public init(client: S3BackupClient, layout: PhotoLayout) {
+        self.client = client
+        self.layout = layout
+    }
+
+    /// - Parameter folder: made when it is not there.
+    /// - Returns: what came of it, also of a run that failed or was cancelled.
+    public func restore(to folder: URL, progress: BackupProgress.Observer? = nil) async -> RestoreReport {
+        let run: RestoreRun
+        do {
+            let photos = try await photos(for: folder)
+            run = RestoreRun(photos, mostFailuresInARow: mostFailuresInARow, observer: progress)
+        } catch {
+            return RestoreReport(stoppedBy: CloakroomError(of: error))
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<photosAtOnce { group.addTask { await work(run, folder) } }
+            for await _ in group where await run.isStopped { group.cancelAll() }
+        }
+        return await run.finish()
+    }
+
+    /// One photo, and where it may be already.
+    struct Photo: Sendable {
+        let key: String
+        let md5: String
+        let byteCount: Int64
+        let candidates: [String]
+    }
+
+    private func photos(for folder: URL) async throws -> [Photo] {
+        do { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) } catch {
+            throw CloakroomError(.unwritableFile, "\(folder.path) cannot be made")
+        }
+        var there: [String: [String]] = [:]
+        for path in try FolderWalk().files(in: folder.path).paths {
+            let name = URL(fileURLWithPath: path).lastPathComponent.prefix { $0 != "." }
+            there[String(name), default: []].append(path)
+        }
+        var photos: [Photo] = []
+        for try await object in client.list(prefix: layout.photos) {
+            guard let md5 = layout.md5(ofPhoto: object.key) else { continue }
+            photos.append(Photo(key: object.key, md5: md5, byteCount: object.byteCount, candidates: there[md5] ?? []))
+        }
+        return photos
+    }
+
+    private func work(_ run: RestoreRun, _ folder: URL) async {
+        while let photo = await run.next() {
+            do {
+                if try await isThere(photo) {
+                    await run.settle(photo, isNew: false)
+                } else {
+                    try await fetch(photo, to: folder)
+                    await run.settle(photo, isNew: true)
+                }
+            } catch {
+                await run.fail(photo, CloakroomError(of: error))
+            }
+        }
+    }
+
+    /// By its bytes: its name anybody can give.
+    private func isThere(_ photo: Photo) async throws -> Bool {
+        for path in photo.candidates {
+            guard let file = try? UploadFile(URL(fileURLWithPath: path)), file.byteCount == photo.byteCount else {
+                continue
+            }
+            if try await file.md5(0..<file.byteCount).hexadecimal == photo.md5 { return true }
+        }
+        return false
+    }
+
+    private func fetch(_ photo: Photo, to folder: URL) async throws {
+        let file = folder.appendingPathComponent("\(photo.md5).dat")
+        let info = try await client.download(
+            photo.key, to: file, md5: PhotoDigest(hexadecimal: photo.md5)?.bytes)
+        guard let format = info.metadata["original-format"], PhotoUpload.isFormat(format), format != "dat" else {
+            return
+        }
+        let named = folder.appendingPathComponent("\(photo.md5).\(format)")
+        // One that was there had other bytes.
+        guard rename(file.path, named.path) == 0 else {
+            throw CloakroomError(.unwritableFile, "\(named.path): \(String(cString: strerror(errno)))")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// One run of a restore: which photo is next, and what came of them.
+actor RestoreRun {
+    private var waiting: [PhotoRestore.Photo]
+    private var report = RestoreReport()
+    private var progress: BackupProgress
+    private var trouble: TroubleCount
+    private let observer: BackupProgress.Observer?
+
+    init(_ photos: [PhotoRestore.Photo], mostFailuresInARow: Int, observer: BackupProgress.Observer?) {
+        waiting = photos.reversed()
+        trouble = TroubleCount(most: mostFailuresInARow)
+        self.observer = observer
+        progress = BackupProgress(filesTotal: photos.count, bytesTotal: photos.reduce(0) { $0 + $1.byteCount })
+    }
+
+    /// - Returns: `nil` when there is nothing more to begin.
+    func next() -> PhotoRestore.Photo? {
+        if Task.isCancelled { stop(CloakroomError(.cancelled, "the restore was cancelled")) }
+        guard report.stoppedBy == nil else { return nil }
+        return waiting.popLast()
+    }
+
+    func settle(_ photo: PhotoRestore.Photo, isNew: Bool) {
+        trouble.end()
+        if isNew {
+            report.restored += 1
+            report.bytesDownloaded += photo.byteCount
+        } else {
+            report.alreadyThere += 1
+        }
+        tell(photo, photo.byteCount)
+    }
+
+    func fail(_ photo: PhotoRestore.Photo, _ error: CloakroomError) {
+        // What was broken off because the run ends has not failed by itself.
+        guard report.stoppedBy == nil, error.code != .cancelled else {
+            stop(error)
+            report.leftOver += 1
+            return
+        }
+        report.failures.append(.init(key: photo.key, error: error))
+        if trouble.isTooMuch(with: error) { stop(error) }
+        tell(photo, 0)
+    }
+
+    var isStopped: Bool { report.stoppedBy != nil }
+
+    /// - Returns: what is known once nobody works any more.
+    func finish() -> RestoreReport {
+        report.leftOver += waiting.count
+        waiting = []
+        return report
+    }
+
+    private func stop(_ error: CloakroomError) { if report.stoppedBy == nil { report.stoppedBy = error } }
+
+    private func tell(_ photo: PhotoRestore.Photo, _ byteCount: Int64) {
+        progress.filesDone += 1
+        progress.bytesDone += byteCount
+        progress.current = URL(fileURLWithPath: photo.key)
+        observer?(progress)
+    }
+}

@@ -1,0 +1,267 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct PhotoBackupTests {
+    private let folder: TemporaryFolder
+    private let world = TestWorld()
+    private let layout: PhotoLayout
+
+    init() throws {
+        folder = try TemporaryFolder()
+        layout = try PhotoLayout(userID: "u_1")
+    }
+
+    private func backup(
+        to s3: FakeS3, index: PhotoIndex? = nil, companions: (any PhotoCompanions)? = nil, filesAtOnce: Int = 4
+    ) -> PhotoBackup {
+        var options = PhotoBackup.Options()
+        options.filesAtOnce = filesAtOnce
+        return PhotoBackup(
+            client: .over(s3, world), layout: layout, index: index, companions: companions, options: options)
+    }
+
+    private func key(_ content: String) -> String { "photos/u_1/\(MD5.hash(Array(content.utf8)).hexadecimal).dat" }
+
+    /// - Returns: a report in which only this is not as at the beginning.
+    private func report(_ change: (inout BackupReport) -> Void) -> BackupReport {
+        var report = BackupReport()
+        change(&report)
+        return report
+    }
+
+    @Test func `each photo is stored once under its MD5, with what it is`() async throws {
+        for (name, content) in [("a.JPG", "one"), ("b.heic", "two"), ("c/d.jpg", "one"), ("e", "")] {
+            try folder.write(name, content)
+        }
+        for number in 0..<4 { try folder.write("more/\(number).png", "more \(number)") }
+        let s3 = FakeS3()
+        let report = await backup(to: s3, filesAtOnce: 1).backUp(folder: folder.url)
+        #expect(
+            report
+                == self.report {
+                    $0.backedUp = 7
+                    $0.alreadyThere = 1
+                    $0.bytesUploaded = 30
+                })
+        #expect(report.isComplete)
+        let objects = await s3.objects
+        #expect(Set(objects.keys) == Set(["one", "two", ""].map(key) + (0..<4).map { key("more \($0)") }))
+        #expect(objects[key("two")]?.fields["x-amz-meta-original-format"] == "heic")
+        #expect(objects[key("one")]?.fields["x-amz-meta-original-format"] == "jpg")
+        #expect(objects[key("")]?.fields["x-amz-meta-original-format"] == nil)
+    }
+
+    @Test func `equal files at the same time are sent once`() async throws {
+        for number in 0..<20 { try folder.write("\(number).jpg", "the same") }
+        let s3 = FakeS3()
+        let report = await backup(to: s3, filesAtOnce: 16).backUp(folder: folder.url)
+        #expect(
+            report
+                == self.report {
+                    $0.backedUp = 1
+                    $0.alreadyThere = 19
+                    $0.bytesUploaded = 8
+                })
+        #expect(await s3.lines.filter { $0.hasPrefix("PUT") } == ["PUT \(key("the same"))"])
+    }
+
+    @Test func `a second run lists, and sends nothing`() async throws {
+        for number in 0..<9 { try folder.write("\(number).jpg", "photo \(number)") }
+        let s3 = FakeS3()
+        _ = await backup(to: s3).backUp(folder: folder.url)
+        let before = await s3.lines.count
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report == self.report { $0.alreadyThere = 9 })
+        #expect(await s3.lines.dropFirst(before) == ["GET ", "GET ", "GET "])
+    }
+
+    @Test func `a few files are looked for one by one`() async throws {
+        let files = [try folder.write("a.jpg", "a"), try folder.write("b.jpg", "b")]
+        let s3 = FakeS3()
+        await s3.put(key("a"), Data("a".utf8))
+        let report = await backup(to: s3, filesAtOnce: 1).backUp(files)
+        #expect(
+            report
+                == self.report {
+                    $0.backedUp = 1
+                    $0.alreadyThere = 1
+                    $0.bytesUploaded = 1
+                })
+        #expect(await s3.lines.first == "HEAD \(key("a"))")
+        #expect(await s3.lines.last == "PUT \(key("b"))")
+    }
+
+    @Test func `what has another size under a photo's name is replaced`() async throws {
+        for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
+        let s3 = FakeS3()
+        await s3.put(key("photo 3"), Data("half".utf8))
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report.backedUp == 5)
+        #expect(await s3.objects[key("photo 3")]?.bytes == Data("photo 3".utf8))
+    }
+
+    @Test func `a listing that does not come whole sends nothing and says why`() async throws {
+        for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
+        let s3 = FakeS3 { method, key in
+            method == "GET" && key.isEmpty ? HTTPAnswer(status: 200, body: Data("<ListBucketResult>".utf8)) : nil
+        }
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report.stoppedBy != nil)
+        #expect(report.leftOver == 5)
+        #expect(!(await s3.lines.contains { $0.hasPrefix("PUT") }))
+    }
+
+    @Test func `one file that fails does not stop the others`() async throws {
+        for number in 0..<9 { try folder.write("\(number).jpg", "photo \(number)") }
+        let bad = key("photo 4")
+        let s3 = FakeS3 { method, key in
+            method == "PUT" && key == bad ? FakeS3.error(400, "EntityTooLarge") : nil
+        }
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report.backedUp == 8)
+        #expect(report.failures.map(\.file.lastPathComponent) == ["4.jpg"])
+        #expect(report.failures.first?.error.serverCode == "EntityTooLarge")
+        #expect(report.stoppedBy == nil)
+    }
+
+    @Test func `denied is denied for all: the run ends with what is left`() async throws {
+        for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
+        let s3 = FakeS3 { method, _ in method == "PUT" ? FakeS3.error(403, "AccessDenied") : nil }
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report.stoppedBy?.code == .accessDenied)
+        #expect(report.backedUp == 0)
+        #expect(report.failures.count + report.leftOver == 40)
+        #expect(await s3.lines.filter { $0.hasPrefix("PUT") }.count <= 8)
+    }
+
+    @Test func `a store that is away ends the run after a few files, each tried again`() async throws {
+        for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
+        let s3 = FakeS3 { method, _ in
+            if method == "PUT" { throw HTTPTransportError.unreachable }
+            return nil
+        }
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report.stoppedBy?.code == .unreachable)
+        #expect(report.failures.count == 8)
+        #expect(report.failures.count + report.leftOver == 40)
+    }
+
+    @Test func `cancelled, it ends at once and says so`() async throws {
+        for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
+        let gate = Gate()
+        let s3 = FakeS3 { method, _ in
+            if method == "PUT", await !gate.pass() { throw HTTPTransportError.cancelled }
+            return nil
+        }
+        let backup = backup(to: s3)
+        let url = folder.url
+        let run = Task { await backup.backUp(folder: url) }
+        while await s3.lines.filter({ $0.hasPrefix("PUT") }).count < 4 { await Task.yield() }
+        run.cancel()
+        let report = await run.value
+        #expect(report.stoppedBy?.code == .cancelled)
+        #expect(report.leftOver == 40)
+        #expect(report.failures == [])
+    }
+
+    @Test func `a file that changes meanwhile is stored as it is in the end`() async throws {
+        for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
+        let file = folder.url.appendingPathComponent("3.jpg")
+        let changing = key("photo 3")
+        let s3 = FakeS3 { method, key in
+            if method == "PUT", key == changing { try Data("another one".utf8).write(to: file) }
+            return nil
+        }
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report.isComplete)
+        #expect(report.backedUp == 5)
+        #expect(await s3.objects[key("another one")] != nil)
+    }
+
+    @Test func `a file that never rests is reported`() async throws {
+        for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
+        let file = folder.url.appendingPathComponent("3.jpg")
+        let others = Set((0..<5).filter { $0 != 3 }.map { key("photo \($0)") })
+        let s3 = FakeS3 { method, key in
+            if method == "PUT", !others.contains(key) { try Data(UUID().uuidString.utf8).write(to: file) }
+            return nil
+        }
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report.backedUp == 4)
+        #expect(report.failures.map(\.file.lastPathComponent) == ["3.jpg"])
+        #expect(report.failures.first?.error.code == .unreadableFile)
+    }
+
+    @Test func `an unchanged file is not read again`() async throws {
+        for number in 0..<6 { try folder.write("\(number).jpg", "photo \(number)") }
+        let s3 = FakeS3()
+        let later = Date().addingTimeInterval(3600)
+        let index = try PhotoIndex(file: folder.url.appendingPathComponent(".index"), wallClock: { later })
+        _ = await backup(to: s3, index: index).backUp(folder: folder.url)
+        // Only who reads it finds out.
+        let file = folder.url.appendingPathComponent("2.jpg")
+        #expect(await index.digest(of: try FileStamp(path: file.path))?.hexadecimal.isEmpty == false)
+        let report = await backup(to: s3, index: index).backUp(folder: folder.url)
+        #expect(report == self.report { $0.alreadyThere = 6 })
+        // The index alone never counts as being there.
+        let empty = FakeS3()
+        #expect(await backup(to: empty, index: index).backUp(folder: folder.url).backedUp == 6)
+        #expect(await empty.objects.count == 6)
+    }
+
+    @Test func `thumbnails and documents are asked for only where S3 has none`() async throws {
+        struct Companions: PhotoCompanions {
+            func thumbnail(of photo: URL) async throws -> Data? { Data("small \(photo.lastPathComponent)".utf8) }
+            func metadata(of photo: URL) async throws -> Data? {
+                photo.lastPathComponent == "1.jpg" ? Data("{}".utf8) : nil
+            }
+        }
+        for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
+        let s3 = FakeS3()
+        let first = await backup(to: s3, companions: Companions()).backUp(folder: folder.url)
+        #expect(first.backedUp == 5)
+        let name = MD5.hash(Array("photo 1".utf8)).hexadecimal
+        let objects = await s3.objects
+        #expect(objects.count == 11)
+        #expect(objects["thumbnails/u_1/\(name).jpg"]?.bytes == Data("small 1.jpg".utf8))
+        #expect(objects["metadata/u_1/\(name).json"]?.fields["content-type"] == "application/json")
+        let before = await s3.lines.count
+        _ = await backup(to: s3, companions: Companions()).backUp(folder: folder.url)
+        #expect(!(await s3.lines.dropFirst(before).contains { $0.hasPrefix("PUT") }))
+    }
+
+    @Test func `a large file goes up in parts, and its progress is told`() async throws {
+        let large = Data(repeating: 7, count: 6 << 20) + Data(repeating: 9, count: 5 << 20)
+        try folder.write("film.mov", large)
+        let s3 = FakeS3()
+        let (values, observer) = BackupProgress.stream()
+        let report = await backup(to: s3).backUp(folder: folder.url, progress: observer)
+        #expect(report.backedUp == 1)
+        #expect(await s3.objects["photos/u_1/\(MD5.hash(large).hexadecimal).dat"]?.bytes == large)
+        var last: BackupProgress?
+        for await value in values {
+            last = value
+            if value.filesDone == value.filesTotal { break }
+        }
+        #expect(last?.fraction == 1)
+        #expect(last?.bytesDone == 11 << 20)
+    }
+}
+
+extension S3BackupClient {
+    /// Over a store in memory, with credentials that hold.
+    static func over(_ transport: any HTTPTransport, _ world: TestWorld) -> S3BackupClient {
+        S3BackupClient(
+            transport: transport, endpoint: URL(string: "http://127.0.0.1:8333"), journal: TransientMultipartJournal(),
+            sizes: Sizes(), surroundings: world.surroundings
+        ) {
+            Access(
+                bucket: FakeS3.bucket, region: "us-east-1",
+                source: CredentialSource(Credentials(accessKeyID: "AKIA", secretAccessKey: Secret("secret"))))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import CloakroomCrypto
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct PhotoRestoreTests {
+    private let folder: TemporaryFolder
+    private let world = TestWorld()
+    private let layout: PhotoLayout
+
+    init() throws {
+        folder = try TemporaryFolder()
+        layout = try PhotoLayout(userID: "u_1")
+    }
+
+    private func name(_ content: String) -> String { MD5.hash(Array(content.utf8)).hexadecimal }
+
+    private func files() throws -> [String: String] {
+        var files: [String: String] = [:]
+        for path in try FolderWalk(includesHiddenFiles: true).files(in: folder.url.path).paths {
+            files[URL(fileURLWithPath: path).lastPathComponent] = try String(contentsOfFile: path, encoding: .utf8)
+        }
+        return files
+    }
+
+    @Test func `what was backed up comes back, under its format`() async throws {
+        let source = try TemporaryFolder()
+        for (name, content) in [("a.jpg", "one"), ("b.heic", "two"), ("c", "three"), ("d.jpg", "four"), ("e", "five")] {
+            try source.write(name, content)
+        }
+        let client = S3BackupClient.over(FakeS3(), world)
+        #expect(await PhotoBackup(client: client, layout: layout).backUp(folder: source.url).isComplete)
+        let report = await PhotoRestore(client: client, layout: layout).restore(to: folder.url)
+        #expect(report == RestoreReport(restored: 5, bytesDownloaded: 19))
+        #expect(
+            try files() == [
+                "\(name("one")).jpg": "one", "\(name("two")).heic": "two", "\(name("three")).dat": "three",
+                "\(name("four")).jpg": "four", "\(name("five")).dat": "five",
+            ])
+        let again = await PhotoRestore(client: client, layout: layout).restore(to: folder.url)
+        #expect(again == RestoreReport(alreadyThere: 5))
+    }
+
+    @Test func `a file with the right name and other bytes is fetched anew`() async throws {
+        let s3 = FakeS3()
+        await s3.put("photos/u_1/\(name("one")).dat", Data("one".utf8))
+        try folder.write("\(name("one")).dat", "eno")
+        let report = await PhotoRestore(client: .over(s3, world), layout: layout).restore(to: folder.url)
+        #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
+        #expect(try files() == ["\(name("one")).dat": "one"])
+    }
+
+    @Test func `bytes that are not what the key says are not kept`() async throws {
+        let s3 = FakeS3()
+        await s3.put("photos/u_1/\(name("one")).dat", Data("two".utf8))
+        await s3.put("photos/u_1/\(name("three")).dat", Data("three".utf8))
+        let report = await PhotoRestore(client: .over(s3, world), layout: layout).restore(to: folder.url)
+        #expect(report.restored == 1)
+        #expect(report.failures.map(\.key) == ["photos/u_1/\(name("one")).dat"])
+        #expect(report.failures.first?.error.code == .checksumMismatch)
+        #expect(try files() == ["\(name("three")).dat": "three"])
+    }
+}

@@ -1,0 +1,171 @@
+import CloakroomCrypto
+import CloakroomKit
+import Foundation
+
+/// A bucket in memory that speaks enough of S3 for a backup: PUT with `If-None-Match`, HEAD, GET with a range, listing,
+/// uploads in parts. Whatever comes first goes through `gate`, which may answer in its place.
+actor FakeS3: HTTPTransport {
+    struct Object: Sendable, Equatable {
+        var bytes: Data
+        var fields: [String: String] = [:]
+        var entityTag: String
+
+        init(_ bytes: Data, _ fields: [String: String] = [:], entityTag: String? = nil) {
+            self.bytes = bytes
+            self.fields = fields
+            self.entityTag = entityTag ?? "\"\(MD5.hash(bytes).hexadecimal)\""
+        }
+    }
+
+    typealias GateKeeper = @Sendable (_ method: String, _ path: String) async throws -> HTTPAnswer?
+
+    private(set) var objects: [String: Object] = [:]
+    /// Method and path of what came, such as `PUT /photos/…`; without queries.
+    private(set) var lines: [String] = []
+    private var uploads: [String: (key: String, fields: [String: String], parts: [Int: Object])] = [:]
+    private let gate: GateKeeper
+    static let bucket = "bucket"
+    private static let pageSize = 3
+
+    init(_ gate: @escaping GateKeeper = { _, _ in nil }) { self.gate = gate }
+
+    func put(_ key: String, _ bytes: Data) { objects[key] = Object(bytes) }
+
+    func send(
+        _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
+    ) async throws(HTTPTransportError) -> HTTPAnswer {
+        let components = URLComponents(url: request.url, resolvingAgainstBaseURL: false)
+        let key = String(request.url.path.dropFirst(Self.bucket.count + 2))
+        lines.append("\(request.method) \(key)")
+        do {
+            if let answer = try await gate(request.method, key) { return answer }
+        } catch let error as HTTPTransportError {
+            throw error
+        } catch {
+            throw .cancelled
+        }
+        guard let body = try? Self.bytes(request.body) else { throw .unreadableFile }
+        var query: [String: String] = [:]
+        for item in components?.queryItems ?? [] { query[item.name] = item.value ?? "" }
+        let answer = answer(request, key, query, body)
+        progress?(HTTPProgress(bytesSent: Int64(body.count)))
+        return try Self.deliver(answer, to: request.destination)
+    }
+
+    private func answer(_ request: HTTPRequest, _ key: String, _ query: [String: String], _ body: Data) -> HTTPAnswer {
+        var fields: [String: String] = [:]
+        for field in request.fields { fields[field.name.lowercased()] = field.value }
+        if let sum = fields["content-md5"], sum != Data(MD5.hash(body)).base64EncodedString() {
+            return Self.error(400, "BadDigest")
+        }
+        let kept = fields.filter { $0.key.hasPrefix("x-amz-meta-") || $0.key == "content-type" }
+        switch (request.method, query["uploadId"]) {
+        case ("GET", nil) where key.isEmpty: return list(query)
+        case ("POST", nil):
+            let id = "upload-\(uploads.count)"
+            uploads[id] = (key, kept, [:])
+            return Self.xml("<InitiateMultipartUploadResult><UploadId>\(id)</UploadId></InitiateMultipartUploadResult>")
+        case ("PUT", let id?):
+            let part = Object(body)
+            uploads[id]?.parts[Int(query["partNumber"] ?? "") ?? 0] = part
+            return HTTPAnswer(status: 200, fields: [("ETag", part.entityTag)])
+        case ("GET", let id?): return parts(id)
+        case ("POST", let id?): return complete(id)
+        case ("DELETE", let id?):
+            uploads[id] = nil
+            return HTTPAnswer(status: 204)
+        case ("PUT", nil):
+            if fields["if-none-match"] == "*", objects[key] != nil { return Self.error(412, "PreconditionFailed") }
+            objects[key] = Object(body, kept)
+            return HTTPAnswer(status: 200, fields: [("ETag", Object(body).entityTag)])
+        case ("GET", nil), ("HEAD", nil): return read(request.method, key, fields["range"])
+        default: return Self.error(405, "MethodNotAllowed")
+        }
+    }
+
+    private func read(_ method: String, _ key: String, _ range: String?) -> HTTPAnswer {
+        guard let object = objects[key] else {
+            return method == "HEAD" ? HTTPAnswer(status: 404) : Self.error(404, "NoSuchKey")
+        }
+        var fields = object.fields.map { (name: $0.key, value: $0.value) }
+        fields += [("ETag", object.entityTag), ("Last-Modified", "Fri, 20 Nov 2026 14:00:00 GMT")]
+        guard method == "GET" else {
+            return HTTPAnswer(status: 200, fields: fields + [("Content-Length", "\(object.bytes.count)")])
+        }
+        guard let bounds = range?.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false) else {
+            return HTTPAnswer(
+                status: 200, fields: fields + [("Content-Length", "\(object.bytes.count)")], body: object.bytes)
+        }
+        let first = Int(bounds[0]) ?? 0
+        guard first < object.bytes.count else { return Self.error(416, "InvalidRange") }
+        let last = min(Int(bounds[1]) ?? .max, object.bytes.count - 1)
+        fields += [
+            ("Content-Range", "bytes \(first)-\(last)/\(object.bytes.count)"),
+            ("Content-Length", "\(last - first + 1)"),
+        ]
+        return HTTPAnswer(status: 206, fields: fields, body: object.bytes.subdata(in: first..<last + 1))
+    }
+
+    private func list(_ query: [String: String]) -> HTTPAnswer {
+        let start = query["continuation-token"] ?? ""
+        let keys = objects.keys.filter { $0.hasPrefix(query["prefix"] ?? "") && $0 > start }.sorted()
+        let page = keys.prefix(Self.pageSize)
+        let contents = page.map { key in
+            "<Contents><Key>\(key)</Key><LastModified>2026-11-20T14:00:00.000Z</LastModified>"
+                + "<ETag>\(objects[key]?.entityTag ?? "")</ETag><Size>\(objects[key]?.bytes.count ?? 0)</Size>"
+                + "<StorageClass>STANDARD</StorageClass></Contents>"
+        }
+        let next = keys.count > page.count ? "<NextContinuationToken>\(page.last ?? "")</NextContinuationToken>" : ""
+        return Self.xml(
+            "<ListBucketResult><IsTruncated>\(keys.count > page.count)</IsTruncated>\(contents.joined())\(next)"
+                + "</ListBucketResult>")
+    }
+
+    private func parts(_ id: String) -> HTTPAnswer {
+        guard let upload = uploads[id] else { return Self.error(404, "NoSuchUpload") }
+        let parts = upload.parts.sorted { $0.key < $1.key }.map {
+            "<Part><PartNumber>\($0.key)</PartNumber><ETag>\($0.value.entityTag)</ETag>"
+                + "<Size>\($0.value.bytes.count)</Size></Part>"
+        }
+        return Self.xml("<ListPartsResult><IsTruncated>false</IsTruncated>\(parts.joined())</ListPartsResult>")
+    }
+
+    private func complete(_ id: String) -> HTTPAnswer {
+        guard let upload = uploads.removeValue(forKey: id) else { return Self.error(404, "NoSuchUpload") }
+        let parts = upload.parts.sorted { $0.key < $1.key }.map(\.value)
+        let sums = parts.flatMap { MD5.hash($0.bytes) }
+        let tag = "\"\(MD5.hash(sums).hexadecimal)-\(parts.count)\""
+        objects[upload.key] = Object(Data(parts.flatMap(\.bytes)), upload.fields, entityTag: tag)
+        return Self.xml("<CompleteMultipartUploadResult><ETag>\(tag)</ETag></CompleteMultipartUploadResult>")
+    }
+
+    static func error(_ status: Int, _ code: String) -> HTTPAnswer {
+        HTTPAnswer(status: status, body: Data("<Error><Code>\(code)</Code><Message>no</Message></Error>".utf8))
+    }
+
+    private static func xml(_ text: String) -> HTTPAnswer { HTTPAnswer(status: 200, body: Data(text.utf8)) }
+
+    private static func bytes(_ body: HTTPBody) throws -> Data {
+        switch body {
+        case .none: Data()
+        case .bytes(let data): data
+        case .file(let url, let range):
+            try Data(contentsOf: url).subdata(in: Int(range.lowerBound)..<Int(range.upperBound))
+        }
+    }
+
+    private static func deliver(
+        _ answer: HTTPAnswer, to destination: HTTPDestination
+    ) throws(HTTPTransportError) -> HTTPAnswer {
+        guard case .file(let url, let offset) = destination, (200..<300).contains(answer.status) else { return answer }
+        do {
+            let file = try FileHandle(forWritingTo: url)
+            try file.seek(toOffset: UInt64(offset))
+            try file.write(contentsOf: answer.body)
+            try file.close()
+        } catch {
+            throw .unwritableFile(isFull: false)
+        }
+        return HTTPAnswer(status: answer.status, fields: answer.fields, byteCount: Int64(answer.body.count))
+    }
+}
