@@ -81,9 +81,13 @@ let package = Package(
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "Signatures", "StrictJSON", "Support"],
             resources: [.copy("Vectors")], swiftSettings: house),
+        .executableTarget(
+            name: "kit-crash", dependencies: ["AWS", "CloakroomKit"], path: "Tests/KitCrash", swiftSettings: house),
         .testTarget(
             name: "CloakroomKitTests",
-            dependencies: ["CloakroomKit", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite"],
+            dependencies: [
+                "CloakroomKit", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite", "kit-crash",
+            ],
             swiftSettings: house),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: house),
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: house),

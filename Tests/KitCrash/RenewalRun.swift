@@ -1,0 +1,3 @@
+extension KitCrash {
+    static func runRenewal(in folder: Folder) async throws {}
+}
