@@ -6,6 +6,8 @@ package struct ErrorAnswer: Equatable {
     package let message: String
     /// Which precondition failed.
     let condition: String?
+    /// Whether it says when a presigned URL ended.
+    private let namesExpiration: Bool
 
     /// - Returns: `nil` when the bytes are no error document.
     package init?(_ body: [UInt8]) {
@@ -25,7 +27,18 @@ package struct ErrorAnswer: Equatable {
         self.code = code
         self.message = error.text(of: "Message") ?? ""
         self.condition = error.text(of: "Condition")
+        namesExpiration = error["Expires"] != nil || error["X-Amz-Expires"] != nil
     }
+
+    /// Whether it refuses a presigned URL because that has ended.
+    ///
+    /// Source: S3 as recorded in LocalStack's snapshots (`<Expires>`, `<X-Amz-Expires>`); MinIO, SeaweedFS and others say
+    /// it in the message alone.
+    package var isEndedURL: Bool {
+        code == "AccessDenied" && (namesExpiration || Self.isEndedURL(message: message))
+    }
+
+    package static func isEndedURL(message: String) -> Bool { message.hasPrefix("Request has expired") }
 
     /// Codes go into logs and metrics: a word, nothing else.
     private static func isCode(_ text: String) -> Bool {

@@ -219,7 +219,7 @@ final class SignedUpstream {
     private func corrected(_ fault: Fault, response: UpstreamResponse, credentials: Credentials) async -> Fault {
         var fault = fault
         if fault.kind == .skewedClock, !correctClock(response) {
-            fault.kind = Self.mayBeWrongKeys.contains(fault.code) ? .staleCredentials : .refused
+            fault.kind = Fault.mayBeWrongKeys(code: fault.code) ? .staleCredentials : .refused
         }
         if fault.kind == .staleCredentials {
             await parts.credentials.whenRefused(credentials)
@@ -228,10 +228,6 @@ final class SignedUpstream {
         }
         return fault
     }
-
-    private static let mayBeWrongKeys: Set<String> = [
-        "SignatureDoesNotMatch", "InvalidSignatureException", "AuthFailure",
-    ]
 
     /// - Returns: whether the clocks did differ by more than they may.
     private func correctClock(_ response: UpstreamResponse) -> Bool {

@@ -1,4 +1,4 @@
-import HTTPValues
+package import HTTPValues
 
 extension Fault {
     /// Judges an answer that is an error. By the code first: STS throttles with status 400.
@@ -57,8 +57,15 @@ extension Fault {
         "InvalidSignatureException", "AuthFailure",
     ]
 
+    /// Whether a fault that looks like a skewed clock comes from wrong keys when the clocks agree.
+    package static func mayBeWrongKeys(code: String) -> Bool { wrongKeys.contains(code) }
+
+    private static let wrongKeys: Set<String> = [
+        "SignatureDoesNotMatch", "InvalidSignatureException", "AuthFailure",
+    ]
+
     /// `x-amz-retry-after` is in milliseconds, `Retry-After` in seconds; one with a date is left alone.
-    private static func retryAfter(_ fields: HeaderFields) -> Duration? {
+    package static func retryAfter(_ fields: HeaderFields) -> Duration? {
         if let text = fields["x-amz-retry-after"], let milliseconds = UInt32(text) {
             return .milliseconds(Int64(milliseconds))
         }

@@ -77,7 +77,7 @@ public actor CredentialProvider {
             case .ended: break
             }
         }
-        if Task.isCancelled { throw .cancelled }
+        if Task.isCancelled { throw .taskCancelled }
         if flight == nil, !isUsable(held, at: reading), let refusal = pause.refusal(at: reading.instant) {
             throw refusal
         }
@@ -91,6 +91,12 @@ public actor CredentialProvider {
     /// often than after 1, 2, 4 … seconds.
     public func refuse(_ credentials: VendedCredentials) async {
         await drop { $0 == credentials }
+    }
+
+    /// What the server's clock shows when the device's shows 0; zero while nothing is known.
+    public var clockOffset: Duration {
+        let reading = reading()
+        return serverTime.map { .seconds($0.time(at: reading).timeIntervalSince(reading.wallClock)) } ?? .zero
     }
 
     /// For signing out: forgets everything, in memory and in the store, and ends what is under way. When this comes
@@ -128,6 +134,21 @@ public actor CredentialProvider {
 
 extension CredentialProvider {
     func reading() -> ClockReading { ClockReading(wallClock: surroundings.wallClock(), instant: surroundings.now()) }
+
+    /// S3 told the time.
+    ///
+    /// - Returns: whether that makes a difference, to what we knew or to the device's own clock.
+    func learn(_ theirs: Date) -> Bool {
+        let reading = reading()
+        let ours = serverTime?.time(at: reading) ?? reading.wallClock
+        // AWS tolerates a quarter of an hour; its own SDKs correct from five minutes.
+        let isNew = abs(theirs.timeIntervalSince(ours)) >= 300
+        if isNew {
+            serverTime = ServerTime(theirs, at: reading)
+            held?.correctClock(by: theirs.timeIntervalSince(ours), at: reading)
+        }
+        return isNew || abs(theirs.timeIntervalSince(reading.wallClock)) >= 300
+    }
 
     private func isUsable(_ held: HeldCredentials?, at reading: ClockReading) -> Bool {
         held.map { $0.freshness(at: reading) != .ended } ?? false
@@ -173,7 +194,7 @@ extension CredentialProvider {
         } catch let error as CloakroomError {
             throw error
         } catch is CancellationError {
-            throw .cancelled
+            throw .taskCancelled
         } catch {
             throw CloakroomError(.unknown, "The vendor failed with a \(type(of: error)).")
         }
@@ -223,7 +244,12 @@ extension CredentialProvider {
         return try outcome.get()
     }
 
-    private func leave(_ number: Int) { waiting.removeValue(forKey: number)?.resume(returning: .failure(.cancelled)) }
+    /// How many wait for the request under way.
+    var waiterCount: Int { waiting.count }
+
+    private func leave(_ number: Int) {
+        waiting.removeValue(forKey: number)?.resume(returning: .failure(.taskCancelled))
+    }
 
     private func land(_ outcome: Outcome) {
         flight = nil
@@ -259,7 +285,7 @@ extension CredentialProvider {
 }
 
 extension CloakroomError {
-    fileprivate static let cancelled = CloakroomError(.cancelled, "The task was cancelled.")
+    static let taskCancelled = CloakroomError(.cancelled, "The task was cancelled.")
 
     fileprivate init(store error: any Error) {
         self =

@@ -18,9 +18,8 @@ struct HeldCredentials: Sendable {
 
     let vended: VendedCredentials
     /// In the server's time. When they were issued, nobody tells.
-    let received: Date
-    /// Replaced when the server's clock is known better.
-    var serverTime: ServerTime
+    private(set) var received: Date
+    private(set) var serverTime: ServerTime
 
     /// Just received.
     init(_ vended: VendedCredentials, at serverTime: ServerTime) {
@@ -39,6 +38,12 @@ struct HeldCredentials: Sendable {
         let left = vended.expiration.timeIntervalSince(serverTime.latestTime(at: reading))
         if left <= min(Self.longestMargin, lifetime / 2) { return .urgent }
         return left <= lifetime / 2 ? .due : .fresh
+    }
+
+    /// The server's clock was misjudged, when these came and ever since.
+    mutating func correctClock(by seconds: TimeInterval, at reading: ClockReading) {
+        received.addTimeInterval(seconds)
+        serverTime = ServerTime(serverTime.time(at: reading).addingTimeInterval(seconds), at: reading)
     }
 
     /// How long they have been in use.

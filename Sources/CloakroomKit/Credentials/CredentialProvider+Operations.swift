@@ -1,0 +1,74 @@
+import AWS
+import Foundation
+
+extension CredentialProvider {
+    /// Runs an operation on S3, for apps that use another S3 client, and once more where other credentials, a corrected
+    /// clock or a moment's patience help; never a third time.
+    ///
+    ///     let page = try await provider.withCredentials(refusal: { S3Refusal(mine: $0) }) { credentials in
+    ///         try await myClient(credentials).listObjects(prefix: "photos/")
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - refusal: reads an error of the operation; `nil` for one that is not S3's answer.
+    ///   - operation: may sign with the time that ``clockOffset`` tells.
+    /// - Throws: ``CloakroomError`` when there are no credentials; else the operation's own last error.
+    public nonisolated func withCredentials<Value>(
+        refusal: (any Error) -> S3Refusal? = { $0 as? S3Refusal },
+        _ operation: (VendedCredentials) async throws -> Value
+    ) async throws -> Value {
+        let credentials = try await credentials()
+        do {
+            return try await operation(credentials)
+        } catch {
+            guard let refusal = refusal(error), let next = try await remedy(refusal, of: credentials) else {
+                throw error
+            }
+            return try await operation(next)
+        }
+    }
+
+    /// Does what a refusal asks for.
+    ///
+    /// - Returns: with what to try once more; `nil` where that would not help.
+    private func remedy(
+        _ refusal: S3Refusal, of credentials: VendedCredentials
+    ) async throws(CloakroomError) -> VendedCredentials? {
+        switch refusal.verdict {
+        case .staleCredentials:
+            return try await others(than: credentials)
+        case .skewedClock(let theirs, let mayBeWrongKeys):
+            if let theirs, learn(theirs) { return try await self.credentials() }
+            return mayBeWrongKeys ? try await others(than: credentials) : nil
+        case .endedURL:
+            return try await self.credentials()
+        case .throttled(let retryAfter):
+            return try await patience(retryAfter, Backoff(base: .seconds(1)))
+        case .transient(let retryAfter):
+            return try await patience(retryAfter, Backoff())
+        case .denied, .refused:
+            return nil
+        }
+    }
+
+    private func others(than refused: VendedCredentials) async throws(CloakroomError) -> VendedCredentials? {
+        await refuse(refused)
+        let others = try await credentials()
+        return others == refused ? nil : others
+    }
+
+    /// Whoever is asked for more than five seconds of it decides for himself.
+    private func patience(
+        _ asked: Duration?, _ backoff: Backoff
+    ) async throws(CloakroomError) -> VendedCredentials? {
+        var generator = Surroundings.Generator(randomNumber: surroundings.randomNumber)
+        let delay = max(backoff.delay(afterAttempt: 0, using: &generator) ?? .zero, asked ?? .zero)
+        guard delay <= .seconds(5) else { return nil }
+        do {
+            try await surroundings.sleep(delay)
+        } catch {
+            throw .taskCancelled
+        }
+        return try await credentials()
+    }
+}
