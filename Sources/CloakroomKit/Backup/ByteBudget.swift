@@ -8,6 +8,7 @@ actor ByteBudget {
 
     let capacity: Int
     private(set) var free: Int
+    var waiterCount: Int { waiters.count }
     private var waiters: [Waiter] = []
     private var lastID: UInt64 = 0
 

@@ -63,6 +63,7 @@ extension CloakroomError.Code {
         "InvalidPartOrder": .uploadIncomplete, "EntityTooSmall": .uploadIncomplete,
         "PreconditionFailed": .conditionFailed, "ConditionalRequestConflict": .conditionFailed,
         "ExpiredToken": .accessDenied, "ExpiredTokenException": .accessDenied, "InvalidToken": .accessDenied,
-        "TokenRefreshRequired": .accessDenied, "UnexpectedRange": .invalidAnswer,
+        "InternalError": .unavailable, "ServiceUnavailable": .unavailable, "TokenRefreshRequired": .accessDenied,
+        "UnexpectedRange": .invalidAnswer,
     ]
 }

@@ -65,7 +65,7 @@ struct Download {
     private func begun(_ partial: PartialFile) async throws -> Found {
         let size = client.sizes.firstRange
         return try await client.budget.spending(size) {
-            let transfer = client.transfer(bytes: Int64(size)) { .memory(maximumBytes: size) }
+            let transfer = client.readInMemory(size)
             let found: StoredRange?
             do {
                 let range = ObjectRange(first: 0, last: Int64(size) - 1)

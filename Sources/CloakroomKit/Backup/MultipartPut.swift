@@ -27,14 +27,19 @@ struct MultipartPut {
     }
 
     private func uploaded() async throws -> ObjectInfo {
-        if let noted = try await client.journal.upload(of: target.key, in: target.bucket) {
+        // A journal that fails costs time, not the upload.
+        if let noted = try? await client.journal.upload(of: target.key, in: target.bucket) {
             let plan = PartPlan(byteCount: file.byteCount, partSize: noted.partSize)
             if noted.file == file.identity, plan.count <= PartPlan.maximumParts, noted.partSize > 0 {
                 if let info = try await resumed(noted, plan) { return info }
             } else {
                 // Of other bytes.
-                try await client.abandon(noted)
+                try? await client.abandon(noted)
             }
+        }
+        // Before all the bytes, not after them.
+        if order.condition == .isNew, try await target.s3.head(target.object, deadline: client.patience) != nil {
+            throw existsAlready
         }
         let plan = PartPlan(byteCount: file.byteCount, preferred: client.sizes.part)
         let id = try await target.s3.createMultipartUpload(
@@ -42,7 +47,7 @@ struct MultipartPut {
             deadline: client.patience)
         let upload = MultipartUpload(
             bucket: target.bucket, key: target.key, uploadID: id, partSize: plan.partSize, file: file.identity)
-        try await client.journal.save(upload)
+        try? await client.journal.save(upload)
         return try await finished(upload, plan, have: [])
     }
 
@@ -61,11 +66,11 @@ struct MultipartPut {
             var sums: [[UInt8]] = []
             for number in 1...plan.count { sums.append(try await file.md5(plan.range(number))) }
             if let info = info(stored, sums) {
-                try await client.journal.remove(upload)
+                try? await client.journal.remove(upload)
                 return info
             }
         }
-        try await client.journal.remove(upload)
+        try? await client.journal.remove(upload)
         return nil
     }
 
@@ -166,7 +171,7 @@ struct MultipartPut {
             switch completion {
             case .completed: break
             case .objectExists:
-                failure = CloakroomError(.conditionFailed, "storing \(target.key): there is another object")
+                failure = existsAlready
             case .noSuchUpload:
                 failure = CloakroomError(.uploadNotFound, "storing \(target.key): the upload was given up")
             case .partsRefused(let code):
@@ -180,11 +185,15 @@ struct MultipartPut {
         // A try whose answer was lost may have made it.
         let stored = try await target.s3.head(target.object, deadline: client.patience)
         if let stored, let info = info(stored, parts.map(\.md5), isCertain: failure == nil) {
-            try await client.journal.remove(upload)
+            try? await client.journal.remove(upload)
             order.progress?(TransferProgress(bytesDone: file.byteCount, bytesTotal: file.byteCount))
             return info
         }
         throw failure ?? CloakroomError(.checksumMismatch, "storing \(target.key): S3 has other bytes")
+    }
+
+    private var existsAlready: CloakroomError {
+        CloakroomError(.conditionFailed, "storing \(target.key): there is an object already, or not the one expected")
     }
 
     /// - Parameter isCertain: S3 has said that it made the object; else its entity tag has to show that.

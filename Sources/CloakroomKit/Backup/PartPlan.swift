@@ -17,7 +17,7 @@ struct PartPlan: Sendable, Equatable {
         let mebibyte: Int64 = 1 << 20
         let needed = (byteCount + Self.maximumParts - 1) / Self.maximumParts
         let rounded = (needed + mebibyte - 1) / mebibyte * mebibyte
-        self.init(byteCount: byteCount, partSize: max(preferred, Int(rounded)))
+        self.init(byteCount: byteCount, partSize: needed <= preferred ? preferred : Int(rounded))
     }
 
     var count: Int { max(1, Int((byteCount + Int64(partSize) - 1) / Int64(partSize))) }

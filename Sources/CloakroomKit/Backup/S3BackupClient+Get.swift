@@ -12,9 +12,12 @@ extension S3BackupClient {
     public func get(_ key: String, maximumBytes: Int = 4 << 20, md5: [UInt8]? = nil) async throws -> Data {
         try await asking("reading", key) { target in
             try await budget.spending(maximumBytes) {
-                let transfer = transfer(bytes: Int64(maximumBytes)) { .memory(maximumBytes: maximumBytes) }
+                let transfer = readInMemory(maximumBytes)
                 guard let found = try await target.s3.get(target.object, range: { nil }, by: transfer) else {
                     throw Self.noSuchObject(key)
+                }
+                guard found.body.count <= maximumBytes else {
+                    throw CloakroomError(.bodyTooLarge, "reading \(key): longer than \(maximumBytes) bytes")
                 }
                 try await Self.check(found, md5: md5, key: key)
                 return Data(found.body)

@@ -35,6 +35,11 @@ extension S3BackupClient {
         transfer(body, bytes: body.byteCount, to: { .memory(maximumBytes: 1 << 16) }, progress: progress)
     }
 
+    /// - Parameter bytes: of a success, more or less: there must be room for what S3 says to explain an error.
+    nonisolated func readInMemory(_ bytes: Int) -> Transfer {
+        transfer(bytes: Int64(bytes), to: { .memory(maximumBytes: max(bytes, 1 << 16)) })
+    }
+
     /// Hashed off the actor, so that others can go on.
     @concurrent static func md5(_ data: Data) async -> [UInt8] {
         var md5 = MD5()

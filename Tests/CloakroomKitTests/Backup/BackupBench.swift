@@ -1,0 +1,64 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+
+@testable import CloakroomKit
+
+/// A client before a bucket in memory, and a folder for its files.
+final class BackupBench: Sendable {
+    let s3 = MemoryS3()
+    let http: ScriptedHTTP
+    let world = TestWorld()
+    let journal = TransientMultipartJournal()
+    let folder: URL
+
+    init() throws {
+        http = s3.http()
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("backup-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Parts of 10 bytes, from 20 on; first ranges of 16 bytes.
+    func client() -> S3BackupClient {
+        S3BackupClient(
+            transport: http, endpoint: URL(string: "http://127.0.0.1:1"), journal: journal,
+            sizes: .init(budget: 64, singlePut: 20, part: 10, partsAtOnce: 2, firstRange: 16),
+            surroundings: world.surroundings
+        ) {
+            .init(
+                bucket: "photos", region: "eu-west-1",
+                source: CredentialSource(
+                    Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"), sessionToken: Secret("token"))))
+        }
+    }
+
+    func file(_ name: String, _ bytes: Data) throws -> URL {
+        let url = folder.appendingPathComponent(name)
+        try bytes.write(to: url)
+        return url
+    }
+
+    var fileNames: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
+    }
+
+    /// Requests so far, without the bucket's own URL.
+    var lines: [String] {
+        get async { await http.lines.map { $0.replacingOccurrences(of: "http://127.0.0.1:1/photos", with: "") } }
+    }
+
+    /// The code of the error that `body` throws.
+    func code(_ body: () async throws -> some Any) async -> CloakroomError.Code? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? CloakroomError)?.code
+        }
+    }
+}
+
+/// Bytes that differ everywhere.
+func numbered(_ count: Int) -> Data { Data((0..<count).map { UInt8(truncatingIfNeeded: $0) }) }

@@ -1,0 +1,159 @@
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+struct MultipartPutTests {
+    private let bench: BackupBench
+
+    init() throws { bench = try BackupBench() }
+    private let bytes = numbered(25)
+
+    @Test func `sends a large file in parts`() async throws {
+        let file = try bench.file("f", bytes)
+        let info = try await bench.client().put(file: file, to: "k", contentType: "image/png", metadata: ["a": "b"])
+        let stored = try #require(await bench.s3.objects["k"])
+        #expect(stored.bytes == bytes && stored.fields["x-amz-meta-cloakroom-part-size"] == "10")
+        #expect(
+            info
+                == ObjectInfo(
+                    key: "k", byteCount: 25, entityTag: stored.entityTag, lastModified: info.lastModified,
+                    contentType: "image/png", metadata: ["a": "b"]))
+        #expect(
+            await bench.lines.sorted() == [
+                "HEAD /k", "POST /k?uploadId=u1", "POST /k?uploads", "PUT /k?partNumber=1&uploadId=u1",
+                "PUT /k?partNumber=2&uploadId=u1", "PUT /k?partNumber=3&uploadId=u1",
+            ])
+        #expect(await bench.journal.uploads().isEmpty)
+    }
+
+    @Test func `goes on where it broke off, and sends again what is not the same`() async throws {
+        let file = try bench.file("f", bytes)
+        await bench.s3.meet("partNumber=3", MemoryS3.error(403, "AccessDenied"))
+        #expect(await bench.code { try await bench.client().put(file: file, to: "k") } == .accessDenied)
+        #expect(await bench.journal.uploads().map(\.uploadID) == ["u1"])
+        await bench.s3.spoilPart(2, of: "u1")
+        let before = await bench.lines.count
+        // As after a restart: only the journal is left.
+        try await bench.client().put(file: file, to: "k")
+        #expect(
+            await bench.lines.dropFirst(before).sorted() == [
+                "GET /k?max-parts=1000&part-number-marker=0&uploadId=u1", "HEAD /k", "POST /k?uploadId=u1",
+                "PUT /k?partNumber=2&uploadId=u1", "PUT /k?partNumber=3&uploadId=u1",
+            ])
+        #expect(await bench.s3.objects["k"]?.bytes == bytes)
+    }
+
+    @Test func `begins anew when the file is another one, or the upload is gone`() async throws {
+        let client = bench.client()
+        await bench.s3.meet("partNumber=3", MemoryS3.error(403, "AccessDenied"), times: 2)
+        let old = try bench.file("f", numbered(26))
+        #expect(await bench.code { try await client.put(file: old, to: "k") } == .accessDenied)
+        let file = try bench.file("f", bytes)
+        #expect(await bench.code { try await client.put(file: file, to: "k") } == .accessDenied)
+        #expect(await bench.s3.uploads.keys.sorted() == ["u2"])
+        await bench.s3.forgetUploads()
+        try await client.put(file: file, to: "k")
+        #expect(await bench.s3.objects["k"]?.bytes == bytes)
+        #expect(await bench.journal.uploads().isEmpty)
+    }
+
+    @Test func `finds what a run completed that ended before it could note that`() async throws {
+        let file = try bench.file("f", bytes)
+        let client = bench.client()
+        await bench.s3.meet("partNumber=3", MemoryS3.error(403, "AccessDenied"))
+        _ = await bench.code { try await client.put(file: file, to: "k") }
+        let noted = await bench.journal.uploads()
+        try await client.put(file: file, to: "k")
+        try await bench.journal.save(#require(noted.first))
+        let before = await bench.lines.count
+        try await client.put(file: file, to: "k", condition: .isNew)
+        #expect(await bench.lines.dropFirst(before).map { $0.prefix(4) } == ["GET ", "HEAD"])
+        #expect(await bench.journal.uploads().isEmpty)
+    }
+
+    @Test func `stores nothing of a file that changes meanwhile`() async throws {
+        let file = try bench.file("f", bytes)
+        await bench.s3.onPart { try? Data(repeating: 7, count: 25).write(to: file) }
+        #expect(await bench.code { try await bench.client().put(file: file, to: "k") } == .unreadableFile)
+        #expect(await bench.s3.objects.isEmpty)
+        #expect(await bench.s3.uploads.isEmpty)
+        #expect(await bench.journal.uploads().isEmpty)
+    }
+
+    @Test func `knows that it is done although nobody said so`() async throws {
+        let file = try bench.file("f", bytes)
+        await bench.s3.meet("POST http://127.0.0.1:1/photos/k?uploadId", .failure(.interrupted), afterwards: true)
+        try await bench.client().put(file: file, to: "k", condition: .isNew)
+        #expect(await bench.s3.objects["k"]?.bytes == bytes)
+    }
+
+    @Test func `takes no success whose body is an error, and goes on from there`() async throws {
+        let file = try bench.file("f", bytes)
+        let client = bench.client()
+        let error = ScriptedHTTP.Step.answer(200, [], Data("\n\n<Error><Code>InternalError</Code></Error>".utf8))
+        await bench.s3.meet("?uploadId", error, times: 5)
+        #expect(await bench.code { try await client.put(file: file, to: "k") } == .unavailable)
+        #expect(await bench.s3.objects.isEmpty)
+        let before = await bench.lines.count
+        try await client.put(file: file, to: "k")
+        #expect(await bench.lines.dropFirst(before).count { $0.contains("partNumber=") } == 0)
+        #expect(await bench.s3.objects["k"]?.bytes == bytes)
+    }
+
+    @Test func `leaves what is there already alone`() async throws {
+        let file = try bench.file("f", bytes)
+        await bench.s3.store("k", Data("other".utf8))
+        #expect(
+            await bench.code { try await bench.client().put(file: file, to: "k", condition: .isNew) }
+                == .conditionFailed)
+        #expect(await bench.lines == ["HEAD /k"])
+        #expect(await bench.s3.objects["k"]?.bytes == Data("other".utf8))
+    }
+
+    @Test func `survives a bad network`() async throws {
+        let file = try bench.file("f", bytes)
+        await bench.s3.meet("partNumber", .failure(.interrupted), times: 2)
+        await bench.s3.meet("partNumber", MemoryS3.error(503, "SlowDown"))
+        await bench.s3.meet("partNumber", .failure(.timedOut), afterwards: true)
+        try await bench.client().put(file: file, to: "k")
+        #expect(await bench.s3.objects["k"]?.bytes == bytes)
+        #expect(bench.world.sleeps.count == 4)
+    }
+
+    @Test func `works with tags that are no MD5`() async throws {
+        await bench.s3.encrypt("aws:kms")
+        let file = try bench.file("f", bytes)
+        #expect(try await bench.client().put(file: file, to: "k").entityTag == "\"kms-1\"")
+    }
+
+    @Test func `gives up what it is told to`() async throws {
+        let file = try bench.file("f", bytes)
+        let client = bench.client()
+        await bench.s3.meet("partNumber=3", MemoryS3.error(403, "AccessDenied"))
+        _ = await bench.code { try await client.put(file: file, to: "k") }
+        try await client.abandonUploads()
+        #expect(await bench.s3.uploads.isEmpty)
+        #expect(await bench.journal.uploads().isEmpty)
+    }
+
+    @Test func `ends when its task does, and goes on afterwards`() async throws {
+        let file = try bench.file("f", bytes)
+        await bench.s3.meet("partNumber=2", .hang)
+        let client = bench.client()
+        let task = Task { try await client.put(file: file, to: "k") }
+        await bench.http.arrival(of: 3)
+        task.cancel()
+        #expect(await bench.code { try await task.value } == .cancelled)
+        try await client.put(file: file, to: "k")
+        #expect(await bench.s3.objects["k"]?.bytes == bytes)
+        #expect(await bench.s3.uploads.isEmpty)
+    }
+
+    @Test func `reads no folder and no file that is not there`() async throws {
+        let client = bench.client()
+        for url in [bench.folder, bench.folder.appendingPathComponent("none")] {
+            #expect(await bench.code { try await client.put(file: url, to: "k") } == .unreadableFile)
+        }
+    }
+}
