@@ -21,9 +21,9 @@ extension HTTPTransport {
 /// A request, ready to go: signed, if it is to be.
 public struct HTTPRequest: Sendable {
     public var method: String
-    /// Absolute. Path and query go out byte for byte.
+    /// Absolute. Path and query go out byte for byte; a path with a segment `.` or `..` cannot.
     public var url: URL
-    /// Names and values, as they are to be sent; the transport adds `Host` and `Content-Length`.
+    /// Names and values, as they are to be sent; the transport adds `Host` and `Content-Length`. The case of names may change.
     public var fields: [(name: String, value: String)]
     public var body: HTTPBody
     public var destination: HTTPDestination

@@ -47,13 +47,14 @@ extension HTTPTransportError {
     init(curlMessage message: String) {
         let untrusted = ["SSL certificate", "SSL: ", "SSL peer certificate"]
         let unreachable = ["Failed to connect", "Could not connect", "Couldn't connect", "Could not resolve"]
+        let encoded = [
+            "Unrecognized content encoding", "Unrecognized or bad HTTP Content", "Error while processing content",
+        ]
         if untrusted.contains(where: message.hasPrefix) {
             self = .untrusted
         } else if unreachable.contains(where: message.hasPrefix) {
             self = .unreachable
-        } else if message.hasPrefix("Unrecognized content encoding")
-            || message.hasPrefix("Unrecognized or bad HTTP Content")
-        {
+        } else if encoded.contains(where: message.hasPrefix) {
             self = .encoded
         } else {
             self = .interrupted

@@ -11,7 +11,7 @@ extension URLRequest {
     init(_ request: HTTPRequest) throws(HTTPTransportError) {
         guard let scheme = request.url.scheme?.lowercased(), scheme == "https" || scheme == "http",
             request.url.host?.isEmpty == false, request.url.user == nil, request.url.password == nil,
-            request.method.isToken, request.method != "GET" || request.body.byteCount == 0
+            !request.url.hasDotSegment, request.method.isToken, request.method != "GET" || request.body.byteCount == 0
         else { throw .invalidRequest }
         self.init(url: request.url)
         httpMethod = request.method
@@ -33,6 +33,16 @@ extension URLRequest {
                 // Signature Version 4 signs the values of one name joined by a bare comma.
                 setValue((self.value(forHTTPHeaderField: name) ?? "") + "," + value, forHTTPHeaderField: name)
             }
+        }
+    }
+}
+
+extension URL {
+    /// Whether a segment of the path is `.` or `..`: URLSession would take it away, and what was signed would not be what is sent.
+    fileprivate var hasDotSegment: Bool {
+        path(percentEncoded: true).split(separator: "/").contains { segment in
+            let plain = segment.lowercased().replacingOccurrences(of: "%2e", with: ".")
+            return plain == "." || plain == ".."
         }
     }
 }
