@@ -18,7 +18,7 @@ extension SQLiteDatabase {
     ///
     /// - Returns: the database, and where the damaged one is now, if there was one.
     package static func openOrReplace(
-        at path: String, settings: SQLiteSettings = SQLiteSettings(), migrations: [String] = [], on date: Date
+        at path: String, settings: SQLiteSettings = SQLiteSettings(), migrations: [String]? = nil, on date: Date
     ) throws(SQLiteError) -> (database: SQLiteDatabase, movedAside: String?) {
         do {
             return (try SQLiteDatabase(at: path, settings: settings, migrations: migrations), nil)

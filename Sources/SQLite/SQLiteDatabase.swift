@@ -16,9 +16,9 @@
     ///
     /// - Parameters:
     ///   - path: of the file, in a folder that exists; SQLite puts two more beside it, `-wal` and `-shm`.
-    ///   - migrations: see ``migrate(_:)``.
+    ///   - migrations: see ``migrate(_:)``; `nil` leaves the schema as it is.
     package init(
-        at path: String, settings: SQLiteSettings = SQLiteSettings(), migrations: [String] = []
+        at path: String, settings: SQLiteSettings = SQLiteSettings(), migrations: [String]? = nil
     ) throws(SQLiteError) {
         try makeDatabaseFile(at: path)
         var opened: OpaquePointer?
@@ -30,7 +30,7 @@
         let milliseconds = settings.busyTimeout / .milliseconds(1)
         unsafe sqlite3_busy_timeout(opened, Int32(clamping: Int64(milliseconds)))
         try configure(settings)
-        try migrate(migrations)
+        if let migrations { try migrate(migrations) }
     }
 
     deinit { close() }
@@ -99,6 +99,7 @@
     /// Does all of `body`, or nothing of it when it throws or its end cannot be written. Transactions do not nest.
     ///
     /// It is the only writer from its begin on, so ``SQLiteError/busy`` can come only there.
+    @discardableResult
     package func transaction<Result>(_ body: () throws(SQLiteError) -> Result) throws(SQLiteError) -> Result {
         precondition(!isInTransaction, "transactions do not nest")
         try run("BEGIN IMMEDIATE")

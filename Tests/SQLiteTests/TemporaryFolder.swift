@@ -1,7 +1,7 @@
 import Foundation
 
 /// A folder that goes when nobody holds it any longer.
-final class TemporaryFolder {
+final class TemporaryFolder: Sendable {
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
     init() { try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
