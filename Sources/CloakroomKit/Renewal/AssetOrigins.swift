@@ -1,0 +1,57 @@
+public import Foundation
+
+/// Where the objects of one's own bucket can be read: what makes the URL of an asset a key.
+///
+/// ```swift
+/// let origins = try AssetOrigins([
+///     URL(string: "https://cdn.example.com")!,
+///     URL(string: "https://s3.eu-central-1.amazonaws.com/my-bucket/")!,
+/// ])
+/// ```
+public struct AssetOrigins: Sendable, Equatable {
+    /// S3's limit (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html).
+    static let maximumKeyBytes = 1_024
+
+    /// For each origin the paths below which keys begin, the longest first; each ends in a slash.
+    private var paths: [AssetLocation.Origin: [[UInt8]]] = [:]
+
+    /// - Parameter bases: scheme, host, perhaps a port, and perhaps a path that comes before every key.
+    /// - Throws: ``CloakroomError`` with code ``CloakroomError/Code/invalidRequest`` for a URL that is no such base.
+    public init(_ bases: [URL]) throws {
+        for base in bases {
+            guard let location = AssetLocation(base), let path = location.path else {
+                throw CloakroomError(.invalidRequest, "\(base) cannot be the base of an asset's URL")
+            }
+            let slash = UInt8(ascii: "/")
+            paths[location.origin, default: []].append(path.last == slash ? path : path + [slash])
+        }
+        for origin in paths.keys { paths[origin]?.sort { $0.count > $1.count } }
+    }
+
+    enum Reading: Equatable {
+        case key(AssetKey)
+        /// Another bucket's, or no object's at all: none of our business.
+        case foreign
+        /// One of our origins, and yet not the URL of an object.
+        case noKey
+    }
+
+    /// What a URL says: its path without what comes before the key, percent-decoded once. Query and fragment say nothing.
+    func reading(of url: URL) -> Reading {
+        guard let location = AssetLocation(url), let bases = paths[location.origin] else { return .foreign }
+        guard let path = location.path else { return .noKey }
+        guard let base = bases.first(where: { path.starts(with: $0) }) else { return .foreign }
+        let bytes = path.dropFirst(base.count)
+        guard (1...Self.maximumKeyBytes).contains(bytes.count), let key = String(validating: bytes, as: UTF8.self)
+        else { return .noKey }
+        return .key(AssetKey(key))
+    }
+}
+
+extension RenewableAsset {
+    /// The key of its object, as S3 has it; `nil` when its URL is not that of an object in one of these places.
+    public func key(in origins: AssetOrigins) -> String? {
+        guard case .key(let key) = origins.reading(of: url) else { return nil }
+        return key.text
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+
+extension AssetRenewalManager {
+    /// As many batches in a row may fail before the rest waits for another run.
+    private static let maximumFailuresInARow = 3
+
+    /// Sends batch after batch, and records what the server says of each before the next.
+    ///
+    /// - Returns: which keys were renewed.
+    func renew(_ queue: inout RenewalQueue, of plan: inout RenewalPlan, _ report: inout RenewalReport) async
+        -> Set<AssetKey>
+    {
+        let keyCount = queue.count
+        var renewed: Set<AssetKey> = []
+        var failuresInARow = 0
+        while report.end == .finished, let batch = queue.next() {
+            guard !Task.isCancelled else {
+                report.stop(CloakroomError(.cancelled, "cancelled"))
+                report.untried += batch.count
+                break
+            }
+            // What happens to an object happens after this; so it counts as renewed a little earlier than it was.
+            let date = surroundings.wallClock()
+            report.requests += 1
+            do {
+                let answer = BatchAnswer(try await renewer.renewAssets(keys: batch.map(\.text)))
+                failuresInARow = 0
+                queue.grow()
+                renewed.formUnion(await take(answer, for: batch, at: date, of: &plan, &report))
+            } catch {
+                let error = CloakroomError(error, otherwise: .unknown, "the renewal failed")
+                await take(error, for: batch, at: date, of: &plan, &report)
+                failuresInARow += 1
+                if failuresInARow == Self.maximumFailuresInARow, report.end == .finished { report.end = .stopped }
+            }
+            progress?(
+                RenewalProgress(
+                    requestsDone: report.requests, requestsExpected: report.requests + queue.batchCount,
+                    keysDone: keyCount - queue.count, keys: keyCount))
+        }
+        report.untried += queue.count
+        report.unrecorded = ledger.waitingCount
+        await recover(plan, report.notFound.map(AssetKey.init))
+        return renewed
+    }
+
+    private func take(
+        _ answer: BatchAnswer, for batch: [AssetKey], at date: Date, of plan: inout RenewalPlan,
+        _ report: inout RenewalReport
+    ) async -> [AssetKey] {
+        var renewed: [AssetKey] = []
+        for key in batch {
+            let outcome = answer[key]
+            report.note(outcome, of: key)
+            var record = plan.records[key] ?? RenewalRecord(key: key.text)
+            record.note(outcome, at: date)
+            plan.records[key] = record
+            if case .renewed = outcome { renewed.append(key) }
+        }
+        await save(batch, of: plan, &report)
+        if let recovery, !renewed.isEmpty {
+            await recovery.handleRenewedAssets(renewed.flatMap { plan.assetsByKey[$0] ?? [] }, at: date)
+        }
+        return renewed
+    }
+
+    private func take(
+        _ error: CloakroomError, for batch: [AssetKey], at date: Date, of plan: inout RenewalPlan,
+        _ report: inout RenewalReport
+    ) async {
+        report.error = error
+        let verdict = BatchVerdict(error)
+        switch verdict {
+        case .stop:
+            report.end = .stopped
+        case .pause(let duration, _):
+            let pause = await ledger.pause(for: duration, now: surroundings.wallClock())
+            report.end = .postponed(until: pause.end)
+        case .keysDoubtful, .networkDown: break
+        }
+        switch verdict {
+        case .stop, .pause(_, keysDoubtful: false):
+            report.untried += batch.count
+        case .networkDown:
+            for key in batch { report.note(.failed(reason: error.code.rawValue), of: key) }
+        case .keysDoubtful, .pause(_, keysDoubtful: true):
+            for key in batch {
+                report.note(.failed(reason: error.code.rawValue), of: key)
+                plan.records[key, default: RenewalRecord(key: key.text)]
+                    .noteFailure(.batchFailed, error.code.rawValue, at: date)
+            }
+            await save(batch, of: plan, &report)
+        }
+    }
+
+    private func save(_ batch: [AssetKey], of plan: RenewalPlan, _ report: inout RenewalReport) async {
+        do {
+            try await ledger.save(batch.compactMap { plan.records[$0] })
+        } catch {
+            report.error = CloakroomError(error, otherwise: .storeFailed, "renewals could not be recorded")
+        }
+    }
+
+    /// After all renewals: it may take long.
+    private func recover(_ plan: RenewalPlan, _ keys: [AssetKey]) async {
+        guard let recovery else { return }
+        for key in keys {
+            for asset in plan.assetsByKey[key] ?? [] {
+                guard !Task.isCancelled, let date = plan.records[key]?.failure?.last else { return }
+                await recovery.handleExpiredAsset(asset, key: key.text, at: date)
+            }
+        }
+    }
+
+    func forget(_ keys: [AssetKey], _ report: inout RenewalReport) async {
+        do {
+            try await ledger.remove(keys)
+        } catch {
+            report.error = CloakroomError(error, otherwise: .storeFailed, "old records could not be removed")
+        }
+    }
+}

@@ -1,0 +1,171 @@
+package import AWS
+public import Foundation
+
+/// Renews what is to live on: every 15 days, in batches of 100, when the app is launched.
+///
+/// ```swift
+/// let renewals = AssetRenewalManager(
+///     renewer: client, collector: database, store: try SQLiteRenewalStore(at: file), recovery: recovery,
+///     origins: try AssetOrigins([URL(string: "https://cdn.example.com")!]))
+/// renewals.renewInBackground()
+/// ```
+///
+/// Only what the server called renewed is recorded as renewed, after each batch: the end of the process at any point costs
+/// one batch that is sent again. There is one run at a time; whoever asks for another one joins it.
+public actor AssetRenewalManager {
+    private let collector: any AssetRenewalURLCollector
+    private let origins: AssetOrigins
+    private let settings: AssetRenewalSettings
+    let renewer: any AssetRenewer
+    let recovery: (any ExpiredAssetRecoveryHandler)?
+    let progress: (@Sendable (RenewalProgress) -> Void)?
+    let surroundings: Surroundings
+    let ledger: RenewalLedger
+    private var run: Run?
+
+    private struct Run {
+        var task: Task<RunEnd, Never>
+        var isForced: Bool
+        /// How many callers want its end.
+        var callers = 0
+    }
+
+    struct RunEnd: Sendable {
+        var report: RenewalReport
+        var renewedKeys: Set<AssetKey>
+    }
+
+    /// - Parameters:
+    ///   - renewer: such as a ``CloakroomClient``.
+    ///   - recovery: is told of assets whose object is gone; without it that is in the report alone.
+    ///   - origins: where one's own objects are read.
+    ///   - progress: told after each request, on the actor: it must be short.
+    public init(
+        renewer: any AssetRenewer, collector: any AssetRenewalURLCollector, store: any RenewalStore,
+        recovery: (any ExpiredAssetRecoveryHandler)? = nil, origins: AssetOrigins,
+        settings: AssetRenewalSettings = AssetRenewalSettings(),
+        progress: (@Sendable (RenewalProgress) -> Void)? = nil
+    ) {
+        self.init(
+            renewer: renewer, collector: collector, store: store, recovery: recovery, origins: origins,
+            settings: settings, progress: progress, surroundings: Surroundings())
+    }
+
+    package init(
+        renewer: any AssetRenewer, collector: any AssetRenewalURLCollector, store: any RenewalStore,
+        recovery: (any ExpiredAssetRecoveryHandler)? = nil, origins: AssetOrigins,
+        settings: AssetRenewalSettings = AssetRenewalSettings(),
+        progress: (@Sendable (RenewalProgress) -> Void)? = nil, surroundings: Surroundings
+    ) {
+        self.renewer = renewer
+        self.collector = collector
+        self.recovery = recovery
+        self.origins = origins
+        self.settings = settings
+        self.progress = progress
+        self.surroundings = surroundings
+        ledger = RenewalLedger(store: store)
+    }
+
+    /// Renews what is due; joins a run that is in progress.
+    ///
+    /// It does not throw: what went wrong is in the report, and tried again by a later run. When every caller's task is
+    /// cancelled, the run ends.
+    @discardableResult
+    public func renewIfNeeded() async -> RenewalReport {
+        await join(run ?? start(isForced: false, without: [])).report
+    }
+
+    /// Renews every asset, whatever its dates, but those that a run in progress renews meanwhile; that one is waited for.
+    ///
+    /// The server's wish to be left alone for a while is heeded all the same: more requests would get the same answer.
+    @discardableResult
+    public func forceRenewal() async -> RenewalReport {
+        var renewedMeanwhile: Set<AssetKey> = []
+        while let run, !run.isForced { renewedMeanwhile.formUnion(await join(run).renewedKeys) }
+        return await join(run ?? start(isForced: true, without: renewedMeanwhile)).report
+    }
+
+    /// Renews what is due, some time after this returned: for the launch of the app.
+    public nonisolated func renewInBackground() {
+        Task.detached(priority: .utility) { await self.renewIfNeeded() }
+    }
+
+    /// Ends the run in progress, if there is one. What it has recorded stays.
+    public func cancel() { run?.task.cancel() }
+
+    /// When each asset that the collector names now is renewed next, by key.
+    ///
+    /// - Throws: what the collector or the store throws.
+    public func schedule() async throws -> [AssetSchedule] {
+        try await plan().schedule(by: settings, now: surroundings.wallClock())
+    }
+
+    /// Notes that an asset was uploaded just now, so that its first renewal is not due at once.
+    ///
+    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/invalidRequest`` for a URL without a key of ours, and what
+    ///   the store throws.
+    public func recordUpload(of asset: RenewableAsset, expiresAt: Date? = nil) async throws {
+        guard let key = asset.key(in: origins) else {
+            throw CloakroomError(.invalidRequest, "the asset's URL is not one of an object of ours")
+        }
+        var record = RenewalRecord(key: key)
+        record.noteRenewal(at: surroundings.wallClock(), expiresAt: expiresAt)
+        try await ledger.store.save([record])
+    }
+
+    private func start(isForced: Bool, without done: Set<AssetKey>) -> Run {
+        let task = Task { await perform(isForced: isForced, without: done) }
+        let run = Run(task: task, isForced: isForced)
+        self.run = run
+        return run
+    }
+
+    private func join(_ joined: Run) async -> RunEnd {
+        run?.callers += 1
+        return await withTaskCancellationHandler {
+            await joined.task.value
+        } onCancel: {
+            Task { await leave(joined) }
+        }
+    }
+
+    /// How many wait for the run in progress.
+    var callerCount: Int { run?.callers ?? 0 }
+
+    private func leave(_ left: Run) {
+        guard run?.task == left.task else { return }
+        run?.callers -= 1
+        if run?.callers == 0 { left.task.cancel() }
+    }
+
+    private func perform(isForced: Bool, without done: Set<AssetKey>) async -> RunEnd {
+        // Nobody joins a run that is over.
+        defer { run = nil }
+        var report = RenewalReport()
+        var renewed: Set<AssetKey> = []
+        do {
+            await recovery?.resumeRecoveries()
+            var plan = try await plan()
+            report.note(plan)
+            let now = surroundings.wallClock()
+            var queue = plan.queue(by: settings, now: now, isForced: isForced, without: done)
+            report.notDue = plan.assetsByKey.count - queue.count
+            if queue.count > 0, let pauseEnd = try await ledger.pauseEnd(now: now) {
+                report.end = .postponed(until: pauseEnd)
+                report.untried = queue.count
+            } else {
+                renewed = await renew(&queue, of: &plan, &report)
+            }
+            await forget(plan.forgotten(now: now), &report)
+        } catch {
+            report.stop(CloakroomError(error, otherwise: .storeFailed, "assets or their records could not be read"))
+        }
+        return RunEnd(report: report, renewedKeys: renewed)
+    }
+
+    private func plan() async throws -> RenewalPlan {
+        let assets = try await collector.renewableAssets()
+        return RenewalPlan(assets, in: origins, records: try await ledger.records())
+    }
+}

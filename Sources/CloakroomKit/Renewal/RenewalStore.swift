@@ -1,0 +1,41 @@
+public import Foundation
+
+/// Where renewals are recorded, so that none is repeated before its time.
+///
+/// ``SQLiteRenewalStore`` keeps them in a file. Losing them loses nothing: everything is renewed once more.
+public protocol RenewalStore: Sendable {
+    /// All that is known.
+    func records() async throws -> [RenewalRecord]
+
+    /// Puts these in place of those with the same keys, byte for byte: all or none.
+    func save(_ records: [RenewalRecord]) async throws
+
+    func remove(keys: [String]) async throws
+
+    /// Until when the server asked to be left alone; `nil` when it did not.
+    func pauseEnd() async throws -> Date?
+
+    func savePauseEnd(_ date: Date?) async throws
+}
+
+/// Records that end with the process, for previews and tests.
+public actor InMemoryRenewalStore: RenewalStore {
+    private var recordsByKey: [AssetKey: RenewalRecord] = [:]
+    private var pause: Date?
+
+    public init() {}
+
+    public func records() -> [RenewalRecord] { Array(recordsByKey.values) }
+
+    public func save(_ records: [RenewalRecord]) {
+        for record in records { recordsByKey[AssetKey(record.key)] = record }
+    }
+
+    public func remove(keys: [String]) {
+        for key in keys { recordsByKey[AssetKey(key)] = nil }
+    }
+
+    public func pauseEnd() -> Date? { pause }
+
+    public func savePauseEnd(_ date: Date?) { pause = date }
+}

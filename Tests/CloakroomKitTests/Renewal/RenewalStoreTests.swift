@@ -1,0 +1,103 @@
+import AWS
+import Foundation
+import SQLite
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct RenewalStoreTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    private var file: URL { folder.appendingPathComponent("renewals.db") }
+    private let date = Date(timeIntervalSince1970: 1_795_183_200.5)
+    private let surroundings = TestWorld().surroundings
+
+    private func withFolder(_ body: () async throws -> Void) async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body()
+    }
+
+    private var examples: [RenewalRecord] {
+        [
+            RenewalRecord(key: ""),
+            RenewalRecord(key: "a", lastRenewed: date),
+            RenewalRecord(key: "b", lastRenewed: date, expiresAt: date + 86_400),
+        ]
+            + RenewalFailure.Kind.allCases.map { kind in
+                RenewalRecord(
+                    key: kind.rawValue, lastRenewed: date,
+                    failure: RenewalFailure(kind: kind, reason: "naïve", first: date, last: date + 1, count: 3))
+            }
+    }
+
+    private func check(_ store: any RenewalStore) async throws {
+        try await store.save(examples)
+        let changed = RenewalRecord(key: "a", lastRenewed: date + 5)
+        try await store.save([changed])
+        try await store.remove(keys: ["b", "none"])
+        try await store.savePauseEnd(date)
+        try await store.savePauseEnd(date + 7)
+        #expect(try await store.pauseEnd() == date + 7)
+        let expected = examples.filter { !["a", "b"].contains($0.key) } + [changed]
+        #expect(try await store.records().sorted { $0.key < $1.key } == expected.sorted { $0.key < $1.key })
+    }
+
+    @Test func `keeps records in memory`() async throws { try await check(InMemoryRenewalStore()) }
+
+    @Test func `keeps records in a file, for the next launch, too`() async throws {
+        try await withFolder {
+            try await check(SQLiteRenewalStore(at: file))
+            let again = try SQLiteRenewalStore(at: file)
+            #expect(try await again.records().count == examples.count - 1)
+            #expect(try await again.pauseEnd() == date + 7)
+            try await again.savePauseEnd(nil)
+            #expect(try await again.pauseEnd() == nil)
+            #expect(await again.movedAside == [])
+        }
+    }
+
+    @Test func `keys that look alike are two, in memory and in a file`() async throws {
+        try await withFolder {
+            for store in [InMemoryRenewalStore(), try SQLiteRenewalStore(at: file)] as [any RenewalStore] {
+                try await store.save([RenewalRecord(key: "\u{e9}"), RenewalRecord(key: "e\u{301}")])
+                #expect(try await store.records().count == 2)
+                try await store.remove(keys: ["\u{e9}"])
+                #expect(try await store.records().map { Array($0.key.utf8) } == [[0x65, 0xcc, 0x81]])
+            }
+        }
+    }
+
+    @Test func `a damaged file is moved aside`() async throws {
+        try await withFolder {
+            try Data(repeating: 7, count: 5_000).write(to: file)
+            let store = try SQLiteRenewalStore(at: file, surroundings: surroundings)
+            try await check(store)
+            #expect(await store.movedAside.map(\.lastPathComponent) == ["renewals.db.corrupt-20261120T140000Z"])
+        }
+    }
+
+    @Test func `a file that is damaged while it is open is moved aside`() async throws {
+        try await withFolder {
+            let store = try SQLiteRenewalStore(at: file, surroundings: surroundings)
+            let other = try SQLiteDatabase(at: file.path)
+            // A page of the schema points nowhere.
+            try other.run(
+                script: """
+                    PRAGMA writable_schema = 1;
+                    UPDATE sqlite_schema SET rootpage = 99999 WHERE name = 'renewals';
+                    PRAGMA schema_version = 1000
+                    """)
+            other.close()
+            #expect(try await store.records() == [])
+            try await check(store)
+            #expect(await store.movedAside.map(\.lastPathComponent) == ["renewals.db.corrupt-20261120T140000Z"])
+        }
+    }
+
+    @Test func `a folder that is not there is an error with a code`() throws {
+        #expect(
+            throws: CloakroomError(
+                .storeFailed, "the records of renewals: unable to open database file (SQLite 14)")
+        ) { try SQLiteRenewalStore(at: folder.appendingPathComponent("none/a.db")) }
+    }
+}

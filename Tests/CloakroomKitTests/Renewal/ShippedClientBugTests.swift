@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+/// What the shipped client does wrong, and ours must not.
+@Suite struct ShippedClientBugTests {
+    private let app = RenewalWorld()
+
+    @Test(arguments: [
+        (RenewalResult.Outcome.failed(reason: "internal_error"), RenewalFailure.Kind.failed),
+        (.refused(reason: "invalid_key"), .refused), (.refused(reason: "archived"), .refused),
+        (.refused(reason: "forbidden"), .refused), (.notFound, .notFound),
+    ])
+    func `a key that was not renewed is not recorded as renewed`(
+        outcome: RenewalResult.Outcome, kind: RenewalFailure.Kind
+    ) async throws {
+        await app.renewer.answer { results($0, ["bad": outcome]) }
+        _ = try await app.manager([image("bad"), image("good")]).renewIfNeeded()
+        let records = try await app.records()
+        #expect(records.map(\.key) == ["bad", "good"])
+        #expect(records.map(\.lastRenewed) == [nil, app.world.wallTime])
+        #expect(records.map(\.failure?.kind) == [kind, nil])
+    }
+
+    @Test func `a key that failed is tried at the next launch, and not in 15 days`() async throws {
+        await app.renewer.answer { results($0, ["bad": .failed(reason: "internal_error")]) }
+        _ = try await app.manager([image("bad"), image("good")]).renewIfNeeded()
+        await app.renewer.answer { results($0) }
+        let report = try await app.manager([image("bad"), image("good")]).renewIfNeeded()
+        #expect(await app.renewer.batches == [["bad", "good"], ["bad"]])
+        #expect(report.renewed == 1)
+        #expect(try await app.records() == [app.fresh("bad"), app.fresh("good")])
+    }
+
+    @Test func `a key that is missing from the answer is not recorded as renewed`() async throws {
+        await app.renewer.answer { keys in results(keys.filter { $0 != "lost" }) }
+        let report = try await app.manager([image("lost"), image("good")]).renewIfNeeded()
+        #expect(report.failed == [.init(key: "lost", reason: "no answer")])
+        #expect(try await app.records().map(\.lastRenewed) == [app.world.wallTime, nil])
+    }
+
+    @Test func `what was not asked for, or answered in two ways, counts for nothing`() async throws {
+        await app.renewer.answer { keys in
+            results(keys) + [
+                RenewalResult(key: "stranger", outcome: .renewed(expiresAt: nil)),
+                RenewalResult(key: "unclear", outcome: .notFound),
+                RenewalResult(key: "same", outcome: .renewed(expiresAt: nil)),
+            ]
+        }
+        let report = try await app.manager([image("unclear"), image("same")]).renewIfNeeded()
+        #expect(report.renewed == 1)
+        #expect(report.failed == [.init(key: "unclear", reason: "two answers that differ")])
+        #expect(try await app.records().map(\.key) == ["same", "unclear"])
+        #expect(await app.recovery.expired == [])
+    }
+
+    @Test func `a forced renewal waits for the run in progress and renews what that did not`() async throws {
+        let gate = Gate()
+        await app.renewer.answer { keys in
+            _ = await gate.pass()
+            return results(keys)
+        }
+        try await app.manager([image("fresh")]).recordUpload(of: image("fresh"))
+        let manager = try app.manager([image("due"), image("fresh")])
+        async let first = manager.renewIfNeeded()
+        await untilTrue { await app.renewer.batches.count == 1 }
+        async let forced = manager.forceRenewal()
+        async let forcedToo = manager.forceRenewal()
+        async let joined = manager.renewIfNeeded()
+        await gate.open()
+        let reports = await [first, joined]
+        let forcedReports = await [forced, forcedToo]
+        #expect(await app.renewer.batches == [["due"], ["fresh"]])
+        #expect(await app.renewer.mostInFlight == 1)
+        #expect(reports[0].renewed == 1)
+        #expect(forcedReports[0] == forcedReports[1])
+        #expect(forcedReports[0].renewed == 1)
+    }
+
+    @Test func `a forced renewal takes no notice of dates`() async throws {
+        await app.renewer.answer { results($0, ["no": .refused(reason: "archived")]) }
+        let manager = try app.manager([image("yes"), image("no")])
+        _ = await manager.renewIfNeeded()
+        app.world.pass(.seconds(5))
+        #expect(await manager.renewIfNeeded().requests == 0)
+        #expect(await manager.forceRenewal().requests == 1)
+        #expect(await app.renewer.batches == [["no", "yes"], ["no", "yes"]])
+    }
+}
+
+/// Lets other tasks run until something is so.
+func untilTrue(_ condition: () async -> Bool) async {
+    while !(await condition()) { await Task.yield() }
+}
