@@ -10,8 +10,6 @@ import Foundation
 /// Expirations are judged by the server's clock: a device whose clock is wrong, or is set, changes nothing.
 public actor CredentialProvider {
     private let vendor: any CredentialVendor
-    private let store: (any CredentialStore)?
-    private let onStoreFailure: @Sendable (CloakroomError) -> Void
     private let serverClock: ServerClock?
     let surroundings: Surroundings
 
@@ -23,9 +21,8 @@ public actor CredentialProvider {
     private var flight: Flight?
     private var lastNumber = 0
     private var waiting: [Int: CheckedContinuation<Outcome, Never>] = [:]
+    private var store: StoreQueue
     private var hasLoaded = false
-    /// The last thing the store was asked to do: it does one at a time, in order.
-    private var storeWork: Task<Void, Never>?
 
     private typealias Outcome = Result<VendedCredentials, CloakroomError>
 
@@ -54,9 +51,8 @@ public actor CredentialProvider {
         surroundings: Surroundings
     ) {
         self.vendor = vendor
-        self.store = store
-        self.onStoreFailure = onStoreFailure
         self.serverClock = serverClock
+        self.store = StoreQueue(store, onFailure: onStoreFailure, surroundings: surroundings)
         self.surroundings = surroundings
     }
 
@@ -99,9 +95,10 @@ public actor CredentialProvider {
         return serverTime.map { .seconds($0.time(at: reading).timeIntervalSince(reading.wallClock)) } ?? .zero
     }
 
-    /// For signing out: forgets everything, in memory and in the store, and ends what is under way. When this comes
-    /// back, nothing is left, and nothing will be stored afterwards.
+    /// For signing out: forgets everything, in memory and in the store, and ends what is under way, so that it stores
+    /// nothing afterwards. When this comes back, nothing is left.
     ///
+    /// First see to it that the vendor's token is gone: whoever calls ``credentials()`` afterwards asks it again.
     /// Who waits for credentials gets ``CloakroomError/Code/cancelled``.
     public func forget() async {
         held = nil
@@ -111,7 +108,7 @@ public actor CredentialProvider {
         hasLoaded = true
         flight?.task?.cancel()
         land(.failure(CloakroomError(.cancelled, "The credentials were forgotten.")))
-        await inStore { try await $0.clear() }?.value
+        await store.clear()?.value
     }
 
     /// For the package's own S3 client.
@@ -157,7 +154,7 @@ extension CredentialProvider {
     private func drop(_ isRefused: (VendedCredentials) -> Bool) async {
         guard let held, isRefused(held.vended), refusals.isWorthOthers(age: held.age(at: reading())) else { return }
         self.held = nil
-        await inStore { try await $0.clear() }?.value
+        await store.clear()?.value
     }
 
     /// One request is under way at a time.
@@ -170,7 +167,7 @@ extension CredentialProvider {
     }
 
     private func fly(_ number: Int) async {
-        if let stored = await load(), flight?.number == number {
+        if let stored = await resumed(), flight?.number == number {
             held = stored
             serverTime = stored.serverTime
             return land(.success(stored.vended))
@@ -186,6 +183,13 @@ extension CredentialProvider {
             guard flight?.number == number else { return }
             fail(error)
         }
+    }
+
+    /// What was held before a restart, the first time; `nil` when it is of no use.
+    private func resumed() async -> HeldCredentials? {
+        guard !hasLoaded else { return nil }
+        hasLoaded = true
+        return await store.load()?.resumed(at: reading())
     }
 
     private func vend() async throws(CloakroomError) -> VendedCredentials {
@@ -216,7 +220,7 @@ extension CredentialProvider {
         }
         held = fresh
         pause.begin(afterSuccessAt: reading.instant)
-        inStore { try await $0.save(StoredCredentials(fresh)) }
+        store.save(fresh)
     }
 
     private func fail(_ error: CloakroomError) {
@@ -256,40 +260,8 @@ extension CredentialProvider {
         for continuation in waiting.values { continuation.resume(returning: outcome) }
         waiting = [:]
     }
-
-    // MARK: Storing
-
-    private func load() async -> HeldCredentials? {
-        guard !hasLoaded else { return nil }
-        hasLoaded = true
-        guard let store else { return nil }
-        do {
-            return try await store.load()?.resumed(at: reading())
-        } catch {
-            onStoreFailure(CloakroomError(store: error))
-            return nil
-        }
-    }
-
-    @discardableResult private func inStore(
-        _ work: @escaping @Sendable (any CredentialStore) async throws -> Void
-    ) -> Task<Void, Never>? {
-        guard let store else { return nil }
-        let task = surroundings.spawn { [storeWork, onStoreFailure] in
-            await storeWork?.value
-            do { try await work(store) } catch { onStoreFailure(CloakroomError(store: error)) }
-        }
-        storeWork = task
-        return task
-    }
 }
 
 extension CloakroomError {
     static let taskCancelled = CloakroomError(.cancelled, "The task was cancelled.")
-
-    fileprivate init(store error: any Error) {
-        self =
-            error as? CloakroomError
-            ?? CloakroomError(.storeFailed, "The store of the credentials failed with a \(type(of: error)).")
-    }
 }

@@ -1,0 +1,53 @@
+import AWS
+
+/// What the store is asked to do: one thing at a time, in order, so that nothing is saved behind a clearing.
+struct StoreQueue: Sendable {
+    private let store: (any CredentialStore)?
+    private let onFailure: @Sendable (CloakroomError) -> Void
+    private let surroundings: Surroundings
+    private var last: Task<Void, Never>?
+
+    init(
+        _ store: (any CredentialStore)?, onFailure: @escaping @Sendable (CloakroomError) -> Void,
+        surroundings: Surroundings
+    ) {
+        self.store = store
+        self.onFailure = onFailure
+        self.surroundings = surroundings
+    }
+
+    /// - Returns: `nil` when there is nothing, or when the store fails.
+    func load() async -> StoredCredentials? {
+        do {
+            return try await store?.load()
+        } catch {
+            onFailure(Self.converted(error))
+            return nil
+        }
+    }
+
+    mutating func save(_ held: HeldCredentials) {
+        append { try await $0.save(StoredCredentials(held)) }
+    }
+
+    /// - Returns: what ends when everything is gone.
+    mutating func clear() -> Task<Void, Never>? {
+        append { try await $0.clear() }
+    }
+
+    @discardableResult private mutating func append(
+        _ work: @escaping @Sendable (any CredentialStore) async throws -> Void
+    ) -> Task<Void, Never>? {
+        guard let store else { return nil }
+        last = surroundings.spawn { [last, onFailure] in
+            await last?.value
+            do { try await work(store) } catch { onFailure(Self.converted(error)) }
+        }
+        return last
+    }
+
+    private static func converted(_ error: any Error) -> CloakroomError {
+        error as? CloakroomError
+            ?? CloakroomError(.storeFailed, "The store of the credentials failed with a \(type(of: error)).")
+    }
+}
