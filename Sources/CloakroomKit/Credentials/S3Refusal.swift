@@ -47,6 +47,8 @@ public struct S3Refusal: Error, Sendable, Equatable {
         case .transient: return .transient(retryAfter: retryAfter)
         case .staleCredentials: return .staleCredentials
         case .skewedClock: return .skewedClock(theirs: theirTime, mayBeWrongKeys: Fault.mayBeWrongKeys(code: code))
+        // Answers to HEAD have no document: ended credentials look like this (S3 API Reference, HeadObject).
+        case .refused where status == 400 && code.isEmpty: return .staleCredentials
         case .refused, .noCredentials, .cancelled: return status == 403 ? .denied : .refused
         }
     }

@@ -15,7 +15,8 @@ import Testing
             (500, "InternalError", .transient(retryAfter: nil)), (503, "", .transient(retryAfter: nil)),
             (400, "RequestTimeout", .transient(retryAfter: nil)),
             (409, "OperationAborted", .transient(retryAfter: nil)),
-            (404, "NoSuchKey", .refused), (412, "PreconditionFailed", .refused), (400, "", .refused),
+            (404, "NoSuchKey", .refused), (412, "PreconditionFailed", .refused), (400, "InvalidRequest", .refused),
+            (400, "", .staleCredentials),
             (301, "PermanentRedirect", .refused),
         ] as [(Int, String, S3Verdict)])
     func `status and code tell what to do`(status: Int, code: String, verdict: S3Verdict) {
