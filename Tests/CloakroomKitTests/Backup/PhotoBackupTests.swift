@@ -106,7 +106,7 @@ import Testing
 
     @Test func `a listing that does not come whole sends nothing and says why`() async throws {
         for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
-        let s3 = FakeS3 { method, key in
+        let s3 = FakeS3 { method, key, _ in
             method == "GET" && key.isEmpty ? HTTPAnswer(status: 200, body: Data("<ListBucketResult>".utf8)) : nil
         }
         let report = await backup(to: s3).backUp(folder: folder.url)
@@ -118,7 +118,7 @@ import Testing
     @Test func `one file that fails does not stop the others`() async throws {
         for number in 0..<9 { try folder.write("\(number).jpg", "photo \(number)") }
         let bad = key("photo 4")
-        let s3 = FakeS3 { method, key in
+        let s3 = FakeS3 { method, key, _ in
             method == "PUT" && key == bad ? FakeS3.error(400, "EntityTooLarge") : nil
         }
         let report = await backup(to: s3).backUp(folder: folder.url)
@@ -130,7 +130,7 @@ import Testing
 
     @Test func `denied is denied for all: the run ends with what is left`() async throws {
         for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
-        let s3 = FakeS3 { method, _ in method == "PUT" ? FakeS3.error(403, "AccessDenied") : nil }
+        let s3 = FakeS3 { method, _, _ in method == "PUT" ? FakeS3.error(403, "AccessDenied") : nil }
         let report = await backup(to: s3).backUp(folder: folder.url)
         #expect(report.stoppedBy?.code == .accessDenied)
         #expect(report.backedUp == 0)
@@ -140,7 +140,7 @@ import Testing
 
     @Test func `a store that is away ends the run after a few files, each tried again`() async throws {
         for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
-        let s3 = FakeS3 { method, _ in
+        let s3 = FakeS3 { method, _, _ in
             if method == "PUT" { throw HTTPTransportError.unreachable }
             return nil
         }
@@ -153,7 +153,7 @@ import Testing
     @Test func `cancelled, it ends at once and says so`() async throws {
         for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
         let gate = Gate()
-        let s3 = FakeS3 { method, _ in
+        let s3 = FakeS3 { method, _, _ in
             if method == "PUT", await !gate.pass() { throw HTTPTransportError.cancelled }
             return nil
         }
@@ -172,7 +172,7 @@ import Testing
         for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
         let file = folder.url.appendingPathComponent("3.jpg")
         let changing = key("photo 3")
-        let s3 = FakeS3 { method, key in
+        let s3 = FakeS3 { method, key, _ in
             if method == "PUT", key == changing { try Data("another one".utf8).write(to: file) }
             return nil
         }
@@ -186,7 +186,7 @@ import Testing
         for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
         let file = folder.url.appendingPathComponent("3.jpg")
         let others = Set((0..<5).filter { $0 != 3 }.map { key("photo \($0)") })
-        let s3 = FakeS3 { method, key in
+        let s3 = FakeS3 { method, key, _ in
             if method == "PUT", !others.contains(key) { try Data(UUID().uuidString.utf8).write(to: file) }
             return nil
         }
@@ -234,6 +234,33 @@ import Testing
         #expect(!(await s3.lines.dropFirst(before).contains { $0.hasPrefix("PUT") }))
     }
 
+    @Test func `credentials that end in the middle are replaced once, and no file fails`() async throws {
+        for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
+        let world = world
+        let vendor = ShortVendor(world)
+        let s3 = FakeS3 { method, _, request in
+            let token = request.fields.first { $0.name == "x-amz-security-token" }?.value ?? ""
+            guard let end = Double(token), world.wallTime.timeIntervalSince1970 < end else {
+                return FakeS3.error(400, "ExpiredToken")
+            }
+            // All of their time has passed when the tenth photo is stored.
+            if method == "PUT", await vendor.puts.next() == 10 { world.pass(.seconds(900)) }
+            return nil
+        }
+        let provider = CredentialProvider(vendor: vendor, surroundings: world.surroundings)
+        let client = S3BackupClient(
+            transport: s3, endpoint: URL(string: "http://127.0.0.1:8333"), journal: TransientMultipartJournal(),
+            sizes: .init(), surroundings: world.surroundings
+        ) {
+            let vended = try await provider.credentials()
+            return .init(bucket: vended.bucket, region: vended.region, source: provider.source)
+        }
+        let report = await PhotoBackup(client: client, layout: layout).backUp(folder: folder.url)
+        #expect(report.isComplete)
+        #expect(report.backedUp == 40)
+        #expect(await vendor.vended == 2)
+    }
+
     @Test func `a large file goes up in parts, and its progress is told`() async throws {
         let large = Data(repeating: 7, count: 6 << 20) + Data(repeating: 9, count: 5 << 20)
         try folder.write("film.mov", large)
@@ -249,6 +276,33 @@ import Testing
         }
         #expect(last?.fraction == 1)
         #expect(last?.bytesDone == 11 << 20)
+    }
+}
+
+/// Credentials that say themselves when they end, after 900 s.
+private actor ShortVendor: CredentialVendor {
+    private(set) var vended = 0
+    let puts = PutCount()
+    private let world: TestWorld
+
+    init(_ world: TestWorld) { self.world = world }
+
+    func vendCredentials() -> VendedCredentials {
+        vended += 1
+        let end = world.wallTime.addingTimeInterval(900)
+        return VendedCredentials(
+            accessKeyID: "ASIA\(vended)", secretAccessKey: Secret("secret"),
+            sessionToken: Secret("\(end.timeIntervalSince1970)"), expiration: end, region: "us-east-1",
+            bucket: FakeS3.bucket)
+    }
+
+    actor PutCount {
+        private var count = 0
+
+        func next() -> Int {
+            count += 1
+            return count
+        }
     }
 }
 

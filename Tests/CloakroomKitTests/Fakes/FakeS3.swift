@@ -17,7 +17,7 @@ actor FakeS3: HTTPTransport {
         }
     }
 
-    typealias GateKeeper = @Sendable (_ method: String, _ path: String) async throws -> HTTPAnswer?
+    typealias GateKeeper = @Sendable (_ method: String, _ key: String, HTTPRequest) async throws -> HTTPAnswer?
 
     private(set) var objects: [String: Object] = [:]
     /// Method and path of what came, such as `PUT /photos/…`; without queries.
@@ -27,7 +27,7 @@ actor FakeS3: HTTPTransport {
     static let bucket = "bucket"
     private static let pageSize = 3
 
-    init(_ gate: @escaping GateKeeper = { _, _ in nil }) { self.gate = gate }
+    init(_ gate: @escaping GateKeeper = { _, _, _ in nil }) { self.gate = gate }
 
     func put(_ key: String, _ bytes: Data) { objects[key] = Object(bytes) }
 
@@ -38,7 +38,7 @@ actor FakeS3: HTTPTransport {
         let key = String(request.url.path.dropFirst(Self.bucket.count + 2))
         lines.append("\(request.method) \(key)")
         do {
-            if let answer = try await gate(request.method, key) { return answer }
+            if let answer = try await gate(request.method, key, request) { return answer }
         } catch let error as HTTPTransportError {
             throw error
         } catch {
