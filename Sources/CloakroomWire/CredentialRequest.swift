@@ -1,9 +1,9 @@
-import StrictJSON
+package import StrictJSON
 
 /// What a client may say when it asks for credentials: which of its rights it wants, and for how long.
 ///
 /// All of it only narrows; a name that is not known is refused, so that nobody who misspells one gets everything.
-package struct CredentialRequest: Sendable, Equatable {
+package struct CredentialRequest: WireText {
     /// The body is no JSON object of these members, or one of them is not what it should be.
     package struct Malformed: Error, Sendable, Equatable {
         package init() {}
@@ -35,5 +35,20 @@ package struct CredentialRequest: Sendable, Equatable {
             default: throw Malformed()
             }
         }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        if let scope { writer.member("scope", scope) }
+        if let lifetimeSeconds { writer.member("lifetimeSeconds", lifetimeSeconds) }
+        writer.endObject()
+    }
+
+    /// The same, where there is no body: names and values, not yet encoded.
+    package var query: [(name: String, value: String)] {
+        var query: [(name: String, value: String)] = []
+        if let scope { query.append(("scope", scope)) }
+        if let lifetimeSeconds { query.append(("lifetimeSeconds", String(lifetimeSeconds))) }
+        return query
     }
 }

@@ -25,8 +25,8 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
 package struct ErrorBody: Sendable, Equatable, Codable {
     /// A sentence for people.
     package var error: String
-    /// A code this version does not know stays as it came.
-    package var code: String
+    /// A code this version does not know stays as it came; `nil` from backends that have none.
+    package var code: String?
 
     package init(error: String, code: ErrorCode) {
         self.error = error
@@ -38,7 +38,7 @@ extension ErrorBody: WireBody {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("error", error)
-        writer.member("code", code)
+        if let code { writer.member("code", code) }
         writer.endObject()
     }
 }

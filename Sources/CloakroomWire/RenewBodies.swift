@@ -38,6 +38,17 @@ package struct RenewResult: WireBody, Codable {
         self.error = failure
     }
 
+    /// A word that this version does not know says as little as ``RenewFailure/internalError``.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        key = try container.decode(String.self, forKey: .key)
+        success = try container.decode(Bool.self, forKey: .success)
+        error = try container.decodeIfPresent(String.self, forKey: .error).map {
+            RenewFailure(rawValue: $0) ?? .internalError
+        }
+        expiresAt = try container.decodeIfPresent(Date.self, forKey: .expiresAt)
+    }
+
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("key", key)

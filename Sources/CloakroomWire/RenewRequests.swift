@@ -8,7 +8,7 @@ package enum RenewRequestError: String, Error, Sendable, CaseIterable {
 }
 
 /// What ``Route/renewBatch`` takes.
-package struct RenewBatchRequest: Sendable, Equatable {
+package struct RenewBatchRequest: WireText {
     /// 1 to 100, as they came: duplicates stay, and what is no key is the renewal's affair.
     package let assetKeys: [String]
 
@@ -19,15 +19,34 @@ package struct RenewBatchRequest: Sendable, Equatable {
         guard let keys = request["assetKeys"]?.strings else { throw .invalidBody }
         assetKeys = keys
     }
+
+    package init(assetKeys: [String]) { self.assetKeys = assetKeys }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.plainName("assetKeys")
+        writer.beginArray()
+        for key in assetKeys { writer.string(key) }
+        writer.endArray()
+        writer.endObject()
+    }
 }
 
 /// What ``Route/renewOne`` takes.
-package struct RenewOneRequest: Sendable, Equatable {
+package struct RenewOneRequest: WireText {
     package let assetKey: String
 
     package init(parsing body: [UInt8]) throws(RenewRequestError) {
         guard let key = try renewalObject(parsing: body)["assetKey"]?.string else { throw .invalidBody }
         assetKey = key
+    }
+
+    package init(assetKey: String) { self.assetKey = assetKey }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("assetKey", assetKey)
+        writer.endObject()
     }
 }
 

@@ -51,3 +51,19 @@ extension UploadBody: CustomStringConvertible, CustomReflectable {
     package var description: String { "upload of \(objectKey) until \(expiresAt.wireText)" }
     package var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "expiresAt": expiresAt]) }
 }
+
+/// What a client reads of an answer of ``Route/presignedUpload``: also where an older backend knows neither when the URL
+/// ends nor what to send, and has one of the two URLs for reading alone.
+package struct UploadAnswer: Sendable, Equatable, Decodable {
+    package var objectKey: String
+    package var uploadUrl: String
+    package var assetUrl: String?
+    package var url: String?
+    package var expiresAt: Date?
+    package var headers: [String: String]?
+}
+
+extension UploadAnswer: CustomStringConvertible, CustomReflectable {
+    package var description: String { "upload of \(objectKey)" }
+    package var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey]) }
+}

@@ -1,4 +1,4 @@
-import StrictJSON
+package import StrictJSON
 
 /// The body is no JSON object of the members a route knows, or one of them is not what it should be.
 ///
@@ -8,12 +8,18 @@ package struct MalformedUploadRequest: Error, Sendable, Equatable {
 }
 
 /// What ``Route/presignedPost`` takes, as it came.
-package struct PostUploadRequest: Sendable, Equatable {
+package struct PostUploadRequest: WireText {
     package var contentType: String?
     /// The most that the client will send; `nil` for what the settings allow.
     package var maximumBytes: Int?
     /// SHA-256, in hexadecimal or base64.
     package var sha256: String?
+
+    package init(contentType: String, maximumBytes: Int?, sha256: String?) {
+        self.contentType = contentType
+        self.maximumBytes = maximumBytes
+        self.sha256 = sha256
+    }
 
     package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
         for member in try members(of: body) {
@@ -27,15 +33,29 @@ package struct PostUploadRequest: Sendable, Equatable {
             }
         }
     }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        if let contentType { writer.member("contentType", contentType) }
+        if let maximumBytes { writer.member("maximumBytes", maximumBytes) }
+        if let sha256 { writer.member("sha256", sha256) }
+        writer.endObject()
+    }
 }
 
 /// What ``Route/multipartUploads`` takes, as it came.
-package struct MultipartUploadRequest: Sendable, Equatable {
+package struct MultipartUploadRequest: WireText {
     package var contentType: String?
     /// Of the whole object.
     package var contentLength: Int?
     /// SHA-256 of the whole object, in hexadecimal or base64.
     package var sha256: String?
+
+    package init(contentType: String, contentLength: Int, sha256: String?) {
+        self.contentType = contentType
+        self.contentLength = contentLength
+        self.sha256 = sha256
+    }
 
     package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
         for member in try members(of: body) {
@@ -48,12 +68,22 @@ package struct MultipartUploadRequest: Sendable, Equatable {
             }
         }
     }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        if let contentType { writer.member("contentType", contentType) }
+        if let contentLength { writer.member("contentLength", contentLength) }
+        if let sha256 { writer.member("sha256", sha256) }
+        writer.endObject()
+    }
 }
 
 /// What ``Route/multipartCompletion`` takes.
-package struct CompletionRequest: Sendable, Equatable {
+package struct CompletionRequest: WireText {
     /// The entity tag of each part, the first part's first, as S3 gave them; `nil`: as S3 has them.
     package var etags: [String]?
+
+    package init(etags: [String]?) { self.etags = etags }
 
     /// - Parameter body: JSON; empty names no tags.
     package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
@@ -64,6 +94,17 @@ package struct CompletionRequest: Sendable, Equatable {
             else { throw MalformedUploadRequest() }
             etags = tags
         }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        if let etags {
+            writer.plainName("etags")
+            writer.beginArray()
+            for tag in etags { writer.string(tag) }
+            writer.endArray()
+        }
+        writer.endObject()
     }
 }
 

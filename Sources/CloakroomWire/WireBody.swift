@@ -6,15 +6,15 @@ package import StrictJSON
     package import Foundation
 #endif
 
-/// A body the worker writes and the kit reads.
+/// Something that goes over the wire as JSON.
 ///
-/// Written by hand because the shapes are few and fixed; read by `Codable`, with ``decoder``.
-package protocol WireBody: Sendable, Equatable, Decodable {
+/// Written by hand because the shapes are few and fixed.
+package protocol WireText: Sendable, Equatable {
     func write(to writer: inout JSONWriter)
 }
 
-extension WireBody {
-    /// The body's JSON, in UTF-8.
+extension WireText {
+    /// The JSON, in UTF-8.
     package var encoded: [UInt8] {
         var writer = JSONWriter(capacity: 1536)
         write(to: &writer)
@@ -22,10 +22,20 @@ extension WireBody {
     }
 }
 
-/// For reading bodies: dates are ISO 8601.
+/// A body the worker writes and the kit reads, by `Codable` with ``wireDecoder``.
+package protocol WireBody: WireText, Decodable {}
+
+/// For reading bodies: dates are ISO 8601, with a fraction of a second or without.
 package var wireDecoder: JSONDecoder {
     let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .iso8601
+    decoder.dateDecodingStrategy = .custom { decoder in
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let date = Date(wireText: text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no date of ISO 8601 in UTC")
+        }
+        return date
+    }
     return decoder
 }
 
@@ -33,6 +43,11 @@ extension JSONWriter {
     mutating func member(_ name: StaticString, _ value: String) {
         plainName(name)
         string(value)
+    }
+
+    mutating func member(_ name: StaticString, _ value: Int) {
+        plainName(name)
+        integer(value)
     }
 
     mutating func member(_ name: StaticString, _ value: Date) {

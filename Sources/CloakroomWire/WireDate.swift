@@ -23,12 +23,58 @@ extension Date {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Reads ``wireText``, also with a fraction behind the seconds, as JavaScript writes it; the fraction is cut off.
+    package init?(wireText text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 20, bytes.count <= 40, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            bytes[10] == UInt8(ascii: "T"), bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
+            Self.isEnd(bytes[19...]),
+            let year = Self.number(bytes[0..<4]), let month = Self.number(bytes[5..<7]),
+            let day = Self.number(bytes[8..<10]), let hour = Self.number(bytes[11..<13]),
+            let minute = Self.number(bytes[14..<16]), let second = Self.number(bytes[17..<19]),
+            (1...12).contains(month), day >= 1, hour < 24, minute < 60, second < 60
+        else { return nil }
+        let days = Self.days(year: year, month: month, day: day)
+        // The 31st of June would come back as the 1st of July.
+        guard Self.civilDate(ofDay: days).day == day else { return nil }
+        self.init(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second))
+    }
+
+    /// `Z` or `+00:00`, either perhaps behind a fraction.
+    private static func isEnd(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        if rest.first == UInt8(ascii: ".") {
+            let zone = rest.dropFirst().drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            guard zone.startIndex > rest.startIndex + 1 else { return false }
+            rest = zone
+        }
+        return rest.elementsEqual("Z".utf8) || rest.elementsEqual("+00:00".utf8)
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+        var number = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            number = number * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return number
+    }
+
     private static func put(_ number: Int, _ digits: Int, at place: Int, in text: inout [UInt8]) {
         var rest = number
         for index in stride(from: place + digits - 1, through: place, by: -1) {
             text[index] = UInt8(ascii: "0") + UInt8(rest % 10)
             rest /= 10
         }
+    }
+
+    /// The day of a Gregorian date, counted from 1970-01-01; the inverse of ``civilDate(ofDay:)``.
+    private static func days(year: Int, month: Int, day: Int) -> Int {
+        let year = month <= 2 ? year - 1 : year
+        let era = year.flooredQuotient(by: 400)
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
     /// The Gregorian date of a day counted from 1970-01-01, by eras of 400 years that begin in March.

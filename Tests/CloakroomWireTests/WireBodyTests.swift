@@ -83,6 +83,14 @@ struct WireBodyTests {
             #"{"error":"Too many renewal requests","code":"too_many_requests"}"#)
     }
 
+    @Test func `reads an error without a code, and a renewal's word that is not known yet`() throws {
+        #expect(
+            try wireDecoder.decode(ErrorBody.self, from: Data(#"{"error":"Device is disabled"}"#.utf8)).code == nil)
+        let result = Data(#"{"key":"a","success":false,"error":"struck_by_lightning"}"#.utf8)
+        #expect(
+            try wireDecoder.decode(RenewResult.self, from: result) == RenewResult(key: "a", failure: .internalError))
+    }
+
     @Test func `prints no credentials`() {
         let body = ContainerCredentialsBody(
             accessKeyID: "AKID", secretAccessKey: "shh", token: "tok", expiration: instant)
@@ -110,5 +118,30 @@ struct WireDateTests {
     ])
     func `cuts the fraction off`(seconds: Double, text: String) {
         #expect(Date(timeIntervalSince1970: seconds).wireText == text)
+    }
+
+    @Test func `reads what it writes`() {
+        for day in stride(from: -140_000, through: 400_000, by: 17) {
+            let date = Date(timeIntervalSince1970: Double(day) * 86_400 + Double(abs(day) % 86_400))
+            #expect(Date(wireText: date.wireText) == date)
+        }
+    }
+
+    @Test(arguments: [
+        "2026-03-14T08:00:00.999Z", "2026-03-14T08:00:00.1Z", "2026-03-14T08:00:00+00:00",
+        "2026-03-14T08:00:00.123456789+00:00",
+    ])
+    func `reads a fraction, and UTC under another name`(text: String) {
+        #expect(Date(wireText: text) == Date(timeIntervalSince1970: 1_773_475_200))
+    }
+
+    @Test(arguments: [
+        "", "2026-03-14", "2026-03-14 08:00:00Z", "2026-03-14T08:00:00", "2026-03-14T08:00:00.Z",
+        "2026-03-14T08:00:00+01:00", "2026-02-30T08:00:00Z", "2026-13-01T08:00:00Z", "2026-03-14T24:00:00Z",
+        "2026-03-14T08:60:00Z", "+026-03-14T08:00:00Z", "2026-03-14T08:00:00Zx", "٢٠٢٦-03-14T08:00:00Z",
+        "2026-03-14T08:00:00.00000000000000000000000Z",
+    ])
+    func `refuses what is no date`(text: String) {
+        #expect(Date(wireText: text) == nil)
     }
 }
