@@ -68,6 +68,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
         /// No network, or nobody there.
         public static let unreachable = Code(rawValue: "unreachable")
         public static let timedOut = Code(rawValue: "timed_out")
+        /// The app's token provider threw, or gave no usable token.
+        public static let tokenUnavailable = Code(rawValue: "token_unavailable")
         /// The server's certificate is not acceptable.
         public static let untrusted = Code(rawValue: "untrusted")
         public static let cancelled = Code(rawValue: "cancelled")

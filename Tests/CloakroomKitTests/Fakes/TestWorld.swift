@@ -75,6 +75,7 @@ final class TestWorld: Sendable {
     /// Somebody sets the wall clock; no time passes.
     func setWallClock(ahead duration: Duration) { state.withLock { $0.skew = duration } }
 
+    /// - Parameter number: not 0, of which Swift's `random(in:)` would ask for another one for ever.
     func roll(_ number: UInt64) { state.withLock { $0.randomNumber = number } }
 
     /// Waits for what was started and nobody waited for.

@@ -1,0 +1,40 @@
+import CloakroomCrypto
+import CloakroomWire
+import Foundation
+
+extension CloakroomClient: CredentialVendor {
+    public func vendCredentials() async throws -> VendedCredentials {
+        try await vendCredentials(scope: nil, lifetime: nil)
+    }
+
+    /// Credentials for the user's own part of the bucket.
+    ///
+    /// - Parameters:
+    ///   - scope: a name of the operator's, for fewer rights than the user has; `nil` for all of them.
+    ///   - lifetime: for less time, in whole seconds.
+    /// - Throws: ``CloakroomError``: `forbidden` for a scope that the user does not have, `invalidRequest` for an
+    ///   impossible lifetime, `userDisabled`, `subscriptionRequired`, `storageQuotaExceeded`.
+    public func vendCredentials(scope: String?, lifetime: Duration?) async throws -> VendedCredentials {
+        let asked = CredentialRequest(scope: scope, lifetimeSeconds: lifetime.map { Int($0.components.seconds) })
+        let body: STSTokenBody = try await body(
+            of: WorkerRequest(route: .stsToken, body: asked == CredentialRequest() ? nil : asked.encoded))
+        return VendedCredentials(
+            accessKeyID: body.credentials.accessKeyId, secretAccessKey: Secret(body.credentials.secretAccessKey),
+            sessionToken: Secret(body.credentials.sessionToken), expiration: body.credentials.expiration,
+            region: body.region, bucket: body.bucket)
+    }
+
+    /// The same credentials without region and bucket, in the shape that AWS SDKs know: for handing them to one.
+    ///
+    /// An SDK that fetches them itself is given the route's URL in `AWS_CONTAINER_CREDENTIALS_FULL_URI`.
+    public func containerCredentials(
+        scope: String? = nil, lifetime: Duration? = nil
+    ) async throws -> ContainerCredentials {
+        let asked = CredentialRequest(scope: scope, lifetimeSeconds: lifetime.map { Int($0.components.seconds) })
+        let body: ContainerCredentialsBody = try await body(
+            of: WorkerRequest(route: .containerCredentials, query: asked.query))
+        return ContainerCredentials(
+            accessKeyID: body.accessKeyID, secretAccessKey: Secret(body.secretAccessKey),
+            sessionToken: Secret(body.token), expiration: body.expiration)
+    }
+}

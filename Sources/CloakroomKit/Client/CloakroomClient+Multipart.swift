@@ -1,0 +1,65 @@
+import CloakroomWire
+public import Foundation
+
+extension CloakroomClient {
+    /// Begins an upload in parts, for large objects.
+    ///
+    /// It is not repeated when nobody knows whether it has begun: call it again; what was begun in vain is cleared away by
+    /// the bucket's rules.
+    /// - Parameters:
+    ///   - byteCount: of the whole object.
+    ///   - sha256: of the whole object, 32 bytes; kept with it, and not checked by S3.
+    /// - Throws: ``CloakroomError``, as for ``requestUpload(contentType:byteCount:)``; `notFound` where the operator has
+    ///   not set up uploads in parts.
+    public func beginMultipartUpload(
+        contentType: String, byteCount: Int64, sha256: Data? = nil
+    ) async throws -> MultipartAssetUpload {
+        let asked = MultipartUploadRequest(
+            contentType: contentType, contentLength: Int(byteCount), sha256: sha256.map(Self.hexadecimal))
+        let answer = try await exchange.answer(
+            to: WorkerRequest(route: .multipartUploads, body: asked.encoded, isRepeatable: false))
+        let body: MultipartUploadBody = try Self.read(answer)
+        guard let asset = Self.address(body.assetUrl) else { throw CloakroomError.invalidAnswer(answer) }
+        return MultipartAssetUpload(
+            id: body.uploadId, objectKey: body.objectKey, assetURL: asset, partByteCount: Int64(body.partBytes),
+            partCount: body.partCount, expiration: body.expiresAt)
+    }
+
+    /// Where some of the parts go.
+    ///
+    /// - Parameter numbers: at most 100 of them, within 1…``MultipartAssetUpload/partCount``.
+    /// - Throws: ``CloakroomError``: `uploadNotFound` for an id that is not the user's, or has ended.
+    public func multipartUploadParts(of id: String, numbers: ClosedRange<Int>) async throws -> [AssetPart] {
+        let answer = try await exchange.answer(
+            to: WorkerRequest(
+                route: .multipartParts, id: id,
+                query: [("numbers", "\(numbers.lowerBound)-\(numbers.upperBound)")]))
+        let body: MultipartPartsBody = try Self.read(answer)
+        return try body.parts.map { part in
+            guard let url = Self.address(part.uploadUrl) else { throw CloakroomError.invalidAnswer(answer) }
+            return AssetPart(
+                number: part.partNumber, uploadURL: url, byteCount: Int64(part.contentLength),
+                expiration: body.expiresAt)
+        }
+    }
+
+    /// Makes the parts one object; repeating it does no harm.
+    ///
+    /// - Parameter etags: of all parts in their order, as S3 answered them; `nil`: as S3 has them.
+    /// - Throws: ``CloakroomError``: `uploadIncomplete` when a part is missing or not as it was to be, `uploadNotFound`.
+    public func completeMultipartUpload(id: String, etags: [String]? = nil) async throws -> UploadedAsset {
+        let asked = CompletionRequest(etags: etags)
+        let answer = try await exchange.answer(
+            to: WorkerRequest(route: .multipartCompletion, id: id, body: etags == nil ? nil : asked.encoded))
+        let body: UploadedBody = try Self.read(answer)
+        guard let asset = body.assetUrl.flatMap(Self.address) else { throw CloakroomError.invalidAnswer(answer) }
+        return UploadedAsset(objectKey: body.objectKey, assetURL: asset)
+    }
+
+    /// Gives an upload up, and what was uploaded of it.
+    ///
+    /// - Throws: ``CloakroomError``: `uploadNotFound` when there is none, perhaps because an earlier try gave it up.
+    public func abortMultipartUpload(id: String) async throws {
+        let _: UploadedBody = try await body(of: WorkerRequest(route: .multipartUpload, id: id))
+    }
+}

@@ -1,0 +1,74 @@
+import CloakroomWire
+import Foundation
+
+extension CloakroomClient: AssetRenewer {
+    /// Starts the clocks of objects anew.
+    ///
+    /// - Parameter keys: 1…100; others are `invalidRequest`, and nobody is asked.
+    /// - Returns: one result for each of the different keys that the server said something of, in their order. What is
+    ///   ``RenewalResult/Outcome/notFound`` the server called so itself, in an answer that was whole.
+    public func renewAssets(keys: [String]) async throws -> [RenewalResult] {
+        guard (1...WireLimits.maximumKeysPerRequest).contains(keys.count) else {
+            throw CloakroomError(.invalidRequest, "A renewal is of 1 to \(WireLimits.maximumKeysPerRequest) keys")
+        }
+        let body: RenewBatchBody = try await renewalBody(
+            of: WorkerRequest(route: .renewBatch, body: RenewBatchRequest(assetKeys: keys).encoded))
+        return RenewalResult.matched(body.results, to: keys)
+    }
+
+    /// The same for one key.
+    ///
+    /// - Throws: also `invalidAnswer` when the answer is about another key.
+    public func renewAsset(key: String) async throws -> RenewalResult {
+        let body: RenewResult = try await renewalBody(
+            of: WorkerRequest(route: .renewOne, body: RenewOneRequest(assetKey: key).encoded))
+        guard let result = RenewalResult.matched([body], to: [key]).first else {
+            throw CloakroomError(.invalidAnswer, "The answer is about another key", status: 200)
+        }
+        return result
+    }
+
+    /// Apps forget pictures on what a renewal says: nothing but 200 is taken for one.
+    private func renewalBody<Body: Decodable>(of request: WorkerRequest) async throws(CloakroomError) -> Body {
+        let answer = try await exchange.answer(to: request)
+        guard answer.status == 200 else { throw .invalidAnswer(answer) }
+        return try Self.read(answer)
+    }
+}
+
+extension RenewalResult {
+    /// Results by their keys, byte for byte: Swift's own `==` takes different spellings of an é for one.
+    static func matched(_ results: [RenewResult], to keys: [String]) -> [RenewalResult] {
+        var outcomes: [[UInt8]: Outcome] = [:]
+        for result in results {
+            let outcome = Outcome(result)
+            if let other = outcomes.updateValue(outcome, forKey: Array(result.key.utf8)), !other.agrees(with: outcome) {
+                outcomes[Array(result.key.utf8)] = .failed(reason: "contradiction")
+            }
+        }
+        // Taken out, so that a key that was asked for twice is answered once.
+        return keys.compactMap { key in
+            outcomes.removeValue(forKey: Array(key.utf8)).map { RenewalResult(key: key, outcome: $0) }
+        }
+    }
+}
+
+extension RenewalResult.Outcome {
+    fileprivate init(_ result: RenewResult) {
+        switch (result.success, result.error) {
+        case (true, nil): self = .renewed(expiresAt: result.expiresAt)
+        case (false, .notFound): self = .notFound
+        case (false, let error?) where error != .internalError: self = .refused(reason: error.rawValue)
+        case (false, _): self = .failed(reason: RenewFailure.internalError.rawValue)
+        case (true, _?): self = .failed(reason: "contradiction")
+        }
+    }
+
+    /// Duplicates may have been renewed one after the other.
+    fileprivate func agrees(with other: Self) -> Bool {
+        switch (self, other) {
+        case (.renewed, .renewed): true
+        default: self == other
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import AWS
+import CloakroomWire
+public import Foundation
+
+extension CloakroomClient: AssetUploader {
+    public func requestUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget {
+        try await requestUpload(contentType: contentType, byteCount: byteCount, filename: nil, sha256: nil)
+    }
+
+    /// A place for one new object, by PUT.
+    ///
+    /// - Parameters:
+    ///   - byteCount: of the object, exactly; S3 takes no other then.
+    ///   - filename: for backends that want one; the worker does not use it.
+    ///   - sha256: of the object, 32 bytes; S3 takes no other then.
+    /// - Throws: ``CloakroomError``: `contentTypeNotAllowed`, `invalidRequest` for a length that is not allowed,
+    ///   `subscriptionRequired`, `storageQuotaExceeded`, `userDisabled`.
+    public func requestUpload(
+        contentType: String, byteCount: Int64?, filename: String?, sha256: Data?
+    ) async throws -> UploadTarget {
+        var query = [(name: "contentType", value: contentType), ("filename", filename ?? anyFilename)]
+        if let byteCount { query.append(("contentLength", String(byteCount))) }
+        if let sha256 { query.append(("sha256", Self.hexadecimal(sha256))) }
+        let answer = try await exchange.answer(to: WorkerRequest(route: .presignedUpload, query: query))
+        let body: UploadAnswer = try Self.read(answer)
+        guard let upload = Self.address(body.uploadUrl), let asset = (body.assetUrl ?? body.url).flatMap(Self.address),
+            !body.objectKey.isEmpty
+        else { throw CloakroomError.invalidAnswer(answer) }
+        var fields = body.headers ?? [:]
+        if !fields.keys.contains(where: { $0.caseInsensitiveCompare("Content-Type") == .orderedSame }) {
+            fields["Content-Type"] = contentType
+        }
+        return UploadTarget(
+            objectKey: body.objectKey, uploadURL: upload, assetURL: asset, expiration: body.expiresAt, fields: fields)
+    }
+
+    /// A form that uploads one new object, for what can send forms only.
+    ///
+    /// - Parameters:
+    ///   - maximumBytes: the most that will be sent; `nil` for what the worker allows.
+    ///   - sha256: of the object, 32 bytes; S3 takes no other then.
+    /// - Throws: ``CloakroomError``, as for a PUT.
+    public func requestFormUpload(
+        contentType: String, maximumBytes: Int64? = nil, sha256: Data? = nil
+    ) async throws -> FormUpload {
+        let asked = PostUploadRequest(
+            contentType: contentType, maximumBytes: maximumBytes.map(Int.init), sha256: sha256.map(Self.hexadecimal))
+        let answer = try await exchange.answer(to: WorkerRequest(route: .presignedPost, body: asked.encoded))
+        let body: PostUploadBody = try Self.read(answer)
+        guard let upload = Self.address(body.uploadUrl), let asset = Self.address(body.assetUrl) else {
+            throw CloakroomError.invalidAnswer(answer)
+        }
+        return FormUpload(
+            objectKey: body.objectKey, uploadURL: upload, fields: body.fields, assetURL: asset,
+            maximumBytes: Int64(body.maximumBytes), expiration: body.expiresAt)
+    }
+
+    public func upload(_ body: HTTPBody, to target: UploadTarget) async throws {
+        try await upload(body, to: target, progress: nil)
+    }
+
+    /// Uploads to a place handed out before; bytes of a file go out as they are read.
+    ///
+    /// - Parameter progress: told how many bytes have gone out in the try that is under way, from any thread.
+    public func upload(
+        _ body: HTTPBody, to target: UploadTarget, progress: (@Sendable (HTTPProgress) -> Void)?
+    ) async throws {
+        try await PresignedPut(target: target, body: body, exchange: exchange).run(progress: progress)
+    }
+
+    /// The shipped backend asks for a name, and nobody should learn one of it.
+    private var anyFilename: String {
+        let number = exchange.surroundings.randomNumber()
+        return String(number, radix: 16) + ".bin"
+    }
+
+    static func address(_ text: String) -> URL? {
+        guard let url = URL(string: text), let scheme = url.scheme, ["https", "http"].contains(scheme),
+            url.host?.isEmpty == false
+        else { return nil }
+        return url
+    }
+
+    static func hexadecimal(_ data: Data) -> String {
+        data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,134 @@
+import AWS
+import Foundation
+
+/// One upload to a presigned URL.
+struct PresignedPut {
+    let target: UploadTarget
+    let body: HTTPBody
+    let exchange: Exchange
+
+    func run(progress: (@Sendable (HTTPProgress) -> Void)?) async throws(CloakroomError) {
+        // Nobody sends megabytes to hear that it is too late; while the server's time is unknown, S3 says so.
+        if let expiration = target.expiration, await exchange.clock.isKnown, await exchange.clock.now >= expiration {
+            throw .uploadURLExpired
+        }
+        let surroundings = exchange.surroundings
+        let patience = exchange.patience
+        var tries = Tries(
+            maximum: patience.maximumTries, until: surroundings.now().advanced(by: patience.uploadDeadline),
+            surroundings)
+        let fields = try fieldsToSend()
+        while true {
+            let request = HTTPRequest(
+                method: "PUT", url: target.uploadURL, fields: fields, body: body,
+                destination: .memory(maximumBytes: 64 << 10), timeout: try tries.timeout(atMost: .seconds(86_400)),
+                idleTimeout: patience.uploadIdleTimeout)
+            let fault: UploadFault
+            do throws(HTTPTransportError) {
+                let answer = try await exchange.transport.send(request, progress: progress)
+                // The shipped client takes nothing else for a success either.
+                if answer.status == 200 { return }
+                fault = UploadFault(answer, createsOnly: createsOnly, now: await exchange.clock.now)
+            } catch {
+                fault = UploadFault(error)
+            }
+            switch fault {
+            case .storedBefore: return
+            case .final(let error): throw error
+            case .again(let error): try await tries.pause(after: error)
+            }
+        }
+    }
+
+    /// `Content-Length` is for the transport to write, and must be what was signed.
+    private func fieldsToSend() throws(CloakroomError) -> [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        for (name, value) in target.fields.sorted(by: { $0.key < $1.key }) {
+            switch name.lowercased() {
+            case "host": continue
+            case "content-length":
+                guard Int64(value) == body.byteCount else {
+                    throw CloakroomError(.invalidRequest, "The place is for \(value) bytes, not for \(body.byteCount)")
+                }
+            default: fields.append((name, value))
+            }
+        }
+        return fields
+    }
+
+    /// Whether the place takes one object, and never another.
+    private var createsOnly: Bool {
+        let query = URLComponents(url: target.uploadURL, resolvingAgainstBaseURL: true)?.queryItems ?? []
+        return query.contains { $0.name.caseInsensitiveCompare("If-None-Match") == .orderedSame && $0.value == "*" }
+            || target.fields.contains { $0.key.caseInsensitiveCompare("If-None-Match") == .orderedSame }
+    }
+}
+
+/// Why an upload to a presigned URL did not succeed, as a decision.
+enum UploadFault: Equatable {
+    /// An earlier try did: the place is the asker's alone, takes one object, and has it.
+    case storedBefore
+    case again(CloakroomError)
+    case final(CloakroomError)
+
+    init(_ answer: HTTPAnswer, createsOnly: Bool, now: Date) {
+        let document = ErrorAnswer(Array(answer.body))
+        let code = document?.code ?? ""
+        if answer.status == 412, code == "PreconditionFailed", createsOnly {
+            self = .storedBefore
+            return
+        }
+        func error(_ code: CloakroomError.Code, _ message: String) -> CloakroomError {
+            CloakroomError(
+                code, message, status: answer.status, serverCode: document?.code,
+                retryAfter: answer.retryAfter(now: now), requestID: answer.requestID)
+        }
+        // S3's own sentence stays out: it may quote the request.
+        switch Fault.kind(status: answer.status, code: code) {
+        case .throttled: self = .again(error(.tooManyRequests, "S3 asks to slow down"))
+        case .transient where !(200..<300).contains(answer.status):
+            self = .again(error(.unavailable, "S3 cannot take the upload now"))
+        case .staleCredentials: self = .final(.uploadURLExpired(error))
+        case .skewedClock where code == "RequestExpired": self = .final(.uploadURLExpired(error))
+        case .skewedClock where code.contains("Signature"):
+            self = .final(error(.accessDenied, "The upload is not what was signed"))
+        case .skewedClock: self = .final(error(.unavailable, "The worker's clock and that of S3 differ too much"))
+        case .transient, .refused, .noCredentials, .cancelled: self = .final(Self.refusal(answer, document, error))
+        }
+    }
+
+    private static func refusal(
+        _ answer: HTTPAnswer, _ document: ErrorAnswer?, _ error: (CloakroomError.Code, String) -> CloakroomError
+    ) -> CloakroomError {
+        switch (answer.status, document?.code) {
+        case (403, _) where document?.message.contains("expired") == true: .uploadURLExpired(error)
+        case (_, "ExpiredPresignRequest"): .uploadURLExpired(error)
+        case (403, _) where document?.message.contains("not valid yet") == true:
+            error(.unavailable, "The worker's clock is ahead of that of S3")
+        case (_, "BadDigest"), (_, "InvalidDigest"), (_, "XAmzContentChecksumMismatch"),
+            (_, "XAmzContentSHA256Mismatch"):
+            error(.checksumMismatch, "What arrived is not what was sent")
+        case (_, "EntityTooLarge"), (413, _): error(.bodyTooLarge, "S3 takes no object of this size")
+        case (412, _): error(.conditionFailed, "There is an object already")
+        case (403, _?): error(.accessDenied, "S3 refuses the upload")
+        case (400..<500, _?): error(.invalidRequest, "S3 refuses the upload")
+        default: error(.invalidAnswer, "The answer is none of S3's")
+        }
+    }
+
+    init(_ error: HTTPTransportError) {
+        switch error {
+        case .unreachable, .timedOut, .interrupted: self = .again(CloakroomError(error))
+        case .untrusted, .tooLarge, .invalidRequest, .unreadableFile, .unwritableFile, .notAllowedNow, .cancelled:
+            self = .final(CloakroomError(error))
+        }
+    }
+}
+
+extension CloakroomError {
+    fileprivate static let uploadURLExpired = CloakroomError(.uploadURLExpired, "The URL for the upload has ended")
+
+    fileprivate static func uploadURLExpired(_ error: (Code, String) -> CloakroomError) -> CloakroomError {
+        error(.uploadURLExpired, "The URL for the upload has ended")
+    }
+}

@@ -1,0 +1,41 @@
+/// Who knows the user's token for the worker: the app.
+///
+/// ``token()`` is asked for each request, so keep the token until shortly before it ends. Requests that ask at the same
+/// time share one call.
+public protocol TokenProvider: Sendable {
+    /// - Throws: anything; the request fails with ``CloakroomError/Code/tokenUnavailable``, or with what was thrown where
+    ///   that is a ``CloakroomError``.
+    func token() async throws -> String
+
+    /// The server answered 401 to this token. ``token()`` is asked once more right afterwards, and should have a new one,
+    /// or throw. Nothing is to be done when the token in use is another one by now.
+    ///
+    /// The default does nothing: right for a provider that keeps no token.
+    func tokenRefused(_ token: String) async
+}
+
+extension TokenProvider {
+    public func tokenRefused(_ token: String) async {}
+}
+
+/// How the token travels.
+public enum TokenHeader: Sendable, Hashable {
+    /// `Authorization: Bearer …` (RFC 6750 §2.1).
+    case bearer
+    /// Alone in a field of this name, such as `X-Convos-AuthToken`.
+    case named(String)
+
+    func field(_ token: String) -> (name: String, value: String) {
+        switch self {
+        case .bearer: ("Authorization", "Bearer \(token)")
+        case .named(let name): (name, token)
+        }
+    }
+}
+
+/// A closure as a provider.
+struct ClosureTokens: TokenProvider {
+    let closure: @Sendable () async throws -> String
+
+    func token() async throws -> String { try await closure() }
+}

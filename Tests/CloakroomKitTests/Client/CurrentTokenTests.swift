@@ -1,0 +1,101 @@
+import CloakroomCrypto
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct CurrentTokenTests {
+    /// Answers when the gate is open.
+    private actor SlowTokens: TokenProvider {
+        let gate = Gate()
+        private(set) var asked = 0
+        private(set) var refused: [String] = []
+
+        func token() async -> String {
+            asked += 1
+            let name = "t\(refused.count + 1)"
+            _ = await gate.pass()
+            return name
+        }
+
+        func tokenRefused(_ token: String) { refused.append(token) }
+    }
+
+    private struct Failing: TokenProvider {
+        let error: any Error
+        func token() async throws -> String { throw error }
+    }
+
+    private struct Given: TokenProvider {
+        let text: String
+        func token() -> String { text }
+    }
+
+    private struct Leaky: Error {
+        let password = "hunter2"
+    }
+
+    @Test func `who asks at the same time shares one question`() async throws {
+        let provider = SlowTokens()
+        let tokens = CurrentToken(provider, surroundings: TestWorld().surroundings)
+        let askers = (0..<100).map { _ in Task { try await tokens.token() } }
+        while await provider.asked == 0 { await Task.yield() }
+        await provider.gate.open()
+        for asker in askers { #expect(try await asker.value == Secret("t1")) }
+        #expect(await provider.asked <= 2)
+    }
+
+    @Test func `a hundred refusals of one token lead to one new token`() async throws {
+        let provider = CountingTokens()
+        let tokens = CurrentToken(provider, surroundings: TestWorld().surroundings)
+        let first = try await tokens.token()
+        let askers = (0..<100).map { _ in Task { try await tokens.token(insteadOf: first) } }
+        for asker in askers { #expect(try await asker.value == Secret("t2")) }
+        #expect(try await tokens.token(insteadOf: first) == Secret("t2"))
+        #expect(await provider.refused == ["t1"])
+        #expect(await provider.asked == 2)
+    }
+
+    @Test func `a question that began before the refusal does not answer it`() async throws {
+        let provider = SlowTokens()
+        let tokens = CurrentToken(provider, surroundings: TestWorld().surroundings)
+        let early = Task { try await tokens.token() }
+        while await provider.asked == 0 { await Task.yield() }
+        let late = Task { try await tokens.token(insteadOf: Secret("t1")) }
+        while await provider.asked == 1 { await Task.yield() }
+        await provider.gate.open()
+        #expect(try await early.value == Secret("t1"))
+        #expect(try await late.value == Secret("t2"))
+    }
+
+    @Test func `a cancelled task waits no longer, and the others get their token`() async throws {
+        let provider = SlowTokens()
+        let tokens = CurrentToken(provider, surroundings: TestWorld().surroundings)
+        let impatient = Task { try await tokens.token() }
+        let patient = Task { try await tokens.token() }
+        while await provider.asked == 0 { await Task.yield() }
+        impatient.cancel()
+        await #expect(throws: CloakroomError.cancelled) { try await impatient.value }
+        await provider.gate.open()
+        #expect(try await patient.value == Secret("t1"))
+    }
+
+    @Test func `a failure is told without its text, and the next one asks again`() async throws {
+        let tokens = CurrentToken(Failing(error: Leaky()), surroundings: TestWorld().surroundings)
+        for _ in 0..<2 {
+            await #expect(throws: CloakroomError(.tokenUnavailable, "The token provider threw Leaky")) {
+                try await tokens.token()
+            }
+        }
+        let own = CloakroomError(.unreachable, "The sign-in server cannot be reached")
+        let others = CurrentToken(Failing(error: own), surroundings: TestWorld().surroundings)
+        await #expect(throws: own) { try await others.token() }
+    }
+
+    @Test(arguments: ["", "a b", "a\r\nHost: b", "é", String(repeating: "a", count: 8193)])
+    func `what is no token is not sent`(text: String) async throws {
+        let tokens = CurrentToken(Given(text: text), surroundings: TestWorld().surroundings)
+        await #expect(throws: CloakroomError(.tokenUnavailable, "The token provider gave no usable token")) {
+            try await tokens.token()
+        }
+    }
+}

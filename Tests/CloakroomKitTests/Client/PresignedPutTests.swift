@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct PresignedPutTests {
+    private let world = TestWorld()
+    private let body = HTTPBody.bytes(Data("picture".utf8))
+
+    private func target(
+        query: String = "If-None-Match=%2A&X-Amz-Signature=5ec2e7",
+        fields: [String: String] = ["Content-Type": "image/jpeg"], expiration: Date? = nil
+    ) throws -> UploadTarget {
+        UploadTarget(
+            objectKey: "k.bin", uploadURL: try #require(URL(string: "https://s3.example/k.bin?\(query)")),
+            assetURL: try #require(URL(string: "https://cdn.example/k.bin")), expiration: expiration, fields: fields)
+    }
+
+    private static func xml(
+        _ status: Int, _ code: String, _ message: String = "", _ fields: [(name: String, value: String)] = []
+    ) -> ScriptedHTTP.Step {
+        .answer(
+            status, fields,
+            Data("<?xml version=\"1.0\"?><Error><Code>\(code)</Code><Message>\(message)</Message></Error>".utf8))
+    }
+
+    private func outcome(_ http: ScriptedHTTP, _ target: UploadTarget) async throws -> CloakroomError? {
+        do {
+            try await CloakroomClient.test(http, world).upload(body, to: target)
+            return nil
+        } catch let error as CloakroomError {
+            #expect(!"\(error)".contains("5ec2e7"))
+            return error
+        }
+    }
+
+    @Test func `sends the fields told and nothing else, without the app's token`() async throws {
+        let http = ScriptedHTTP(.answer(200))
+        let fields = ["content-type": "image/jpeg", "Content-Length": "7", "x-amz-checksum-sha256": "q=", "Host": "h"]
+        #expect(try await outcome(http, try target(fields: fields)) == nil)
+        let sent = try #require(await http.sent.first)
+        #expect(sent.line == "PUT https://s3.example/k.bin?If-None-Match=%2A&X-Amz-Signature=5ec2e7")
+        #expect(
+            sent.request.fields.map { "\($0.name): \($0.value)" } == [
+                "content-type: image/jpeg", "x-amz-checksum-sha256: q=",
+            ])
+        #expect(sent.text == "picture")
+    }
+
+    @Test func `a place for another length is not tried`() async throws {
+        let http = ScriptedHTTP()
+        #expect(
+            try await outcome(http, try target(fields: ["Content-Length": "8"]))
+                == CloakroomError(.invalidRequest, "The place is for 8 bytes, not for 7"))
+    }
+
+    @Test(arguments: [201, 204, 206, 302])
+    func `nothing but 200 is a success`(status: Int) async throws {
+        #expect(
+            try await outcome(ScriptedHTTP(.answer(status)), try target())
+                == CloakroomError(.invalidAnswer, "The answer is none of S3's", status: status))
+    }
+
+    @Test func `an object that is there already is the one sent before`() async throws {
+        let precondition = Self.xml(412, "PreconditionFailed")
+        #expect(try await outcome(ScriptedHTTP(.failure(.interrupted), precondition), try target()) == nil)
+        #expect(try await outcome(ScriptedHTTP(precondition), try target()) == nil)
+        let fields = ["Content-Type": "image/jpeg", "If-None-Match": "*"]
+        #expect(try await outcome(ScriptedHTTP(precondition), try target(query: "a=5ec2e7", fields: fields)) == nil)
+    }
+
+    @Test(arguments: [
+        (true, ScriptedHTTP.Step.answer(412)), (true, PresignedPutTests.xml(412, "SomethingElse")),
+        (false, PresignedPutTests.xml(412, "PreconditionFailed")),
+    ])
+    func `any other 412 is no success`(createsOnly: Bool, answer: ScriptedHTTP.Step) async throws {
+        let target = try target(query: createsOnly ? "If-None-Match=*" : "a=b")
+        #expect(try await outcome(ScriptedHTTP(answer), target)?.code == .conditionFailed)
+    }
+
+    private static let passing: [ScriptedHTTP.Step] = [
+        xml(503, "SlowDown"), xml(503, "ServiceUnavailable"), xml(500, "InternalError"), xml(400, "RequestTimeout"),
+        xml(409, "ConditionalRequestConflict"), .answer(502), .failure(.timedOut), .failure(.interrupted),
+        .failure(.unreachable),
+    ]
+
+    @Test(arguments: passing)
+    func `what may pass is tried again`(fault: ScriptedHTTP.Step) async throws {
+        #expect(try await outcome(ScriptedHTTP(fault, fault, .answer(200)), try target()) == nil)
+        #expect(world.sleeps == [.milliseconds(250), .milliseconds(500)])
+    }
+
+    private static let refusals: [(ScriptedHTTP.Step, CloakroomError.Code)] = [
+        (xml(403, "AccessDenied", "Request has expired"), CloakroomError.Code.uploadURLExpired),
+        (xml(400, "ExpiredToken", "The provided token has expired."), .uploadURLExpired),
+        (xml(403, "InvalidAccessKeyId"), .uploadURLExpired), (xml(403, "ExpiredPresignRequest"), .uploadURLExpired),
+        (xml(403, "AccessDenied", "Request is not valid yet"), .unavailable),
+        (xml(403, "RequestTimeTooSkewed"), .unavailable), (xml(403, "AccessDenied", "Access Denied"), .accessDenied),
+        (xml(403, "SignatureDoesNotMatch"), .accessDenied), (xml(400, "BadDigest"), .checksumMismatch),
+        (xml(400, "EntityTooLarge"), .bodyTooLarge), (xml(400, "InvalidArgument"), .invalidRequest),
+        (xml(404, "NoSuchBucket"), .invalidRequest), (.answer(403), .invalidAnswer),
+        (.answer(203), .invalidAnswer), (.failure(.unreadableFile), .unreadableFile),
+        (.failure(.untrusted), .untrusted), (.failure(.notAllowedNow), .notAllowedNow),
+    ]
+
+    @Test(arguments: refusals)
+    func `what S3 refuses is told by its code, without a second try`(
+        answer: ScriptedHTTP.Step, code: CloakroomError.Code
+    ) async throws {
+        #expect(try await outcome(ScriptedHTTP(answer), try target())?.code == code)
+    }
+
+    @Test func `an error has S3's code and request`() async throws {
+        let answer = Self.xml(403, "AccessDenied", "k.bin?X-Amz-Signature=5ec2e7", [("x-amz-request-id", "44")])
+        #expect(
+            try await outcome(ScriptedHTTP(answer), try target())
+                == CloakroomError(
+                    .accessDenied, "S3 refuses the upload", status: 403, serverCode: "AccessDenied", requestID: "44"))
+    }
+
+    @Test func `a URL that has ended by the server's clock is not tried`() async throws {
+        let end = world.wallTime.addingTimeInterval(600)
+        let http = ScriptedHTTP(
+            .answer(200), .json(503, "", [("Date", "Fri, 20 Nov 2026 15:00:00 GMT"), ("Retry-After", "99")]))
+        let client = try CloakroomClient.test(http, world)
+        // Our own clock may be wrong: S3 knows better.
+        world.setWallClock(ahead: .seconds(86_400))
+        try await client.upload(body, to: try target(expiration: end))
+        await #expect(throws: CloakroomError.self) { try await client.vendCredentials() }
+        await #expect(throws: CloakroomError(.uploadURLExpired, "The URL for the upload has ended")) {
+            try await client.upload(body, to: try target(expiration: end))
+        }
+        #expect(await http.sent.count == 2)
+    }
+
+    @Test func `waits as long as S3 asks, within the upload's own deadline`() async throws {
+        let slow = Self.xml(503, "SlowDown", "", [("Retry-After", "120")])
+        #expect(try await outcome(ScriptedHTTP(slow, .answer(200)), try target()) == nil)
+        #expect(world.sleeps == [.milliseconds(120_250)])
+    }
+}
