@@ -2,7 +2,7 @@ import CloakroomCrypto
 import CloakroomWire
 import Foundation
 
-extension CloakroomClient: CredentialVendor {
+extension CloakroomClient: TimekeepingVendor {
     public func vendCredentials() async throws -> VendedCredentials {
         try await vendCredentials(scope: nil, lifetime: nil)
     }

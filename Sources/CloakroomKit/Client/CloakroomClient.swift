@@ -4,8 +4,10 @@ public import Foundation
 
 /// The worker's routes as calls.
 ///
-///     let client = CloakroomClient(endpoint: url, transport: URLSessionTransport()) { try await account.token() }
-///     let results = try await client.renewAssets(keys: ["abc123.bin"])
+/// ```swift
+/// let client = CloakroomClient(endpoint: url) { try await account.token() }
+/// let results = try await client.renewAssets(keys: ["abc123.bin"])
+/// ```
 ///
 /// Each call tries again what may pass by itself, until ``Patience/deadline``: no network, 429, 5xx. It waits as long as
 /// the server asks, and fails at once with ``CloakroomError/retryAfter`` when that is longer than the deadline. Only
@@ -17,16 +19,17 @@ public import Foundation
 /// `unreachable`, `timedOut`, `untrusted`, `tokenUnavailable`, `cancelled`, `invalidAnswer` when something stands between
 /// the app and the worker.
 public struct CloakroomClient: Sendable {
-    let exchange: Exchange
+    let exchange: WorkerExchange
     /// The worker's time.
     package var serverClock: ServerClock { exchange.clock }
 
     /// - Parameters:
     ///   - endpoint: `https://host`, with a path where the worker has one; HTTP is for a developer's own machine.
     ///   - tokens: asked for each request, and once more after a 401.
+    ///   - transport: give it the one that the app's other parts use, so that they share connections.
     public init(
-        endpoint: URL, tokenHeader: TokenHeader = .bearer, tokens: any TokenProvider, transport: any HTTPTransport,
-        patience: Patience = Patience()
+        endpoint: URL, tokenHeader: TokenHeader = .bearer, tokens: any TokenProvider,
+        transport: any HTTPTransport = URLSessionTransport(), patience: Patience = Patience()
     ) {
         self.init(
             endpoint: endpoint, tokenHeader: tokenHeader, tokens: tokens, transport: transport, patience: patience,
@@ -48,7 +51,7 @@ public struct CloakroomClient: Sendable {
         endpoint: URL, tokenHeader: TokenHeader = .bearer, tokens: any TokenProvider, transport: any HTTPTransport,
         patience: Patience = Patience(), surroundings: Surroundings
     ) {
-        exchange = Exchange(
+        exchange = WorkerExchange(
             endpoint: endpoint, tokenHeader: tokenHeader,
             tokens: CurrentToken(tokens, surroundings: surroundings), transport: transport, patience: patience,
             clock: ServerClock(surroundings: surroundings), surroundings: surroundings)

@@ -28,6 +28,7 @@ extension CloakroomError {
         case .timedOut: self = .timedOut
         case .interrupted: self.init(.unreachable, "The connection broke")
         case .tooLarge: self.init(.invalidAnswer, "The answer is longer than any of ours")
+        case .encoded: self.init(.invalidAnswer, "The answer came in a content coding")
         case .invalidRequest: self.init(.invalidRequest, "The request cannot be sent as it is")
         case .unreadableFile: self.init(.unreadableFile, "The file cannot be read, or has become shorter")
         case .unwritableFile(let isFull):

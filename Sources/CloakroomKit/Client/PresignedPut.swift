@@ -5,7 +5,7 @@ import Foundation
 struct PresignedPut {
     let target: UploadTarget
     let body: HTTPBody
-    let exchange: Exchange
+    let exchange: WorkerExchange
 
     func run(progress: (@Sendable (HTTPProgress) -> Void)?) async throws(CloakroomError) {
         // Nobody sends megabytes to hear that it is too late; while the server's time is unknown, S3 says so.
@@ -119,7 +119,8 @@ enum UploadFault: Equatable {
     init(_ error: HTTPTransportError) {
         switch error {
         case .unreachable, .timedOut, .interrupted: self = .again(CloakroomError(error))
-        case .untrusted, .tooLarge, .invalidRequest, .unreadableFile, .unwritableFile, .notAllowedNow, .cancelled:
+        case .untrusted, .tooLarge, .encoded, .invalidRequest, .unreadableFile, .unwritableFile, .notAllowedNow,
+            .cancelled:
             self = .final(CloakroomError(error))
         }
     }

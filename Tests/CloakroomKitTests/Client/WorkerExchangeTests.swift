@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloakroomKit
 
-@Suite struct ExchangeTests {
+@Suite struct WorkerExchangeTests {
     private let world = TestWorld()
 
     private func outcome(

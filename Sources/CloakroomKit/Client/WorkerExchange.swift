@@ -3,7 +3,7 @@ import CloakroomCrypto
 import Foundation
 
 /// Talks to the worker: tokens, tries, pauses and the deadline over all of them.
-struct Exchange: Sendable {
+struct WorkerExchange: Sendable {
     let endpoint: URL
     let tokenHeader: TokenHeader
     let tokens: CurrentToken
@@ -82,7 +82,8 @@ struct Exchange: Sendable {
         case .unreachable: .again(CloakroomError(error))
         case .timedOut, .interrupted:
             request.isRepeatable ? .again(CloakroomError(error)) : .final(CloakroomError(error))
-        case .untrusted, .tooLarge, .invalidRequest, .unreadableFile, .unwritableFile, .notAllowedNow, .cancelled:
+        case .untrusted, .tooLarge, .encoded, .invalidRequest, .unreadableFile, .unwritableFile, .notAllowedNow,
+            .cancelled:
             .final(CloakroomError(error))
         }
     }
