@@ -9,9 +9,6 @@ struct MultipartPut {
     let file: UploadFile
     let order: PutOrder
 
-    /// Larger parts are not held in memory, but read twice: for their MD5, and by the transport.
-    private static let largestInMemory = 16 << 20
-
     /// Goes on with the upload that the journal knows, or begins one.
     func run() async throws -> ObjectInfo {
         let claim = "\(target.bucket)/\(target.key)"
@@ -43,7 +40,7 @@ struct MultipartPut {
         }
         let plan = PartPlan(byteCount: file.byteCount, preferred: client.sizes.part)
         let id = try await target.s3.createMultipartUpload(
-            target.object, contentType: order.contentType, fields: order.fields(partSize: plan.partSize),
+            target.object, contentType: order.contentType, fields: order.metadataFields(partSize: plan.partSize),
             deadline: client.patience)
         let upload = MultipartUpload(
             bucket: target.bucket, key: target.key, uploadID: id, partSize: plan.partSize, file: file.identity)
@@ -138,9 +135,9 @@ struct MultipartPut {
     private func send(
         _ number: Int, of upload: MultipartUpload, _ range: Range<Int64>, known: UploadedPart?, _ meter: TransferMeter?
     ) async throws -> SentPart {
-        let isInMemory = range.count <= Self.largestInMemory
-        return try await client.budget.spending(isInMemory ? range.count : 1 << 20) {
-            let (body, md5) = try await read(range, isInMemory: isInMemory)
+        // On Apple's systems the transport holds up to so much of a part in memory.
+        try await client.budget.spending(min(range.count, 8 << 20)) {
+            let (body, md5) = try await file.body(range)
             let size = range.count
             if let known, known.byteCount == size, known.entityTag.filter({ $0 != "\"" }) == md5.hexadecimal {
                 meter?.set(number, Int64(size))
@@ -153,12 +150,6 @@ struct MultipartPut {
             meter?.set(number, Int64(size))
             return SentPart(part: UploadedPart(number: number, entityTag: tag, byteCount: size), md5: md5)
         }
-    }
-
-    private func read(_ range: Range<Int64>, isInMemory: Bool) async throws -> (HTTPBody, md5: [UInt8]) {
-        guard isInMemory else { return (.file(file.url, range), try await file.md5(range)) }
-        let data = try await file.read(range)
-        return (.bytes(data), await S3BackupClient.md5(data))
     }
 
     /// Makes the object, and looks at it: S3 itself is to say that it is whole.

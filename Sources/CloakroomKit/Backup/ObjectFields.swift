@@ -8,8 +8,8 @@ enum ObjectFields {
     static let partSize = "cloakroom-part-size"
 
     /// - Parameter metadata: names in lower case.
-    static func fields(contentType: String, metadata: [String: String], partSize: Int?) -> HeaderFields {
-        var fields: HeaderFields = ["content-type": contentType]
+    static func fields(metadata: [String: String], partSize: Int?) -> HeaderFields {
+        var fields: HeaderFields = [:]
         for (name, value) in metadata.sorted(by: { $0.key < $1.key }) { fields.add(prefix + name, value) }
         if let partSize { fields.add(prefix + Self.partSize, String(partSize)) }
         return fields

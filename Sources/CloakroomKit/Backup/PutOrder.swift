@@ -31,7 +31,7 @@ struct PutOrder: Sendable {
     }
 
     /// - Parameter partSize: for an upload in parts.
-    func fields(partSize: Int? = nil) -> HeaderFields {
-        ObjectFields.fields(contentType: contentType, metadata: metadata, partSize: partSize)
+    func metadataFields(partSize: Int? = nil) -> HeaderFields {
+        ObjectFields.fields(metadata: metadata, partSize: partSize)
     }
 }

@@ -1,5 +1,6 @@
 import AWS
 public import Foundation
+import HTTPValues
 
 extension S3BackupClient {
     /// Stores bytes.
@@ -25,7 +26,8 @@ extension S3BackupClient {
     /// Stores a file: a small one in one piece, a larger one in parts, several at once, and from where an earlier upload
     /// of the same file to the same key broke off.
     ///
-    /// One that goes on keeps the content type and the metadata that it was begun with. The parameters are those for bytes; `md5` is that of the whole file, and only used for a small one.
+    /// One that goes on keeps the content type and the metadata that it was begun with. The parameters are those for
+    /// bytes; `md5` is that of the whole file, and only used for a small one.
     /// - Throws: ``CloakroomError``: besides, ``CloakroomError/Code/unreadableFile`` when the file changes meanwhile;
     ///   nothing is stored then.
     @discardableResult
@@ -41,25 +43,33 @@ extension S3BackupClient {
             }
             // Read when there is room for it.
             return try await budget.spending(Int(file.byteCount)) {
-                let data = try await file.read(0..<file.byteCount)
+                let (body, md5) = try await file.body(0..<file.byteCount, md5: order.md5)
                 try file.checkUnchanged()
-                return try await store(data, at: target, order)
+                return try await store(body, md5: md5, at: target, order)
             }
         }
     }
 
     func store(_ data: Data, at target: Target, _ order: PutOrder) async throws -> ObjectInfo {
-        let size = Int64(data.count)
         let md5: [UInt8] = if let known = order.md5 { known } else { await Self.md5(data) }
+        return try await store(.bytes(data), md5: md5, at: target, order)
+    }
+
+    private func store(
+        _ body: HTTPBody, md5: [UInt8], at target: Target, _ order: PutOrder
+    ) async throws -> ObjectInfo {
+        let size = body.byteCount
         let told = order.progress.map { observer in
             { @Sendable (sent: HTTPProgress) in
                 guard sent.bytesSent < size else { return }
                 observer(TransferProgress(bytesDone: sent.bytesSent, bytesTotal: size))
             }
         }
+        var fields: HeaderFields = ["content-type": order.contentType]
+        fields.add(order.metadataFields())
         let stored = try await target.s3.put(
-            target.object, digest: BodyDigest(md5: md5), fields: order.fields(), condition: order.condition,
-            by: upload(.bytes(data), progress: told))
+            target.object, digest: BodyDigest(md5: md5), fields: fields, condition: order.condition,
+            by: upload(body, progress: told))
         order.progress?(TransferProgress(bytesDone: size, bytesTotal: size))
         return ObjectInfo(
             key: target.key, byteCount: size, entityTag: stored.entityTag, contentType: order.contentType,

@@ -65,7 +65,23 @@ struct UploadFile: Sendable {
         return Data(bytesNoCopy: bytes, count: range.count, deallocator: .free)
     }
 
-    /// The MD5 of bytes, in pieces, off the caller's actor: for parts that are larger than they may be in memory.
+    /// Bytes to be sent, and their MD5.
+    ///
+    /// Few are held in memory: they are sent faster so. Many are read twice, by the transport a second time; that leaves
+    /// the process small, and S3 refuses them should they not be the same then.
+    /// - Parameter md5: of the bytes, where it is known already.
+    func body(_ range: Range<Int64>, md5 known: [UInt8]? = nil) async throws(CloakroomError) -> (HTTPBody, md5: [UInt8])
+    {
+        if range.count > 1 << 20 {
+            if let known { return (.file(url, range), known) }
+            return (.file(url, range), try await md5(range))
+        }
+        let data = try await read(range)
+        if let known { return (.bytes(data), known) }
+        return (.bytes(data), await S3BackupClient.md5(data))
+    }
+
+    /// The MD5 of bytes, in pieces, off the caller's actor.
     @concurrent func md5(_ range: Range<Int64>) async throws(CloakroomError) -> [UInt8] {
         var md5 = MD5()
         var piece = [UInt8](repeating: 0, count: min(range.count, 1 << 18))

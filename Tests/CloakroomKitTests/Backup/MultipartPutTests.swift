@@ -25,6 +25,8 @@ struct MultipartPutTests {
                 "PUT /k?partNumber=2&uploadId=u1", "PUT /k?partNumber=3&uploadId=u1",
             ])
         #expect(await bench.journal.uploads().isEmpty)
+        let begun = try #require(await bench.http.sent.first { $0.line.hasSuffix("?uploads") })
+        #expect(begun.request.fields.filter { $0.name == "content-type" }.map(\.value) == ["image/png"])
     }
 
     @Test func `goes on where it broke off, and sends again what is not the same`() async throws {
