@@ -1,15 +1,15 @@
+import HTTPValues
+
 /// RFC 3986 percent-encoding as SigV4 wants it: everything but `A-Za-z0-9-._~`, in upper-case hexadecimal.
 package enum PercentEncoding {
     package static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
         var bytes: [UInt8] = []
-        append(text.utf8.span, keepingSlashes: keepingSlashes, to: &bytes)
+        text.withUTF8Span { append($0, keepingSlashes: keepingSlashes, to: &bytes) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     static func append(_ text: Span<UInt8>, keepingSlashes: Bool = false, to bytes: inout [UInt8]) {
-        let digits: InlineArray<16, UInt8> = [
-            0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46,
-        ]
+        let digits: StaticString = "0123456789ABCDEF"
         bytes.append(addingCapacity: 3 * text.count) { output in
             for index in text.indices {
                 let byte = text[index]
@@ -17,8 +17,8 @@ package enum PercentEncoding {
                     output.append(byte)
                 } else {
                     output.append(UInt8(ascii: "%"))
-                    output.append(digits[Int(byte >> 4)])
-                    output.append(digits[Int(byte & 15)])
+                    output.append(digits.utf8Start[Int(byte >> 4)])
+                    output.append(digits.utf8Start[Int(byte & 15)])
                 }
             }
         }
@@ -45,6 +45,14 @@ package enum PercentEncoding {
             }
         }
         return bytes
+    }
+
+    /// The same, as text; `nil` when it is not UTF-8.
+    static func decodeText(_ text: some Collection<UInt8>) -> String? {
+        let bytes = decode(text)
+        // What is not UTF-8 comes out otherwise. `String(validating:as:)` came with iOS 18 and macOS 15.
+        let decoded = String(decoding: bytes, as: UTF8.self)
+        return decoded.utf8.elementsEqual(bytes) ? decoded : nil
     }
 
     private static func value(of pair: some Collection<UInt8>) -> UInt8? {

@@ -11,13 +11,11 @@ extension Collection<UInt8> {
 extension [UInt8] {
     /// Appends lower-case hexadecimal, two digits a byte.
     @inlinable package mutating func append(hexadecimal bytes: some Collection<UInt8>) {
-        let digits: InlineArray<16, UInt8> = [
-            0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66,
-        ]
+        let digits: StaticString = "0123456789abcdef"
         append(addingCapacity: 2 * bytes.count) { output in
             for byte in bytes {
-                output.append(digits[Int(byte >> 4)])
-                output.append(digits[Int(byte & 15)])
+                unsafe output.append(digits.utf8Start[Int(byte >> 4)])
+                unsafe output.append(digits.utf8Start[Int(byte & 15)])
             }
         }
     }

@@ -48,7 +48,7 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     /// Without the values that open something.
     package var description: String {
         map { field in
-            let isSecret = Self.secret.contains { Self.same($0.utf8.span, field.name.utf8.span) }
+            let isSecret = Self.secret.contains { Self.same($0, field.name) }
             return "\(field.name): \(isSecret ? "<secret>" : field.value)"
         }.joined(separator: "; ")
     }
@@ -68,9 +68,14 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
 
     /// Where the first field of this name stands.
     package func place(of name: String) -> Place? {
-        let (name, text) = (name.utf8.span, text.span)
-        for index in places.indices where Self.same(text.extracting(places[index].name), name) { return places[index] }
-        return nil
+        name.withUTF8Span { name in
+            let all = text[...]
+            let text = all.span
+            for index in places.indices where Self.same(text.extracting(places[index].name), name) {
+                return places[index]
+            }
+            return nil
+        }
     }
 
     package mutating func add(_ name: String, _ value: String) {
@@ -82,6 +87,11 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     package mutating func add(_ name: String, _ value: Span<UInt8>) {
         var name = name
         name.withUTF8 { append($0.span, value) }
+    }
+
+    package mutating func add(_ name: String, _ value: [UInt8]) {
+        let slice = value[...]
+        add(name, slice.span)
     }
 
     package mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) { append(name, value) }
@@ -116,10 +126,14 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     private mutating func remove(_ name: String) {
         let old = self
         self = HeaderFields()
-        for field in old where !Self.same(field.name.utf8.span, name.utf8.span) { add(field.name, field.value) }
+        for field in old where !Self.same(field.name, name) { add(field.name, field.value) }
     }
 
     private func string(_ range: Range<Int>) -> String { String(decoding: text[range], as: UTF8.self) }
+
+    private static func same(_ left: String, _ right: String) -> Bool {
+        left.withUTF8Span { left in right.withUTF8Span { right in same(left, right) } }
+    }
 
     private static func same(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }

@@ -12,6 +12,7 @@ import Synchronization
 /// the source is away the last ones are used until they end. One refresh runs at a time, whoever asks.
 /// Source: botocore 1.44.5, `RefreshableCredentials`; AWS SDKs and Tools Reference Guide, "Standardized credential
 /// providers".
+@available(macOS 15, iOS 18, *)
 package final class RefreshingCredentials: Sendable {
     /// What the log should know.
     package enum Event: Sendable {
@@ -185,6 +186,7 @@ package final class RefreshingCredentials: Sendable {
     }
 }
 
+@available(macOS 15, iOS 18, *)
 extension CredentialSource {
     /// Those that refresh themselves.
     package init(_ refreshing: RefreshingCredentials) {

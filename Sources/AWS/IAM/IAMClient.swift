@@ -32,7 +32,7 @@ package actor IAMClient {
             if response.status == 404, error?.code == "NoSuchEntity" { return nil }
             guard response.status == 200, let root = try? XMLReader.read(response.body),
                 let encoded = root["GetRolePolicyResult"]?.text(of: "PolicyDocument"),
-                let text = String(validating: PercentEncoding.decode(encoded.utf8), as: UTF8.self)
+                let text = PercentEncoding.decodeText(encoded.utf8)
             else { throw Fault(response, error: error) }
             return text
         }

@@ -1,3 +1,5 @@
+import HTTPValues
+
 /// What is asked of AssumeRole.
 ///
 /// Source: AWS STS API Reference, AssumeRole.
@@ -67,6 +69,6 @@ package struct AssumeRole: Sendable, Equatable {
     private static func append(_ name: StaticString, _ value: String?, to bytes: inout [UInt8]) {
         guard let value else { return }
         name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        PercentEncoding.append(value.utf8.span, to: &bytes)
+        value.withUTF8Span { PercentEncoding.append($0, to: &bytes) }
     }
 }

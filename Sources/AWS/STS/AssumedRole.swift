@@ -63,9 +63,11 @@ package struct AssumedRole: Sendable, Equatable {
     /// One word of visible ASCII, blanks around it left out; anything else could break out of a header field.
     private static func word(_ text: String?) -> String? {
         guard let text else { return nil }
-        let bytes = text.utf8.span
-        var (lowest, highest) = (UInt8.max, UInt8.min)
-        for index in bytes.indices { (lowest, highest) = (min(lowest, bytes[index]), max(highest, bytes[index])) }
+        let (lowest, highest) = text.withUTF8Span { bytes in
+            var (lowest, highest) = (UInt8.max, UInt8.min)
+            for index in bytes.indices { (lowest, highest) = (min(lowest, bytes[index]), max(highest, bytes[index])) }
+            return (lowest, highest)
+        }
         if lowest > 0x20 && highest < 0x7F { return text.isEmpty ? nil : text }
         let trimmed = text.utf8.split(whereSeparator: isBlank)
         guard trimmed.count == 1, let word = trimmed.first, word.allSatisfy({ (0x21...0x7E).contains($0) }) else {

@@ -10,7 +10,7 @@ struct CanonicalFields {
     init(_ fields: HeaderFields) {
         let fields = Self.withoutCapitals(fields)
         let text = fields.text
-        let places = Self.sorted(fields.places, text.span)
+        let places = Self.sorted(fields.places, text)
         var lines: [UInt8] = []
         var names: [UInt8] = []
         lines.reserveCapacity(text.count)
@@ -50,7 +50,8 @@ struct CanonicalFields {
 
     /// The same fields with names in lower case; ours are already.
     private static func withoutCapitals(_ fields: HeaderFields) -> HeaderFields {
-        let text = fields.text.span
+        let all = fields.text[...]
+        let text = all.span
         var found = false
         for place in fields.places {
             let name = text.extracting(place.name)
@@ -61,7 +62,9 @@ struct CanonicalFields {
     }
 
     /// Few and almost sorted; equal names keep their order.
-    private static func sorted(_ places: [HeaderFields.Place], _ text: Span<UInt8>) -> [HeaderFields.Place] {
+    private static func sorted(_ places: [HeaderFields.Place], _ text: [UInt8]) -> [HeaderFields.Place] {
+        let all = text[...]
+        let text = all.span
         var places = places
         for index in places.indices.dropFirst() {
             var place = index

@@ -1,3 +1,5 @@
+import HTTPValues
+
 /// The parameters of a query: each encoded exactly once, sorted by name, then by value.
 struct CanonicalQuery {
     private var pairs: [(name: [UInt8], value: [UInt8])] = []
@@ -12,7 +14,7 @@ struct CanonicalQuery {
     }
 
     mutating func add(_ name: String, _ value: String) {
-        pairs.append((Self.encoded(name.utf8.span), Self.encoded(value.utf8.span)))
+        pairs.append((name.withUTF8Span(Self.encoded), value.withUTF8Span(Self.encoded)))
     }
 
     var text: [UInt8] {
@@ -32,7 +34,8 @@ struct CanonicalQuery {
     }
 
     private static func recoded(_ text: some Collection<UInt8>) -> [UInt8] {
-        encoded(PercentEncoding.decode(text).span)
+        let decoded = PercentEncoding.decode(text)[...]
+        return encoded(decoded.span)
     }
 
     private static func encoded(_ text: Span<UInt8>) -> [UInt8] {

@@ -31,7 +31,8 @@ struct CanonicalRequest {
         if !rules.normalizesPath && !rules.encodesPathAgain { return bytes.append(path) }
         let path = rules.normalizesPath ? normalized(path) : Array(path.utf8)
         if rules.encodesPathAgain {
-            PercentEncoding.append(path.span, keepingSlashes: true, to: &bytes)
+            let slice = path[...]
+            PercentEncoding.append(slice.span, keepingSlashes: true, to: &bytes)
         } else {
             bytes.append(contentsOf: path)
         }

@@ -83,7 +83,7 @@ package struct SigV4: Sendable {
         }
         var authorization = Self.authorization(signature.signedHeaders, credentials: credentials, key: key)
         authorization.append(signature.text)
-        message.fields.add("authorization", authorization.span)
+        message.fields.add("authorization", authorization)
         return signature
     }
 

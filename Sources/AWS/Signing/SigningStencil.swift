@@ -31,7 +31,7 @@ package struct SigningStencil {
         var message = message
         signer.complete(&message, with: credentials, timestamp: timestamp)
         fields = message.fields
-        message.fields.add(openField, Self.open.span)
+        message.fields.add(openField, Self.open)
         let request = CanonicalRequest(message, query: CanonicalQuery(message.query).text, rules: signer.rules)
         let start = Array(message.method.utf8) + [newline]
         // An empty path has become a slash.
@@ -69,7 +69,7 @@ package struct SigningStencil {
             bytes: self.fields.text.count + openField.utf8.count + value.utf8.count + authorization.count + 16)
         fields.add(self.fields)
         fields.add(openField, value)
-        fields.add("authorization", authorization.span)
+        fields.add("authorization", authorization)
         return fields
     }
 }

@@ -61,10 +61,14 @@ struct XMLDocument: Sendable {
         var end = 0
 
         func hasName(_ name: String, in bytes: [UInt8]) -> Bool {
-            let (ours, theirs) = (bytes.span.extracting(self.name), name.utf8.span)
-            guard ours.count == theirs.count else { return false }
-            for index in ours.indices where ours[index] != theirs[index] { return false }
-            return true
+            var name = name
+            return name.withUTF8 { theirs in
+                let slice = bytes[self.name]
+                let (ours, theirs) = (slice.span, theirs.span)
+                guard ours.count == theirs.count else { return false }
+                for index in ours.indices where ours[index] != theirs[index] { return false }
+                return true
+            }
         }
     }
 

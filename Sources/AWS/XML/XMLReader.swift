@@ -242,7 +242,8 @@ package struct XMLReader {
 
     /// A session token is long. In blocks without a branch for single bytes, the compiler makes vectors of it.
     private func endOfPlainText() -> Int {
-        let bytes = bytes.span
+        let all = bytes[...]
+        let bytes = all.span
         let width = 32
         var end = position
         while bytes.count - end >= width {
