@@ -1,0 +1,27 @@
+/// Work that the system lets an app do in the background, until it says that the time is over.
+///
+/// The system wants to be told once that the work is done, and soon after the time is over: hence it is told in one
+/// place, behind the work, and the work is cancelled when the time is over.
+struct BackgroundRun: Sendable {
+    private let task: Task<Void, Never>
+
+    /// - Parameters:
+    ///   - work: ends soon when it is cancelled.
+    ///   - done: told once whether the work came to its end in time and without an error.
+    init(_ work: @escaping @Sendable () async throws -> Void, done: @escaping @Sendable (Bool) -> Void) {
+        task = Task {
+            do {
+                try await work()
+                done(!Task.isCancelled)
+            } catch {
+                done(false)
+            }
+        }
+    }
+
+    /// The time is over.
+    func expire() { task.cancel() }
+
+    /// Waits until the system has been told.
+    func end() async { await task.value }
+}

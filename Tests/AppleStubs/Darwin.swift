@@ -1,0 +1,7 @@
+// Apple's C library: glibc, and what the sources use beyond it. Never run: for the type checker alone.
+@_exported import Glibc
+
+extension stat {
+    public var st_mtimespec: timespec { preconditionFailure("a stub") }
+    public var st_ctimespec: timespec { preconditionFailure("a stub") }
+}

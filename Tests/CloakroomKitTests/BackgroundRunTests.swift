@@ -1,0 +1,47 @@
+import Synchronization
+import Testing
+
+@testable import CloakroomKit
+
+struct BackgroundRunTests {
+    private final class Answers: Sendable {
+        private let list = Mutex<[Bool]>([])
+        func add(_ answer: Bool) { list.withLock { $0.append(answer) } }
+        var all: [Bool] { list.withLock { $0 } }
+    }
+
+    private struct Failure: Error {}
+
+    @Test(arguments: [false, true])
+    func `tells the system once how the work ended`(fails: Bool) async {
+        let answers = Answers()
+        let run = BackgroundRun {
+            if fails { throw Failure() }
+        } done: {
+            answers.add($0)
+        }
+        await run.end()
+        run.expire()
+        #expect(answers.all == [!fails])
+    }
+
+    @Test(arguments: [false, true])
+    func `cancels work whose time is over, and does not call it done`(throwsThen: Bool) async {
+        let answers = Answers()
+        let (begun, begin) = AsyncStream<Void>.makeStream()
+        let (never, _) = AsyncStream<Void>.makeStream()
+        let run = BackgroundRun {
+            begin.finish()
+            // Ends by being cancelled alone.
+            for await _ in never {}
+            if throwsThen { throw Failure() }
+        } done: {
+            answers.add($0)
+        }
+        for await _ in begun {}
+        run.expire()
+        run.expire()
+        await run.end()
+        #expect(answers.all == [false])
+    }
+}
