@@ -1,3 +1,49 @@
+import AWS
+import CloakroomKit
+import Foundation
+
 extension KitCrash {
-    static func runRenewal(in folder: Folder) async throws {}
+    /// One launch of an app: what was left unfinished, a renewal in batches of ten, and what that finds gone.
+    static func runRenewal(in folder: Folder) async throws {
+        let surroundings = Surroundings(wallClock: { [date = folder.date] in date })
+        let file = folder.url.appendingPathComponent("renewals.sqlite")
+        let store = MortalStore(store: try SQLiteRenewalStore(at: file), points: folder.points)
+        let journal = try SQLiteRecoveryJournal(at: folder.url.appendingPathComponent("recoveries.sqlite"))
+        let recovery = AssetRecovery(
+            uploader: folder, cache: folder, urls: folder,
+            journal: MortalJournal(journal: journal, points: folder.points), renewals: store,
+            surroundings: surroundings)
+        let manager = AssetRenewalManager(
+            renewer: folder, collector: CollectedAssets { try await folder.assets() }, store: store,
+            recovery: recovery, origins: try AssetOrigins([URL(string: "https://cdn.example")!]),
+            settings: AssetRenewalSettings(batchSize: 10), surroundings: surroundings)
+        print(await manager.renewIfNeeded())
+    }
+}
+
+/// A store that may be the last thing that was written.
+struct MortalStore: RenewalStore {
+    let store: any RenewalStore
+    let points: KillPoints
+
+    func records() async throws -> [RenewalRecord] { try await store.records() }
+    func pauseEnd() async throws -> Date? { try await store.pauseEnd() }
+
+    func save(_ records: [RenewalRecord]) async throws {
+        await points.cross()
+        try await store.save(records)
+        await points.cross()
+    }
+
+    func remove(keys: [String]) async throws {
+        await points.cross()
+        try await store.remove(keys: keys)
+        await points.cross()
+    }
+
+    func savePauseEnd(_ date: Date?) async throws {
+        await points.cross()
+        try await store.savePauseEnd(date)
+        await points.cross()
+    }
 }

@@ -67,6 +67,8 @@ extension AssetRecovery {
         guard try await urls.replaceURL(of: record.asset, with: object.url) else {
             return await close(record, as: .superseded)
         }
+        // At worst it is renewed earlier than it needs.
+        _ = try? await renewals?.save([RenewalRecord(key: object.key, lastRenewed: object.storedAt)])
         return await close(record, as: .recovered(newURL: object.url))
     }
 

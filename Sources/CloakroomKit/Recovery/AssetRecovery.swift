@@ -16,6 +16,7 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
     let cache: any AssetCache
     let urls: any AssetURLWriter
     let journal: any RecoveryJournal
+    let renewals: (any RenewalStore)?
     let surroundings: Surroundings
 
     /// Until when nothing is asked of the server, and why.
@@ -28,21 +29,26 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
     /// - Parameters:
     ///   - uploader: such as a ``CloakroomClient``. Its renewals tell whether an upload had arrived that was cut short.
     ///   - journal: of this recovery alone.
+    ///   - renewals: the store of the ``AssetRenewalManager``; it learns what was uploaded anew, and when, so that its first
+    ///     renewal is not due at once.
     public init(
         uploader: any AssetUploader & AssetRenewer, cache: any AssetCache, urls: any AssetURLWriter,
-        journal: any RecoveryJournal
+        journal: any RecoveryJournal, renewals: (any RenewalStore)? = nil
     ) {
-        self.init(uploader: uploader, cache: cache, urls: urls, journal: journal, surroundings: Surroundings())
+        self.init(
+            uploader: uploader, cache: cache, urls: urls, journal: journal, renewals: renewals,
+            surroundings: Surroundings())
     }
 
     package init(
         uploader: any AssetUploader & AssetRenewer, cache: any AssetCache, urls: any AssetURLWriter,
-        journal: any RecoveryJournal, surroundings: Surroundings
+        journal: any RecoveryJournal, renewals: (any RenewalStore)? = nil, surroundings: Surroundings
     ) {
         self.uploader = uploader
         self.cache = cache
         self.urls = urls
         self.journal = journal
+        self.renewals = renewals
         self.surroundings = surroundings
     }
 

@@ -20,8 +20,9 @@ actor RecoveryWorld {
 
     init(time: TestWorld) { self.time = time }
 
-    func recovery() -> AssetRecovery {
-        AssetRecovery(uploader: self, cache: self, urls: self, journal: self, surroundings: time.surroundings)
+    func recovery(renewals: (any RenewalStore)? = nil) -> AssetRecovery {
+        AssetRecovery(
+            uploader: self, cache: self, urls: self, journal: self, renewals: renewals, surroundings: time.surroundings)
     }
 
     /// An asset that the app's database has, and its cache, if there are bytes.

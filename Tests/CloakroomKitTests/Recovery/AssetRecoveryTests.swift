@@ -28,6 +28,19 @@ import Testing
         #expect(await world.journal.isEmpty)
     }
 
+    @Test func `renewals learn when the new object was stored, not when its URL was handed out`() async throws {
+        await world.add(asset, cached: "bytes")
+        await world.fail("replace", CloakroomError(.storeFailed, "locked"))
+        let store = InMemoryRenewalStore()
+        let recovery = await world.recovery(renewals: store)
+        let stored = time.wallTime
+        _ = await handle(recovery)
+        #expect(await store.records() == [])
+        time.pass(.seconds(3 * 86_400))
+        try await recovery.resume()
+        #expect(await store.records() == [RenewalRecord(key: "new1.bin", lastRenewed: stored)])
+    }
+
     @Test func `an image that the user has changed meanwhile is not written over`() async {
         await world.add(asset, cached: "bytes")
         let chosen = URL(string: "https://cdn.example/chosen.bin")!
