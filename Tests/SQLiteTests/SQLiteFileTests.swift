@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `what is moved aside keeps its log`() throws {
-        // Another connection keeps the log from being written back.
+        // As long as it is open the log is not written back.
         let database = try SQLiteDatabase(at: folder.path("a.db"), migrations: ["CREATE TABLE t (x)"])
         try SQLiteDatabase.moveAside(at: folder.path("a.db"), on: date)
         let name = "a.db.corrupt-20261120T140000Z"

@@ -42,8 +42,9 @@ public struct AssetOrigins: Sendable, Equatable {
         guard let path = location.path else { return .noKey }
         guard let base = bases.first(where: { path.starts(with: $0) }) else { return .foreign }
         let bytes = path.dropFirst(base.count)
-        guard (1...Self.maximumKeyBytes).contains(bytes.count), let key = String(validating: bytes, as: UTF8.self)
-        else { return .noKey }
+        // What is no UTF-8 comes out repaired, and so not the same.
+        let key = String(decoding: bytes, as: UTF8.self)
+        guard (1...Self.maximumKeyBytes).contains(bytes.count), key.utf8.elementsEqual(bytes) else { return .noKey }
         return .key(AssetKey(key))
     }
 }
