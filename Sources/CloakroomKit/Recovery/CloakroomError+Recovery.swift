@@ -20,8 +20,8 @@ extension CloakroomError {
     /// Whether the next asset would fare the same, if it were tried at once.
     var concernsAll: Bool {
         let codes: [Code] = [
-            .unauthorized, .tooManyRequests, .unavailable, .internalError, .unreachable, .timedOut, .untrusted,
-            .notAllowedNow,
+            .unauthorized, .tokenUnavailable, .tooManyRequests, .unavailable, .internalError, .unreachable, .timedOut,
+            .untrusted, .notAllowedNow,
         ]
         return codes.contains(code)
     }

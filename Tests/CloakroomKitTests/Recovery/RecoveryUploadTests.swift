@@ -103,16 +103,21 @@ import Testing
         #expect(await world.objects == ["new1.bin": 5])
     }
 
-    @Test func `while the server asks to be left alone, further assets are only journaled`() async {
-        let limited = CloakroomError(.tooManyRequests, "Too many uploads", retryAfter: .seconds(600))
+    @Test(arguments: [
+        (CloakroomError(.tooManyRequests, "Too many uploads", retryAfter: .seconds(600)), 600),
+        (CloakroomError(.tokenUnavailable, "not signed in"), 60),
+    ])
+    func `while the server would answer the same, further assets are only journaled`(
+        error: CloakroomError, seconds: Int
+    ) async {
         await world.add(asset, cached: "bytes")
         await world.add(.group("other"), cached: "more bytes")
-        await world.fail("request", limited)
+        await world.fail("request", error)
         let recovery = await world.recovery()
-        #expect(await handle(recovery) == .postponed(limited))
+        #expect(await handle(recovery) == .postponed(error))
         _ = await world.takeLog()
-        time.pass(.seconds(599))
-        #expect(await handle(recovery, .group("other")) == .postponed(limited))
+        time.pass(.seconds(seconds - 1))
+        #expect(await handle(recovery, .group("other")) == .postponed(error))
         #expect(await world.takeLog() == ["cache", "write expired"])
         time.pass(.seconds(1))
         #expect(await handle(recovery, .group("other")) == .recovered(newURL: newURL))
