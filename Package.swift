@@ -83,6 +83,8 @@ let package = Package(
             resources: [.copy("Vectors")], swiftSettings: house),
         .executableTarget(
             name: "kit-crash", dependencies: ["AWS", "CloakroomKit"], path: "Tests/KitCrash", swiftSettings: house),
+        .executableTarget(
+            name: "kit-bench", dependencies: ["CloakroomKit"], path: "Tests/KitBench", swiftSettings: house),
         .testTarget(
             name: "CloakroomKitTests",
             dependencies: [

@@ -55,6 +55,7 @@ def main():
     parser.add_argument("--state", type=pathlib.Path, required=True)
     parser.add_argument("--worker", default="")
     parser.add_argument("--scripted-s3", default="")
+    parser.add_argument("--kit-bench", default="")
     parser.add_argument("--only")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--counter")
@@ -73,7 +74,8 @@ def main():
         signal.signal(number, _stop)
     signal.alarm(_LONGEST_RUN)
 
-    with stack.Stack(options.state, options.worker, options.scripted_s3, options.log_level) as parts:
+    with stack.Stack(options.state, options.worker, options.scripted_s3, options.log_level,
+                     options.kit_bench) as parts:
         bench = Bench(parts, options.only, options.quick, options.counter)
         how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
                f"medians; system calls counted by {bench.counter}; worker's log level: {options.log_level}")

@@ -25,6 +25,9 @@ BARS = [
     ("sts_calls_per_100_subjects", "≤", 100, "subjects"),
     ("rss_at_rest_mb", "≤", 20, "start"),
     ("start_to_first_answer_ms", "≤", 100, "start"),
+    ("refresh_requests_of_1000_callers", "≤", 1, "kit"),
+    ("renew_10000_assets_requests", "≤", 100, "kit"),
+    ("renew_10000_assets_cpu_seconds", "≤", 0.5, "kit"),
 ]
 
 

@@ -5,6 +5,7 @@ import statistics
 import sys
 
 import canned
+import kit
 import load
 import measure
 import renewals
@@ -56,6 +57,9 @@ class Bench:
             self._try(self._beside)
         if self.only in (None, "renew_false"):
             self._try(self._false_outcomes)
+        if self.only in (None, "kit"):
+            self._try(self._kit_refreshes)
+            self._try(self._kit_renewal)
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]
         if not self.scenarios:
@@ -114,6 +118,15 @@ class Bench:
         words = ", ".join(f"{count:,} {word}" for word, count in sorted(said.items()))
         self.notes.append(f"renew_false: of {sum(said.values()):,} keys it was said: {words}; S3 did badly "
                           f"{sum(met.values()):,} times, in {len(met)} ways. False: {', '.join(false[:5]) or 'none'}.")
+
+    def _kit_refreshes(self):
+        print("refreshing the kit's credentials", flush=True)
+        self.values["refresh_requests_of_1000_callers"] = kit.refreshes_of_callers(self.parts)
+
+    def _kit_renewal(self):
+        print("renewing 10,000 assets with the kit", flush=True)
+        requests, seconds = kit.renewal(self.parts)
+        self.values |= {"renew_10000_assets_requests": requests, "renew_10000_assets_cpu_seconds": seconds}
 
     def _rounds(self):
         """Everything in turns, so that what disturbs the machine disturbs all alike."""

@@ -1,0 +1,58 @@
+import CloakroomKit
+import Foundation
+
+/// Does what the bars of the kit measure, once; the server counts the requests, the system the CPU time.
+@main struct KitBench {
+    private static let usage = """
+        usage: kit-bench callers ENDPOINT          1,000 callers of credentials that have ended
+               kit-bench renewals ENDPOINT STORE   10,000 assets, none renewed before; STORE is a new file
+        """
+
+    static func main() async {
+        let arguments = CommandLine.arguments.dropFirst().map { $0 }
+        do {
+            guard arguments.count > 1, let endpoint = URL(string: arguments[1]) else { throw Wrong(why: usage) }
+            let client = CloakroomClient(endpoint: endpoint, transport: URLSessionTransport()) { "token" }
+            switch (arguments[0], arguments.count) {
+            case ("callers", 2): try await ask(CredentialProvider(vendor: client))
+            case ("renewals", 3): try await renew(with: client, URL(fileURLWithPath: arguments[2]))
+            default: throw Wrong(why: usage)
+            }
+        } catch {
+            FileHandle.standardError.write(Data("kit-bench: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func ask(_ provider: CredentialProvider) async throws {
+        let first = try await provider.credentials()
+        // The server gives the first ones two seconds, of which it counts whole ones.
+        try await Task.sleep(for: .seconds(max(0, first.expiration.timeIntervalSinceNow) + 1))
+        let later = try await withThrowingTaskGroup(of: VendedCredentials.self) { group in
+            for _ in 0..<1000 { group.addTask { try await provider.credentials() } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        guard later.allSatisfy({ $0 == later[0] && $0 != first && $0.expiration > Date() }) else {
+            throw Wrong(why: "the callers did not all get the same new credentials")
+        }
+    }
+
+    private static func renew(with client: CloakroomClient, _ store: URL) async throws {
+        let base = URL(string: "https://assets.example.com/")
+        let assets = (0..<10_000).compactMap { number in
+            URL(string: "https://assets.example.com/asset\(number).bin").map {
+                RenewableAsset.groupImage(url: $0, conversationID: "conversation\(number)")
+            }
+        }
+        let manager = AssetRenewalManager(
+            renewer: client, collector: CollectedAssets(assets), store: try SQLiteRenewalStore(at: store),
+            origins: try AssetOrigins([base].compactMap { $0 }))
+        let report = await manager.renewIfNeeded()
+        guard report.renewed == 10_000, report.unrecorded == 0 else { throw Wrong(why: "\(report)") }
+    }
+
+    private struct Wrong: Error, CustomStringConvertible {
+        let why: String
+        var description: String { why }
+    }
+}
