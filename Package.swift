@@ -90,7 +90,7 @@ let package = Package(
             dependencies: [
                 "CloakroomKit", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite", "kit-crash",
             ],
-            swiftSettings: house),
+            resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: house),
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: house),
         .testTarget(
