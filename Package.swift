@@ -66,6 +66,11 @@ let package = Package(
             swiftSettings: house),
 
         .executableTarget(
+            name: "cloakroom-sample",
+            dependencies: ["CloakroomKit", .target(name: "CLinux", condition: .when(platforms: [.linux]))],
+            path: "Sources/Examples/cloakroom-sample", swiftSettings: house),
+
+        .executableTarget(
             name: "conformance",
             dependencies: [
                 "Service", "AWS", "JOSE", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "Signatures", "StrictJSON",

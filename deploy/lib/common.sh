@@ -3,6 +3,8 @@
 
 # The four programs of the stack; a path in one of these is used as it is, instead of installing or building it.
 : "${CLOAKROOM_NGINX:=}" "${CLOAKROOM_REDIS_SERVER:=}" "${CLOAKROOM_WEED:=}" "${CLOAKROOM_WORKER:=}"
+# The kit's sample, a client of it that the demonstration and the benchmark run.
+: "${CLOAKROOM_SAMPLE:=}"
 # Clients of it, for the tests: a folder with bin/python, which has boto3, and bin/aws.
 : "${CLOAKROOM_CLIENTS:=}"
 # For the checks of deploy/cloudformation and deploy/terraform: a folder with bin/python, which has hcl2, and bin/cfn-lint.

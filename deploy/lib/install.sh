@@ -104,10 +104,20 @@ install_wheels() {
     fi
 }
 
-# build_worker: sets CLOAKROOM_WORKER to the release binary, built if anything changed.
+# build_worker: sets CLOAKROOM_WORKER to the release binary.
 build_worker() {
-    [[ -z $CLOAKROOM_WORKER ]] || return 0
-    local options=(--package-path "$root" -c release --product cloakroom --static-swift-stdlib)
+    [[ -n $CLOAKROOM_WORKER ]] || build_release cloakroom CLOAKROOM_WORKER
+}
+
+# build_sample: sets CLOAKROOM_SAMPLE to the release binary of the kit's sample.
+build_sample() {
+    [[ -n $CLOAKROOM_SAMPLE ]] || build_release cloakroom-sample CLOAKROOM_SAMPLE
+}
+
+# build_release PRODUCT VARIABLE: sets the variable to the product's path, built if anything changed; all with the same
+# options, or each would make the others build anew.
+build_release() {
+    local options=(--package-path "$root" -c release --product "$1" --static-swift-stdlib)
     # What is resident at rest, about 24 MB as linked by default, is about 20 MB with relative relocations packed and no
     # symbol exported that no library asks for (1.4 less), libstdc++ from its archive, of which little is used (0.7), and
     # the toolchain's functions that run at the start side by side (2). The toolchain's lld can do so, and glibc from
@@ -124,5 +134,5 @@ build_worker() {
         break
     done
     run_attended swift build "${options[@]}" || die "the build failed"
-    CLOAKROOM_WORKER=$(swift build "${options[@]}" --show-bin-path)/cloakroom
+    printf -v "$2" '%s' "$(swift build "${options[@]}" --show-bin-path)/$1"
 }

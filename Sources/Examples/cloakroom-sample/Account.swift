@@ -1,0 +1,52 @@
+import CloakroomKit
+import Foundation
+
+/// Who is signed in, where, and what the kit needs for them. An app keeps the token in the keychain; this one keeps it in
+/// a file that only its user can read.
+struct Account: Codable {
+    var endpoint: URL
+    /// `nil`: AWS's own.
+    var s3Endpoint: URL?
+    var userID: String
+    var token: String
+
+    /// The folder of the records.
+    static func folder(_ options: Options) throws -> URL {
+        let usual = FileManager.default.homeDirectoryForCurrentUser
+            .appendingPathComponent(".local/state/cloakroom-sample", isDirectory: true)
+        let folder = options.values["state"].map { URL(fileURLWithPath: $0, isDirectory: true) } ?? usual
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        return folder
+    }
+
+    static func load(_ options: Options) throws -> Account {
+        guard let data = FileManager.default.contents(atPath: try folder(options).path + "/account.json") else {
+            throw UsageError("nobody is signed in")
+        }
+        return try JSONDecoder().decode(Account.self, from: data)
+    }
+
+    func save(_ options: Options) throws {
+        let file = try Self.folder(options).appendingPathComponent("account.json")
+        guard
+            FileManager.default.createFile(
+                atPath: file.path, contents: try JSONEncoder().encode(self), attributes: [.posixPermissions: 0o600])
+        else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    /// The worker's routes as calls.
+    func client(over transport: any HTTPTransport) -> CloakroomClient {
+        let token = token
+        return CloakroomClient(endpoint: endpoint, transport: transport) { token }
+    }
+
+    /// The user's objects in S3, with credentials that refresh themselves; these, and uploads in parts, survive a restart.
+    func s3(over transport: any HTTPTransport, _ folder: URL) throws -> S3BackupClient {
+        let store = SealedFileCredentialStore(folder: folder.appendingPathComponent("credentials"), user: userID)
+        let credentials = CredentialProvider(vendor: client(over: transport), store: store)
+        return S3BackupClient(
+            credentials: credentials, transport: transport, endpoint: s3Endpoint,
+            journal: try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite")))
+    }
+}

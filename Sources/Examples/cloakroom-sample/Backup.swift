@@ -1,0 +1,40 @@
+import CloakroomKit
+import Foundation
+
+/// `cloakroom-sample backup`
+enum Backup {
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try Options(arguments, names: ["state"])
+        if options.wantsHelp { return Console.print(help) }
+        guard let folder = options.operands.first, options.operands.count == 1 else {
+            throw UsageError("backup takes one folder")
+        }
+        let account = try Account.load(options)
+        let state = try Account.folder(options)
+        let backup = PhotoBackup(
+            client: try account.s3(over: URLSessionTransport(), state),
+            layout: try PhotoLayout(userID: account.userID),
+            index: try PhotoIndex(file: state.appendingPathComponent("photos.sqlite")))
+
+        let (values, observer) = BackupProgress.stream()
+        let bar = Task { await ProgressBar.show(values) }
+        let report = await backup.backUp(folder: URL(fileURLWithPath: folder), progress: observer)
+        bar.cancel()
+        await bar.value
+
+        for failure in report.failures { Console.complain("\(failure.file.path): \(failure.error)") }
+        if let error = report.stoppedBy { Console.complain("ended early, \(report.leftOver) files are left: \(error)") }
+        Console.print(
+            "backed up \(report.backedUp), already there \(report.alreadyThere), failed \(report.failures.count)")
+        return report.isComplete ? 0 : 1
+    }
+
+    private static let help = """
+        Usage: cloakroom-sample backup FOLDER
+
+        Stores each photo in FOLDER, and in the folders in it, that S3 does not have yet. Run it again to go on.
+
+        Example:
+          cloakroom-sample backup ~/Pictures
+        """
+}

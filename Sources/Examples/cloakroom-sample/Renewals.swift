@@ -1,0 +1,18 @@
+import CloakroomKit
+import Foundation
+
+/// What keeps uploaded images alive.
+struct Renewals {
+    let manager: AssetRenewalManager
+
+    /// - Parameter urls: of the images that are to live on.
+    init(_ account: Account, _ client: CloakroomClient, _ folder: URL, _ urls: [URL]) throws {
+        manager = AssetRenewalManager(
+            renewer: client, collector: CollectedAssets(urls.map(Self.asset)),
+            store: try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.sqlite")),
+            origins: try AssetOrigins(Array(Set(urls.map { $0.deletingLastPathComponent() }))))
+    }
+
+    /// An app knows whose picture it is.
+    static func asset(_ url: URL) -> RenewableAsset { .groupImage(url: url, conversationID: "sample") }
+}

@@ -1,0 +1,38 @@
+import CloakroomKit
+import Foundation
+
+/// `cloakroom-sample restore`
+enum Restore {
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try Options(arguments, names: ["state"])
+        if options.wantsHelp { return Console.print(help) }
+        guard let folder = options.operands.first, options.operands.count == 1 else {
+            throw UsageError("restore takes one folder")
+        }
+        let account = try Account.load(options)
+        let restore = PhotoRestore(
+            client: try account.s3(over: URLSessionTransport(), try Account.folder(options)),
+            layout: try PhotoLayout(userID: account.userID))
+
+        let (values, observer) = BackupProgress.stream()
+        let bar = Task { await ProgressBar.show(values) }
+        let report = await restore.restore(to: URL(fileURLWithPath: folder), progress: observer)
+        bar.cancel()
+        await bar.value
+
+        for failure in report.failures { Console.complain("\(failure.key): \(failure.error)") }
+        if let error = report.stoppedBy { Console.complain("ended early, \(report.leftOver) are left: \(error)") }
+        Console.print(
+            "restored \(report.restored), already there \(report.alreadyThere), failed \(report.failures.count)")
+        return report.isComplete ? 0 : 1
+    }
+
+    private static let help = """
+        Usage: cloakroom-sample restore FOLDER
+
+        Brings back each photo that FOLDER does not have, under its MD5. Run it again to go on.
+
+        Example:
+          cloakroom-sample restore ~/Restored
+        """
+}

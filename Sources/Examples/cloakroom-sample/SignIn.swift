@@ -1,0 +1,61 @@
+import CloakroomKit
+import Foundation
+
+/// `cloakroom-sample sign-in`
+enum SignIn {
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let options = try Options(
+            arguments,
+            names: ["state", "endpoint", "s3-endpoint", "user", "token-file", "identity-token-file", "nonce"])
+        if options.wantsHelp { return Console.print(help) }
+        guard let endpoint = options.values["endpoint"].flatMap(URL.init(string:)) else {
+            throw UsageError("sign-in takes --endpoint")
+        }
+        var account = Account(
+            endpoint: endpoint, s3Endpoint: options.values["s3-endpoint"].flatMap(URL.init(string:)),
+            userID: options.values["user"] ?? "", token: "")
+        let transport = URLSessionTransport()
+        if let file = options.values["identity-token-file"] {
+            let session = try await account.client(over: transport).signIn(
+                identityToken: try text(of: file), nonce: options.values["nonce"])
+            account.token = session.revealToken()
+            account.userID = session.userID
+        } else if let file = options.values["token-file"], !account.userID.isEmpty {
+            account.token = try text(of: file)
+            // Whether the worker takes it.
+            _ = try await account.client(over: transport).vendCredentials()
+        } else {
+            throw UsageError("sign-in takes --user and --token-file, or --identity-token-file")
+        }
+        try account.save(options)
+        return Console.print("signed in as \(account.userID)")
+    }
+
+    private static func text(of file: String) throws -> String {
+        guard let data = try FileHandle(forReadingAtPath: file)?.readToEnd() else {
+            throw UsageError("\(file) has no token")
+        }
+        return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private static let help = """
+        Usage: cloakroom-sample sign-in --endpoint URL [--s3-endpoint URL] --user U --token-file FILE
+               cloakroom-sample sign-in --endpoint URL [--s3-endpoint URL] --identity-token-file FILE [--nonce N]
+
+        Keeps who you are: with a token that the worker takes, such as `cloakroom token mint` makes, or with one of Sign
+        in with Apple or another issuer, for which the worker gives a session.
+
+        Options:
+          --endpoint URL             of the worker
+          --s3-endpoint URL          of a store that is not AWS
+          --user U                   whose token it is
+          --token-file FILE          has the token; /dev/stdin too
+          --identity-token-file FILE has an identity token
+          --nonce N                  what the identity token was asked for with
+
+        Example:
+          cloakroom token mint --user u_1 --device laptop cloakroom.json5 |
+            cloakroom-sample sign-in --endpoint http://127.0.0.1:18080 --s3-endpoint http://127.0.0.1:18333 \\
+              --user u_1 --token-file /dev/stdin
+        """
+}

@@ -1,0 +1,3 @@
+import Foundation
+
+exit(await Sample.run(Array(CommandLine.arguments.dropFirst())))

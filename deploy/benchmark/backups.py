@@ -1,0 +1,103 @@
+"""Backups of many files beside rclone's, on a store of their own: SeaweedFS, with the worker that vends for it."""
+
+import os
+import shlex
+import subprocess
+import time
+
+from processes import NotMeasured, wait_until
+
+_FILES = 2_000
+_FILE_BYTES = 100_000
+_TRANSFERS = 16
+_LARGE_BYTES = 512 << 20        # 2 GiB take the store too long here, and memory does not depend on it
+_LONGEST = 120                  # seconds, of one copy
+
+
+class Usage:
+    """What one process used until it ended."""
+
+    def __init__(self, name, arguments, environment):
+        # rclone 1.60 refuses to run where this one is set.
+        inherited = {key: value for key, value in os.environ.items() if key != "AWS_CA_BUNDLE"}
+        began = time.perf_counter()
+        process = subprocess.Popen(["timeout", str(_LONGEST), *(str(each) for each in arguments)],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   env={**inherited, **environment})
+        output = process.stdout.read().decode(errors="replace")
+        # With what the command used that timeout(1) waited for.
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.seconds = time.perf_counter() - began
+        self.cpu = used.ru_utime + used.ru_stime
+        self.megabytes = used.ru_maxrss * 1024 / 1e6
+        if process.returncode != 0:
+            raise NotMeasured(f"{name} ended with {process.returncode}: {output.strip()[-300:]}")
+
+
+class Store:
+    """The stack of deploy/run, with an empty bucket."""
+
+    def __init__(self, parts):
+        self.state = parts.run / "stack"
+        self._sample_state = parts.run / "samples"
+        environment = {"CLOAKROOM_STATE": str(self.state), "CLOAKROOM_WORKER": parts.worker}
+        self._stack = parts.start("backup-stack", ["deploy/run", "--no-demo"], environment)
+        wait_until((self.state / "stack.env").exists, self._stack, 60)
+        self.values = dict(each.split("=", 1) for line in (self.state / "stack.env").read_text().splitlines()
+                           for each in shlex.split(line))
+
+    def stop(self):
+        self._stack.stop()
+
+    def backup(self, sample, user, folder):
+        """The sample, signed in beforehand, to the user's fresh prefix."""
+        state = self._sample_state / user
+        state.mkdir(parents=True)
+        token = state / "token"
+        with open(token, "wb") as file:
+            subprocess.run([self.values["CLOAKROOM"], "token", "mint", "--user", user, "--device", user,
+                            self.values["SETTINGS"]], stdout=file, check=True, timeout=10)
+        Usage("signing in", [sample, "sign-in", "--state", state, "--endpoint", self.values["URL"], "--s3-endpoint",
+                             self.values["S3"], "--user", user, "--token-file", token], {})
+        return Usage("the sample", [sample, "backup", "--state", state, folder], {})
+
+    def rclone(self, prefix, folder):
+        """rclone with its defaults, but for how many files are under way."""
+        values = {"TYPE": "s3", "PROVIDER": "Other", "ENDPOINT": self.values["S3"], "REGION": self.values["REGION"],
+                  "ACCESS_KEY_ID": self.values["BROKER_ID"], "SECRET_ACCESS_KEY": self.values["BROKER_SECRET"],
+                  "NO_CHECK_BUCKET": "true"}
+        environment = {f"RCLONE_CONFIG_STORE_{name}": value for name, value in values.items()}
+        return Usage("rclone", ["rclone", "--config", "/dev/null", "copy", "--transfers", _TRANSFERS, folder,
+                                f"store:{self.values['BUCKET']}/{prefix}"], environment)
+
+
+def beside_rclone(parts, rounds):
+    """In turns, each to a fresh prefix. Gives (the sample's usages, rclone's, the sample's of one large file)."""
+    if not parts.sample:
+        raise NotMeasured("backup: there is no sample")
+    photos, film = parts.run / "photos", parts.run / "film"
+    photos.mkdir()
+    for number in range(_FILES):
+        (photos / f"{number}.jpg").write_bytes(os.urandom(_FILE_BYTES))
+    film.mkdir()
+    with open(film / "film.mov", "wb") as file:
+        file.truncate(_LARGE_BYTES)
+    store = Store(parts)
+    try:
+        ours, theirs = [], []
+        for number in range(rounds):
+            theirs.append(store.rclone(f"photos/rclone_{number}", photos))
+            ours.append(store.backup(parts.sample, f"bench_{number}", photos))
+        return ours, theirs, store.backup(parts.sample, "bench_film", film)
+    finally:
+        store.stop()
+
+
+def note(ours, theirs, large):
+    """The numbers behind the bars, in a sentence."""
+    def told(usages):
+        best = min(usages, key=lambda each: each.seconds)
+        return f"{best.seconds:.2f} s, {min(each.cpu for each in usages):.2f} s of CPU, {best.megabytes:.0f} MB"
+    return (f"backup: {_FILES:,} files of {_FILE_BYTES // 1000} KB: {told(ours)}; rclone {told(theirs)}. One file of "
+            f"{_LARGE_BYTES >> 20} MiB: {large.seconds:.2f} s, {large.cpu:.2f} s of CPU, {large.megabytes:.0f} MB.")
