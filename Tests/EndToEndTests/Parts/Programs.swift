@@ -5,10 +5,21 @@ struct PartMissing: Error, CustomStringConvertible {
     let description: String
 }
 
-/// The four real programs, from the environment or from where they usually are.
+/// The real programs, from the environment or from where they usually are.
 enum Programs {
     static var worker: String {
-        get throws { try path("CLOAKROOM_WORKER", orElse: besideTheTests, "build it: swift build --product cloakroom") }
+        get throws {
+            try path(
+                "CLOAKROOM_WORKER", orElse: besideTheTests("cloakroom"), "build it: swift build --product cloakroom")
+        }
+    }
+
+    static var sample: String {
+        get throws {
+            try path(
+                "CLOAKROOM_SAMPLE", orElse: besideTheTests("cloakroom-sample"),
+                "build it: swift build --product cloakroom-sample")
+        }
     }
 
     static var nginx: String {
@@ -56,15 +67,15 @@ enum Programs {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The test bundle and the worker are products of one build.
-    private static var besideTheTests: String? {
+    /// The test bundle and the programs are products of one build.
+    private static func besideTheTests(_ name: String) -> String? {
         let own = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         var folder = URL(fileURLWithPath: own)
         for _ in 0..<4 {
             folder.deleteLastPathComponent()
-            let worker = folder.appendingPathComponent("cloakroom").path
-            if FileManager.default.isExecutableFile(atPath: worker) { return worker }
+            let program = folder.appendingPathComponent(name).path
+            if FileManager.default.isExecutableFile(atPath: program) { return program }
         }
-        return "\(checkout)/.build/debug/cloakroom"
+        return "\(checkout)/.build/debug/\(name)"
     }
 }

@@ -1,0 +1,119 @@
+import CloakroomCrypto
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// The kit's sample on the real parts.
+    @Suite struct Backup {
+        @Test func `a backup that is killed twice goes on, and every byte comes back`() throws {
+            try Stack.run("backup", .init(nginx: true, s3: true)) { stack in
+                let sample = try Sample(stack, user: "u_backup")
+                let photos = try Photos(folder: "\(stack.folder)/photos")
+                for least in [60, 250] {
+                    let run = try sample.start("backup", photos.folder)
+                    try wait(for: "\(least) photos in S3", within: .seconds(60)) {
+                        guard run.isRunning else { throw PartMissing(description: "it ended early: \(run.text)") }
+                        return try EndToEnd.s3().keys(below: "photos/u_backup/").count >= least
+                    }
+                    #expect(run.stop(SIGKILL) == 137)
+                }
+                let there = try EndToEnd.s3().keys(below: "photos/u_backup/").count
+                let last = try sample.run("backup", photos.folder)
+                let told = try #require(
+                    last.text.firstMatch(of: /backed up (\d+), already there (\d+), failed (\d+)/), "\(last.text)")
+                #expect(last.status == 0)
+                #expect(told.3 == "0")
+                #expect((Int(told.1) ?? 0) + (Int(told.2) ?? 0) == photos.count)
+                // What S3 had is not sent again; the equal pair is one more file.
+                #expect(Int(told.2) ?? 0 >= there)
+                let again = try sample.run("backup", photos.folder)
+                #expect(again.text == "backed up 0, already there \(photos.count), failed 0\n")
+                let restored = try sample.run("restore", "\(stack.folder)/restored")
+                #expect(restored.status == 0, "\(restored.text)")
+                try photos.expectAll(in: "\(stack.folder)/restored")
+            }
+        }
+    }
+}
+
+/// `cloakroom-sample`, signed in.
+private struct Sample {
+    private let state: String
+
+    init(_ stack: Stack, user: String) throws {
+        state = "\(stack.folder)/sample"
+        guard let nginx = stack.nginx else { throw PartMissing(description: "this stack has no nginx") }
+        let token = "\(stack.folder)/token"
+        try Tokens.token(user: user, device: user).write(toFile: token, atomically: true, encoding: .utf8)
+        let signedIn = try run(
+            "sign-in", "--endpoint", "http://127.0.0.1:\(nginx.port)", "--s3-endpoint", try EndToEnd.s3().url,
+            "--user", user, "--token-file", token)
+        guard signedIn.status == 0 else { throw PartMissing(description: "sign-in: \(signedIn.text)") }
+    }
+
+    func start(_ words: String...) throws -> RunningProgram { try start(words) }
+
+    func run(_ words: String...) throws -> (status: Int32?, text: String) {
+        let program = try start(words)
+        defer { program.stop(SIGKILL) }
+        return (try program.waitForEnd(within: .seconds(90)), program.text)
+    }
+
+    private func start(_ words: [String]) throws -> RunningProgram {
+        try RunningProgram(
+            try Programs.sample, words + ["--state", state], output: "\(try RunFolder.make("sample"))/output")
+    }
+}
+
+/// 500 files as people have them: many small, few large, two equal.
+private struct Photos {
+    let folder: String
+    let count = 500
+
+    init(folder: String) throws {
+        self.folder = folder
+        for number in 0..<count {
+            let place = "\(folder)/\(number % 7)"
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+            let content = Self.content(number == count - 1 ? 0 : number)
+            try Data(content).write(to: URL(fileURLWithPath: "\(place)/\(number).jpg"))
+        }
+    }
+
+    /// Of 1 KB to 20 MB, about 100 MB together.
+    private static func byteCount(_ number: Int) -> Int {
+        switch number {
+        case 497, 498: 20_000_000
+        case 490...496: 3_000_000 + number * 1000
+        case 400...489: 200_000 + number * 100
+        default: 1000 + number * 60
+        }
+    }
+
+    /// Other bytes for each number, eight at a time (xorshift64, Marsaglia 2003).
+    private static func content(_ number: Int) -> [UInt8] {
+        var state = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1
+        let words = (0..<byteCount(number) / 8).map { _ in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return state
+        }
+        let rest = [UInt8](repeating: UInt8(number & 0xFF), count: byteCount(number) % 8)
+        return words.withUnsafeBytes { Array($0) } + rest
+    }
+
+    /// Each file's bytes are in one of `folder`'s files, and nothing else is.
+    func expectAll(in folder: String) throws {
+        var restored: [String: String] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            restored[String(name.prefix(32))] = "\(folder)/\(name)"
+        }
+        #expect(restored.count == count - 1)
+        for number in 0..<count - 1 {
+            let content = Data(Self.content(number))
+            let path = restored[MD5.hash(content).hexadecimal] ?? ""
+            #expect(FileManager.default.contents(atPath: path) == content, "file \(number)")
+        }
+    }
+}
