@@ -4,6 +4,7 @@ import collections
 import statistics
 import sys
 
+import backups
 import canned
 import kit
 import load
@@ -29,6 +30,7 @@ class Bench:
         self.seconds = 1 if quick else 2
         self.starts = 3 if quick else 7
         self.counts = 1 if quick else 3
+        self.backup_rounds = 1 if quick else 2
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
@@ -60,6 +62,8 @@ class Bench:
         if self.only in (None, "kit"):
             self._try(self._kit_refreshes)
             self._try(self._kit_renewal)
+        if self.only in (None, "backup"):
+            self._try(self._backup)
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]
         if not self.scenarios:
@@ -127,6 +131,14 @@ class Bench:
         print("renewing 10,000 assets with the kit", flush=True)
         requests, seconds = kit.renewal(self.parts)
         self.values |= {"renew_10000_assets_requests": requests, "renew_10000_assets_cpu_seconds": seconds}
+
+    def _backup(self):
+        print("backing up beside rclone", flush=True)
+        ours, theirs, large = backups.beside_rclone(self.parts, self.backup_rounds)
+        for name, value in (("time", lambda each: each.seconds), ("cpu", lambda each: each.cpu)):
+            self.values[f"backup_{name}_over_rclone"] = min(map(value, ours)) / min(map(value, theirs))
+        self.values["backup_rss_mb"] = max(each.megabytes for each in [*ours, large])
+        self.notes.append(backups.note(ours, theirs, large))
 
     def _rounds(self):
         """Everything in turns, so that what disturbs the machine disturbs all alike."""

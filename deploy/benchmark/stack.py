@@ -29,13 +29,14 @@ _ENVIRONMENT = {
 class Stack:
     """Starts parts on 127.0.0.1 and on unix sockets, and stops all of them at the end of a `with`."""
 
-    def __init__(self, state, worker, scripted_s3, log_level, kit_bench):
+    def __init__(self, state, worker, scripted_s3, log_level, kit_bench, sample):
         self.state = pathlib.Path(state)
         self.binaries = self.state / "bin"
         self.logs = self.state / "logs"
         self.worker = worker
         self.scripted_s3 = scripted_s3
         self.kit_bench = kit_bench
+        self.sample = sample
         self._log_level = log_level
         self._started = []
 
