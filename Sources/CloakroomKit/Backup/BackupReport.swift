@@ -14,6 +14,9 @@ public struct BackupReport: Sendable, Equatable {
     public internal(set) var bytesUploaded: Int64 = 0
     /// Why the run ended early: no rights, no space, nobody there, or cancelled; `nil` when every file was tried.
     public internal(set) var stoppedBy: CloakroomError?
+    /// Why the ``PhotoIndex`` could not be written, such as a full disk; nothing is lost by it but the time to read files
+    /// again. `nil` when it was written, or when there is none.
+    public internal(set) var indexFailure: CloakroomError?
 
     /// Whether S3 has every file.
     public var isComplete: Bool { stoppedBy == nil && failures.isEmpty && leftOver == 0 }

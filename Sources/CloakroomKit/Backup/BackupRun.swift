@@ -109,6 +109,9 @@ actor BackupRun {
         tell(path, 0)
     }
 
+    /// The index is a cache: the run goes on without it.
+    func noteIndexFailure(_ error: CloakroomError) { if report.indexFailure == nil { report.indexFailure = error } }
+
     var isStopped: Bool { report.stoppedBy != nil }
 
     /// - Returns: what is known once nobody works any more.

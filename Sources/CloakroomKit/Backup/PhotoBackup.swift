@@ -78,7 +78,7 @@ public struct PhotoBackup: Sendable {
             for _ in 0..<min(options.filesAtOnce, files.paths.count) { group.addTask { await work(run) } }
             for await _ in group where await run.isStopped { group.cancelAll() }
         }
-        do { try await index?.flush() } catch { await run.stop(CloakroomError(of: error)) }
+        do { try await index?.flush() } catch { await run.noteIndexFailure(CloakroomError(of: error)) }
         return await run.finish()
     }
 

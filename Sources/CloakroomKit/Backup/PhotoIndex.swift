@@ -27,12 +27,12 @@ public actor PhotoIndex {
                 at: file.path, settings: SQLiteSettings(durability: .processEnd), migrations: Self.migrations,
                 on: wallClock()
             ).database
-            // Files that are gone, or that nobody backs up any more.
-            let oldest = wallClock().timeIntervalSince1970 - Self.longestUnseen
-            try database.run("DELETE FROM photo WHERE seen < ?", [.real(oldest)])
         } catch {
             throw CloakroomError(error, of: Self.name)
         }
+        // Files that are gone, or that nobody backs up any more. Where that cannot be written, they stay.
+        let oldest = wallClock().timeIntervalSince1970 - Self.longestUnseen
+        _ = try? database.run("DELETE FROM photo WHERE seen < ?", [.real(oldest)])
     }
 
     /// When a backup last saw the photo in S3; `nil` when it never did, or when the file has changed since.
@@ -61,9 +61,10 @@ public actor PhotoIndex {
         if pending.count >= Self.batch { try flush() }
     }
 
-    /// Writes what is pending.
+    /// Writes what is pending, or forgets it when that fails: there may be no room for it in this whole run.
     func flush() throws {
         guard !pending.isEmpty else { return }
+        defer { pending = [:] }
         do {
             try database.transaction { () throws(SQLiteError) in
                 for row in pending.values { try database.run(Self.insertion, row.values) }
@@ -71,7 +72,6 @@ public actor PhotoIndex {
         } catch {
             throw CloakroomError(error, of: Self.name)
         }
-        pending = [:]
     }
 
     private func row(of stamp: FileStamp) -> Row? {

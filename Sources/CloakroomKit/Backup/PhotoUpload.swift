@@ -25,7 +25,7 @@ struct PhotoUpload: Sendable {
                 guard let stored = try await store(path, stamp) else { return }
                 // With another stamp it is another photo by now; the one that was stored is one that was.
                 guard try FileStamp(path: path) == stamp else { continue }
-                try await index?.keep(stored.digest, of: stamp, isStored: true)
+                await keep(stored.digest, of: stamp, isStored: true)
                 let more = try await storeCompanions(of: path, stored.digest)
                 return await run.settle(
                     path, byteCount: stamp.byteCount, uploaded: (stored.isNew ? stamp.byteCount : 0) + more,
@@ -73,7 +73,7 @@ struct PhotoUpload: Sendable {
             md5 = try await file.md5(0..<stamp.byteCount)
             try file.checkUnchanged()
             // To read it took long; that was not in vain, whatever becomes of the rest.
-            if let digest = PhotoDigest(bytes: md5) { try await index?.keep(digest, of: stamp, isStored: false) }
+            if let digest = PhotoDigest(bytes: md5) { await keep(digest, of: stamp, isStored: false) }
         }
         return try await storing(md5, path, stamp) { key, condition in
             let (values, observer) = TransferProgress.stream()
@@ -81,6 +81,12 @@ struct PhotoUpload: Sendable {
             try await client.put(
                 file: url, to: key, metadata: Self.metadata(of: path), condition: condition, md5: md5,
                 progress: observer)
+        }
+    }
+
+    private func keep(_ digest: PhotoDigest, of stamp: FileStamp, isStored: Bool) async {
+        do { try await index?.keep(digest, of: stamp, isStored: isStored) } catch {
+            await run.noteIndexFailure(CloakroomError(of: error))
         }
     }
 

@@ -14,7 +14,7 @@ enum Backup {
         let backup = PhotoBackup(
             client: try account.s3(over: URLSessionTransport(), state),
             layout: try PhotoLayout(userID: account.userID),
-            index: try PhotoIndex(file: state.appendingPathComponent("photos.sqlite")))
+            index: index(in: state))
 
         let (values, observer) = BackupProgress.stream()
         let bar = Task { await ProgressBar.show(values) }
@@ -22,11 +22,20 @@ enum Backup {
         bar.cancel()
         await bar.value
 
+        if let error = report.indexFailure { Console.complain("some files will be read anew: \(error)") }
         for failure in report.failures { Console.complain("\(failure.file.path): \(failure.error)") }
         if let error = report.stoppedBy { Console.complain("ended early, \(report.leftOver) files are left: \(error)") }
         Console.print(
             "backed up \(report.backedUp), already there \(report.alreadyThere), failed \(report.failures.count)")
         return report.isComplete ? 0 : 1
+    }
+
+    /// It only spares time: on a full disk, photos are backed up without it.
+    private static func index(in folder: URL) -> PhotoIndex? {
+        do { return try PhotoIndex(file: folder.appendingPathComponent("photos.sqlite")) } catch {
+            Console.complain("every file is read anew: \(error)")
+            return nil
+        }
     }
 
     private static let help = """

@@ -1,6 +1,7 @@
 import AWS
 import CloakroomCrypto
 import Foundation
+import SQLite
 import Testing
 
 @testable import CloakroomKit
@@ -211,6 +212,26 @@ import Testing
         let empty = FakeS3()
         #expect(await backup(to: empty, index: index).backUp(folder: folder.url).backedUp == 6)
         #expect(await empty.objects.count == 6)
+    }
+
+    @Test func `an index that cannot be written keeps no photo from being backed up`() async throws {
+        for number in 0..<300 { try folder.write("\(number).jpg", "photo \(number)") }
+        let place = folder.url.appendingPathComponent(".index")
+        let later = Date().addingTimeInterval(3600)
+        let index = try PhotoIndex(file: place, wallClock: { later })
+        // As on a full disk, whatever is written to it is refused.
+        try SQLiteDatabase(at: place.path).run(script: "DROP TABLE photo")
+        let report = await backup(to: FakeS3(), index: index).backUp(folder: folder.url)
+        #expect(
+            report
+                == self.report {
+                    $0.backedUp = 300
+                    $0.bytesUploaded = 2590
+                    $0.indexFailure = report.indexFailure
+                })
+        #expect(report.isComplete)
+        #expect(report.indexFailure?.code == .storeFailed)
+        #expect(await index.digest(of: try FileStamp(path: folder.url.appendingPathComponent("299.jpg").path)) == nil)
     }
 
     @Test func `thumbnails and documents are asked for only where S3 has none`() async throws {
