@@ -16,11 +16,11 @@ public actor PhotoIndex {
 
     /// - Parameter file: of the database; made when it is not there, made anew when it is damaged. Its folder exists.
     /// - Throws: ``CloakroomError/Code/storeFailed``, ``CloakroomError/Code/diskFull``.
-    public init(file: URL) throws {
-        try self.init(file: file, wallClock: { Date() })
+    public init(at file: URL) throws {
+        try self.init(at: file, wallClock: { Date() })
     }
 
-    package init(file: URL, wallClock: @escaping @Sendable () -> Date) throws {
+    package init(at file: URL, wallClock: @escaping @Sendable () -> Date) throws {
         self.wallClock = wallClock
         do {
             database = try SQLiteDatabase.openOrReplace(

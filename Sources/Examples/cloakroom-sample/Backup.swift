@@ -32,7 +32,7 @@ enum Backup {
 
     /// It only spares time: on a full disk, photos are backed up without it.
     private static func index(in folder: URL) -> PhotoIndex? {
-        do { return try PhotoIndex(file: folder.appendingPathComponent("photos.sqlite")) } catch {
+        do { return try PhotoIndex(at: folder.appendingPathComponent("photos.sqlite")) } catch {
             Console.complain("every file is read anew: \(error)")
             return nil
         }

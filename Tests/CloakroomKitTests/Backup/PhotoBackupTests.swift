@@ -201,7 +201,7 @@ import Testing
         for number in 0..<6 { try folder.write("\(number).jpg", "photo \(number)") }
         let s3 = FakeS3()
         let later = Date().addingTimeInterval(3600)
-        let index = try PhotoIndex(file: folder.url.appendingPathComponent(".index"), wallClock: { later })
+        let index = try PhotoIndex(at: folder.url.appendingPathComponent(".index"), wallClock: { later })
         _ = await backup(to: s3, index: index).backUp(folder: folder.url)
         // Only who reads it finds out.
         let file = folder.url.appendingPathComponent("2.jpg")
@@ -218,7 +218,7 @@ import Testing
         for number in 0..<300 { try folder.write("\(number).jpg", "photo \(number)") }
         let place = folder.url.appendingPathComponent(".index")
         let later = Date().addingTimeInterval(3600)
-        let index = try PhotoIndex(file: place, wallClock: { later })
+        let index = try PhotoIndex(at: place, wallClock: { later })
         // As on a full disk, whatever is written to it is refused.
         try SQLiteDatabase(at: place.path).run(script: "DROP TABLE photo")
         let report = await backup(to: FakeS3(), index: index).backUp(folder: folder.url)
