@@ -1,4 +1,4 @@
-package import CloakroomCrypto
+import CloakroomCrypto
 package import Signatures
 
 /// One key, with the algorithms it may serve: all of one family, never a secret and a key pair.

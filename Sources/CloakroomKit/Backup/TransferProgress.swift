@@ -16,7 +16,7 @@ public struct TransferProgress: Sendable, Equatable {
     /// once, at the end.
     public typealias Observer = @Sendable (TransferProgress) -> Void
 
-    /// A sequence to watch a transfer by: give ``observer`` to the transfer, and iterate over ``values``, which ends with
+    /// A sequence to watch a transfer by: give `observer` to the transfer, and iterate over `values`, which ends with
     /// the transfer's last byte, or when the observer is let go. Values nobody has taken yet are replaced by newer ones.
     public static func stream() -> (values: AsyncStream<TransferProgress>, observer: Observer) {
         let (values, continuation) = AsyncStream.makeStream(
