@@ -1,4 +1,4 @@
-package import CloakroomCrypto
+import CloakroomCrypto
 package import Signatures
 package import StrictJSON
 
