@@ -4,7 +4,8 @@ public import Foundation
 /// Brings a user's photos back from S3: each as `{md5}.{original format}`, checked against the MD5 in its key.
 ///
 /// What is in the folder already with the right bytes is not fetched again, and a large photo goes on from where the last
-/// run broke off.
+/// run broke off. What is there with other bytes is somebody's work: it stays, and the photo comes back beside it, as
+/// `{md5}.2.{original format}`.
 public struct PhotoRestore: Sendable {
     let client: S3BackupClient
     let layout: PhotoLayout
@@ -64,10 +65,9 @@ public struct PhotoRestore: Sendable {
         while let photo = await run.next() {
             do {
                 if try await isThere(photo) {
-                    await run.settle(photo, isNew: false)
+                    await run.settle(photo, downloaded: nil)
                 } else {
-                    try await fetch(photo, to: folder)
-                    await run.settle(photo, isNew: true)
+                    await run.settle(photo, downloaded: try await fetch(photo, to: folder))
                 }
             } catch {
                 await run.fail(photo, CloakroomError(of: error))
@@ -86,17 +86,30 @@ public struct PhotoRestore: Sendable {
         return false
     }
 
-    private func fetch(_ photo: Photo, to folder: URL) async throws {
-        let file = folder.appendingPathComponent("\(photo.md5).dat")
+    /// - Returns: how many bytes came.
+    private func fetch(_ photo: Photo, to folder: URL) async throws -> Int64 {
+        let file = Self.place(for: photo.md5, "dat", in: folder)
         let info = try await client.download(
             photo.key, to: file, md5: PhotoDigest(hexadecimal: photo.md5)?.bytes)
         guard let format = info.metadata["original-format"], PhotoUpload.isFormat(format), format != "dat" else {
-            return
+            return info.byteCount
         }
-        let named = folder.appendingPathComponent("\(photo.md5).\(format)")
-        // One that was there had other bytes.
+        let named = Self.place(for: photo.md5, format, in: folder)
         guard rename(file.path, named.path) == 0 else {
             throw CloakroomError(.unwritableFile, "\(named.path): \(String(cString: strerror(errno)))")
         }
+        return info.byteCount
+    }
+
+    /// Where nothing is yet.
+    private static func place(for md5: String, _ format: String, in folder: URL) -> URL {
+        var name = "\(md5).\(format)"
+        var number = 2
+        var status = stat()
+        while lstat(folder.appendingPathComponent(name).path, &status) == 0 {
+            name = "\(md5).\(number).\(format)"
+            number += 1
+        }
+        return folder.appendingPathComponent(name)
     }
 }

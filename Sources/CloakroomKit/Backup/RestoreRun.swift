@@ -12,7 +12,7 @@ actor RestoreRun {
         waiting = photos.reversed()
         trouble = TroubleCount(most: mostFailuresInARow)
         self.observer = observer
-        progress = BackupProgress(filesTotal: photos.count, bytesTotal: photos.reduce(0) { $0 + $1.byteCount })
+        progress = BackupProgress(filesTotal: photos.count, bytesTotal: photos.reduce(0) { Self.sum($0, $1.byteCount) })
     }
 
     /// - Returns: `nil` when there is nothing more to begin.
@@ -22,11 +22,12 @@ actor RestoreRun {
         return waiting.popLast()
     }
 
-    func settle(_ photo: PhotoRestore.Photo, isNew: Bool) {
+    /// - Parameter bytes: that came for it; `nil` when it was there.
+    func settle(_ photo: PhotoRestore.Photo, downloaded bytes: Int64?) {
         trouble.end()
-        if isNew {
+        if let bytes {
             report.restored += 1
-            report.bytesDownloaded += photo.byteCount
+            report.bytesDownloaded += bytes
         } else {
             report.alreadyThere += 1
         }
@@ -56,9 +57,15 @@ actor RestoreRun {
 
     private func stop(_ error: CloakroomError) { if report.stoppedBy == nil { report.stoppedBy = error } }
 
+    /// Sizes are what a store says they are.
+    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, isTooMuch) = left.addingReportingOverflow(right)
+        return isTooMuch ? .max : sum
+    }
+
     private func tell(_ photo: PhotoRestore.Photo, _ byteCount: Int64) {
         progress.filesDone += 1
-        progress.bytesDone += byteCount
+        progress.bytesDone = Self.sum(progress.bytesDone, byteCount)
         progress.current = URL(fileURLWithPath: photo.key)
         observer?(progress)
     }

@@ -42,13 +42,27 @@ import Testing
         #expect(again == RestoreReport(alreadyThere: 5))
     }
 
-    @Test func `a file with the right name and other bytes is fetched anew`() async throws {
-        let s3 = FakeS3()
-        await s3.put("photos/u_1/\(name("one")).dat", Data("one".utf8))
-        try folder.write("\(name("one")).dat", "eno")
-        let report = await PhotoRestore(client: .over(s3, world), layout: layout).restore(to: folder.url)
-        #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
-        #expect(try files() == ["\(name("one")).dat": "one"])
+    @Test(arguments: ["dat", "jpg"])
+    func `a photo that was changed since it was restored stays, and the photo comes back beside it`(
+        format: String
+    ) async throws {
+        let source = try TemporaryFolder()
+        try source.write("a.\(format)", "one")
+        let client = S3BackupClient.over(FakeS3(), world)
+        #expect(await PhotoBackup(client: client, layout: layout).backUp(folder: source.url).isComplete)
+        let changed = "\(name("one")).\(format)"
+        try folder.write(changed, "one, with a frame")
+        let restore = PhotoRestore(client: client, layout: layout)
+        #expect(await restore.restore(to: folder.url) == RestoreReport(restored: 1, bytesDownloaded: 3))
+        let beside = "\(name("one")).2.\(format)"
+        #expect(try files() == [changed: "one, with a frame", beside: "one"])
+        #expect(await restore.restore(to: folder.url) == RestoreReport(alreadyThere: 1))
+        try folder.write(beside, "and another one")
+        #expect(await restore.restore(to: folder.url) == RestoreReport(restored: 1, bytesDownloaded: 3))
+        #expect(
+            try files() == [
+                changed: "one, with a frame", beside: "and another one", "\(name("one")).3.\(format)": "one",
+            ])
     }
 
     @Test func `bytes that are not what the key says are not kept`() async throws {
