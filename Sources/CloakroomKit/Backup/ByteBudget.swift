@@ -23,7 +23,7 @@ actor ByteBudget {
     /// - Parameter bytes: of more than all there is, all is taken.
     /// - Throws: `CancellationError` for a task that was cancelled while it waited.
     nonisolated func spending<Value>(_ bytes: Int, _ body: () async throws -> Value) async throws -> Value {
-        let bytes = min(bytes, capacity)
+        let bytes = min(max(bytes, 0), capacity)
         try await take(bytes)
         do {
             let value = try await body()

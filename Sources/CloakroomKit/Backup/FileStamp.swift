@@ -37,8 +37,7 @@ struct FileStamp: Sendable, Hashable {
     /// Whether so much time lies between the last change and `time` that another change would show: file systems count
     /// in steps, of up to two seconds (FAT).
     func isSettled(at time: Date) -> Bool {
-        let nanoseconds = Int64(clamping: Int(time.timeIntervalSince1970 * 1_000_000_000))
-        return max(modified, changed) < nanoseconds - 2_000_000_000
+        Double(max(modified, changed)) < (time.timeIntervalSince1970 - 2) * 1_000_000_000
     }
 
     private static func nanoseconds(_ time: timespec) -> Int64 {

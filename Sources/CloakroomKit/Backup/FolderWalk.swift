@@ -41,13 +41,17 @@ struct FolderWalk {
         defer { closedir(stream) }
         guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return [] }
         var names: [String] = []
-        while let entry = readdir(stream) {
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else { break }
             // By its address: an entry is as long as its name, and no whole `dirent`. A name that is not UTF-8 is not found
             // again in its repaired form, and so reported.
             let name = String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
             guard name != ".", name != "..", includesHiddenFiles || !name.hasPrefix(".") else { continue }
             names.append(name)
         }
+        // Half a folder would pass for all of it.
+        guard errno == 0 else { throw .unreadable(folder, errno) }
         return names
     }
 }

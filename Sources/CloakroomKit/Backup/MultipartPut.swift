@@ -26,8 +26,8 @@ struct MultipartPut {
     private func uploaded() async throws -> ObjectInfo {
         // A journal that fails costs time, not the upload.
         if let noted = try? await client.journal.upload(of: target.key, in: target.bucket) {
-            let plan = PartPlan(byteCount: file.byteCount, partSize: noted.partSize)
-            if noted.file == file.identity, plan.count <= PartPlan.maximumParts, noted.partSize > 0 {
+            let plan = PartPlan(byteCount: file.byteCount, partSize: max(1, noted.partSize))
+            if noted.file == file.identity, noted.partSize == plan.partSize, plan.count <= PartPlan.maximumParts {
                 if let info = try await resumed(noted, plan) { return info }
             } else {
                 // Of other bytes.

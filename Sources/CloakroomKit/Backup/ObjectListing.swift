@@ -46,6 +46,10 @@ extension S3BackupClient {
     ) async throws -> (objects: [ObjectInfo], next: S3Client.ListPosition?) {
         try await inOurWords("listing \(prefix)") {
             let page = try await bucket().s3.list(prefix: prefix, from: position, deadline: patience)
+            // Never in circles.
+            if let next = page.continuation, position == .continuation(next) {
+                throw Fault(.transient, status: 200, code: "RepeatedPage")
+            }
             let objects = page.entries.map {
                 ObjectInfo(
                     key: $0.key, byteCount: Int64($0.size), entityTag: $0.entityTag, lastModified: $0.lastModified,

@@ -20,11 +20,14 @@ struct PartPlan: Sendable, Equatable {
         self.init(byteCount: byteCount, partSize: needed <= preferred ? preferred : Int(rounded))
     }
 
-    var count: Int { max(1, Int((byteCount + Int64(partSize) - 1) / Int64(partSize))) }
+    var count: Int {
+        let (whole, rest) = byteCount.quotientAndRemainder(dividingBy: Int64(partSize))
+        return max(1, Int(whole) + (rest > 0 ? 1 : 0))
+    }
 
     /// - Parameter number: from 1.
     func range(_ number: Int) -> Range<Int64> {
         let start = Int64(number - 1) * Int64(partSize)
-        return start..<min(start + Int64(partSize), byteCount)
+        return start..<start + min(Int64(partSize), byteCount - start)
     }
 }

@@ -19,7 +19,8 @@ struct PartialFile: Sendable {
     /// How many bytes are there; 0 when there is no file.
     var byteCount: Int64 {
         var status = stat()
-        return stat(url.path, &status) == 0 ? Int64(status.st_size) : 0
+        // Not what a link leads to.
+        return lstat(url.path, &status) == 0 && status.isRegularFile ? Int64(status.st_size) : 0
     }
 
     /// Of the object that the bytes are of; `nil` when nothing is there to go on from.
@@ -69,8 +70,9 @@ struct PartialFile: Sendable {
         guard !Task.isCancelled else { throw CloakroomError(.cancelled, "cancelled") }
     }
 
+    /// Never into what is there, be it a link to somewhere else.
     private func write(_ bytes: [UInt8], to url: URL) throws(CloakroomError) {
-        let file = open(url.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let file = open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure(errno) }
         defer { close(file) }
         var done = 0

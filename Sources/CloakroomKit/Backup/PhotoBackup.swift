@@ -10,7 +10,7 @@ public import Foundation
 public struct PhotoBackup: Sendable {
     /// What a run may do.
     public struct Options: Sendable {
-        /// Files under way at once; what of them is in memory is bounded by the client.
+        /// Files under way at once, at least 1; what of them is in memory is bounded by the client.
         public var filesAtOnce = 16
         /// Whether files and folders whose names begin with a dot belong to a folder's.
         public var includesHiddenFiles = false
@@ -75,7 +75,7 @@ public struct PhotoBackup: Sendable {
             await run.stop(CloakroomError(of: error))
         }
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<min(options.filesAtOnce, files.paths.count) { group.addTask { await work(run) } }
+            for _ in 0..<min(max(options.filesAtOnce, 1), files.paths.count) { group.addTask { await work(run) } }
             for await _ in group where await run.isStopped { group.cancelAll() }
         }
         do { try await index?.flush() } catch { await run.noteIndexFailure(CloakroomError(of: error)) }

@@ -24,7 +24,8 @@ struct UploadFile: Sendable {
             number = UInt64(truncatingIfNeeded: status.st_ino)
             identity = FileIdentity(
                 byteCount: Int64(status.st_size),
-                modified: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec))
+                // A file may say that it is of any age.
+                modified: Int64(modified.tv_sec) &* 1_000_000_000 &+ Int64(modified.tv_nsec))
         }
     }
 

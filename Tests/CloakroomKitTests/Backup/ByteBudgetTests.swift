@@ -24,6 +24,7 @@ struct ByteBudgetTests {
         struct Failure: Error {}
         await #expect(throws: Failure.self) { try await budget.spending(7) { throw Failure() } }
         #expect(await budget.free == 10)
+        try await budget.spending(-5) { #expect(await budget.free == 10) }
         try await budget.spending(99) { #expect(await budget.free == 0) }
         #expect(await budget.free == 10)
     }

@@ -214,6 +214,13 @@ import Testing
         #expect(await empty.objects.count == 6)
     }
 
+    @Test(arguments: [0, -1]) func `at least one file is under way`(filesAtOnce: Int) async throws {
+        try folder.write("a.jpg", "one")
+        let report = await backup(to: FakeS3(), filesAtOnce: filesAtOnce).backUp(folder: folder.url)
+        #expect(report.backedUp == 1)
+        #expect(report.isComplete)
+    }
+
     @Test func `an index that cannot be written keeps no photo from being backed up`() async throws {
         for number in 0..<300 { try folder.write("\(number).jpg", "photo \(number)") }
         let place = folder.url.appendingPathComponent(".index")

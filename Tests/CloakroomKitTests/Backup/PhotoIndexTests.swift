@@ -49,6 +49,11 @@ import Testing
         #expect(await index.digest(of: stamp) == nil)
     }
 
+    @Test(arguments: [1e12, 1e300, -1e300]) func `a clock may show any time`(seconds: Double) throws {
+        let stamp = try FileStamp(path: folder.write("a.jpg", "a").path)
+        #expect(stamp.isSettled(at: Date(timeIntervalSince1970: seconds)) == (seconds > 0))
+    }
+
     @Test func `when a file was last seen in S3 is told only of what S3 had`() async throws {
         let (stored, read) = (try folder.write("a.jpg", "a"), try folder.write("b.jpg", "b"))
         let index = try index()
