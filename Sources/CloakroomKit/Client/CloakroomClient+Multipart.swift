@@ -19,7 +19,9 @@ extension CloakroomClient {
         let answer = try await exchange.answer(
             to: WorkerRequest(route: .multipartUploads, body: asked.encoded, isRepeatable: false))
         let body: MultipartUploadBody = try Self.read(answer)
-        guard let asset = Self.address(body.assetUrl) else { throw CloakroomError.invalidAnswer(answer) }
+        guard let asset = Self.address(body.assetUrl), body.partBytes > 0, (1...10_000).contains(body.partCount) else {
+            throw CloakroomError.invalidAnswer(answer)
+        }
         return MultipartAssetUpload(
             id: body.uploadId, objectKey: body.objectKey, assetURL: asset, partByteCount: Int64(body.partBytes),
             partCount: body.partCount, expiration: body.expiresAt)
@@ -36,7 +38,8 @@ extension CloakroomClient {
                 query: [("numbers", "\(numbers.lowerBound)-\(numbers.upperBound)")]))
         let body: MultipartPartsBody = try Self.read(answer)
         return try body.parts.map { part in
-            guard let url = Self.address(part.uploadUrl) else { throw CloakroomError.invalidAnswer(answer) }
+            guard let url = Self.address(part.uploadUrl), numbers.contains(part.partNumber), part.contentLength >= 0
+            else { throw CloakroomError.invalidAnswer(answer) }
             return AssetPart(
                 number: part.partNumber, uploadURL: url, byteCount: Int64(part.contentLength),
                 expiration: body.expiresAt)

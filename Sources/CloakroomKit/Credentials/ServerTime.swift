@@ -45,7 +45,12 @@ struct ServerTime: Sendable, Equatable, Codable {
         return onWall >= 0 && latest >= date ? ServerTime(latest, at: reading) : nil
     }
 
-    private func elapsed(_ reading: ClockReading) -> TimeInterval { (reading.instant - instant) / .seconds(1) }
+    private func elapsed(_ reading: ClockReading) -> TimeInterval {
+        // What comes out of a store may be damaged, and so far off that there is no number for it.
+        let years = Duration.seconds(1_000_000_000)
+        guard instant > reading.instant - years, instant < reading.instant + years else { return -.infinity }
+        return (reading.instant - instant) / .seconds(1)
+    }
 
     private func elapsedOnWall(_ reading: ClockReading) -> TimeInterval {
         reading.wallClock.timeIntervalSince(wallClock)

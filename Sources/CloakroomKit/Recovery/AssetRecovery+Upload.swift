@@ -5,6 +5,8 @@ extension AssetRecovery {
     static let refusalInterval: TimeInterval = 86_400
     /// How long nothing is asked after a failure that the next asset would have, too, unless the server says.
     static let pauseInterval: Duration = .seconds(60)
+    /// However long it asks to be left alone.
+    static let longestPause: Duration = .seconds(86_400)
 
     func upload(_ bytes: AssetBytes, for record: RecoveryRecord) async throws -> RecoveryOutcome {
         var record = record
@@ -79,7 +81,7 @@ extension AssetRecovery {
         } catch {
             let error = CloakroomError(of: error)
             if error.concernsAll {
-                pause = (surroundings.now() + (error.retryAfter ?? Self.pauseInterval), error)
+                pause = (surroundings.now() + min(error.retryAfter ?? Self.pauseInterval, Self.longestPause), error)
             } else if error.isLasting {
                 var refused = record
                 let end = surroundings.wallClock() + Self.refusalInterval

@@ -14,6 +14,18 @@ private let serverStart = Date(timeIntervalSince1970: 1_795_183_200)
 private let instant = ContinuousClock.now
 
 @Suite struct ServerTimeTests {
+    @Test(arguments: [Int64.min, .max]) func `damaged records of the steady clock leave the wall clock its say`(
+        high: Int64
+    ) throws {
+        let record = try JSONEncoder().encode(ServerTime(serverStart, at: reading(0, 0)))
+        var fields = try #require(try JSONSerialization.jsonObject(with: record) as? [String: Any])
+        fields["instant"] = ["_value": [high, 0]]
+        let damaged = try JSONDecoder().decode(
+            ServerTime.self, from: try JSONSerialization.data(withJSONObject: fields))
+        let resumed = damaged.resumed(at: reading(100, 100))
+        #expect(resumed?.time(at: reading(100, 100)) == serverStart + 100)
+    }
+
     @Test(arguments: [
         (10, 10, 10, 10),
         (3610, 10, 10, 3610),
