@@ -38,7 +38,7 @@ public struct CloakroomClient: Sendable {
 
     /// - Parameter token: asked for each request, and once more after a 401.
     public init(
-        endpoint: URL, tokenHeader: TokenHeader = .bearer, transport: any HTTPTransport,
+        endpoint: URL, tokenHeader: TokenHeader = .bearer, transport: any HTTPTransport = URLSessionTransport(),
         patience: Patience = Patience(),
         token: @escaping @Sendable () async throws -> String
     ) {

@@ -12,6 +12,16 @@ public struct VendedCredentials: Sendable, Equatable {
     /// When S3 stops taking them.
     public let expiration: Date
 
+    /// For a ``CredentialVendor`` of the app's own.
+    public init(
+        accessKeyID: String, secretAccessKey: String, sessionToken: String, expiration: Date, region: String,
+        bucket: String
+    ) {
+        self.init(
+            accessKeyID: accessKeyID, secretAccessKey: Secret(secretAccessKey), sessionToken: Secret(sessionToken),
+            expiration: expiration, region: region, bucket: bucket)
+    }
+
     package init(
         accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: Date, region: String,
         bucket: String

@@ -1,0 +1,30 @@
+import CloakroomKit
+import Foundation
+import Testing
+
+/// Written as an app is, which sees nothing but what is public.
+@Suite struct PublicUseTests {
+    private struct OwnVendor: CredentialVendor {
+        func vendCredentials() async throws -> VendedCredentials {
+            VendedCredentials(
+                accessKeyID: "ASIA", secretAccessKey: "s3cr3t", sessionToken: "t0k3n",
+                expiration: Date().addingTimeInterval(3600), region: "eu-central-1", bucket: "photos")
+        }
+    }
+
+    @Test func `an app may vend credentials of its own, and printed they show nothing`() async throws {
+        let credentials = try await CredentialProvider(vendor: OwnVendor()).credentials()
+        #expect(credentials.accessKeyID == "ASIA")
+        #expect(credentials.revealSecretAccessKey() == "s3cr3t")
+        #expect(credentials.revealSessionToken() == "t0k3n")
+        var text = "\(credentials)"
+        dump(credentials, to: &text)
+        #expect(!text.contains("s3cr3t") && !text.contains("t0k3n"))
+    }
+
+    @Test func `a client takes an address and a closure for tokens`() async throws {
+        let client = CloakroomClient(endpoint: try #require(URL(string: "https://api.example"))) { "" }
+        // Nobody is asked without a token.
+        await #expect(throws: CloakroomError.self) { try await client.renewAsset(key: "k") }
+    }
+}
