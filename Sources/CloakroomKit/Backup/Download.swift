@@ -21,7 +21,7 @@ struct Download {
             await client.release(file.path)
             progress?(TransferProgress(bytesDone: found.byteCount, bytesTotal: found.byteCount))
             guard let info = ObjectInfo(found.object, key: target.key, byteCount: found.byteCount) else {
-                throw CloakroomError(.invalidAnswer, "reading \(target.key): its size is unknown")
+                throw S3BackupClient.unknownSize(target.key)
             }
             return info
         } catch {

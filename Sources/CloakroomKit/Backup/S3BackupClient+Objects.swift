@@ -8,12 +8,18 @@ extension S3BackupClient {
     public func head(_ key: String) async throws -> ObjectInfo? {
         try await asking("looking at", key) { target in
             if let stored = try await target.s3.head(target.object, deadline: patience) {
-                return ObjectInfo(stored, key: key)
+                // That would say that there is none.
+                guard let info = ObjectInfo(stored, key: key) else { throw Self.unknownSize(key) }
+                return info
             }
             // HEAD has no body: 404 may also mean the bucket, or somebody in between.
             guard try await target.s3.exists(target.object, deadline: patience) else { return nil }
             throw CloakroomError(.unavailable, "looking at \(key): HEAD and GET disagree")
         }
+    }
+
+    static func unknownSize(_ key: String) -> CloakroomError {
+        CloakroomError(.invalidAnswer, "\(key): S3 does not say how long it is", status: 200)
     }
 
     /// Whether there is such an object: yes or no only by S3's own word. Every doubt is an error.
@@ -30,7 +36,7 @@ extension S3BackupClient {
 extension ObjectInfo {
     /// - Returns: `nil` when S3 does not say how long it is.
     init?(_ stored: StoredObject, key: String, byteCount: Int64? = nil) {
-        guard let count = byteCount ?? stored.byteCount.map({ Int64($0) }) else { return nil }
+        guard let count = byteCount ?? stored.byteCount.map({ Int64($0) }), count >= 0 else { return nil }
         var metadata: [String: String] = [:]
         for field in stored.fields {
             let name = field.name.lowercased()

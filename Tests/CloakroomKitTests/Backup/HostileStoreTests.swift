@@ -48,6 +48,25 @@ struct HostileStoreTests {
         #expect(await bench.lines.count == 2)
     }
 
+    @Test(arguments: [nil, "-5", "9223372036854775808", "many"])
+    func `an object of no length is not one that is not there`(length: String?) async throws {
+        let fields = length.map { [(name: "Content-Length", value: $0)] } ?? []
+        await bench.s3.meet("HEAD", .answer(200, [("ETag", "\"a\"")] + fields))
+        #expect(await bench.code { try await bench.client().head("k") } == .invalidAnswer)
+    }
+
+    @Test func `an object longer than any is not kept`() async throws {
+        let file = bench.folder.appendingPathComponent("photo.dat")
+        await bench.s3.store("k", numbered(50))
+        let tag = "\"\(MD5.hash(numbered(50)).hexadecimal)\""
+        await bench.s3.meet(
+            "GET",
+            .answer(
+                206, [("ETag", tag), ("Content-Range", "bytes 0-15/9223372036854775807")], Data(numbered(50)[..<16])))
+        #expect(await bench.code { try await bench.client().download("k", to: file) } == .checksumMismatch)
+        #expect(try bench.fileNames.isEmpty)
+    }
+
     @Test(arguments: [0, -1, Int.min, Int.max]) func `a journal with parts of no use is not followed`(
         partSize: Int
     ) async throws {
@@ -58,6 +77,19 @@ struct HostileStoreTests {
         try await bench.client().put(file: file, to: "k")
         #expect(await bench.s3.objects["k"]?.bytes == numbered(25))
         #expect(await bench.journal.uploads().isEmpty)
+    }
+
+    @Test func `a journal that is full ends no upload`() async throws {
+        struct FullJournal: MultipartJournal {
+            private var full: CloakroomError { CloakroomError(.diskFull, "no space is left") }
+            func upload(of key: String, in bucket: String) async throws -> MultipartUpload? { throw full }
+            func save(_ upload: MultipartUpload) async throws { throw full }
+            func remove(_ upload: MultipartUpload) async throws { throw full }
+            func uploads() async throws -> [MultipartUpload] { throw full }
+        }
+        let file = try bench.file("f", numbered(25))
+        try await bench.client(journal: FullJournal()).put(file: file, to: "k")
+        #expect(await bench.s3.objects["k"]?.bytes == numbered(25))
     }
 
     @Test func `a file of another age is read like any other`() async throws {
