@@ -22,6 +22,17 @@ import Testing
         #expect(!text.contains("s3cr3t") && !text.contains("t0k3n"))
     }
 
+    @Test func `a transport may log requests`() throws {
+        let request = HTTPRequest(
+            method: "PUT", url: try #require(URL(string: "https://s3.example/a%20b?X-Amz-Signature=s3cr3t#t0k3n")),
+            fields: [("Authorization", "Bearer t0k3n")], body: .bytes(Data("hello".utf8)))
+        #expect("\(request)" == "PUT https://s3.example/a%20b, 5 bytes")
+        var text = ""
+        dump(request, to: &text)
+        debugPrint(request, to: &text)
+        #expect(text.contains("Authorization") && !text.contains("s3cr3t") && !text.contains("t0k3n"))
+    }
+
     @Test func `a client takes an address and a closure for tokens`() async throws {
         let client = CloakroomClient(endpoint: try #require(URL(string: "https://api.example"))) { "" }
         // Nobody is asked without a token.
