@@ -101,7 +101,7 @@ enum UploadFault: Equatable {
         _ answer: HTTPAnswer, _ document: ErrorAnswer?, _ error: (CloakroomError.Code, String) -> CloakroomError
     ) -> CloakroomError {
         switch (answer.status, document?.code) {
-        case (403, _) where document?.message.contains("expired") == true: .uploadURLExpired(error)
+        case _ where document?.isEndedURL == true: .uploadURLExpired(error)
         case (_, "ExpiredPresignRequest"): .uploadURLExpired(error)
         case (403, _) where document?.message.contains("not valid yet") == true:
             error(.unavailable, "The worker's clock is ahead of that of S3")

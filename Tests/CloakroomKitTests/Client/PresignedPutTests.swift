@@ -92,6 +92,11 @@ import Testing
 
     private static let refusals: [(ScriptedHTTP.Step, CloakroomError.Code)] = [
         (xml(403, "AccessDenied", "Request has expired"), CloakroomError.Code.uploadURLExpired),
+        (xml(403, "AccessDenied", "The trial of this account has expired"), .accessDenied),
+        (
+            xml(403, "AccessDenied", "Zu sp\u{E4}t</Message><X-Amz-Expires>900</X-Amz-Expires><Message>"),
+            .uploadURLExpired
+        ),
         (xml(400, "ExpiredToken", "The provided token has expired."), .uploadURLExpired),
         (xml(403, "InvalidAccessKeyId"), .uploadURLExpired), (xml(403, "ExpiredPresignRequest"), .uploadURLExpired),
         (xml(403, "AccessDenied", "Request is not valid yet"), .unavailable),
