@@ -124,7 +124,9 @@ let package = Package(
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["CLinux", "CloakroomCrypto", "JOSE", "ScriptedS3", "StrictJSON", "Support"],
+            dependencies: [
+                "AWS", "CLinux", "CloakroomCrypto", "CloakroomKit", "JOSE", "ScriptedS3", "StrictJSON", "Support",
+            ],
             exclude: ["Clients"],
             swiftSettings: house),
         .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),

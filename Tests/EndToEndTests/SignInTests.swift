@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKit
 import Foundation
 import JOSE
 import StrictJSON
@@ -102,6 +103,29 @@ extension EndToEnd {
                     Ask.vend(token), session("{}", token: token),
                     session(#"{"identityToken":"\#(identity)","nonce":"raw"}"#),
                 ] { #expect(try stack.askNginx(ask).status == 403) }
+            }
+        }
+
+        @Test func `the kit signs in, continues, and vends with what it got`() async throws {
+            let issuer = try Issuer()
+            try await Stack.run("kit-sign-in", options(issuer)) { stack in
+                try stack.waitUntilReady()
+                let nonce = SHA256.hash("raw".utf8).hexadecimal
+                let identity = issuer.token(issuer.server.url, #""sub":"kit","nonce":"\#(nonce)""#)
+                let kit = try Kit(stack, token: "unused")
+                let refused = try await cloakroomError {
+                    _ = try await kit.client.signIn(identityToken: identity, nonce: "other")
+                }
+                #expect(refused?.code == .unauthorized && refused?.status == 401)
+                let session = try await kit.client.signIn(identityToken: identity, nonce: "raw", deviceID: "phone")
+                let later = try await kit.client.continueSession(session, deviceID: "phone")
+                for token in [session, later].map({ $0.revealToken() }) {
+                    Secrets.keep(token)
+                    let vended = try await Kit(stack, token: token).client.vendCredentials()
+                    Secrets.keep(vended.revealSecretAccessKey())
+                    Secrets.keep(vended.revealSessionToken())
+                }
+                #expect(later.userID == session.userID && later.expiration >= session.expiration)
             }
         }
 

@@ -81,6 +81,20 @@ final class SeaweedFS: Sendable {
             "HEAD", "\(url)/\(Self.bucket)/\(key)", key: Self.broker, secret: Self.brokerSecret, session: nil)
     }
 
+    /// - Returns: an object's bytes as text.
+    func content(_ key: String) throws -> String {
+        try Curl.signed(
+            "GET", "\(url)/\(Self.bucket)/\(key)", key: Self.broker, secret: Self.brokerSecret, session: nil
+        ).text
+    }
+
+    func delete(_ key: String) throws {
+        let status = try Curl.signed(
+            "DELETE", "\(url)/\(Self.bucket)/\(key)", key: Self.broker, secret: Self.brokerSecret, session: nil
+        ).status
+        guard status == 204 else { throw PartMissing(description: "DELETE \(key): \(status)") }
+    }
+
     /// - Returns: the header, as S3 gives it; whole seconds.
     func lastModified(_ key: String) throws -> String? { try head(key).fields["last-modified"] }
 

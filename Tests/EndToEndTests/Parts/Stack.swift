@@ -38,11 +38,28 @@ final class Stack {
             try stack.start()
             try body(stack)
         } catch {
-            // What a failure needs to be understood; the folder itself is removed.
-            print("The log of \(name):\n\(stack.log.suffix(3000))")
+            stack.explain()
             throw error
         }
     }
+
+    /// The same for a test that awaits.
+    static func run(
+        _ name: String, _ options: Options = Options(), _ body: (Stack) async throws -> Void
+    ) async throws {
+        let stack = try Stack(name, options)
+        defer { stack.stop() }
+        do {
+            try stack.start()
+            try await body(stack)
+        } catch {
+            stack.explain()
+            throw error
+        }
+    }
+
+    /// What a failure needs to be understood; the folder itself is removed.
+    private func explain() { print("The log in \(folder):\n\(log.suffix(3000))") }
 
     private init(_ name: String, _ options: Options) throws {
         folder = try RunFolder.make(name)

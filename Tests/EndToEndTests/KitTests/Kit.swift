@@ -1,0 +1,67 @@
+import AWS
+import CloakroomKit
+import Foundation
+
+/// The kit as an app has it, before one stack.
+struct Kit {
+    let endpoint: URL
+    let transport = URLSessionTransport()
+    let client: CloakroomClient
+    /// The bucket itself, where its objects are read.
+    let bucket: URL
+    let origins: AssetOrigins
+    private let s3: URL
+
+    /// - Parameter s3: where it listens; `nil`: the suite's SeaweedFS.
+    init(_ stack: Stack, token: String = Tokens.fresh(), s3: String? = nil, patience: Patience = Patience()) throws {
+        guard let nginx = stack.nginx else { throw PartMissing(description: "this stack has no nginx") }
+        endpoint = try Self.url("http://127.0.0.1:\(nginx.port)")
+        self.s3 = try Self.url(try s3 ?? EndToEnd.s3().url)
+        bucket = self.s3.appendingPathComponent(SeaweedFS.bucket)
+        origins = try AssetOrigins([bucket])
+        client = CloakroomClient(endpoint: endpoint, transport: transport, patience: patience) { token }
+    }
+
+    /// - Returns: with credentials of its own, which are kept to be searched for in the logs.
+    func backups() async throws -> S3BackupClient {
+        let provider = CredentialProvider(vendor: client)
+        let vended = try await provider.credentials()
+        Secrets.keep(vended.revealSecretAccessKey())
+        Secrets.keep(vended.revealSessionToken())
+        return S3BackupClient(credentials: provider, transport: transport, endpoint: s3)
+    }
+
+    func groupImage(_ key: String, in conversation: String = "c") -> RenewableAsset {
+        .groupImage(url: bucket.appendingPathComponent(key), conversationID: conversation)
+    }
+
+    static func url(_ text: String) throws -> URL {
+        guard let url = URL(string: text) else { throw PartMissing(description: "no URL: \(text)") }
+        return url
+    }
+}
+
+/// - Returns: the error that the kit threw; `nil` when it threw none.
+func cloakroomError(_ body: () async throws -> Void) async throws -> CloakroomError? {
+    do {
+        try await body()
+        return nil
+    } catch let error as CloakroomError {
+        return error
+    }
+}
+
+/// The kit's clocks, in a world where a day passes when the test says so.
+final class Days: Sendable {
+    private let count = Counter()
+
+    func pass() { count.next() }
+
+    var surroundings: Surroundings {
+        // 25 hours: another day wherever the test runs.
+        let passed = { @Sendable [count] in count.value * 90_000 }
+        return Surroundings(
+            wallClock: { Date(timeIntervalSinceNow: Double(passed())) },
+            now: { ContinuousClock.now.advanced(by: .seconds(passed())) })
+    }
+}
