@@ -25,7 +25,7 @@ final class LoopbackServer: @unchecked Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let descriptor = accept(listener, nil, nil)
-                guard descriptor >= 0 else { return }
+                guard descriptor >= 0 else { return closeOnLinux() }
                 let connection = LoopbackConnection(descriptor) { self.note($0) }
                 let number = condition.withLock {
                     open[ObjectIdentifier(connection)] = connection
@@ -73,8 +73,18 @@ final class LoopbackServer: @unchecked Sendable {
     /// Ends all connections and takes no more.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
+        #if canImport(Darwin)
+            close(listener)
+        #endif
         for connection in condition.withLock({ Array(open.values) }) { connection.end() }
+    }
+
+    /// By the thread that accepts, which `shutdown` has told: closed under its hands, the descriptor could be another server's
+    /// by its next `accept`, whose connections it would take. Darwin tells only by closing.
+    private func closeOnLinux() {
+        #if !canImport(Darwin)
+            close(listener)
+        #endif
     }
 
     private func note(_ request: RawRequest) { condition.withLock { received.append(request) } }
