@@ -1,6 +1,14 @@
 import CloakroomKit
 import Foundation
 
+#if os(Linux)
+    import CurlTransport
+
+    private typealias Transport = CurlTransport
+#else
+    private typealias Transport = URLSessionTransport
+#endif
+
 /// Does what the bars of the kit measure, once; the server counts the requests, the system the CPU time.
 @main struct KitBench {
     private static let usage = """
@@ -12,7 +20,7 @@ import Foundation
         let arguments = CommandLine.arguments.dropFirst().map { $0 }
         do {
             guard arguments.count > 1, let endpoint = URL(string: arguments[1]) else { throw Wrong(why: usage) }
-            let client = CloakroomClient(endpoint: endpoint, transport: URLSessionTransport()) { "token" }
+            let client = CloakroomClient(endpoint: endpoint, transport: Transport()) { "token" }
             switch (arguments[0], arguments.count) {
             case ("callers", 2): try await ask(CredentialProvider(vendor: client))
             case ("renewals", 3): try await renew(with: client, URL(fileURLWithPath: arguments[2]))

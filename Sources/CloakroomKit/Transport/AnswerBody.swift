@@ -1,11 +1,7 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// An answer while it arrives.
-struct AnswerBody {
+package struct AnswerBody {
     private enum Destination {
         case memory(maximumBytes: Int)
         case file(TransportFile, offset: Int64)
@@ -16,11 +12,13 @@ struct AnswerBody {
 
     private let destination: Destination
     private let isHead: Bool
-    private var response: HTTPURLResponse?
+    private var head: AnswerHead?
     private var memory = Data()
     private var byteCount: Int64 = 0
 
-    init(_ destination: HTTPDestination, isHead: Bool) throws(HTTPTransportError) {
+    /// - Parameter isHead: whether the method is HEAD.
+    /// - Throws: ``HTTPTransportError/unwritableFile(isFull:)``, ``HTTPTransportError/invalidRequest``.
+    package init(_ destination: HTTPDestination, isHead: Bool) throws(HTTPTransportError) {
         switch destination {
         case .memory(let maximumBytes): self.destination = .memory(maximumBytes: maximumBytes)
         case .file(let url, let offset):
@@ -31,9 +29,9 @@ struct AnswerBody {
     }
 
     /// Takes the head; the last one counts, those before are interim ones (100, 103).
-    mutating func begin(_ response: HTTPURLResponse) -> HTTPTransportError? {
-        self.response = response
-        if case .memory(let maximumBytes) = destination, !isHead, let expected = response.contentLength,
+    package mutating func begin(_ head: AnswerHead) -> HTTPTransportError? {
+        self.head = head
+        if case .memory(let maximumBytes) = destination, !isHead, let expected = head.contentLength,
             expected > maximumBytes
         {
             return .tooLarge
@@ -41,55 +39,35 @@ struct AnswerBody {
         return nil
     }
 
-    mutating func append(_ data: Data) -> HTTPTransportError? {
-        let isSuccess = response.map { 200...299 ~= $0.statusCode } ?? false
-        // The system has undone the coding; for an error's text that is welcome.
-        if isSuccess, response?.isEncoded == true, !data.isEmpty { return .encoded }
-        defer { byteCount += Int64(data.count) }
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) -> HTTPTransportError? {
+        let isSuccess = head?.isSuccess ?? false
+        // For an error's text it is welcome.
+        if isSuccess, head?.isDecoded == true, !bytes.isEmpty { return .encoded }
+        defer { byteCount += Int64(bytes.count) }
         switch destination {
         case .memory(let maximumBytes):
-            guard data.count <= maximumBytes - memory.count else { return .tooLarge }
-            memory.append(data)
+            guard bytes.count <= maximumBytes - memory.count else { return .tooLarge }
+            memory.append(contentsOf: bytes)
         case .file(let file, let offset) where isSuccess:
-            do throws(HTTPTransportError) { try file.write(data, at: offset + byteCount) } catch { return error }
+            do throws(HTTPTransportError) { try file.write(bytes, at: offset + byteCount) } catch { return error }
         case .file:
-            memory.append(data.prefix(Self.longestExplanation - memory.count))
+            memory.append(contentsOf: bytes.prefix(Self.longestExplanation - memory.count))
         }
         return nil
     }
 
-    func finish(_ last: HTTPURLResponse?) -> Result<HTTPAnswer, HTTPTransportError> {
-        guard let response = response ?? last else { return .failure(.interrupted) }
-        guard isWhole(response) else { return .failure(.interrupted) }
-        return .success(
-            HTTPAnswer(
-                status: response.statusCode, fields: response.fields, body: memory, byteCount: byteCount))
+    /// - Parameter last: the head of an answer that never began.
+    package func finish(_ last: AnswerHead? = nil) -> Result<HTTPAnswer, HTTPTransportError> {
+        guard let head = head ?? last, isWhole(head) else { return .failure(.interrupted) }
+        return .success(HTTPAnswer(status: head.status, fields: head.fields, body: memory, byteCount: byteCount))
     }
 
     /// Whether as much came as was announced. URLSession on Apple's systems does not say so in all cases; on Linux the body of
     /// a redirect that leads nowhere is lost.
-    private func isWhole(_ response: HTTPURLResponse) -> Bool {
-        guard !isHead, !(300...399 ~= response.statusCode), response.statusCode != 204, !response.isEncoded,
-            let announced = response.contentLength
+    private func isWhole(_ head: AnswerHead) -> Bool {
+        guard !isHead, !(300...399 ~= head.status), head.status != 204, !head.isDecoded,
+            let announced = head.contentLength
         else { return true }
         return announced == byteCount
-    }
-}
-
-extension HTTPURLResponse {
-    fileprivate var contentLength: Int64? { value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) } }
-
-    fileprivate var isEncoded: Bool {
-        guard let coding = value(forHTTPHeaderField: "Content-Encoding") else { return false }
-        return !coding.isEmpty && coding.lowercased() != "identity"
-    }
-
-    /// By name, since the system gives no order.
-    fileprivate var fields: [(name: String, value: String)] {
-        allHeaderFields.compactMap { name, value in
-            guard let name = name as? String, let value = value as? String else { return nil }
-            return (name, value)
-        }
-        .sorted { $0.name < $1.name }
     }
 }

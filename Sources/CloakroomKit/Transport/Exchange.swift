@@ -94,7 +94,7 @@ extension Exchange {
         guard let response = response as? HTTPURLResponse else { return }
         let problem = lock.withLock {
             lastMove = now()
-            return answer.begin(response)
+            return answer.begin(AnswerHead(response))
         }
         if let problem { end(.failure(problem)) }
     }
@@ -102,7 +102,7 @@ extension Exchange {
     func didReceive(_ data: Data) {
         let problem = lock.withLock { () -> HTTPTransportError? in
             guard result == nil else { return nil }
-            return answer.append(data)
+            return data.withUnsafeBytes { answer.append($0) }
         }
         if let problem { return end(.failure(problem)) }
         tell { $0.bytesReceived += Int64(data.count) }
@@ -112,7 +112,7 @@ extension Exchange {
     func didComplete(_ response: URLResponse?, _ error: (any Error)?) {
         if body.hasFailed { return end(.failure(.unreadableFile)) }
         if let error { return end(.failure(HTTPTransportError(error))) }
-        end(lock.withLock { answer.finish(response as? HTTPURLResponse) })
+        end(lock.withLock { answer.finish((response as? HTTPURLResponse).map { AnswerHead($0) }) })
     }
 
     private func tell(_ change: (inout HTTPProgress) -> Void) {

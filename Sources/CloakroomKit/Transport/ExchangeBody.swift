@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The body of a request, to be read as often as it must be sent.
-final class ExchangeBody: @unchecked Sendable {
+package final class ExchangeBody: @unchecked Sendable {
     enum Source {
         case none
         case bytes(Data)
@@ -18,7 +18,7 @@ final class ExchangeBody: @unchecked Sendable {
     private var couldNotBeRead = false
 
     /// - Throws: ``HTTPTransportError/unreadableFile`` also for a file that is shorter than the range.
-    init(_ body: HTTPBody) throws(HTTPTransportError) {
+    package init(_ body: HTTPBody) throws(HTTPTransportError) {
         switch body {
         case .none: source = .none
         case .bytes(let data): source = .bytes(data)
@@ -29,7 +29,7 @@ final class ExchangeBody: @unchecked Sendable {
         }
     }
 
-    var byteCount: Int64 {
+    package var byteCount: Int64 {
         switch source {
         case .none: 0
         case .bytes(let data): Int64(data.count)
@@ -38,11 +38,11 @@ final class ExchangeBody: @unchecked Sendable {
     }
 
     /// Whether a byte of it could not be read, though it was there in the beginning.
-    var hasFailed: Bool { lock.withLock { couldNotBeRead } }
+    package var hasFailed: Bool { lock.withLock { couldNotBeRead } }
 
     /// - Parameter position: from the beginning of the body, before its end.
     /// - Returns: how many bytes were read, at least one, or `nil` when there are none, which ``hasFailed`` remembers.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
         let length = Int(min(Int64(buffer.count), byteCount - position))
         switch source {
         case .none: return nil

@@ -73,21 +73,17 @@ final class TransportFile: Sendable {
     }
 
     /// - Throws: ``HTTPTransportError/unwritableFile(isFull:)``.
-    func write(_ data: Data, at offset: Int64) throws(HTTPTransportError) {
-        let failure: Int32? = data.withUnsafeBytes { buffer in
-            var done = 0
-            while done < buffer.count {
-                let rest = UnsafeRawBufferPointer(rebasing: buffer[done...])
-                let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
-                if count >= 0 {
-                    done += count
-                } else if errno != EINTR {
-                    return errno
-                }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(HTTPTransportError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
+            if count >= 0 {
+                done += count
+            } else if errno != EINTR {
+                throw .unwritableFile(isFull: errno == ENOSPC || errno == EDQUOT)
             }
-            return nil
         }
-        if let failure { throw .unwritableFile(isFull: failure == ENOSPC || failure == EDQUOT) }
     }
 }
 

@@ -15,7 +15,8 @@ import Foundation
 /// hundred kilobytes of memory each, whatever their size. On Apple's systems a part of a file of up to 8 MiB is read whole.
 ///
 /// On Linux, swift-corelibs-foundation goes on watching whether a socket can be written to until its exchange has ended, so
-/// waiting for an answer takes CPU time there, up to all of one core.
+/// waiting for an answer takes CPU time there, up to all of one core. The package's product `CloakroomCurlTransport` has a
+/// transport that does not.
 ///
 /// Exchanges beyond the connections to a host wait for one, and that waiting counts as time in which nothing moves.
 public final class URLSessionTransport: HTTPTransport {

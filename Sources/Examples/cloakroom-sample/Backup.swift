@@ -12,7 +12,7 @@ enum Backup {
         let account = try Account.load(options)
         let state = try Account.folder(options)
         let backup = PhotoBackup(
-            client: try account.s3(over: URLSessionTransport(), state),
+            client: try account.s3(over: SampleTransport(), state),
             layout: try PhotoLayout(userID: account.userID),
             index: index(in: state))
 

@@ -8,7 +8,7 @@ enum List {
         if options.wantsHelp { return Console.print(help) }
         guard options.operands.isEmpty else { throw UsageError("list takes no operands") }
         let account = try Account.load(options)
-        let client = try account.s3(over: URLSessionTransport(), try Account.folder(options))
+        let client = try account.s3(over: SampleTransport(), try Account.folder(options))
         for try await photo in client.list(prefix: try PhotoLayout(userID: account.userID).photos) {
             let date = photo.lastModified?.formatted(.iso8601) ?? "-"
             Console.print("\(date) \(photo.byteCount) \(photo.key)")

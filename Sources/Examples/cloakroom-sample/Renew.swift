@@ -15,7 +15,7 @@ enum Renew {
             } else {
                 try Uploaded(folder).urls()
             }
-        let renewals = try Renewals(account, account.client(over: URLSessionTransport()), folder, urls)
+        let renewals = try Renewals(account, account.client(over: SampleTransport()), folder, urls)
         let report =
             options.flags.contains("now")
             ? await renewals.manager.forceRenewal() : await renewals.manager.renewIfNeeded()

@@ -11,7 +11,7 @@ enum Restore {
         }
         let account = try Account.load(options)
         let restore = PhotoRestore(
-            client: try account.s3(over: URLSessionTransport(), try Account.folder(options)),
+            client: try account.s3(over: SampleTransport(), try Account.folder(options)),
             layout: try PhotoLayout(userID: account.userID))
 
         let (values, observer) = BackupProgress.stream()

@@ -14,7 +14,7 @@ enum SignIn {
         var account = Account(
             endpoint: endpoint, s3Endpoint: options.values["s3-endpoint"].flatMap(URL.init(string:)),
             userID: options.values["user"] ?? "", token: "")
-        let transport = URLSessionTransport()
+        let transport = SampleTransport()
         if let file = options.values["identity-token-file"] {
             let session = try await account.client(over: transport).signIn(
                 identityToken: try text(of: file), nonce: options.values["nonce"])

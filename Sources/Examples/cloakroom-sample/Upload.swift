@@ -10,7 +10,7 @@ enum Upload {
             throw UsageError("upload takes one file")
         }
         let account = try Account.load(options)
-        let client = account.client(over: URLSessionTransport())
+        let client = account.client(over: SampleTransport())
         let file = URL(fileURLWithPath: path)
         let size = Int64(try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0)
 

@@ -4,18 +4,22 @@ import Testing
 
 /// What becomes of connections.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TransportConnectionTests {
-    @Test func `two thousand requests one after the other use one connection`() async throws {
+    @Test(arguments: TransportMaker.all) func `two thousand requests one after the other use one connection`(
+        maker: TransportMaker
+    ) async throws {
         let server = try LoopbackServer(answering: ok("hello"))
         defer { server.stop() }
-        let transport = URLSessionTransport()
+        let transport = maker.make()
         for _ in 0..<2000 { #expect(try await transport.send(.get(server.url)).status == 200) }
         #expect(server.connectionCount == 1)
     }
 
-    @Test func `there are never more connections to a host than were allowed`() async throws {
+    @Test(arguments: TransportMaker.all) func `there are never more connections to a host than were allowed`(
+        maker: TransportMaker
+    ) async throws {
         let server = try LoopbackServer(answering: ok("hello"))
         defer { server.stop() }
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 3)
+        let transport = maker.make(maximumConnectionsPerHost: 3)
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<100 { group.addTask { try await transport.send(.get(server.url)).status } }
             for try await status in group { #expect(status == 200) }
@@ -23,8 +27,10 @@ import Testing
         #expect(server.connectionCount <= 3)
     }
 
-    @Test(arguments: [true, false])
-    func `a body is sent whole again when a kept connection has died`(fromFile: Bool) async throws {
+    @Test(arguments: TransportMaker.all, [true, false])
+    func `a body is sent whole again when a kept connection has died`(maker: TransportMaker, fromFile: Bool)
+        async throws
+    {
         let body = pattern(3_000_000)
         let server = try LoopbackServer { connection, number in
             guard connection.readRequest() != nil else { return }
@@ -36,7 +42,7 @@ import Testing
             connection.reset()
         }
         defer { server.stop() }
-        let transport = URLSessionTransport()
+        let transport = maker.make()
         try await withFolder { folder in
             let file = folder.appendingPathComponent("body")
             try body.write(to: file)
@@ -53,21 +59,25 @@ import Testing
         }
     }
 
-    @Test func `a transport takes its connections along when it goes`() async throws {
+    @Test(arguments: TransportMaker.all) func `a transport takes its connections along when it goes`(
+        maker: TransportMaker
+    ) async throws {
         let server = try LoopbackServer(answering: ok("hello"))
         defer { server.stop() }
         for _ in 0..<200 {
-            let transport = URLSessionTransport()
+            let transport = maker.make()
             #expect(try await transport.send(.get(server.url)).status == 200)
         }
         #expect(server.connectionCount == 200)
         #expect(await server.connectionsEnded(200))
     }
 
-    @Test func `cancelling many at any moment leaves the others alone`() async throws {
+    @Test(arguments: TransportMaker.all) func `cancelling many at any moment leaves the others alone`(
+        maker: TransportMaker
+    ) async throws {
         let server = try LoopbackServer(answering: ok(String(repeating: "a", count: 50_000)))
         defer { server.stop() }
-        let transport = URLSessionTransport()
+        let transport = maker.make()
         let kept = (0..<100).map { _ in
             Task { try await transport.send(.put(server.url, .bytes(Data(count: 100_000)))).status }
         }

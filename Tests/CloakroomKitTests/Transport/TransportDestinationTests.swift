@@ -4,18 +4,19 @@ import Testing
 
 /// Where answers go.
 @Suite(.timeLimit(.minutes(1))) struct TransportDestinationTests {
-    let transport = URLSessionTransport()
-
     private static func chunked(_ body: String) -> String {
         let size = String(body.utf8.count, radix: 16)
         return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\n\(body)\r\n0\r\n\r\n"
     }
 
-    @Test(arguments: [
-        ok(String(repeating: "a", count: 100)), chunked(String(repeating: "a", count: 100)),
-        "HTTP/1.1 500 No\r\nContent-Length: 100\r\n\r\n" + String(repeating: "a", count: 100),
-    ])
-    func `memory has a limit`(bytes: String) async throws {
+    @Test(
+        arguments: TransportMaker.all,
+        [
+            ok(String(repeating: "a", count: 100)), chunked(String(repeating: "a", count: 100)),
+            "HTTP/1.1 500 No\r\nContent-Length: 100\r\n\r\n" + String(repeating: "a", count: 100),
+        ])
+    func `memory has a limit`(maker: TransportMaker, bytes: String) async throws {
+        let transport = maker.make()
         let server = try LoopbackServer { connection, _ in
             if connection.readRequest() != nil { connection.write(bytes) }
         }
@@ -27,7 +28,10 @@ import Testing
         #expect(answer.body.count == 100)
     }
 
-    @Test func `what exceeds the memory is not read to its end`() async throws {
+    @Test(arguments: TransportMaker.all) func `what exceeds the memory is not read to its end`(maker: TransportMaker)
+        async throws
+    {
+        let transport = maker.make()
         let server = try LoopbackServer { connection, _ in
             guard connection.readRequest() != nil else { return }
             connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -40,7 +44,10 @@ import Testing
         #expect(await server.connectionsEnded(1))
     }
 
-    @Test func `a success goes to its place in a file and nowhere else`() async throws {
+    @Test(arguments: TransportMaker.all) func `a success goes to its place in a file and nowhere else`(
+        maker: TransportMaker
+    ) async throws {
+        let transport = maker.make()
         let body = pattern(3_000_000)
         let server = try LoopbackServer { connection, _ in
             guard connection.readRequest() != nil else { return }
@@ -60,8 +67,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [400, 404, 503, 307])
-    func `the text of an error stays out of the file`(status: Int) async throws {
+    @Test(arguments: TransportMaker.all, [400, 404, 503, 307])
+    func `the text of an error stays out of the file`(maker: TransportMaker, status: Int) async throws {
+        let transport = maker.make()
         let text = String(repeating: "e", count: 70_000)
         let server = try LoopbackServer(
             answering: "HTTP/1.1 \(status) X\r\nContent-Length: \(text.utf8.count)\r\nLocation: /\r\n\r\n\(text)")
@@ -77,7 +85,10 @@ import Testing
         }
     }
 
-    @Test func `a file that is not there is no destination, and nothing is sent`() async throws {
+    @Test(arguments: TransportMaker.all) func `a file that is not there is no destination, and nothing is sent`(
+        maker: TransportMaker
+    ) async throws {
+        let transport = maker.make()
         let server = try LoopbackServer(answering: ok())
         defer { server.stop() }
         try await withFolder { folder in
@@ -93,7 +104,8 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `a full disk is told apart`() async throws {
+        @Test(arguments: TransportMaker.all) func `a full disk is told apart`(maker: TransportMaker) async throws {
+            let transport = maker.make()
             let server = try LoopbackServer(answering: ok("bytes"))
             defer { server.stop() }
             await #expect(throws: HTTPTransportError.unwritableFile(isFull: true)) {

@@ -9,21 +9,26 @@ import Testing
 
 /// How exchanges fail, and what is said of it.
 @Suite(.timeLimit(.minutes(1))) struct TransportFailureTests {
-    let transport = URLSessionTransport()
-
-    @Test func `nobody listening is unreachable`() async throws {
+    @Test(arguments: TransportMaker.all) func `nobody listening is unreachable`(maker: TransportMaker) async throws {
+        let transport = maker.make()
         let server = try LoopbackServer(answering: ok())
         server.stop()
         await #expect(throws: HTTPTransportError.unreachable) { try await transport.send(.get(server.url)) }
     }
 
-    @Test func `a name that leads nowhere is unreachable`() async throws {
+    @Test(arguments: TransportMaker.all) func `a name that leads nowhere is unreachable`(maker: TransportMaker)
+        async throws
+    {
+        let transport = maker.make()
         await #expect(throws: HTTPTransportError.unreachable) {
             try await transport.send(.get("http://nobody.invalid/"))
         }
     }
 
-    @Test func `speaking TLS to a plain server is a broken connection`() async throws {
+    @Test(arguments: TransportMaker.all) func `speaking TLS to a plain server is a broken connection`(
+        maker: TransportMaker
+    ) async throws {
+        let transport = maker.make()
         let server = try LoopbackServer { connection, _ in
             _ = connection.read(5)
             connection.write("HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -34,8 +39,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func `a reset is a broken connection`(afterHead: Bool) async throws {
+    @Test(arguments: TransportMaker.all, [true, false])
+    func `a reset is a broken connection`(maker: TransportMaker, afterHead: Bool) async throws {
+        let transport = maker.make()
         let server = try LoopbackServer { connection, _ in
             guard connection.readRequest() != nil else { return }
             if afterHead { connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") }
@@ -45,7 +51,10 @@ import Testing
         await #expect(throws: HTTPTransportError.interrupted) { try await transport.send(.get(server.url)) }
     }
 
-    @Test func `a server that goes amid the body breaks the connection`() async throws {
+    @Test(arguments: TransportMaker.all) func `a server that goes amid the body breaks the connection`(
+        maker: TransportMaker
+    ) async throws {
+        let transport = maker.make()
         let server = try LoopbackServer { connection, _ in
             _ = connection.readHead()
             _ = connection.read(100_000)
@@ -57,7 +66,10 @@ import Testing
         }
     }
 
-    @Test func `an early refusal of a long body is an answer`() async throws {
+    @Test(arguments: TransportMaker.all) func `an early refusal of a long body is an answer`(maker: TransportMaker)
+        async throws
+    {
+        let transport = maker.make()
         let server = try LoopbackServer { connection, _ in
             _ = connection.readHead()
             connection.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
@@ -69,7 +81,10 @@ import Testing
         #expect(answer.body == Data("no".utf8))
     }
 
-    @Test func `a file that is missing or too short is not sent`() async throws {
+    @Test(arguments: TransportMaker.all) func `a file that is missing or too short is not sent`(maker: TransportMaker)
+        async throws
+    {
+        let transport = maker.make()
         let server = try LoopbackServer(answering: ok())
         defer { server.stop() }
         try await withFolder { folder in
@@ -87,7 +102,10 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    @Test func `a file that shrinks while it goes out is unreadable`() async throws {
+    @Test(arguments: TransportMaker.all) func `a file that shrinks while it goes out is unreadable`(
+        maker: TransportMaker
+    ) async throws {
+        let transport = maker.make()
         try await withFolder { folder in
             let file = folder.appendingPathComponent("body")
             try pattern(40_000_000).write(to: file)

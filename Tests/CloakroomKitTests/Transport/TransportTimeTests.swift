@@ -52,10 +52,10 @@ import Testing
         #expect(began.duration(to: world.now) >= .seconds(35))
     }
 
-    @Test func `a cancelled task sends nothing`() async throws {
+    @Test(arguments: TransportMaker.all) func `a cancelled task sends nothing`(maker: TransportMaker) async throws {
         let server = try Self.silent()
         defer { server.stop() }
-        let transport = URLSessionTransport()
+        let transport = maker.make()
         let gate = Gate()
         let exchange = Task {
             _ = await gate.pass()
@@ -66,14 +66,16 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    @Test func `cancelling ends the exchange and its connection at once`() async throws {
+    @Test(arguments: TransportMaker.all) func `cancelling ends the exchange and its connection at once`(
+        maker: TransportMaker
+    ) async throws {
         let server = try LoopbackServer { connection, _ in
             _ = connection.readRequest()
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
             connection.waitForEnd()
         }
         defer { server.stop() }
-        let transport = URLSessionTransport()
+        let transport = maker.make()
         let hasBegun = Gate()
         let exchange = Task {
             try await transport.send(.get(server.url)) { progress in
@@ -86,13 +88,15 @@ import Testing
         #expect(await server.connectionsEnded(1))
     }
 
-    @Test func `cancelling from within the progress does not lock up`() async throws {
+    @Test(arguments: TransportMaker.all) func `cancelling from within the progress does not lock up`(
+        maker: TransportMaker
+    ) async throws {
         let server = try LoopbackServer { connection, _ in
             _ = connection.readHead()
             connection.waitForEnd()
         }
         defer { server.stop() }
-        let transport = URLSessionTransport()
+        let transport = maker.make()
         let isKnown = Gate()
         let record = Record<Int64>()
         let exchange = Task {
@@ -109,14 +113,16 @@ import Testing
         #expect(await server.connectionsEnded(1))
     }
 
-    @Test func `after its end nothing is written any more`() async throws {
+    @Test(arguments: TransportMaker.all) func `after its end nothing is written any more`(maker: TransportMaker)
+        async throws
+    {
         let server = try LoopbackServer { connection, _ in
             _ = connection.readRequest()
             connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             while connection.write(Data("400\r\n\(String(repeating: "a", count: 1024))\r\n".utf8)) {}
         }
         defer { server.stop() }
-        let transport = URLSessionTransport()
+        let transport = maker.make()
         try await withFolder { folder in
             let file = folder.appendingPathComponent("destination")
             try Data().write(to: file)
@@ -135,12 +141,14 @@ import Testing
         }
     }
 
-    @Test func `progress tells what went out and what came in, in order and to the end`() async throws {
+    @Test(arguments: TransportMaker.all) func `progress tells what went out and what came in, in order and to the end`(
+        maker: TransportMaker
+    ) async throws {
         let answer = String(repeating: "a", count: 300_000)
         let server = try LoopbackServer(answering: ok(answer))
         defer { server.stop() }
         let steps = Record<HTTPProgress>()
-        _ = try await URLSessionTransport().send(.put(server.url, .bytes(pattern(500_000)))) { steps.append($0) }
+        _ = try await maker.make().send(.put(server.url, .bytes(pattern(500_000)))) { steps.append($0) }
         let all = steps.all
         #expect(all.last == HTTPProgress(bytesSent: 500_000, bytesReceived: 300_000))
         #expect(all.contains(HTTPProgress(bytesSent: 500_000, bytesReceived: 0)))

@@ -1,0 +1,176 @@
+import CCurl
+import CloakroomKit
+import Foundation
+
+/// The thread of a transport, and all that libcurl does on it.
+@safe final class CurlLoop: @unchecked Sendable {
+    // `commands` and `isOver` are under `lock`, and so is every wake-up, for `multi` goes when it is over; what is below
+    // them is the thread's alone.
+    private let lock = NSLock()
+    private var commands: [Command] = []
+    private var isOver = false
+    private let multi: OpaquePointer
+
+    private var running: [UInt: Running] = [:]
+    private var idle: [EasyHandle] = []
+    private var isStopping = false
+    /// Nothing that runs ends by the clock before.
+    private var nextEnd: ContinuousClock.Instant?
+    private let maximumIdle: Int
+
+    typealias Waiter = CheckedContinuation<Result<HTTPAnswer, HTTPTransportError>, Never>
+
+    private enum Command {
+        case start(CurlExchange, Waiter)
+        case cancel(CurlExchange)
+        case stop
+    }
+
+    private struct Running {
+        let exchange: CurlExchange
+        let handle: EasyHandle
+        let waiter: Waiter
+    }
+
+    /// libcurl's own, once in a process.
+    private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+    init(maximumConnectionsPerHost: Int) {
+        precondition(Self.isReady, "curl_global_init")
+        guard let multi = unsafe curl_multi_init() else { preconditionFailure("curl_multi_init") }
+        unsafe self.multi = OpaquePointer(multi)
+        maximumIdle = maximumConnectionsPerHost
+        unsafe check(cloakroom_multi_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maximumConnectionsPerHost))
+        unsafe check(cloakroom_multi_long(multi, CURLMOPT_MAXCONNECTS, maximumConnectionsPerHost))
+        unsafe check(cloakroom_multi_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)))
+    }
+
+    func start() { Thread.detachNewThread { self.run() } }
+
+    // MARK: From any thread
+
+    func start(_ exchange: CurlExchange, waiter: Waiter) {
+        if !tell(.start(exchange, waiter)) { waiter.resume(returning: .failure(.cancelled)) }
+    }
+
+    func cancel(_ exchange: CurlExchange) {
+        exchange.cancel()
+        _ = tell(.cancel(exchange))
+    }
+
+    func stop() { _ = tell(.stop) }
+
+    private func tell(_ command: Command) -> Bool {
+        lock.withLock {
+            guard !isOver else { return false }
+            commands.append(command)
+            unsafe curl_multi_wakeup(UnsafeMutableRawPointer(multi))
+            return true
+        }
+    }
+
+    // MARK: On the thread
+
+    private func run() {
+        blockBrokenPipes()
+        while true {
+            for command in takeCommands() { obey(command) }
+            guard !isStopping else { return close() }
+            act()
+            endWhatIsOverdue()
+            var count: Int32 = 0
+            unsafe check(curl_multi_poll(UnsafeMutableRawPointer(multi), nil, 0, longestWait, &count))
+        }
+    }
+
+    /// TLS writes without `MSG_NOSIGNAL`; the signal stays pending here, and `write` says what was wrong.
+    private func blockBrokenPipes() {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
+    private func takeCommands() -> [Command] {
+        lock.withLock {
+            defer { commands = [] }
+            return commands
+        }
+    }
+
+    private func obey(_ command: Command) {
+        switch command {
+        case .start(let exchange, let waiter): begin(exchange, waiter)
+        case .cancel(let exchange):
+            guard let (id, _) = running.first(where: { $0.value.exchange === exchange }) else { return }
+            finish(id, .failure(.cancelled))
+        case .stop: isStopping = true
+        }
+    }
+
+    private func begin(_ exchange: CurlExchange, _ waiter: Waiter) {
+        guard !isStopping, !exchange.isCancelled else { return waiter.resume(returning: .failure(.cancelled)) }
+        let handle = idle.popLast() ?? EasyHandle()
+        guard exchange.prepare(handle) else {
+            idle.append(handle)
+            return waiter.resume(returning: .failure(.invalidRequest))
+        }
+        running[handle.id] = Running(exchange: exchange, handle: handle, waiter: waiter)
+        nextEnd = min(nextEnd ?? exchange.end, exchange.end)
+        unsafe check(curl_multi_add_handle(UnsafeMutableRawPointer(multi), handle.pointer))
+    }
+
+    private func act() {
+        var count: Int32 = 0
+        let code = unsafe curl_multi_perform(UnsafeMutableRawPointer(multi), &count)
+        while let message = unsafe curl_multi_info_read(UnsafeMutableRawPointer(multi), &count) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE, let easy = unsafe message.pointee.easy_handle else {
+                continue
+            }
+            let code = unsafe message.pointee.data.result
+            let id = UInt(bitPattern: easy)
+            if let exchange = running[id]?.exchange { finish(id, exchange.result(code)) }
+        }
+        // Want of memory: what runs would never end.
+        if code != CURLM_OK { finishAll(.interrupted) }
+    }
+
+    private func endWhatIsOverdue() {
+        let now = ContinuousClock.now
+        guard let nextEnd, nextEnd <= now else { return }
+        for (id, running) in running where running.exchange.end <= now { finish(id, .failure(.timedOut)) }
+        self.nextEnd = running.values.map(\.exchange.end).min()
+    }
+
+    /// In milliseconds. A minute when nothing runs; libcurl's own timers may end it before.
+    private var longestWait: Int32 {
+        guard let nextEnd else { return 60_000 }
+        let left = ContinuousClock.now.duration(to: nextEnd) / .milliseconds(1)
+        return Int32(min(60_000, max(0, left.rounded(.up))))
+    }
+
+    private func finish(_ id: UInt, _ result: Result<HTTPAnswer, HTTPTransportError>) {
+        guard let ended = running.removeValue(forKey: id) else { return }
+        unsafe check(curl_multi_remove_handle(UnsafeMutableRawPointer(multi), ended.handle.pointer))
+        ended.handle.reset()
+        if idle.count < maximumIdle { idle.append(ended.handle) }
+        ended.waiter.resume(returning: result)
+    }
+
+    private func finishAll(_ error: HTTPTransportError) {
+        for id in Array(running.keys) { finish(id, .failure(error)) }
+    }
+
+    private func close() {
+        finishAll(.cancelled)
+        idle = []
+        let late = lock.withLock {
+            isOver = true
+            return commands
+        }
+        unsafe curl_multi_cleanup(UnsafeMutableRawPointer(multi))
+        for case .start(_, let waiter) in late { waiter.resume(returning: .failure(.cancelled)) }
+    }
+
+    private func check(_ code: CURLMcode) { precondition(code == CURLM_OK, "curl_multi \(code.rawValue)") }
+}

@@ -1,0 +1,10 @@
+import CloakroomKit
+
+// URLSession on Linux takes CPU time while it waits for an answer.
+#if os(Linux)
+    import CurlTransport
+
+    typealias SampleTransport = CurlTransport
+#else
+    typealias SampleTransport = URLSessionTransport
+#endif
