@@ -276,9 +276,10 @@ import Testing
             return nil
         }
         let provider = CredentialProvider(vendor: vendor, surroundings: world.surroundings)
+        // What is under way has deadlines of its own, which must not pass with the credentials.
         let client = S3BackupClient(
             transport: s3, endpoint: URL(string: "http://127.0.0.1:8333"), journal: TransientMultipartJournal(),
-            sizes: .init(), surroundings: world.surroundings
+            sizes: .init(), surroundings: Surroundings(wallClock: { world.wallTime })
         ) {
             let vended = try await provider.credentials()
             return .init(bucket: vended.bucket, region: vended.region, source: provider.source)
