@@ -24,7 +24,19 @@ struct Kit {
 
     /// - Returns: with credentials of its own, which are kept to be searched for in the logs.
     func backups() async throws -> S3BackupClient {
-        let provider = CredentialProvider(vendor: client)
+        try await backups(with: CloakroomKit.CredentialProvider(vendor: client))
+    }
+
+    /// - Returns: with credentials of 900 s, by clocks of which only those who look after them know.
+    func backups(by leaps: Leaps, token: String) async throws -> S3BackupClient {
+        let client = CloakroomClient(
+            endpoint: endpoint, tokens: OneToken(text: token), transport: transport, surroundings: leaps.surroundings)
+        return try await backups(
+            with: CloakroomKit.CredentialProvider(
+                vendor: ShortLived(client: client), serverClock: client.serverClock, surroundings: leaps.surroundings))
+    }
+
+    private func backups(with provider: CloakroomKit.CredentialProvider) async throws -> S3BackupClient {
         let vended = try await provider.credentials()
         Secrets.keep(vended.revealSecretAccessKey())
         Secrets.keep(vended.revealSessionToken())
@@ -41,6 +53,21 @@ struct Kit {
     }
 }
 
+private struct OneToken: TokenProvider {
+    let text: String
+
+    func token() -> String { text }
+}
+
+/// As short as AWS lets them be.
+private struct ShortLived: CredentialVendor {
+    let client: CloakroomClient
+
+    func vendCredentials() async throws -> VendedCredentials {
+        try await client.vendCredentials(scope: nil, lifetime: .seconds(900))
+    }
+}
+
 /// - Returns: the error that the kit threw; `nil` when it threw none.
 func cloakroomError(_ body: () async throws -> Void) async throws -> CloakroomError? {
     do {
@@ -51,15 +78,20 @@ func cloakroomError(_ body: () async throws -> Void) async throws -> CloakroomEr
     }
 }
 
-/// The kit's clocks, in a world where a day passes when the test says so.
-final class Days: Sendable {
+/// The kit's clocks, in a world where time leaps when the test says so.
+final class Leaps: Sendable {
     private let count = Counter()
+    private let seconds: Int
+
+    init(of seconds: Int) { self.seconds = seconds }
+
+    /// 25 hours: another day wherever the test runs.
+    static var days: Leaps { Leaps(of: 90_000) }
 
     func pass() { count.next() }
 
     var surroundings: Surroundings {
-        // 25 hours: another day wherever the test runs.
-        let passed = { @Sendable [count] in count.value * 90_000 }
+        let passed = { @Sendable [count, seconds] in count.value * seconds }
         return Surroundings(
             wallClock: { Date(timeIntervalSinceNow: Double(passed())) },
             now: { ContinuousClock.now.advanced(by: .seconds(passed())) })

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import CloakroomKit
 import Foundation
 import Testing
@@ -85,6 +86,35 @@ extension EndToEnd {
                 #expect(found.contentType == "video/quicktime" && found.metadata == ["taken": "today"])
                 #expect(found.entityTag == put.entityTag && found.entityTag.hasSuffix("-3\""))
                 #expect(try Data(contentsOf: received) == bytes)
+            }
+        }
+
+        @Test func `credentials that end in the middle of a backup are replaced, and no file fails`() async throws {
+            try await Stack.run("kit-900", Self.options) { stack in
+                let leaps = Leaps(of: 900)
+                let token = Tokens.token(user: "u_900", device: "u_900", tier: "free")
+                let s3 = try await Kit(stack, token: token).backups(by: leaps, token: token)
+                let folder = URL(fileURLWithPath: "\(stack.folder)/photos")
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+                let photos = (0..<60).map { number in
+                    Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8 ^ number) })
+                }
+                for (number, photo) in photos.enumerated() {
+                    try photo.write(to: folder.appendingPathComponent("\(number).jpg"))
+                }
+                let layout = try PhotoLayout(userID: "u_900")
+                var options = PhotoBackup.Options()
+                options.filesAtOnce = 4
+                let report = await PhotoBackup(client: s3, layout: layout, options: options).backUp(folder: folder) {
+                    if $0.filesDone == 20 { leaps.pass() }
+                }
+                #expect(report.isComplete && report.backedUp == photos.count, "\(report)")
+                for photo in photos {
+                    let key = try layout.photo(md5: MD5.hash(photo).hexadecimal)
+                    #expect(try await s3.get(key) == photo)
+                }
+                let metrics = Metrics(try stack.ask(.metrics).text)
+                #expect(metrics.sum("cloakroom_requests_total", ["route": "/api/v1/auth/sts-token"]) == 2)
             }
         }
     }

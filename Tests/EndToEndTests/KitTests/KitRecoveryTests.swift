@@ -8,7 +8,7 @@ extension EndToEnd {
         @Test func `a lost image comes back from the cache; else its URL goes on the second day`() async throws {
             try await Stack.run("kit-recovery", .init(nginx: true, s3: true)) { stack in
                 let kit = try Kit(stack)
-                let days = Days()
+                let days = Leaps.days
                 let bytes = AssetBytes(Data("an image".utf8), contentType: "image/jpeg")
                 let uploads = AssetUploads(uploader: kit.client)
                 let cached = try await uploads.uploadGroupImage(bytes, conversationID: "cached")
