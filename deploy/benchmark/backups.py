@@ -3,14 +3,15 @@
 import os
 import shlex
 import subprocess
+import tempfile
 import time
 
-from processes import NotMeasured, wait_until
+from processes import NotMeasured, memory_megabytes, wait_until
 
 _FILES = 2_000
 _FILE_BYTES = 100_000
 _TRANSFERS = 16
-_LARGE_BYTES = 512 << 20        # 2 GiB take the store too long here, and memory does not depend on it
+_LARGE_BYTES = 2 << 30
 _LONGEST = 120                  # seconds, of one copy
 
 
@@ -20,19 +21,34 @@ class Usage:
     def __init__(self, name, arguments, environment):
         # rclone 1.60 refuses to run where this one is set.
         inherited = {key: value for key, value in os.environ.items() if key != "AWS_CA_BUNDLE"}
-        began = time.perf_counter()
-        process = subprocess.Popen(["timeout", str(_LONGEST), *(str(each) for each in arguments)],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   env={**inherited, **environment})
-        output = process.stdout.read().decode(errors="replace")
-        # With what the command used that timeout(1) waited for.
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        self.seconds = time.perf_counter() - began
+        with tempfile.TemporaryFile() as output:
+            began = time.perf_counter()
+            process = subprocess.Popen([str(each) for each in arguments], stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, env={**inherited, **environment})
+            self.megabytes = 0.0
+            used = self._watch(process, began)
+            self.seconds = time.perf_counter() - began
+            output.seek(0)
+            said = output.read().decode(errors="replace")
         self.cpu = used.ru_utime + used.ru_stime
-        self.megabytes = used.ru_maxrss * 1024 / 1e6
         if process.returncode != 0:
-            raise NotMeasured(f"{name} ended with {process.returncode}: {output.strip()[-300:]}")
+            raise NotMeasured(f"{name} ended with {process.returncode}: {said.strip()[-300:]}")
+
+    def _watch(self, process, began):
+        """What the kernel counts when it has ended. Its memory is looked at meanwhile: `ru_maxrss` would begin with
+        what this process had when it forked."""
+        while True:
+            pid, status, used = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return used
+            try:
+                self.megabytes = max(self.megabytes, memory_megabytes(process.pid, "VmHWM"))
+            except NotMeasured:
+                pass    # It has ended just now.
+            if time.perf_counter() - began > _LONGEST:
+                process.kill()
+            time.sleep(0.01)
 
 
 class Store:
@@ -100,4 +116,4 @@ def note(ours, theirs, large):
         best = min(usages, key=lambda each: each.seconds)
         return f"{best.seconds:.2f} s, {min(each.cpu for each in usages):.2f} s of CPU, {best.megabytes:.0f} MB"
     return (f"backup: {_FILES:,} files of {_FILE_BYTES // 1000} KB: {told(ours)}; rclone {told(theirs)}. One file of "
-            f"{_LARGE_BYTES >> 20} MiB: {large.seconds:.2f} s, {large.cpu:.2f} s of CPU, {large.megabytes:.0f} MB.")
+            f"{_LARGE_BYTES >> 30} GiB: {large.seconds:.2f} s, {large.cpu:.2f} s of CPU, {large.megabytes:.0f} MB.")
