@@ -84,15 +84,23 @@ extension SessionBody: WireBody {
 }
 
 /// What `POST /api/v1/auth/apple/notifications` takes.
-package struct AppleNotificationRequest: Sendable, Equatable {
+package struct AppleNotificationRequest: WireText {
     /// A JWS of Apple's.
     package let payload: String
+
+    package init(payload: String) { self.payload = payload }
 
     package init?(parsing body: [UInt8]) {
         guard let object = (try? JSON(parsing: body, maximumDepth: 4))?.object,
             let payload = object["payload"]?.string
         else { return nil }
         self.payload = payload
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("payload", payload)
+        writer.endObject()
     }
 }
 

@@ -206,6 +206,23 @@ import Testing
         #expect(await http.sent.allSatisfy { $0["Authorization"] == nil })
     }
 
+    @Test func `reads metrics and keys, and passes on what Apple says, without a token`() async throws {
+        let http = ScriptedHTTP(.json(200, "up 1"), .json(200, #"{"keys":[]}"#), .json(200, "{}"), .answer(404))
+        let client = try CloakroomClient.test(http)
+        #expect(try await client.metrics() == "up 1")
+        #expect(try await client.sessionKeys() == Data(#"{"keys":[]}"#.utf8))
+        try await client.passOnAppleNotification(payload: "a.b.c")
+        await #expect(throws: CloakroomError.self) { try await client.sessionKeys() }
+        let paths = [
+            "/metrics", "/.well-known/jwks.json", "/api/v1/auth/apple/notifications", "/.well-known/jwks.json",
+        ]
+        #expect(
+            await http.lines
+                == zip(["GET", "GET", "POST", "GET"], paths).map { "\($0) https://api.example\($1)" })
+        #expect(await http.sent[2].text == #"{"payload":"a.b.c"}"#)
+        #expect(await http.sent.allSatisfy { $0["Authorization"] == nil })
+    }
+
     @Test(arguments: [
         ("https://api.example/", "https://api.example/v1/credentials"),
         ("https://api.example/api//", "https://api.example/api/v1/credentials"),
