@@ -34,6 +34,12 @@ struct FileStamp: Sendable, Hashable {
         self.init(status)
     }
 
+    /// Whether nothing was written in between. The system changes ``changed`` also when attributes are set, as it does
+    /// by itself.
+    func isOfSameBytes(as other: FileStamp) -> Bool {
+        (device, inode, byteCount, modified) == (other.device, other.inode, other.byteCount, other.modified)
+    }
+
     /// Whether so much time lies between the last change and `time` that another change would show: file systems count
     /// in steps, of up to two seconds (FAT).
     func isSettled(at time: Date) -> Bool {

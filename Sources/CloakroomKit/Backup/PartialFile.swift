@@ -67,7 +67,7 @@ struct PartialFile: Sendable {
             guard count > 0, !Task.isCancelled else { break }
             piece.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
         }
-        guard !Task.isCancelled else { throw CloakroomError(.cancelled, "cancelled") }
+        guard !Task.isCancelled else { throw CloakroomError.cancelled }
     }
 
     /// Never into what is there, be it a link to somewhere else.

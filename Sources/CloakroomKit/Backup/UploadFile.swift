@@ -5,47 +5,27 @@ import Foundation
 struct UploadFile: Sendable {
     private let handle: FileHandle
     let url: URL
-    private let node: Node
-    var identity: FileIdentity { node.identity }
-    var byteCount: Int64 { node.identity.byteCount }
-
-    private struct Node: Equatable {
-        let device: UInt64
-        let number: UInt64
-        let identity: FileIdentity
-
-        init(_ status: stat) {
-            #if canImport(Darwin)
-                let modified = status.st_mtimespec
-            #else
-                let modified = status.st_mtim
-            #endif
-            device = UInt64(truncatingIfNeeded: status.st_dev)
-            number = UInt64(truncatingIfNeeded: status.st_ino)
-            identity = FileIdentity(
-                byteCount: Int64(status.st_size),
-                // A file may say that it is of any age.
-                modified: Int64(modified.tv_sec) &* 1_000_000_000 &+ Int64(modified.tv_nsec))
-        }
-    }
+    private let stamp: FileStamp
+    var identity: FileIdentity { FileIdentity(byteCount: stamp.byteCount, modified: stamp.modified) }
+    var byteCount: Int64 { stamp.byteCount }
 
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also for what is no file.
     init(_ url: URL) throws(CloakroomError) {
         self.url = url
         var status = stat()
         guard let handle = try? FileHandle(forReadingFrom: url), fstat(handle.fileDescriptor, &status) == 0,
-            status.st_mode & S_IFMT == S_IFREG
+            status.isRegularFile
         else { throw CloakroomError(.unreadableFile, "\(url.lastPathComponent) is no file that can be read") }
         self.handle = handle
-        node = Node(status)
+        stamp = FileStamp(status)
     }
 
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when there is another file of its name, or it
     ///   was written to, since it was opened.
     func checkUnchanged() throws(CloakroomError) {
         var (opened, named) = (stat(), stat())
-        guard fstat(handle.fileDescriptor, &opened) == 0, Node(opened) == node, stat(url.path, &named) == 0,
-            Node(named) == node
+        guard fstat(handle.fileDescriptor, &opened) == 0, FileStamp(opened).isOfSameBytes(as: stamp),
+            stat(url.path, &named) == 0, FileStamp(named).isOfSameBytes(as: stamp)
         else { throw changed }
     }
 
@@ -88,7 +68,7 @@ struct UploadFile: Sendable {
         var piece = [UInt8](repeating: 0, count: min(range.count, 1 << 18))
         var place = range.lowerBound
         while place < range.upperBound {
-            guard !Task.isCancelled else { throw CloakroomError(.cancelled, "cancelled") }
+            guard !Task.isCancelled else { throw CloakroomError.cancelled }
             let count = min(piece.count, Int(range.upperBound - place))
             if count < piece.count { piece.removeLast(piece.count - count) }
             var failure: CloakroomError?

@@ -2,7 +2,6 @@ import CloakroomWire
 import Foundation
 
 extension CloakroomError {
-    static let cancelled = CloakroomError(.cancelled, "The task was cancelled")
     static let timedOut = CloakroomError(.timedOut, "There was no answer in time")
 
     /// - Parameter answer: of the worker or of what stands before it, with a status that is no success.

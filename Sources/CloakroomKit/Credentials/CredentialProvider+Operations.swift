@@ -67,7 +67,7 @@ extension CredentialProvider {
         do {
             try await surroundings.sleep(delay)
         } catch {
-            throw .taskCancelled
+            throw .cancelled
         }
         return try await credentials()
     }

@@ -73,7 +73,7 @@ public actor CredentialProvider {
             case .ended: break
             }
         }
-        if Task.isCancelled { throw .taskCancelled }
+        if Task.isCancelled { throw .cancelled }
         if flight == nil, !isUsable(held, at: reading), let refusal = pause.refusal(at: reading.instant) {
             throw refusal
         }
@@ -198,7 +198,7 @@ extension CredentialProvider {
         } catch let error as CloakroomError {
             throw error
         } catch is CancellationError {
-            throw .taskCancelled
+            throw .cancelled
         } catch {
             throw CloakroomError(.unknown, "The vendor failed with a \(type(of: error)).")
         }
@@ -252,7 +252,7 @@ extension CredentialProvider {
     var waiterCount: Int { waiting.count }
 
     private func leave(_ number: Int) {
-        waiting.removeValue(forKey: number)?.resume(returning: .failure(.taskCancelled))
+        waiting.removeValue(forKey: number)?.resume(returning: .failure(.cancelled))
     }
 
     private func land(_ outcome: Outcome) {
@@ -260,8 +260,4 @@ extension CredentialProvider {
         for continuation in waiting.values { continuation.resume(returning: outcome) }
         waiting = [:]
     }
-}
-
-extension CloakroomError {
-    static let taskCancelled = CloakroomError(.cancelled, "The task was cancelled.")
 }

@@ -1,13 +1,4 @@
 extension CloakroomError {
-    /// An error as it is reported, whoever threw it.
-    init(of error: any Error) {
-        switch error {
-        case let error as CloakroomError: self = error
-        case is CancellationError: self.init(.cancelled, "the task was cancelled")
-        default: self.init(.unknown, "\(error)")
-        }
-    }
-
     /// Whether it will be the same tomorrow, unless the user or the operator changes something.
     var isLasting: Bool {
         let codes: [Code] = [

@@ -15,7 +15,7 @@ extension AssetRenewalManager {
         var failuresInARow = 0
         while report.end == .finished, let batch = queue.next() {
             guard !Task.isCancelled else {
-                report.stop(CloakroomError(.cancelled, "cancelled"))
+                report.stop(.cancelled)
                 report.untried += batch.count
                 break
             }
@@ -28,7 +28,7 @@ extension AssetRenewalManager {
                 queue.grow()
                 renewed.formUnion(await take(answer, for: batch, at: date, of: &plan, &report))
             } catch {
-                let error = CloakroomError(error, otherwise: .unknown, "the renewal failed")
+                let error = CloakroomError(of: error, "the renewal failed")
                 await take(error, for: batch, at: date, of: &plan, &report)
                 failuresInARow += 1
                 if failuresInARow == Self.maximumFailuresInARow, report.end == .finished { report.end = .stopped }
@@ -97,7 +97,7 @@ extension AssetRenewalManager {
         do {
             try await ledger.save(batch.compactMap { plan.records[$0] })
         } catch {
-            report.error = CloakroomError(error, otherwise: .storeFailed, "renewals could not be recorded")
+            report.error = CloakroomError(of: error, otherwise: .storeFailed, "renewals could not be recorded")
         }
     }
 
@@ -116,7 +116,7 @@ extension AssetRenewalManager {
         do {
             try await ledger.remove(keys)
         } catch {
-            report.error = CloakroomError(error, otherwise: .storeFailed, "old records could not be removed")
+            report.error = CloakroomError(of: error, otherwise: .storeFailed, "old records could not be removed")
         }
     }
 }

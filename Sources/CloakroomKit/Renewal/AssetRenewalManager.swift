@@ -159,7 +159,7 @@ public actor AssetRenewalManager {
             }
             await forget(plan.forgotten(now: now), &report)
         } catch {
-            report.stop(CloakroomError(error, otherwise: .storeFailed, "assets or their records could not be read"))
+            report.stop(CloakroomError(of: error, otherwise: .storeFailed, "assets or their records could not be read"))
         }
         return RunEnd(report: report, renewedKeys: renewed)
     }

@@ -1,6 +1,6 @@
 /// A set of ASCII characters, written as between the brackets of a regular expression: `"A-Za-z0-9._-"`.
 ///
-/// For what each worker checks as it starts: the engine of `Regex` would stay in its memory from then on, 0.7 MB of it.
+/// For what each worker checks as it starts: the engine of `Regex` would stay in its memory from then on.
 struct ASCIIClass: Sendable, ExpressibleByStringLiteral {
     /// A bit for each of the 128.
     private var members: (low: UInt64, high: UInt64) = (0, 0)
