@@ -93,9 +93,6 @@
         guard code == SQLITE_DONE else { throw failure(code) }
     }
 
-    /// The key that the last insertion gave its row.
-    package var lastInsertedRowID: Int64 { unsafe connection.map { unsafe sqlite3_last_insert_rowid($0) } ?? 0 }
-
     /// Does all of `body`, or nothing of it when it throws or its end cannot be written. Transactions do not nest.
     ///
     /// It is the only writer from its begin on, so ``SQLiteError/busy`` can come only there.

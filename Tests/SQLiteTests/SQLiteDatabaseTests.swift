@@ -47,7 +47,7 @@ import Testing
         #expect(try database.run("DELETE FROM t WHERE x > ?", [1]) == 2)
         #expect(try database.run("DELETE FROM t WHERE x > ?", [1]) == 0)
         try database.run("INSERT INTO t VALUES (?)", [42])
-        #expect(database.lastInsertedRowID == 42)
+        #expect(try database.rows("SELECT x FROM t ORDER BY x") { row in row.integer(0) } == [1, 42])
     }
 
     @Test func `more statements than are kept do no harm`() throws {

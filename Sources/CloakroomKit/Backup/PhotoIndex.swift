@@ -6,13 +6,12 @@ import SQLite
 /// It is a cache: without it, or after its loss, a backup reads every file anew, and nothing else changes. That S3 has a
 /// photo is never concluded from it. Several may share one file, one after the other.
 public actor PhotoIndex {
-    private let database: SQLiteDatabase
+    private var file: RecordsFile
     private let wallClock: @Sendable () -> Date
     /// Not yet written: one transaction for many files, since each costs a flush of the disk.
     private var pending: [Place: Row] = [:]
 
     private static let batch = 256
-    private static let name = "the index of photos"
 
     /// - Parameter file: of the database; made when it is not there, made anew when it is damaged. Its folder exists.
     /// - Throws: ``CloakroomError/Code/storeFailed``, ``CloakroomError/Code/diskFull``.
@@ -22,17 +21,12 @@ public actor PhotoIndex {
 
     package init(at file: URL, wallClock: @escaping @Sendable () -> Date) throws {
         self.wallClock = wallClock
-        do {
-            database = try SQLiteDatabase.openOrReplace(
-                at: file.path, settings: SQLiteSettings(durability: .processEnd), migrations: Self.migrations,
-                on: wallClock()
-            ).database
-        } catch {
-            throw CloakroomError(error, of: Self.name)
-        }
+        self.file = try RecordsFile(Self.kind, at: file, wallClock: wallClock)
         // Files that are gone, or that nobody backs up any more. Where that cannot be written, they stay.
         let oldest = wallClock().timeIntervalSince1970 - Self.longestUnseen
-        _ = try? database.run("DELETE FROM photo WHERE seen < ?", [.real(oldest)])
+        _ = try? self.file.perform { database throws(SQLiteError) in
+            try database.run("DELETE FROM photo WHERE seen < ?", [.real(oldest)])
+        }
     }
 
     /// When a backup last saw the photo in S3; `nil` when it never did, or when the file has changed since.
@@ -65,12 +59,10 @@ public actor PhotoIndex {
     func flush() throws {
         guard !pending.isEmpty else { return }
         defer { pending = [:] }
-        do {
+        try file.perform { database throws(SQLiteError) in
             try database.transaction { () throws(SQLiteError) in
                 for row in pending.values { try database.run(Self.insertion, row.values) }
             }
-        } catch {
-            throw CloakroomError(error, of: Self.name)
         }
     }
 
@@ -78,9 +70,11 @@ public actor PhotoIndex {
         let place = Place(stamp)
         if let row = pending[place] { return row.stamp == stamp ? row : nil }
         // Whatever cannot be read is as good as not known.
-        let row = try? database.first(Self.selection, stamp.values) { row throws(SQLiteError) in
-            PhotoDigest(bytes: row.blob(0)).map {
-                Row(stamp: stamp, digest: $0, isStored: row.integer(1) != 0, seen: row.real(2))
+        let row = try? file.perform { database throws(SQLiteError) in
+            try database.first(Self.selection, stamp.values) { row throws(SQLiteError) in
+                PhotoDigest(bytes: row.blob(0)).map {
+                    Row(stamp: stamp, digest: $0, isStored: row.integer(1) != 0, seen: row.real(2))
+                }
             }
         }
         return row ?? nil
@@ -112,15 +106,18 @@ public actor PhotoIndex {
     /// A day: a launch that finds everything as it was writes nothing.
     private static let longestUnwritten: Double = 86_400
 
-    private static let migrations = [
-        """
-        CREATE TABLE photo (
-            device INTEGER NOT NULL, inode INTEGER NOT NULL, byteCount INTEGER NOT NULL, modified INTEGER NOT NULL,
-            changed INTEGER NOT NULL, md5 BLOB NOT NULL, isStored INTEGER NOT NULL, seen REAL NOT NULL,
-            PRIMARY KEY (device, inode)
-        ) WITHOUT ROWID
-        """
-    ]
+    private static let kind = RecordsFile.Kind(
+        name: "the index of photos",
+        migrations: [
+            """
+            CREATE TABLE photo (
+                device INTEGER NOT NULL, inode INTEGER NOT NULL, byteCount INTEGER NOT NULL, modified INTEGER NOT NULL,
+                changed INTEGER NOT NULL, md5 BLOB NOT NULL, isStored INTEGER NOT NULL, seen REAL NOT NULL,
+                PRIMARY KEY (device, inode)
+            ) WITHOUT ROWID
+            """
+        ],
+        durability: .processEnd)
     private static let insertion = "INSERT OR REPLACE INTO photo VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     private static let selection = """
         SELECT md5, isStored, seen FROM photo

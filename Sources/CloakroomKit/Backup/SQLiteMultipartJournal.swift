@@ -3,29 +3,29 @@ import SQLite
 
 /// A journal of uploads in parts in a SQLite file, readable by its user alone.
 public actor SQLiteMultipartJournal: MultipartJournal {
-    private let path: String
-    private var database: SQLiteDatabase
+    private var file: RecordsFile
 
     private static let columns = "bucket, key, upload_id, part_size, byte_count, modified"
-    private static let migrations = [
-        """
-        CREATE TABLE uploads (
-            bucket TEXT NOT NULL, key TEXT NOT NULL, upload_id TEXT NOT NULL, part_size INTEGER NOT NULL,
-            byte_count INTEGER NOT NULL, modified INTEGER NOT NULL, PRIMARY KEY (bucket, key)
-        ) WITHOUT ROWID
-        """
-    ]
+    private static let kind = RecordsFile.Kind(
+        name: "the records of uploads",
+        migrations: [
+            """
+            CREATE TABLE uploads (
+                bucket TEXT NOT NULL, key TEXT NOT NULL, upload_id TEXT NOT NULL, part_size INTEGER NOT NULL,
+                byte_count INTEGER NOT NULL, modified INTEGER NOT NULL, PRIMARY KEY (bucket, key)
+            ) WITHOUT ROWID
+            """
+        ])
 
     /// - Parameter file: made when it is not there, in a folder that exists. A damaged one is renamed and a new one begun:
     ///   uploads then begin anew.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/diskFull`` or ``CloakroomError/Code/storeFailed``.
     public init(at file: URL) throws {
-        path = file.path
-        database = try Self.open(file.path)
+        self.file = try RecordsFile(Self.kind, at: file, wallClock: { Date() })
     }
 
     public func upload(of key: String, in bucket: String) throws -> MultipartUpload? {
-        try perform { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             try database.first(
                 "SELECT \(Self.columns) FROM uploads WHERE bucket = ? AND key = ?", [.text(bucket), .text(key)]
             ) { MultipartUpload($0) }
@@ -33,7 +33,7 @@ public actor SQLiteMultipartJournal: MultipartJournal {
     }
 
     public func save(_ upload: MultipartUpload) throws {
-        try perform { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             try database.run(
                 "REPLACE INTO uploads (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?)",
                 [
@@ -44,7 +44,7 @@ public actor SQLiteMultipartJournal: MultipartJournal {
     }
 
     public func remove(_ upload: MultipartUpload) throws {
-        try perform { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             // Not one that was begun after it.
             try database.run(
                 "DELETE FROM uploads WHERE bucket = ? AND key = ? AND upload_id = ?",
@@ -53,30 +53,8 @@ public actor SQLiteMultipartJournal: MultipartJournal {
     }
 
     public func uploads() throws -> [MultipartUpload] {
-        try perform { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             try database.rows("SELECT \(Self.columns) FROM uploads ORDER BY bucket, key") { MultipartUpload($0) }
-        }
-    }
-
-    @discardableResult
-    private func perform<Result>(_ work: (SQLiteDatabase) throws(SQLiteError) -> Result) throws -> Result {
-        do {
-            return try work(database)
-        } catch {
-            // The next call finds an empty one.
-            if error == .corrupt {
-                database.close()
-                database = try Self.open(path)
-            }
-            throw CloakroomError(error, of: "the records of uploads")
-        }
-    }
-
-    private static func open(_ path: String) throws(CloakroomError) -> SQLiteDatabase {
-        do {
-            return try SQLiteDatabase.openOrReplace(at: path, migrations: migrations, on: Date()).database
-        } catch {
-            throw CloakroomError(error, of: "the records of uploads")
         }
     }
 }

@@ -1,3 +1,4 @@
+import CloakroomWire
 public import Foundation
 
 /// Where the objects of one's own bucket can be read: what makes the URL of an asset a key.
@@ -9,9 +10,6 @@ public import Foundation
 /// ])
 /// ```
 public struct AssetOrigins: Sendable, Equatable {
-    /// S3's limit (https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html).
-    static let maximumKeyBytes = 1_024
-
     /// For each origin the paths below which keys begin, the longest first; each ends in a slash.
     private var paths: [AssetLocation.Origin: [[UInt8]]] = [:]
 
@@ -44,7 +42,9 @@ public struct AssetOrigins: Sendable, Equatable {
         let bytes = path.dropFirst(base.count)
         // What is no UTF-8 comes out repaired, and so not the same.
         let key = String(decoding: bytes, as: UTF8.self)
-        guard (1...Self.maximumKeyBytes).contains(bytes.count), key.utf8.elementsEqual(bytes) else { return .noKey }
+        guard (1...WireLimits.maximumKeyBytes).contains(bytes.count), key.utf8.elementsEqual(bytes) else {
+            return .noKey
+        }
         return .key(AssetKey(key))
     }
 }

@@ -1,3 +1,5 @@
+import CloakroomWire
+
 /// The keys of a run, and which of them go out together.
 ///
 /// One key that S3 fails on can make the server answer an error for its whole batch, each time. So keys of batches that
@@ -16,7 +18,7 @@ struct RenewalQueue {
 
     /// - Parameter keys: each once, in the order in which they are to go out, with how often their batch failed in a row.
     init(_ keys: [(key: AssetKey, failures: Int)], batchSize: Int) {
-        maximumSize = min(max(batchSize, 1), 100)
+        maximumSize = min(max(batchSize, 1), WireLimits.maximumKeysPerRequest)
         for (failures, keys) in Dictionary(grouping: keys, by: \.failures).sorted(by: { $0.key < $1.key }) {
             // A first failure may be anybody's: 100, 100, 25, 6, 1.
             let size = max(maximumSize >> (2 * min(max(failures - 1, 0), 16)), 1)

@@ -6,36 +6,26 @@ import SQLite
 ///
 /// A damaged file is moved aside and begun anew: then each asset is renewed once more.
 public actor SQLiteRenewalStore: RenewalStore {
-    private let path: String
-    private let surroundings: Surroundings
-    private var database: SQLiteDatabase
+    private var file: RecordsFile
     /// Where damaged files are now, if there were any.
-    public private(set) var movedAside: [URL] = []
+    public var movedAside: [URL] { file.movedAside }
 
     /// - Parameter file: in a folder that exists; two more come beside it, `-wal` and `-shm`.
     /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/diskFull`` or ``CloakroomError/Code/storeFailed``.
     public init(at file: URL) throws { try self.init(at: file, surroundings: Surroundings()) }
 
     package init(at file: URL, surroundings: Surroundings) throws {
-        path = file.path
-        self.surroundings = surroundings
-        do {
-            let opened = try Self.open(file.path, on: surroundings.wallClock())
-            database = opened.database
-            movedAside = opened.movedAside.map { [URL(fileURLWithPath: $0)] } ?? []
-        } catch {
-            throw CloakroomError(error, of: Self.name)
-        }
+        self.file = try RecordsFile(Self.kind, at: file, wallClock: surroundings.wallClock)
     }
 
     public func records() throws -> [RenewalRecord] {
-        try withDatabase { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             try database.rows("SELECT \(Self.columns) FROM renewals") { row in RenewalRecord(row) }
         }
     }
 
     public func save(_ records: [RenewalRecord]) throws {
-        try withDatabase { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             try database.transaction { () throws(SQLiteError) in
                 for record in records {
                     try database.run(
@@ -47,7 +37,7 @@ public actor SQLiteRenewalStore: RenewalStore {
     }
 
     public func remove(keys: [String]) throws {
-        try withDatabase { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             try database.transaction { () throws(SQLiteError) in
                 for key in keys { try database.run("DELETE FROM renewals WHERE key = ?", [.text(key)]) }
             }
@@ -55,64 +45,39 @@ public actor SQLiteRenewalStore: RenewalStore {
     }
 
     public func pauseEnd() throws -> Date? {
-        try withDatabase { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             try database.first("SELECT pause_end FROM server") { row in row.dateIfPresent(0) } ?? nil
         }
     }
 
     public func savePauseEnd(_ date: Date?) throws {
-        try withDatabase { database throws(SQLiteError) in
+        try file.perform { database throws(SQLiteError) in
             try database.run("INSERT OR REPLACE INTO server (id, pause_end) VALUES (1, ?)", [SQLiteValue(date)])
         }
     }
 
-    private static let name = "the records of renewals"
     private static let columns =
         "key, last_renewed, expires_at, failure, failure_reason, failure_first, failure_last, failure_count"
     /// Dates are seconds since 1970.
-    private static let migrations = [
-        """
-        CREATE TABLE renewals (
-            key TEXT NOT NULL PRIMARY KEY,
-            last_renewed REAL,
-            expires_at REAL,
-            failure TEXT,
-            failure_reason TEXT,
-            failure_first REAL,
-            failure_last REAL,
-            failure_count INTEGER
-        ) WITHOUT ROWID;
-        CREATE TABLE server (id INTEGER PRIMARY KEY, pause_end REAL);
-        """
-    ]
-
-    private static func open(
-        _ path: String, on date: Date
-    ) throws(SQLiteError) -> (database: SQLiteDatabase, movedAside: String?) {
+    private static let kind = RecordsFile.Kind(
+        name: "the records of renewals",
+        migrations: [
+            """
+            CREATE TABLE renewals (
+                key TEXT NOT NULL PRIMARY KEY,
+                last_renewed REAL,
+                expires_at REAL,
+                failure TEXT,
+                failure_reason TEXT,
+                failure_first REAL,
+                failure_last REAL,
+                failure_count INTEGER
+            ) WITHOUT ROWID;
+            CREATE TABLE server (id INTEGER PRIMARY KEY, pause_end REAL);
+            """
+        ],
         // What a failure of power takes is renewed once more.
-        try SQLiteDatabase.openOrReplace(
-            at: path, settings: SQLiteSettings(durability: .processEnd), migrations: migrations, on: date)
-    }
-
-    /// A file that turns out to be damaged only now is replaced, too.
-    @discardableResult
-    private func withDatabase<Result>(
-        _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
-    ) throws -> Result {
-        do {
-            do {
-                return try body(database)
-            } catch .corrupt {
-                database.close()
-                let date = surroundings.wallClock()
-                movedAside.append(URL(fileURLWithPath: try SQLiteDatabase.moveAside(at: path, on: date)))
-                database = try Self.open(path, on: date).database
-                return try body(database)
-            }
-        } catch {
-            throw CloakroomError(error, of: Self.name)
-        }
-    }
+        durability: .processEnd)
 }
 
 extension SQLiteValue {
