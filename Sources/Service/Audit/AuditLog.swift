@@ -18,14 +18,15 @@ package final class AuditLog {
         case stream(AuditStream)
     }
 
-    private typealias Waiter = CheckedContinuation<Bool, Never>
+    /// Told whether the line has been written; if not, nothing may be issued.
+    package typealias Completion = @LoopActor (Bool) -> Void
 
     private let destination: Destination
     private let drawID: () -> String
     private var clock: ClockText
     private var chain: AuditChain
     /// Lines still without what ties them to the one before: bytes are cheaper to keep than all that an issue holds.
-    private var waiting: [(line: JSONWriter, waiter: Waiter)] = []
+    private var waiting: [(line: JSONWriter, completion: Completion)] = []
     /// Lines are being put down: those that come meanwhile are next.
     private var isBusy = false
 
@@ -42,13 +43,15 @@ package final class AuditLog {
         chain = AuditChain(id: drawID(), worker: worker, process: process)
     }
 
+    /// - Parameter completion: called once, never before this returns.
+    package func record(_ issue: Issue, _ completion: @escaping Completion) {
+        waiting.append((issue.line(at: clock.text), completion))
+        schedule()
+    }
+
     /// - Returns: whether the line has been written; if not, nothing may be issued.
     package func record(_ issue: Issue) async -> Bool {
-        let line = issue.line(at: clock.text)
-        return await withCheckedContinuation { waiter in
-            waiting.append((line, waiter))
-            schedule()
-        }
+        await withCheckedContinuation { waiter in record(issue) { waiter.resume(returning: $0) } }
     }
 
     /// All lines of a turn go out together.
@@ -63,19 +66,19 @@ package final class AuditLog {
         var grown = chain
         for index in 0..<count { grown.append(&waiting[index].line) }
         let batch = waiting.prefix(count)
-        let (lines, waiters) = (batch.map(\.line.bytes), batch.map(\.waiter))
+        let (lines, completions) = (batch.map(\.line.bytes), batch.map(\.completion))
         waiting.removeFirst(count)
         switch destination {
-        case .lines(let sink): finish(lines, waiters, kept: sink.write(lines), grown)
+        case .lines(let sink): finish(lines, completions, kept: sink.write(lines), grown)
         case .stream(let stream):
             LoopActor.spawn { [self] in
                 switch await stream.add(lines) {
-                case .kept: finish(lines, waiters, kept: lines.count, grown)
-                case .refused: finish(lines, waiters, kept: 0, grown)
+                case .kept: finish(lines, completions, kept: lines.count, grown)
+                case .refused: finish(lines, completions, kept: 0, grown)
                 case .unknown:
                     // Whether the chain has grown cannot be told, so that no line can be tied to its end.
                     chain = chain.successor(id: drawID())
-                    finish(lines, waiters, kept: 0, grown)
+                    finish(lines, completions, kept: 0, grown)
                 }
             }
         }
@@ -84,10 +87,10 @@ package final class AuditLog {
     /// - Parameters:
     ///   - kept: how many of the lines were, from the first on.
     ///   - grown: the chain with all of them.
-    private func finish(_ lines: [[UInt8]], _ waiters: [Waiter], kept: Int, _ grown: AuditChain) {
+    private func finish(_ lines: [[UInt8]], _ completions: [Completion], kept: Int, _ grown: AuditChain) {
         if kept == lines.count { chain = grown } else { lines.prefix(kept).forEach { chain.append($0) } }
         isBusy = false
-        for index in waiters.indices { waiters[index].resume(returning: index < kept) }
+        for (index, completion) in completions.enumerated() { completion(index < kept) }
         if !waiting.isEmpty { schedule() }
     }
 }

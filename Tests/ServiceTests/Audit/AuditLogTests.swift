@@ -1,0 +1,88 @@
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Loop
+import Support
+import Testing
+
+@testable import Service
+
+@Suite(.onLoop, .timeLimit(.minutes(1)))
+struct AuditLogTests {
+    private static let time = Date(timeIntervalSince1970: 1_800_000_000.75)
+
+    private func issue(
+        _ kind: AuditLog.Issue.Kind, device: String? = nil, tier: String? = nil, address: String? = nil,
+        id: RequestID? = nil
+    ) throws -> AuditLog.Issue {
+        let user = try #require(UserID("u_1"))
+        let subject = Subject(userID: user, deviceID: device, tier: "claimed", issuer: "https://auth.example")
+        var request = Request(method: "GET", target: "/")
+        request.id = id
+        request.peerAddress = address
+        return AuditLog.Issue(kind, to: subject, tier: tier, until: Self.time.addingTimeInterval(900), by: request)
+    }
+
+    @LoopActor private func audit(_ path: String) throws -> AuditLog {
+        AuditLog(
+            .lines(try LineSink(path: path)), worker: "unix:/w.sock", process: 7, now: { Self.time },
+            drawID: { "00000000000000c1" })
+    }
+
+    private static let credentials = AuditLog.Issue.Kind.credentials(
+        accessKeyID: "ASIA1", session: "u_1-1800000000", scope: "full", scopeDigest: "0123456789abcdef")
+
+    @Test @LoopActor func `writes a line for each kind of what is issued, tied to the line before`() async throws {
+        let folder = try TemporaryFolder()
+        let audit = try audit(folder["audit"])
+        let all = try issue(
+            Self.credentials, device: "phone \"1\"\n", tier: "paid", address: "2001:db8::1", id: RequestID(0xABCD))
+        #expect(await audit.record(all))
+        #expect(await audit.record(try issue(.upload(objectKey: "u_1/ü\\\u{7F}"))))
+        #expect(await audit.record(try issue(.session(id: "t-1"), address: "nobody's")))
+        let expected = [
+            #"{"time":"2027-01-15T08:00:00Z","audit":"issued","request":"000000000000abcd","kind":"credentials","#
+                + #""user":"u_1","device":"phone \"1\"\n","tier":"paid","issuer":"https://auth.example","#
+                + #""scope":"full","scopeDigest":"0123456789abcdef","session":"u_1-1800000000","#
+                + #""accessKeyId":"ASIA1","expiration":"2027-01-15T08:15:00Z","address":"2001:db8::1","#
+                + #""chain":"00000000000000c1","sequence":1,"start":{"worker":"unix:/w.sock","process":7}}"#,
+            #"{"time":"2027-01-15T08:00:00Z","audit":"issued","kind":"upload","user":"u_1","#
+                + #""issuer":"https://auth.example","objectKey":"u_1/ü\\\u007f","#
+                + #""expiration":"2027-01-15T08:15:00Z","chain":"00000000000000c1","sequence":2,"previous":""#,
+            #"{"time":"2027-01-15T08:00:00Z","audit":"issued","kind":"session","user":"u_1","#
+                + #""issuer":"https://auth.example","tokenId":"t-1","expiration":"2027-01-15T08:15:00Z","#
+                + #""chain":"00000000000000c1","sequence":3,"previous":""#,
+        ]
+        var lines = expected
+        for index in 1..<lines.count {
+            lines[index] += SHA256.hash(Array(lines[index - 1].utf8)).hexadecimal + "\"}"
+        }
+        #expect(try String(contentsOfFile: folder["audit"], encoding: .utf8) == lines.map { $0 + "\n" }.joined())
+    }
+
+    @Test @LoopActor func `tells everybody in order whether the line is there, at the end of the turn`() async throws {
+        let folder = try TemporaryFolder()
+        let audit = try audit(folder["audit"])
+        var told: [String] = []
+        func record(_ name: String, then next: @escaping @LoopActor () throws -> Void = {}) throws {
+            audit.record(try issue(.session(id: name))) { isWritten in
+                let text = (try? String(contentsOfFile: folder["audit"], encoding: .utf8)) ?? ""
+                told.append("\(name) \(isWritten && text.contains(#""tokenId":"\#(name)""#))")
+                try? next()
+            }
+        }
+        try record("one") { try record("three") }
+        try record("two")
+        #expect(told == [])
+        while told.count < 3 { try await LoopActor.sleep(for: .zero) }
+        #expect(told == ["one true", "two true", "three true"])
+    }
+
+    @Test @LoopActor func `tells everybody whose line a full disk did not take`() async throws {
+        let audit = try audit("/dev/full")
+        var told: [Bool] = []
+        for name in ["one", "two"] { audit.record(try issue(.session(id: name))) { told.append($0) } }
+        while told.count < 2 { try await LoopActor.sleep(for: .zero) }
+        #expect(told == [false, false])
+    }
+}
