@@ -8,19 +8,23 @@ struct Queue<Element> {
 
     mutating func append(_ element: Element) { elements.append(element) }
 
+    var first: Element? { isEmpty ? nil : elements[head] }
+
     mutating func popFirst() -> Element? {
-        guard !isEmpty else { return nil }
-        defer {
-            elements[head] = nil
-            head += 1
-            if head == elements.count {
-                elements.removeAll(keepingCapacity: elements.capacity < 65_536)
-                head = 0
-            } else if head > 4096, head > elements.count / 2 {
-                elements.removeFirst(head)
-                head = 0
-            }
+        guard let first else { return nil }
+        removeFirst()
+        return first
+    }
+
+    mutating func removeFirst() {
+        elements[head] = nil
+        head += 1
+        if head == elements.count {
+            elements.removeAll(keepingCapacity: elements.capacity < 65_536)
+            head = 0
+        } else if head > 4096, head > elements.count / 2 {
+            elements.removeFirst(head)
+            head = 0
         }
-        return elements[head]
     }
 }

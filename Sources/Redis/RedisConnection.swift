@@ -34,8 +34,6 @@ package final class RedisConnection {
         case closed
     }
 
-    private typealias Waiter = RedisWaiter
-
     private let options: Options
     private var state = State.away
     private var hasBeenLost = false
@@ -47,9 +45,13 @@ package final class RedisConnection {
     private var output: [UInt8] = []
     private var written = 0
     /// Commands for a connection that is being made, and when the first of them came.
-    private var early: [(RedisCommand, Waiter)] = []
+    private var early: [([UInt8], RedisWaiter)] = []
     private var earlySince: UInt64 = 0
-    private var pending = Queue<Waiter>()
+    private var pending = Queue<RedisWaiter>()
+    /// The first outcome of two, while the other is on the way.
+    private var half: RedisOutcome?
+    /// Why another server is to be asked from now on, until the connection is given up for it.
+    private var elsewhere: RedisError?
     /// When the last reply came, or the first command after a pause went out: a late turn of ours is not Redis' fault.
     private var lastProgress: UInt64 = 0
     private var isFlushScheduled = false
@@ -69,50 +71,44 @@ package final class RedisConnection {
     /// - Throws: also for an error reply of the server's; the connection stays then, unless the code says that this
     ///   server cannot help.
     package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
-        try judge(await withCheckedContinuation { take(command, .single($0)) })
+        try await withCheckedContinuation { continuation in
+            send(command) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// - Parameter completion: called once; before this returns if the command is refused.
+    func send(_ command: RedisCommand, _ completion: @escaping @LoopActor (RedisOutcome) -> Void) {
+        take(command.bytes, .one(completion))
     }
 
     /// Two commands in one write, and so in one round trip; on a cluster their keys may lie in different slots.
     ///
-    /// - Returns: what each came to; see ``send(_:)``.
+    /// - Parameter completion: as above, with what each came to.
     package func send(
-        _ first: RedisCommand, beside second: RedisCommand
-    ) async -> (Result<RedisReply, RedisError>, Result<RedisReply, RedisError>) {
-        let (one, two) = await withCheckedContinuation { continuation in
-            let pair = RedisWaiter.Pair(continuation)
-            take(first, .first(pair))
-            take(second, .second(pair))
-        }
-        return (judged(one), judged(two))
+        _ first: RedisCommand, beside second: RedisCommand,
+        _ completion: @escaping @LoopActor (RedisOutcome, RedisOutcome) -> Void
+    ) {
+        take(first.bytes + second.bytes, .both(completion))
     }
 
-    private func take(_ command: RedisCommand, _ waiter: Waiter) {
+    private func take(_ bytes: [UInt8], _ waiter: RedisWaiter) {
         switch state {
-        case .ready where pending.count < options.maximumPending: put(command, waiter)
+        case .ready where pending.count < options.maximumPending: put(bytes, waiter)
         case .connecting where !hasBeenLost && early.count < options.maximumPending:
             if early.isEmpty { earlySince = Monotonic.now }
-            early.append((command, waiter))
+            early.append((bytes, waiter))
             scheduleWatch()
-        default: waiter.resume(returning: .failure(reason))
+        default: waiter.refuse(reason)
         }
     }
 
-    private func judged(_ result: Result<RedisReply, RedisError>) -> Result<RedisReply, RedisError> {
-        do throws(RedisError) { return .success(try judge(result)) } catch { return .failure(error) }
-    }
-
-    private func judge(_ result: Result<RedisReply, RedisError>) throws(RedisError) -> RedisReply {
-        let reply = try result.get()
-        guard case .error(let message) = reply else { return reply }
+    /// What a reply means to who asked; an error reply is none.
+    private func outcome(_ reply: RedisReply) -> RedisOutcome {
+        guard case .error(let message) = reply else { return .success(reply) }
         let refusal = RedisError(refusal: message)
         // A replica after failover: the address may lead to the new primary by now.
-        if Self.leadsElsewhere(refusal) { lose(.interrupted, because: refusal) }
-        throw refusal
-    }
-
-    /// Whether this server cannot help, but another at the same address may.
-    private static func leadsElsewhere(_ refusal: RedisError) -> Bool {
-        [.refused(code: "READONLY"), .refused(code: "NOAUTH"), .refused(code: "MASTERDOWN")].contains(refusal)
+        if refusal.leadsElsewhere { elsewhere = refusal }
+        return .failure(refusal)
     }
 
     /// Returns when the first attempt to connect has succeeded or failed, or the time is up.
@@ -201,7 +197,7 @@ package final class RedisConnection {
         state = .ready
         hasBeenLost = false
         settled()
-        for (command, waiter) in early { put(command, waiter) }
+        for (bytes, waiter) in early { put(bytes, waiter) }
         early = []
     }
 
@@ -226,20 +222,26 @@ package final class RedisConnection {
         socket = nil
         output = []
         written = 0
+        elsewhere = nil
         refuseEarly()
-        while let waiter = pending.popFirst() { waiter.resume(returning: .failure(error)) }
+        let first = half
+        half = nil
+        var waiters = pending
+        pending = Queue()
+        waiters.popFirst()?.refuse(error, after: first)
+        while let waiter = waiters.popFirst() { waiter.refuse(error) }
     }
 
     private func refuseEarly() {
         let unsent = early
         early = []
-        for (_, waiter) in unsent { waiter.resume(returning: .failure(reason)) }
+        for (_, waiter) in unsent { waiter.refuse(reason) }
     }
 
     // MARK: The pipeline
 
-    private func put(_ command: RedisCommand, _ waiter: Waiter) {
-        output += command.bytes
+    private func put(_ bytes: [UInt8], _ waiter: RedisWaiter) {
+        output += bytes
         pending.append(waiter)
         let wasIdle = pending.count == 1
         if wasIdle { lastProgress = Monotonic.now }
@@ -285,6 +287,7 @@ package final class RedisConnection {
             guard count > 0 else { return }
             lastProgress = Monotonic.now
             takeReplies()
+            if let elsewhere { return lose(.interrupted, because: elsewhere) }
             if count < size, socket.shortReadIsLast { return }
         }
     }
@@ -299,10 +302,28 @@ package final class RedisConnection {
                     takeGreeting(reply)
                     continue
                 }
-                guard let waiter = pending.popFirst() else { return lose(.interrupted) }
-                waiter.resume(returning: .success(reply))
+                guard deliver(outcome(reply)) else { return lose(.interrupted) }
             }
         }
+    }
+
+    /// - Returns: whether anybody waits for it.
+    private func deliver(_ outcome: RedisOutcome) -> Bool {
+        switch pending.first {
+        case .one(let completion)?:
+            pending.removeFirst()
+            completion(outcome)
+        case .both(let completion)?:
+            guard let first = half else {
+                half = outcome
+                return true
+            }
+            half = nil
+            pending.removeFirst()
+            completion(first, outcome)
+        case nil: return false
+        }
+        return true
     }
 
     // MARK: Time

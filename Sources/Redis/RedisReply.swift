@@ -48,6 +48,11 @@ package enum RedisError: Error, Sendable, Equatable {
         self = .refused(code: message.hasPrefix("ERR max number of clients") ? "MAXCLIENTS" : code)
     }
 
+    /// Whether this server cannot help, but another at the same address may.
+    var leadsElsewhere: Bool {
+        [.refused(code: "READONLY"), .refused(code: "NOAUTH"), .refused(code: "MASTERDOWN")].contains(self)
+    }
+
     /// A word for metrics.
     package var label: String {
         switch self {

@@ -1,3 +1,5 @@
+import Loop
+
 /// A Lua script, run by its SHA-1 and sent whole only when the server does not know it (`EVALSHA`, redis.io).
 package struct RedisScript: Sendable {
     /// The script with its keys and arguments, ready to be sent any number of times.
@@ -31,23 +33,31 @@ package struct RedisScript: Sendable {
 extension RedisConnection {
     /// The server forgets scripts when it restarts, fails over or is told to: then it is given the text again.
     package func run(_ call: RedisScript.Call) async throws(RedisError) -> RedisReply {
-        do {
-            return try await send(call.short)
-        } catch .refused(code: "NOSCRIPT") {
-            return try await send(call.whole)
-        }
+        try await withCheckedContinuation { continuation in
+            run(call, beside: nil) { outcome, _ in continuation.resume(returning: outcome) }
+        }.get()
     }
 
-    /// The same together with another command: one round trip for both, unless the server has forgotten the script.
+    /// The same, perhaps together with another command: one round trip for both, unless the server has forgotten the
+    /// script.
+    ///
+    /// - Parameter completion: called once with what the script and the command came to; before this returns if there
+    ///   is no connection.
     package func run(
-        _ call: RedisScript.Call, beside command: RedisCommand
-    ) async -> (script: Result<RedisReply, RedisError>, command: Result<RedisReply, RedisError>) {
-        let outcomes = await send(call.short, beside: command)
-        guard case .failure(.refused(code: "NOSCRIPT")) = outcomes.0 else { return outcomes }
-        do throws(RedisError) {
-            return (.success(try await send(call.whole)), outcomes.1)
-        } catch {
-            return (.failure(error), outcomes.1)
+        _ call: RedisScript.Call, beside command: RedisCommand?,
+        _ completion: @escaping @LoopActor (_ script: RedisOutcome, _ command: RedisOutcome?) -> Void
+    ) {
+        guard let command else {
+            return send(call.short) { [self] outcome in known(outcome, call) { completion($0, nil) } }
         }
+        send(call.short, beside: command) { [self] outcome, other in known(outcome, call) { completion($0, other) } }
+    }
+
+    /// Runs the script by its text if the server did not know it.
+    private func known(
+        _ outcome: RedisOutcome, _ call: RedisScript.Call, _ completion: @escaping @LoopActor (RedisOutcome) -> Void
+    ) {
+        guard case .failure(.refused(code: "NOSCRIPT")) = outcome else { return completion(outcome) }
+        send(call.whole, completion)
     }
 }

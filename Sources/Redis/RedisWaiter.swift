@@ -1,43 +1,24 @@
 import Loop
 
-/// Who waits for a reply: one for one, or one for two that belong together.
-@LoopActor
+/// What became of one command: its reply, or why there is none.
+package typealias RedisOutcome = Result<RedisReply, RedisError>
+
+/// Who is called with the outcome of a command, or of two that belong together.
+///
+/// Replies come in the order of the commands, so of two the first comes first: the connection holds it until the other
+/// is there.
 enum RedisWaiter {
-    typealias Outcome = Result<RedisReply, RedisError>
+    case one(@LoopActor (RedisOutcome) -> Void)
+    case both(@LoopActor (RedisOutcome, RedisOutcome) -> Void)
 
-    case single(CheckedContinuation<Outcome, Never>)
-    case first(Pair)
-    case second(Pair)
-
-    /// Replies come in order, but a command that is refused has its outcome at once: each is kept until both are there.
+    /// Tells why nothing came.
+    ///
+    /// - Parameter first: what came of two before that.
     @LoopActor
-    final class Pair {
-        private let continuation: CheckedContinuation<(Outcome, Outcome), Never>
-        private var first: Outcome?
-        private var second: Outcome?
-
-        init(_ continuation: CheckedContinuation<(Outcome, Outcome), Never>) { self.continuation = continuation }
-
-        fileprivate func take(first outcome: Outcome) {
-            first = outcome
-            finish()
-        }
-
-        fileprivate func take(second outcome: Outcome) {
-            second = outcome
-            finish()
-        }
-
-        private func finish() {
-            if let first, let second { continuation.resume(returning: (first, second)) }
-        }
-    }
-
-    func resume(returning outcome: Outcome) {
+    func refuse(_ error: RedisError, after first: RedisOutcome? = nil) {
         switch self {
-        case .single(let continuation): continuation.resume(returning: outcome)
-        case .first(let pair): pair.take(first: outcome)
-        case .second(let pair): pair.take(second: outcome)
+        case .one(let completion): completion(.failure(error))
+        case .both(let completion): completion(first ?? .failure(error), .failure(error))
         }
     }
 }

@@ -30,48 +30,64 @@ final class Admissions {
         self.now = now
     }
 
+    /// The same for who can wait.
     func admit(_ charge: Charge, _ subject: Subject) async -> Admission {
-        let (count, reply) = await limiter.count(
-            charge, for: subject, expecting: claimed(by: subject).tier.terms(of: charge),
-            readsRecord: settings.enabled)
-        switch Self.known(count, reply) {
-        case .failure(let error):
-            let claimed = claimed(by: subject)
-            let terms = claimed.tier.terms(of: charge)
-            return Admission(
-                decision: limiter.decideWithoutRedis(charge, subject, terms, error), terms: terms,
-                entitlement: Self.isDisabled(reply) ? .failure(.userDisabled) : .success(claimed))
-        case .success(let counted):
-            let entitlement = entitlement(for: charge.name, of: subject, reply)
-            // Whoever is refused is told of the limit that the token alone would give.
-            let tier = (try? entitlement.get())?.tier ?? claimed(by: subject).tier
-            let terms = tier.terms(of: charge)
-            let decision = await decision(charge, subject, counted, terms)
-            return Admission(decision: decision, terms: terms, entitlement: entitlement)
+        await withCheckedContinuation { continuation in
+            admit(charge, subject) { continuation.resume(returning: $0) }
         }
     }
 
-    /// The decision by the terms of the tier that the record names; Redis counted by those it had last.
-    private func decision(
-        _ charge: Charge, _ subject: Subject, _ counted: RateLimiter.Counted, _ terms: LimitTerms
-    ) async -> LimitDecision {
-        guard !counted.terms.hasQuotas(of: terms) else { return LimitDecision(charge, counted.before, by: terms) }
+    /// - Parameter completion: called once; before this returns if Redis is away.
+    func admit(_ charge: Charge, _ subject: Subject, _ completion: @escaping @LoopActor (Admission) -> Void) {
+        limiter.count(
+            charge, for: subject, expecting: claimed(by: subject).tier.terms(of: charge),
+            readsRecord: settings.enabled
+        ) { [self] count, reply in
+            switch Self.known(count, reply) {
+            case .failure(let error):
+                let claimed = claimed(by: subject)
+                let terms = claimed.tier.terms(of: charge)
+                completion(
+                    Admission(
+                        decision: limiter.decideWithoutRedis(charge, subject, terms, error), terms: terms,
+                        entitlement: Self.isDisabled(reply) ? .failure(.userDisabled) : .success(claimed)))
+            case .success(let counted):
+                let entitlement = entitlement(for: charge.name, of: subject, reply)
+                // Whoever is refused is told of the limit that the token alone would give.
+                let tier = (try? entitlement.get())?.tier ?? claimed(by: subject).tier
+                let terms = tier.terms(of: charge)
+                decide(charge, subject, counted, terms) {
+                    completion(Admission(decision: $0, terms: terms, entitlement: entitlement))
+                }
+            }
+        }
+    }
+
+    /// Decides by the terms of the tier that the record names; Redis counted by those it had last.
+    private func decide(
+        _ charge: Charge, _ subject: Subject, _ counted: RateLimiter.Counted, _ terms: LimitTerms,
+        _ completion: @escaping @LoopActor (LimitDecision) -> Void
+    ) {
+        let decision = LimitDecision(charge, counted.before, by: terms)
+        guard !counted.terms.hasQuotas(of: terms) else { return completion(decision) }
         let isTaken = counted.before.admits(charge, by: counted.terms)
-        guard !isTaken, counted.before.admits(charge, by: terms) else {
-            limiter.learn(terms, charge, subject)
-            let decision = LimitDecision(charge, counted.before, by: terms)
-            if isTaken, !decision.isAllowed { await limiter.giveBack(charge, for: subject, by: terms) }
-            return decision
+        guard isTaken || !decision.isAllowed else {
+            return limiter.recount(charge, for: subject, by: terms) { [limiter] count in
+                do throws(RedisError) {
+                    completion(LimitDecision(charge, try count.get().before, by: terms))
+                } catch {
+                    completion(limiter.decideWithoutRedis(charge, subject, terms, error))
+                }
+            }
         }
-        switch await limiter.recount(charge, for: subject, by: terms) {
-        case .success(let counted): return LimitDecision(charge, counted.before, by: terms)
-        case .failure(let error): return limiter.decideWithoutRedis(charge, subject, terms, error)
-        }
+        limiter.learn(terms, charge, subject)
+        guard isTaken, !decision.isAllowed else { return completion(decision) }
+        limiter.giveBack(charge, for: subject, by: terms) { completion(decision) }
     }
 
     /// A record that did not come is like a Redis that is away; one that Redis refuses is for somebody to look at.
     private static func known(
-        _ count: Result<RateLimiter.Counted, RedisError>, _ reply: Result<RedisReply, RedisError>?
+        _ count: Result<RateLimiter.Counted, RedisError>, _ reply: RedisOutcome?
     ) -> Result<RateLimiter.Counted, RedisError> {
         switch reply {
         case .failure(.timeout): .failure(.timeout)
@@ -82,7 +98,7 @@ final class Admissions {
     }
 
     /// Whether the record came although Redis could not count, as on a replica, and says so.
-    private static func isDisabled(_ reply: Result<RedisReply, RedisError>?) -> Bool {
+    private static func isDisabled(_ reply: RedisOutcome?) -> Bool {
         guard case .success(let values)? = reply else { return false }
         return (try? UserRecord.parse(values))?.isDisabled == true
     }
@@ -96,7 +112,7 @@ final class Admissions {
     }
 
     private func entitlement(
-        for use: LimitName, of subject: Subject, _ reply: Result<RedisReply, RedisError>?
+        for use: LimitName, of subject: Subject, _ reply: RedisOutcome?
     ) -> Result<Entitlement, Entitlement.Refusal> {
         guard let reply else { return .success(claimed(by: subject)) }
         // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.

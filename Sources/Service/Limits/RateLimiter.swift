@@ -25,8 +25,12 @@ package final class RateLimiter {
     /// Counts one request of the subject's device, else of the subject, by the limits of everybody.
     package func take(_ charge: Charge, for subject: Subject) async -> LimitDecision {
         let terms = LimitTerms(charge.name, limits)
-        let (count, _) = await count(charge, for: subject, expecting: terms, readsRecord: false)
-        do throws(RedisError) { return LimitDecision(charge, try count.get().before, by: terms) } catch {
+        let counted = await withCheckedContinuation { continuation in
+            count(charge, for: subject, expecting: terms, readsRecord: false) { counted, _ in
+                continuation.resume(returning: counted)
+            }
+        }
+        do throws(RedisError) { return LimitDecision(charge, try counted.get().before, by: terms) } catch {
             return decideWithoutRedis(charge, subject, terms, error)
         }
     }
@@ -34,36 +38,36 @@ package final class RateLimiter {
     /// Counts one request, and asks for the user's record in the same round trip.
     ///
     /// Redis refuses by the terms that the subject had when it last asked here, for the record may come no earlier than
-    /// the count. When those have changed since, ``recount(_:for:by:)`` puts a refusal right.
-    /// - Parameter terms: for a subject that has not asked here before.
-    /// - Returns: what the windows held before; and what Redis said of the record, if it was asked.
+    /// the count. When those have changed since, ``recount(_:for:by:_:)`` puts a refusal right.
+    /// - Parameters:
+    ///   - terms: for a subject that has not asked here before.
+    ///   - completion: called with what the windows held before; and what Redis said of the record, if it was asked.
     func count(
-        _ charge: Charge, for subject: Subject, expecting terms: @autoclosure () -> LimitTerms, readsRecord: Bool
-    ) async -> (Result<Counted, RedisError>, Result<RedisReply, RedisError>?) {
+        _ charge: Charge, for subject: Subject, expecting terms: @autoclosure () -> LimitTerms, readsRecord: Bool,
+        _ completion: @escaping @LoopActor (Result<Counted, RedisError>, RedisOutcome?) -> Void
+    ) {
         let question = question(charge, subject, terms)
-        guard readsRecord else {
-            do throws(RedisError) {
-                return (Self.read(try await redis.run(question.count), question.terms), nil)
-            } catch {
-                return (.failure(error), nil)
-            }
+        redis.run(question.count, beside: readsRecord ? question.record : nil) { count, record in
+            completion(count.flatMap { Self.read($0, question.terms) }, record)
         }
-        let (count, record) = await redis.run(question.count, beside: question.record)
-        return (count.flatMap { Self.read($0, question.terms) }, record)
     }
 
     /// Counts a request again that was refused by terms of another tier.
     func recount(
-        _ charge: Charge, for subject: Subject, by terms: LimitTerms
-    ) async -> Result<Counted, RedisError> {
+        _ charge: Charge, for subject: Subject, by terms: LimitTerms,
+        _ completion: @escaping @LoopActor (Result<Counted, RedisError>) -> Void
+    ) {
         learn(terms, charge, subject)
-        return await count(charge, for: subject, expecting: terms, readsRecord: false).0
+        count(charge, for: subject, expecting: terms, readsRecord: false) { count, _ in completion(count) }
     }
 
     /// Gives back what was counted by terms of another tier, and is refused by those that hold.
-    func giveBack(_ charge: Charge, for subject: Subject, by terms: LimitTerms) async {
-        // Without Redis there is nothing to give back to.
-        _ = try? await redis.run(call(charge, subject, terms, sign: -1))
+    ///
+    /// - Parameter completion: called when that is done; without Redis there is nothing to give back to.
+    func giveBack(
+        _ charge: Charge, for subject: Subject, by terms: LimitTerms, _ completion: @escaping @LoopActor () -> Void
+    ) {
+        redis.run(call(charge, subject, terms, sign: -1), beside: nil) { _, _ in completion() }
     }
 
     /// Takes note of the terms that a subject has.

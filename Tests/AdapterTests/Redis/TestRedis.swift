@@ -22,6 +22,18 @@ extension RedisConnection {
         do throws(RedisError) { return .success(try await send(RedisCommand(words))) } catch { return .failure(error) }
     }
 
+    func send(_ first: RedisCommand, beside second: RedisCommand) async -> (RedisOutcome, RedisOutcome) {
+        await withCheckedContinuation { continuation in
+            send(first, beside: second) { continuation.resume(returning: ($0, $1)) }
+        }
+    }
+
+    func run(_ call: RedisScript.Call, beside command: RedisCommand) async -> (RedisOutcome, RedisOutcome?) {
+        await withCheckedContinuation { continuation in
+            run(call, beside: command) { continuation.resume(returning: ($0, $1)) }
+        }
+    }
+
     /// - Returns: whether it was ready before the limit.
     func becomesReady(within limit: Duration) async -> Bool {
         let start = ContinuousClock.now

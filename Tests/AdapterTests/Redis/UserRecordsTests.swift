@@ -120,7 +120,7 @@ struct UserRecordsTests {
             let call = RedisScript(source: "return 7", digest: String(repeating: "0", count: 40))
                 .call(keys: ["n"], arguments: [])
             let forgotten = await redis.run(call, beside: RedisCommand(["INCR", "n"]))
-            #expect(forgotten.script == .success(.integer(7)) && forgotten.command == .success(.integer(2)))
+            #expect(forgotten.0 == .success(.integer(7)) && forgotten.1 == .success(.integer(2)))
             redis.close()
             let closed = await redis.send(RedisCommand(["PING"]), beside: RedisCommand(["PING"]))
             #expect(closed.0 == .failure(.unavailable) && closed.1 == .failure(.unavailable))
