@@ -103,12 +103,9 @@ package final class RedisConnection {
     }
 
     /// What a reply means to who asked; an error reply is none.
-    private func outcome(_ reply: RedisReply) -> RedisOutcome {
+    private static func outcome(_ reply: RedisReply) -> RedisOutcome {
         guard case .error(let message) = reply else { return .success(reply) }
-        let refusal = RedisError(refusal: message)
-        // A replica after failover: the address may lead to the new primary by now.
-        if refusal.leadsElsewhere { elsewhere = refusal }
-        return .failure(refusal)
+        return .failure(RedisError(refusal: message))
     }
 
     /// Returns when the first attempt to connect has succeeded or failed, or the time is up.
@@ -302,7 +299,7 @@ package final class RedisConnection {
                     takeGreeting(reply)
                     continue
                 }
-                guard deliver(outcome(reply)) else { return lose(.interrupted) }
+                guard deliver(Self.outcome(reply)) else { return lose(.interrupted) }
             }
         }
     }
@@ -312,6 +309,7 @@ package final class RedisConnection {
         switch pending.first {
         case .one(let completion)?:
             pending.removeFirst()
+            judge(outcome)
             completion(outcome)
         case .both(let completion)?:
             guard let first = half else {
@@ -320,10 +318,18 @@ package final class RedisConnection {
             }
             half = nil
             pending.removeFirst()
+            judge(first)
+            judge(outcome)
             completion(first, outcome)
         case nil: return false
         }
         return true
+    }
+
+    /// A replica after failover: the address may lead to the new primary by now.
+    private func judge(_ outcome: RedisOutcome) {
+        guard case .failure(let refusal) = outcome, refusal.leadsElsewhere, elsewhere == nil else { return }
+        elsewhere = refusal
     }
 
     // MARK: Time
