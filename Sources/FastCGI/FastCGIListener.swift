@@ -2,16 +2,13 @@ import CLinux
 package import HTTPValues
 package import Loop
 
-/// Takes connections from nginx and hands every whole request to a handler, as a task of its own on the loop.
+/// Takes connections from nginx and hands every whole request to a handler.
 @LoopActor
 package final class FastCGIListener {
-    /// An answer, or the work that gives one; what needs no waiting needs no task.
-    package enum Reply {
-        case now(Response)
-        case later(@LoopActor @Sendable () async -> Response)
-    }
+    /// Takes the answer to one request; called once, at once or later.
+    package typealias Responder = @LoopActor (Response) -> Void
 
-    package typealias Handler = @LoopActor (Request) -> Reply
+    package typealias Handler = @LoopActor (Request, @escaping Responder) -> Void
 
     package struct Limits: Sendable {
         /// The largest body; nginx's `client_max_body_size`.
@@ -82,15 +79,10 @@ package final class FastCGIListener {
     }
 
     func begin(_ request: Request, on connection: Connection) {
-        switch handler(request) {
-        case .now(let response): connection.answer(response)
-        case .later(let work):
-            answering += 1
-            LoopActor.spawn { [self] in
-                let response = await work()
-                answering -= 1
-                connection.answer(response)
-            }
+        answering += 1
+        handler(request) { [self] response in
+            answering -= 1
+            connection.answer(response)
         }
     }
 

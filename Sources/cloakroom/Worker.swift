@@ -31,12 +31,7 @@ enum Worker {
             let listener = try FastCGIListener(
                 socket: socket, limits: .init(bodyBytes: settings.server.maximumBodyBytes),
                 fields: FieldTable(CloakroomService.fieldNames(settings)), tooLarge: CloakroomService.tooLarge
-            ) { request in
-                switch assembly.service.respond(to: request) {
-                case .now(let response): .now(response)
-                case .later(let work): .later(work)
-                }
-            }
+            ) { request, respond in assembly.service.respond(to: request, respond) }
             let stop = Stop()
             let signals = try Signals(stopSignals + [SIGHUP]) { number in
                 if number != SIGHUP { stop.now() }

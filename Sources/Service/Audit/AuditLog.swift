@@ -49,11 +49,6 @@ package final class AuditLog {
         schedule()
     }
 
-    /// - Returns: whether the line has been written; if not, nothing may be issued.
-    package func record(_ issue: Issue) async -> Bool {
-        await withCheckedContinuation { waiter in record(issue) { waiter.resume(returning: $0) } }
-    }
-
     /// All lines of a turn go out together.
     private func schedule() {
         guard !isBusy else { return }

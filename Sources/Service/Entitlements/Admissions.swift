@@ -30,13 +30,6 @@ final class Admissions {
         self.now = now
     }
 
-    /// The same for who can wait.
-    func admit(_ charge: Charge, _ subject: Subject) async -> Admission {
-        await withCheckedContinuation { continuation in
-            admit(charge, subject) { continuation.resume(returning: $0) }
-        }
-    }
-
     /// - Parameter completion: called once; before this returns if Redis is away.
     func admit(_ charge: Charge, _ subject: Subject, _ completion: @escaping @LoopActor (Admission) -> Void) {
         limiter.count(

@@ -11,30 +11,35 @@ extension CloakroomService {
             let grant: Grant
             switch narrowed(entitlement.grant, by: request, route) {
             case .success(let granted): grant = granted
-            case .failure(let refused): return refused.answer
+            case .failure(let refused): return .answered(refused.answer)
             }
-            if let refusal = entitlement.refusal(of: .vend(writes: grant.scope.writes)) { return refused(refusal) }
-            let vended: VendedCredentials
-            do throws(STSError) {
-                vended = try await parts.vendor.credentials(
-                    for: subject, grant, revokedBefore: entitlement.revokedBefore)
-            } catch {
-                return Answer(error)
+            if let refusal = entitlement.refusal(of: .vend(writes: grant.scope.writes)) {
+                return .answered(refused(refusal))
             }
-            return await issued(vended, to: subject, tier: entitlement.tierName, request, route)
+            let (revoked, tier) = (entitlement.revokedBefore, entitlement.tierName)
+            if let held = parts.vendor.held(for: subject, grant, revokedBefore: revoked) {
+                return issued(held, to: subject, tier: tier, request, route)
+            }
+            return .waiting { [self] in
+                do throws(STSError) {
+                    let vended = try await parts.vendor.credentials(for: subject, grant, revokedBefore: revoked)
+                    return issued(vended, to: subject, tier: tier, request, route)
+                } catch {
+                    return .answered(Answer(error))
+                }
+            }
         }
     }
 
-    /// Apart from ``vend(_:_:)``, whose memory a thousand requests hold while they wait for STS.
     private func issued(
         _ vended: VendedCredentials, to subject: Subject, tier: String?, _ request: Request, _ route: Route
-    ) async -> Answer {
+    ) -> Outcome {
         let issue = AuditLog.Issue(
             .credentials(
                 accessKeyID: vended.role.credentials.accessKeyID, session: vended.sessionName, scope: vended.scope,
                 scopeDigest: vended.scopeDigest),
             to: subject, tier: tier, until: vended.role.expiration, by: request)
-        return await issued(issue, .json(vended.body(for: route, settings: parts.settings)))
+        return .issued(issue, .json(vended.body(for: route, settings: parts.settings)))
     }
 
     /// The grant, or the part of it that the request asks for: in its body, or where that has no body in its query.
@@ -67,10 +72,11 @@ extension CloakroomService {
             // What cannot be read counts as a request, of no keys.
             let count = (try? keys.get().count) ?? 0
             return Plan(charge: .renewal(keys: count)) { [self] subject, entitlement in
-                if let refusal = entitlement.refusal(of: .renew) { return refused(refusal) }
+                if let refusal = entitlement.refusal(of: .renew) { return .answered(refused(refusal)) }
                 switch keys {
-                case .success(let keys): return await renewed(keys, of: subject, route)
-                case .failure(let error): return .error(400, error.rawValue, .invalidRequest)
+                case .success(let keys):
+                    return .waiting { [self] in .answered(await renewed(keys, of: subject, route)) }
+                case .failure(let error): return .answered(.error(400, error.rawValue, .invalidRequest))
                 }
             }
         }
@@ -97,7 +103,7 @@ extension CloakroomService {
     }
 
     private func identified(
-        _ request: Request, _ charge: Charge, acceptsBare: Bool = false, _ work: @escaping Work
+        _ request: Request, _ charge: Charge, acceptsBare: Bool = false, _ work: @escaping Plan.Work
     ) -> Step {
         identified(request, acceptsBare: acceptsBare) { Plan(charge: charge, work: work) }
     }
@@ -110,51 +116,21 @@ extension CloakroomService {
         plan: @escaping @LoopActor @Sendable () -> Plan
     ) -> Step {
         switch parts.authenticator.identify(request, acceptsBare: acceptsBare) {
-        case .subject(let subject): Step(subject, plan())
+        case .subject(let subject): .work(subject, plan())
         case .refused(let refusal): .done(.refused(refusal))
         case .waiting(let identified):
             .waiting {
                 switch await identified() {
-                case .success(let subject): Step(subject, plan())
+                case .success(let subject): .work(subject, plan())
                 case .failure(let refusal): .done(.refused(refusal))
                 }
             }
         }
     }
 
-    /// May the subject do it, and once more? Then the work; the answer tells what is left.
-    func counted(_ charge: Charge, for subject: Subject, _ work: Work) async -> Answer {
-        let admission = await admissions.admit(charge, subject)
-        let decision = admission.decision
-        parts.metrics.limited(charge, decision)
-        var answer: Answer =
-            switch (decision.verdict, admission.entitlement) {
-            case (.closed, _): .error(503, "Temporarily unavailable", .unavailable, reason: "redis")
-            case (_, .failure(let refusal)): refused(refusal)
-            case (.refused, _), (.openRefused, _):
-                .tooMany(charge, decision)
-            case (.allowed, .success(let entitlement)), (.open, .success(let entitlement)):
-                await work(subject, entitlement)
-            }
-        answer.response.fields.add(charge.name, policy: admission.terms.policy, decision)
-        answer.user = subject.userID.text
-        return answer
-    }
-
     func refused(_ refusal: Entitlement.Refusal) -> Answer {
         parts.metrics.refused(refusal)
         return Answer(refusal)
-    }
-
-    /// The answer, once the line that says so is written; without it nothing is issued.
-    func issued(_ issue: AuditLog.Issue, _ answer: Answer) async -> Answer {
-        guard await parts.audit.record(issue) else {
-            parts.metrics.auditFailed()
-            parts.log.error("audit line could not be written; nothing was issued")
-            return .unavailable(retryAfter: .seconds(5), reason: "audit")
-        }
-        parts.metrics.issued(issue.kind)
-        return answer
     }
 }
 

@@ -22,10 +22,12 @@ extension CloakroomService {
                 let subject = try await parts.authenticator.signIn(
                     identityToken: Array(token.utf8), nonce: asked.nonce)
                 let user = Subject(userID: subject.userID, deviceID: nil, tier: subject.tier, issuer: subject.issuer)
-                return .work(user, .session) { [self] _, entitlement in
-                    await session(
-                        sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: nil, entitlement, request)
-                }
+                return .work(
+                    user,
+                    Plan(charge: .session) { [self] _, entitlement in
+                        session(
+                            sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: nil, entitlement, request)
+                    })
             } catch {
                 return .done(.refused(error))
             }
@@ -35,10 +37,12 @@ extension CloakroomService {
     private func continuation(of request: Request, _ asked: SessionRequest, _ sessions: SessionTokens) -> Step {
         do throws(IdentityRefusal) {
             let (subject, signIn) = try parts.authenticator.session(of: request)
-            return .work(subject, .session) { [self] _, entitlement in
-                await session(
-                    sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: signIn, entitlement, request)
-            }
+            return .work(
+                subject,
+                Plan(charge: .session) { [self] _, entitlement in
+                    session(
+                        sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: signIn, entitlement, request)
+                })
         } catch {
             return .done(.refused(error))
         }
@@ -47,14 +51,14 @@ extension CloakroomService {
     private func session(
         _ sessions: SessionTokens, of subject: Subject, _ device: String?, signIn: Date?, _ entitlement: Entitlement,
         _ request: Request
-    ) async -> Answer {
+    ) -> Outcome {
         guard let session = sessions.issue(subject, deviceID: device, signIn: signIn) else {
-            return .refused(.signInTooOld)
+            return .answered(.refused(.signInTooOld))
         }
         let named = Subject(userID: subject.userID, deviceID: device, tier: subject.tier, issuer: subject.issuer)
         let issue = AuditLog.Issue(
             .session(id: session.id), to: named, tier: entitlement.tierName, until: session.expiration, by: request)
-        return await issued(
+        return .issued(
             issue,
             .json(
                 SessionBody(token: session.token, expiresAt: session.expiration, userId: subject.userID.text)))

@@ -20,7 +20,7 @@ extension CloakroomService {
             return uploading(asked, bytes: { $0.contentLength ?? rules.assumedBytes }) {
                 [self] (upload, subject, entitlement) async throws(Fault) in
                 let body = try await parts.uploader.upload(upload)
-                return await handedOut(
+                return handedOut(
                     .json(body), body.objectKey, until: body.expiresAt, subject, entitlement, request)
             }
         }
@@ -35,7 +35,7 @@ extension CloakroomService {
             return uploading(asked, bytes: \.maximumBytes) {
                 [self] (upload, subject, entitlement) async throws(Fault) in
                 let body = try await parts.uploader.upload(upload)
-                return await handedOut(
+                return handedOut(
                     .json(body), body.objectKey, until: body.expiresAt, subject, entitlement, request)
             }
         }
@@ -51,7 +51,7 @@ extension CloakroomService {
                 try PartedUpload(parsing: request.body, rules: rules)
             }
             return uploading(asked, bytes: \.plan.byteCount) { (upload, subject, _) async throws(Fault) in
-                .json(try await uploads.begin(upload, for: subject.userID))
+                .answered(.json(try await uploads.begin(upload, for: subject.userID)))
             }
         }
     }
@@ -61,10 +61,10 @@ extension CloakroomService {
         multipart(request, id: id) { [self] (uploads, ticket, subject, entitlement) async throws(Fault) in
             let numbers: ClosedRange<Int>
             do throws(UploadRules.Refusal) { numbers = try ticket.plan.numbers(query: request.query) } catch {
-                return Answer(error)
+                return .answered(Answer(error))
             }
             let body = try await uploads.parts(numbers, of: ticket)
-            return await handedOut(.json(body), ticket.objectKey, until: body.expiresAt, subject, entitlement, request)
+            return handedOut(.json(body), ticket.objectKey, until: body.expiresAt, subject, entitlement, request)
         }
     }
 
@@ -72,20 +72,24 @@ extension CloakroomService {
     func completeMultipart(_ request: Request, id: String) -> Step {
         guard request.body.isEmpty || request.isJSON else { return .done(.notJSON) }
         return multipart(request, id: id) { (uploads, ticket, _, _) async throws(Fault) in
-            guard let asked = try? CompletionRequest(parsing: request.body) else { return Answer(.malformedBody) }
-            switch try await uploads.complete(ticket, etags: asked.etags) {
-            case .completed(let body): return .json(body)
-            case .incomplete(let sentence): return .error(409, sentence, .uploadIncomplete)
-            case .gone: return .noSuchUpload
+            guard let asked = try? CompletionRequest(parsing: request.body) else {
+                return .answered(Answer(.malformedBody))
             }
+            let answer: Answer =
+                switch try await uploads.complete(ticket, etags: asked.etags) {
+                case .completed(let body): .json(body)
+                case .incomplete(let sentence): .error(409, sentence, .uploadIncomplete)
+                case .gone: .noSuchUpload
+                }
+            return .answered(answer)
         }
     }
 
     /// `DELETE /v2/uploads/{id}`; also for those who may store nothing more.
     func abortMultipart(_ request: Request, id: String) -> Step {
         multipart(request, id: id, stores: false) { (uploads, ticket, _, _) async throws(Fault) in
-            guard try await uploads.abort(ticket) else { return .noSuchUpload }
-            return .json(UploadedBody(objectKey: ticket.objectKey, assetUrl: nil))
+            guard try await uploads.abort(ticket) else { return .answered(.noSuchUpload) }
+            return .answered(.json(UploadedBody(objectKey: ticket.objectKey, assetUrl: nil)))
         }
     }
 
@@ -94,15 +98,15 @@ extension CloakroomService {
     ///   - work: for those who may store something.
     private func uploading<Asked: Sendable>(
         _ asked: Result<Asked, UploadRules.Refusal>, bytes: (Asked) -> Int,
-        _ work: @escaping @LoopActor @Sendable (Asked, Subject, Entitlement) async throws(Fault) -> Answer
+        _ work: @escaping @LoopActor @Sendable (Asked, Subject, Entitlement) async throws(Fault) -> Outcome
     ) -> Plan {
         let charge = Charge.upload(bytes: (try? asked.get()).map(bytes) ?? 0)
         return Plan(charge: charge) { [self] subject, entitlement in
-            if let refusal = entitlement.refusal(of: .upload) { return refused(refusal) }
+            if let refusal = entitlement.refusal(of: .upload) { return .answered(refused(refusal)) }
             switch asked {
-            case .failure(let refusal): return Answer(refusal)
+            case .failure(let refusal): return .answered(Answer(refusal))
             case .success(let upload):
-                do throws(Fault) { return try await work(upload, subject, entitlement) } catch { return Answer(error) }
+                return .asking { () throws(Fault) in try await work(upload, subject, entitlement) }
             }
         }
     }
@@ -116,16 +120,14 @@ extension CloakroomService {
         _ request: Request, id: String, stores: Bool = true,
         _ work:
             @escaping @LoopActor @Sendable (MultipartUploads, UploadTicket, Subject, Entitlement) async throws(Fault) ->
-            Answer
+            Outcome
     ) -> Step {
         guard let uploads = parts.uploader.multipart else { return .done(.noMultipartUploads) }
         return identified(request) { [self] in
             Plan(charge: .upload(bytes: 0)) { [self] subject, entitlement in
-                if stores, let refusal = entitlement.refusal(of: .upload) { return refused(refusal) }
-                guard let ticket = uploads.ticket(id, of: subject.userID) else { return .noSuchUpload }
-                do throws(Fault) { return try await work(uploads, ticket, subject, entitlement) } catch {
-                    return Answer(error)
-                }
+                if stores, let refusal = entitlement.refusal(of: .upload) { return .answered(refused(refusal)) }
+                guard let ticket = uploads.ticket(id, of: subject.userID) else { return .answered(.noSuchUpload) }
+                return .asking { () throws(Fault) in try await work(uploads, ticket, subject, entitlement) }
             }
         }
     }
@@ -133,11 +135,20 @@ extension CloakroomService {
     private func handedOut(
         _ answer: Answer, _ objectKey: String, until expiration: Date, _ subject: Subject, _ entitlement: Entitlement,
         _ request: Request
-    ) async -> Answer {
-        await issued(
+    ) -> Outcome {
+        .issued(
             AuditLog.Issue(
                 .upload(objectKey: objectKey), to: subject, tier: entitlement.tierName, until: expiration, by: request),
             answer)
+    }
+}
+
+extension Outcome {
+    /// What S3 is asked for first.
+    fileprivate static func asking(
+        _ work: @escaping @LoopActor @Sendable () async throws(Fault) -> Outcome
+    ) -> Outcome {
+        .waiting { do throws(Fault) { return try await work() } catch { return .answered(Answer(error)) } }
     }
 }
 

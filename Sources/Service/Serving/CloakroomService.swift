@@ -9,7 +9,7 @@ package import Loop
     package import Foundation
 #endif
 
-/// The worker's answer to every request: finds the route, asks who it is, counts, does the work, logs one line.
+/// The worker's answer to every request: finds the route and what is to be done; an ``Exchange`` does it.
 @LoopActor
 package final class CloakroomService {
     /// What the service is built from; `cloakroom serve` and the tests build the same.
@@ -73,56 +73,16 @@ package final class CloakroomService {
         Answer.error(413, "Request body too large", .bodyTooLarge).response
     }
 
-    /// What a request leads to: an answer, or the work that gives one.
-    package enum Reply {
-        case now(Response)
-        case later(@LoopActor @Sendable () async -> Response)
-    }
+    /// Takes the answer to a request; called once.
+    package typealias Responder = @LoopActor (Response) -> Void
 
     /// Refusals and what the worker knows by itself come at once; the rest has to wait for Redis, STS or S3.
-    package func respond(to request: Request) -> Reply {
+    package func respond(to request: Request, _ respond: @escaping Responder) {
         let start = Monotonic.now
         var request = request
         if request.id == nil { request.id = ids.next() }
         let match = routes.match(request.path)
-        let route = match?.route
-        switch step(request, match) {
-        case .done(let answer): return .now(finish(request, route, answer, since: start))
-        case .work(let subject, let charge, let work):
-            return .later { [self, request] in
-                finish(request, route, await counted(charge, for: subject, work), since: start)
-            }
-        case .waiting(let next):
-            return .later { [self] in finish(request, route, await answer(next), since: start) }
-        }
-    }
-
-    /// What is done for a subject who is entitled to it.
-    typealias Work = @LoopActor @Sendable (Subject, Entitlement) async -> Answer
-
-    /// What a request costs and leads to, as soon as it is known who asks.
-    struct Plan {
-        let charge: Charge
-        let work: Work
-    }
-
-    /// How far a request gets without waiting.
-    enum Step {
-        case done(Answer)
-        /// Who it is, what is counted, and what is to be done then.
-        case work(Subject, Charge, Work)
-        /// Who it is takes asking somebody.
-        case waiting(@LoopActor @Sendable () async -> Step)
-
-        init(_ subject: Subject, _ plan: Plan) { self = .work(subject, plan.charge, plan.work) }
-    }
-
-    private func answer(_ next: @LoopActor @Sendable () async -> Step) async -> Answer {
-        switch await next() {
-        case .done(let answer): answer
-        case .work(let subject, let charge, let work): await counted(charge, for: subject, work)
-        case .waiting(let next): await answer(next)
-        }
+        Exchange(request, match?.route, since: start, of: self, respond).take(step(request, match))
     }
 
     private func step(_ request: Request, _ match: RouteTable.Match?) -> Step {
@@ -154,13 +114,6 @@ package final class CloakroomService {
         }
     }
 
-    private func finish(_ request: Request, _ route: Route?, _ answer: Answer, since start: UInt64) -> Response {
-        let nanoseconds = Monotonic.now &- start
-        parts.metrics.answered(route, status: answer.response.status, nanoseconds: nanoseconds)
-        record(request, route, answer, nanoseconds)
-        return answer.response
-    }
-
     private static let healthy = Answer.json(Array(#"{"status":"ok"}"#.utf8))
 
     private func metrics() -> Answer {
@@ -173,27 +126,6 @@ package final class CloakroomService {
             response: Response(
                 status: 200, fields: ["Content-Type": PrometheusText.contentType, "Cache-Control": "no-store"],
                 body: PrometheusText.encode(layout, values: sums.values, gauges: gauges)))
-    }
-
-    private func record(_ request: Request, _ route: Route?, _ answer: Answer, _ nanoseconds: UInt64) {
-        let status = answer.response.status
-        parts.log.write(
-            Self.level(status, route), "request",
-            [
-                "route": .text(route?.rawValue ?? "unknown"), "method": .text(request.method),
-                "status": .integer(status), "milliseconds": .integer(Int(nanoseconds / 1_000_000)),
-                "request": request.id.map { .text($0.description) },
-                "user": answer.user.map { .text($0) }, "reason": answer.reason.map { .text($0) },
-            ])
-    }
-
-    private static func level(_ status: Int, _ route: Route?) -> Settings.Log.Level {
-        switch (status, route) {
-        case (500, _): .error
-        case (503, .readiness), (_, .health), (_, .metrics): .debug
-        case (503, _): .warning
-        default: .info
-        }
     }
 }
 

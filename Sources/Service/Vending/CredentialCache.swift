@@ -16,6 +16,9 @@ final class CredentialCache {
         let user: UserID
         /// Scope, lifetime and tier. ``Scope/identity`` stands for the scope where keys leave the process.
         let grant: Grant
+
+        /// A user has few grants: telling them apart is left to `==`.
+        func hash(into hasher: inout Hasher) { hasher.combine(user) }
     }
 
     typealias Result = Swift.Result<VendedCredentials, STSError>

@@ -39,8 +39,22 @@ package final class Vendor {
             ? CredentialCache(capacity: settings.credentialCache.maximumEntries, now: now) : nil
     }
 
+    /// What the subject has already, if that is fresh and was not revoked.
+    ///
     /// - Parameter revokedBefore: credentials issued earlier are not handed out again.
-    /// - Returns: those held already, if they are fresh and were not revoked; else new ones.
+    package func held(for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil) -> VendedCredentials? {
+        guard let cache else { return nil }
+        let key = CredentialCache.Key(user: subject.userID, grant: grant)
+        guard let known = cache.fresh(key) else { return nil }
+        guard !known.isRevoked(before: revokedBefore) else {
+            cache.drop(key)
+            return nil
+        }
+        metrics.lookedUp(.hit)
+        return known
+    }
+
+    /// New ones, for a subject for whom none are ``held(for:_:revokedBefore:)``.
     package func credentials(
         for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil
     ) async throws(STSError) -> VendedCredentials {
@@ -49,13 +63,6 @@ package final class Vendor {
             return try await assume(for: subject, grant, .now + requestDeadline)
         }
         let key = CredentialCache.Key(user: subject.userID, grant: grant)
-        if let known = cache.fresh(key) {
-            if !known.isRevoked(before: revokedBefore) {
-                metrics.lookedUp(.hit)
-                return known
-            }
-            cache.drop(key)
-        }
         return try await fetched(key, subject, grant, revokedBefore: revokedBefore, cache)
     }
 

@@ -55,7 +55,10 @@ struct AuditStreamTests {
         var tasks: [Task<Bool, Never>] = []
         for number in numbers {
             let issue = issue(number)
-            tasks.append(LoopActor.spawn { await audit.record(issue) })
+            tasks.append(
+                LoopActor.spawn {
+                    await withCheckedContinuation { waiter in audit.record(issue) { waiter.resume(returning: $0) } }
+                })
         }
         var outcomes: [Bool] = []
         for task in tasks { outcomes.append(await task.value) }

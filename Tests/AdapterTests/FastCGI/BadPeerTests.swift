@@ -47,9 +47,9 @@ struct BadPeerTests {
     }
 
     @Test @LoopActor func `closes one that does not read its answer, and delays nobody for it`() async throws {
-        let worker = try TestListener(Self.impatient) { request in
+        let worker = try TestListener(Self.impatient) { request, respond in
             let good = Response(status: 200, fields: ["X": "y"], body: Array("GET /good  - ".utf8))
-            return .now(
+            respond(
                 request.path == "/good" ? good : Response(status: 200, body: [UInt8](repeating: 1, count: 1 << 20)))
         }
         try await onThread {
@@ -63,7 +63,7 @@ struct BadPeerTests {
 
     @Test @LoopActor func `gives a slow reader its large answer whole`() async throws {
         let body = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 13) }
-        let worker = try TestListener { _ in .now(Response(status: 200, body: body)) }
+        let worker = try TestListener { _, respond in respond(Response(status: 200, body: body)) }
         try await onThread {
             let peer = try worker.connect()
             try peer.write(FastCGIRequest(target: "/").bytes + FastCGIRequest(target: "/").bytes)
@@ -76,7 +76,7 @@ struct BadPeerTests {
 
     @Test @LoopActor func `finishes an answer before it refuses what follows`() async throws {
         let body = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 13) }
-        let worker = try TestListener { _ in .now(Response(status: 200, body: body)) }
+        let worker = try TestListener { _, respond in respond(Response(status: 200, body: body)) }
         try await onThread {
             let peer = try worker.connect()
             let tooLarge = FastCGIRequest(method: "PUT", target: "/", body: [UInt8](repeating: 1, count: 65_537))
@@ -105,12 +105,12 @@ struct BadPeerTests {
 
     @Test @LoopActor func `goes on when one leaves before its answer`() async throws {
         let barrier = Barrier()
-        let worker = try TestListener { request in
+        let worker = try TestListener { request, respond in
             let good = Response(status: 200, fields: ["X": "y"], body: Array("GET /good  - ".utf8))
-            guard request.path != "/good" else { return .now(good) }
-            return .later {
+            guard request.path != "/good" else { return respond(good) }
+            LoopActor.spawn {
                 await barrier.wait()
-                return good
+                respond(good)
             }
         }
         try await onThread {

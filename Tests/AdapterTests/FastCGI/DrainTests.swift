@@ -25,10 +25,10 @@ struct DrainTests {
 
     @Test @LoopActor func `answers what it has taken, then closes`() async throws {
         let barrier = Barrier()
-        let worker = try TestListener { request in
-            .later {
+        let worker = try TestListener { request, respond in
+            LoopActor.spawn {
                 await barrier.wait()
-                return Response(status: 200, body: Array(request.path.utf8))
+                respond(Response(status: 200, body: Array(request.path.utf8)))
             }
         }
         let peers = try await onThread {
@@ -73,7 +73,7 @@ struct DrainTests {
 
     @Test @LoopActor func `lets a slow reader finish`() async throws {
         let body = [UInt8](repeating: 7, count: 1 << 20)
-        let worker = try TestListener { _ in .now(Response(status: 200, body: body)) }
+        let worker = try TestListener { _, respond in respond(Response(status: 200, body: body)) }
         let (peer, start) = try await onThread {
             let peer = try worker.connect()
             try peer.write(FastCGIRequest(target: "/").bytes)

@@ -23,12 +23,12 @@ final class TestListener {
 
     /// Answers with what was asked.
     static func echoing(_ limits: FastCGIListener.Limits = .init(bodyBytes: 65_536)) throws -> TestListener {
-        try TestListener(limits) { request in
+        try TestListener(limits) { request, respond in
             let token = request.fields["Authorization"] ?? "-"
             let text = "\(request.method) \(request.path) \(request.query) \(token) "
             let answer = Response(status: 200, fields: ["X": "y"], body: Array(text.utf8) + request.body)
             // Both ways a handler may answer.
-            return request.path.hasSuffix("7") ? .later { answer } : .now(answer)
+            if request.path.hasSuffix("7") { LoopActor.spawn { respond(answer) } } else { respond(answer) }
         }
     }
 

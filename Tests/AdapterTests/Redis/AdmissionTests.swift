@@ -281,3 +281,9 @@ struct AdmissionTests {
         return (value("total_commands_processed"), value("total_reads_processed"))
     }
 }
+
+extension Admissions {
+    fileprivate func admit(_ charge: Charge, _ subject: Subject) async -> Admission {
+        await withCheckedContinuation { waiter in admit(charge, subject) { waiter.resume(returning: $0) } }
+    }
+}

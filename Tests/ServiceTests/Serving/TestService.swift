@@ -104,11 +104,9 @@ final class TestService {
         var request = Request(method: method, target: target, fields: fields, body: Array(body.utf8))
         request.id = RequestID(0xABCD)
         request.peerAddress = "192.0.2.1"
-        let response =
-            switch service.respond(to: request) {
-            case .now(let response): response
-            case .later(let work): await work()
-            }
+        let response = await withCheckedContinuation { waiter in
+            service.respond(to: request) { waiter.resume(returning: $0) }
+        }
         return
             (["\(response.status)"] + response.fields.map { "\($0.name): \($0.value)" }
             + ["", String(decoding: response.body, as: UTF8.self)]).joined(separator: "\n")

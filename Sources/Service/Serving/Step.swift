@@ -1,0 +1,28 @@
+import Loop
+
+/// How far a request gets without waiting.
+enum Step {
+    case done(Answer)
+    /// Who it is, what is counted, and what is to be done then.
+    case work(Subject, Plan)
+    /// Who it is takes asking somebody.
+    case waiting(@LoopActor @Sendable () async -> Step)
+}
+
+/// What a request costs and leads to, as soon as it is known who asks.
+struct Plan {
+    /// What is done for a subject who is entitled to it.
+    typealias Work = @LoopActor @Sendable (Subject, Entitlement) -> Outcome
+
+    let charge: Charge
+    let work: Work
+}
+
+/// What work comes to.
+enum Outcome {
+    case answered(Answer)
+    /// The answer leaves when the line that tells of it is written; without the line nothing is issued.
+    case issued(AuditLog.Issue, Answer)
+    /// STS or S3 has to be asked first.
+    case waiting(@LoopActor @Sendable () async -> Outcome)
+}

@@ -1,0 +1,10 @@
+import Loop
+
+@testable import Service
+
+extension AuditLog {
+    /// - Returns: whether the line has been written.
+    func record(_ issue: Issue) async -> Bool {
+        await withCheckedContinuation { waiter in record(issue) { waiter.resume(returning: $0) } }
+    }
+}
