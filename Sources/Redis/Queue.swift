@@ -1,30 +1,28 @@
-/// First in, first out, without moving what is left.
+/// First in, first out: a ring that grows when it is full.
 struct Queue<Element> {
-    private var elements: [Element?] = []
+    private var places: [Element?] = Array(repeating: nil, count: 64)
     private var head = 0
+    private(set) var count = 0
 
-    var count: Int { elements.count - head }
     var isEmpty: Bool { count == 0 }
+    var first: Element? { places[head] }
 
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    var first: Element? { isEmpty ? nil : elements[head] }
+    mutating func append(_ element: Element) {
+        if count == places.count { grow() }
+        places[(head + count) & (places.count - 1)] = element
+        count += 1
+    }
 
     mutating func popFirst() -> Element? {
-        guard let first else { return nil }
-        removeFirst()
+        guard let first = places[head].take() else { return nil }
+        head = (head + 1) & (places.count - 1)
+        count -= 1
         return first
     }
 
-    mutating func removeFirst() {
-        elements[head] = nil
-        head += 1
-        if head == elements.count {
-            elements.removeAll(keepingCapacity: elements.capacity < 65_536)
-            head = 0
-        } else if head > 4096, head > elements.count / 2 {
-            elements.removeFirst(head)
-            head = 0
-        }
+    /// How many places there are is a power of two.
+    private mutating func grow() {
+        places = Array(places[head...] + places[..<head]) + Array(repeating: nil, count: places.count)
+        head = 0
     }
 }

@@ -24,7 +24,7 @@ package struct RedisCommand: Sendable, Equatable {
         }
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// The command with other words in the place of its first ones.
     ///

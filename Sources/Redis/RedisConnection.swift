@@ -20,7 +20,7 @@ package final class RedisConnection {
         package var timeout: Duration = .milliseconds(40)
         /// Between attempts to connect again.
         package var retryInterval: Duration = .milliseconds(250)
-        /// Commands on the way; one more is refused.
+        /// Questions on the way; one more is refused.
         package var maximumPending = 20_000
 
         package init(address: RedisAddress) { self.address = address }
@@ -34,6 +34,11 @@ package final class RedisConnection {
         case closed
     }
 
+    private struct Asked {
+        let question: RedisQuestion
+        let completion: @LoopActor (RedisAnswer) -> Void
+    }
+
     private let options: Options
     private var state = State.away
     private var hasBeenLost = false
@@ -44,12 +49,10 @@ package final class RedisConnection {
     private var reader = ReplyReader()
     private var output: [UInt8] = []
     private var written = 0
-    /// Commands for a connection that is being made, and when the first of them came.
-    private var early: [([UInt8], RedisWaiter)] = []
+    /// Questions for a connection that is being made, and when the first of them came.
+    private var early: [Asked] = []
     private var earlySince: UInt64 = 0
-    private var pending = Queue<RedisWaiter>()
-    /// The first outcome of two, while the other is on the way.
-    private var half: RedisOutcome?
+    private var pending = Queue<Asked>()
     /// Why another server is to be asked from now on, until the connection is given up for it.
     private var elsewhere: RedisError?
     /// When the last reply came, or the first command after a pause went out: a late turn of ours is not Redis' fault.
@@ -71,41 +74,35 @@ package final class RedisConnection {
     /// - Throws: also for an error reply of the server's; the connection stays then, unless the code says that this
     ///   server cannot help.
     package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
-        try await withCheckedContinuation { continuation in
-            send(command) { continuation.resume(returning: $0) }
-        }.get()
+        try await outcome(of: RedisQuestion(command)).get()
     }
 
-    /// - Parameter completion: called once; before this returns if the command is refused.
-    func send(_ command: RedisCommand, _ completion: @escaping @LoopActor (RedisOutcome) -> Void) {
-        take(command.bytes, .one(completion))
-    }
-
-    /// Two commands in one write, and so in one round trip; on a cluster their keys may lie in different slots.
-    ///
-    /// - Parameter completion: as above, with what each came to.
-    package func send(
-        _ first: RedisCommand, beside second: RedisCommand,
-        _ completion: @escaping @LoopActor (RedisOutcome, RedisOutcome) -> Void
-    ) {
-        take(first.bytes + second.bytes, .both(completion))
-    }
-
-    private func take(_ bytes: [UInt8], _ waiter: RedisWaiter) {
-        switch state {
-        case .ready where pending.count < options.maximumPending: put(bytes, waiter)
-        case .connecting where !hasBeenLost && early.count < options.maximumPending:
-            if early.isEmpty { earlySince = Monotonic.now }
-            early.append((bytes, waiter))
-            scheduleWatch()
-        default: waiter.refuse(reason)
+    /// The first reply to a question.
+    func outcome(of question: RedisQuestion) async -> RedisOutcome {
+        await withCheckedContinuation { continuation in
+            ask(question) { answer in
+                switch answer {
+                case .failure(let error): continuation.resume(returning: .failure(error))
+                case .replies(var reading, _):
+                    continuation.resume(
+                        returning: reading.refusal.map { .failure($0) } ?? .success(RedisReply(&reading)))
+                }
+            }
         }
     }
 
-    /// What a reply means to who asked; an error reply is none.
-    private static func outcome(_ reply: RedisReply) -> RedisOutcome {
-        guard case .error(let message) = reply else { return .success(reply) }
-        return .failure(RedisError(refusal: message))
+    /// - Parameter completion: called once; before this returns if the question is refused. What it reads of the answer
+    ///   costs no allocation.
+    package func ask(_ question: RedisQuestion, _ completion: @escaping @LoopActor (RedisAnswer) -> Void) {
+        let asked = Asked(question: question, completion: completion)
+        switch state {
+        case .ready where pending.count < options.maximumPending: put(asked)
+        case .connecting where !hasBeenLost && early.count < options.maximumPending:
+            if early.isEmpty { earlySince = Monotonic.now }
+            early.append(asked)
+            scheduleWatch()
+        default: completion(.failure(reason))
+        }
     }
 
     /// Returns when the first attempt to connect has succeeded or failed, or the time is up.
@@ -194,7 +191,7 @@ package final class RedisConnection {
         state = .ready
         hasBeenLost = false
         settled()
-        for (bytes, waiter) in early { put(bytes, waiter) }
+        for asked in early { put(asked) }
         early = []
     }
 
@@ -221,25 +218,20 @@ package final class RedisConnection {
         written = 0
         elsewhere = nil
         refuseEarly()
-        let first = half
-        half = nil
-        var waiters = pending
-        pending = Queue()
-        waiters.popFirst()?.refuse(error, after: first)
-        while let waiter = waiters.popFirst() { waiter.refuse(error) }
+        while let asked = pending.popFirst() { asked.completion(.failure(error)) }
     }
 
     private func refuseEarly() {
         let unsent = early
         early = []
-        for (_, waiter) in unsent { waiter.refuse(reason) }
+        for asked in unsent { asked.completion(.failure(reason)) }
     }
 
     // MARK: The pipeline
 
-    private func put(_ bytes: [UInt8], _ waiter: RedisWaiter) {
-        output += bytes
-        pending.append(waiter)
+    private func put(_ asked: Asked) {
+        output += asked.question.bytes
+        pending.append(asked)
         let wasIdle = pending.count == 1
         if wasIdle { lastProgress = Monotonic.now }
         scheduleWatch()
@@ -291,45 +283,38 @@ package final class RedisConnection {
 
     private func takeReplies() {
         while socket != nil {
-            switch reader.next() {
-            case .incomplete: return
-            case .garbage: return lose(.interrupted)
-            case .reply(let reply):
-                if state == .connecting {
-                    takeGreeting(reply)
-                    continue
+            let expected = state == .connecting ? 1 : pending.first?.question.replies ?? 1
+            while reader.count < expected {
+                switch reader.next() {
+                case .reply: continue
+                case .incomplete: return
+                case .garbage: return lose(.interrupted)
                 }
-                guard deliver(Self.outcome(reply)) else { return lose(.interrupted) }
             }
+            deliver()
+            reader.clear()
         }
     }
 
-    /// - Returns: whether anybody waits for it.
-    private func deliver(_ outcome: RedisOutcome) -> Bool {
-        switch pending.first {
-        case .one(let completion)?:
-            pending.removeFirst()
-            judge(outcome)
-            completion(outcome)
-        case .both(let completion)?:
-            guard let first = half else {
-                half = outcome
-                return true
+    private func deliver() {
+        var reading = reader[0]
+        if state == .connecting { return takeGreeting(RedisReply(&reading)) }
+        guard let asked = pending.popFirst() else { return lose(.interrupted) }
+        let other = asked.question.replies == 2 ? reader[1] : nil
+        if let refusal = reading.refusal {
+            // The server forgets scripts when it restarts, fails over or is told to: then it is given the text.
+            if refusal == .refused(code: "NOSCRIPT"), let whole = asked.question.whole {
+                return ask(whole, asked.completion)
             }
-            half = nil
-            pending.removeFirst()
-            judge(first)
-            judge(outcome)
-            completion(first, outcome)
-        case nil: return false
+            judge(refusal)
         }
-        return true
+        if let refusal = other?.refusal { judge(refusal) }
+        asked.completion(.replies(reading, other))
     }
 
     /// A replica after failover: the address may lead to the new primary by now.
-    private func judge(_ outcome: RedisOutcome) {
-        guard case .failure(let refusal) = outcome, refusal.leadsElsewhere, elsewhere == nil else { return }
-        elsewhere = refusal
+    private func judge(_ refusal: RedisError) {
+        if refusal.leadsElsewhere, elsewhere == nil { elsewhere = refusal }
     }
 
     // MARK: Time

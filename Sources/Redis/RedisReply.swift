@@ -1,5 +1,3 @@
-import CHiredis
-
 /// What Redis answered to one command.
 package enum RedisReply: Sendable, Equatable {
     case text([UInt8])
@@ -10,26 +8,20 @@ package enum RedisReply: Sendable, Equatable {
     /// An error of the server's, such as `READONLY You can't write against a read only replica.`
     case error(String)
 
-    /// Copies a reply of hiredis, which frees its own.
-    init(_ reply: borrowing redisReply) {
-        switch unsafe reply.type {
-        case REDIS_REPLY_STRING: self = unsafe .text(Self.bytes(reply))
-        case REDIS_REPLY_STATUS: self = unsafe .status(String(decoding: Self.bytes(reply), as: UTF8.self))
-        case REDIS_REPLY_ERROR: self = unsafe .error(String(decoding: Self.bytes(reply), as: UTF8.self))
-        case REDIS_REPLY_INTEGER: self = unsafe .integer(Int(reply.integer))
-        case REDIS_REPLY_ARRAY:
-            let elements = unsafe UnsafeBufferPointer(start: reply.element, count: reply.elements)
-            self = unsafe .array(
-                elements.map { element in unsafe element.map { unsafe RedisReply($0.pointee) } ?? .null })
-        default: self = .null
+    package init(_ reading: inout RedisReading) {
+        switch reading.next() {
+        case .text(let text): self = .text(Array(reading.bytes(of: text)))
+        case .integer(let number): self = .integer(number)
+        case .array(let count): self = .array((0..<count).map { _ in RedisReply(&reading) })
+        case .null: self = .null
+        case .status(let text): self = .status(String(decoding: reading.bytes(of: text), as: UTF8.self))
+        case .error(let text): self = .error(String(decoding: reading.bytes(of: text), as: UTF8.self))
         }
     }
-
-    private static func bytes(_ reply: borrowing redisReply) -> [UInt8] {
-        guard let start = unsafe reply.str else { return [] }
-        return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(reply.len)))
-    }
 }
+
+/// What became of one command: its reply, or why there is none.
+package typealias RedisOutcome = Result<RedisReply, RedisError>
 
 /// Why a command has no answer.
 package enum RedisError: Error, Sendable, Equatable {

@@ -9,7 +9,7 @@ import Redis
 
 /// Whether one request may be served: what is left of the device's limit, and what the user is entitled to.
 struct Admission: Sendable {
-    let decision: LimitDecision
+    fileprivate(set) var decision: LimitDecision
     /// The limits that were applied.
     let terms: LimitTerms
     let entitlement: Result<Entitlement, Entitlement.Refusal>
@@ -32,68 +32,56 @@ final class Admissions {
 
     /// - Parameter completion: called once; before this returns if Redis is away.
     func admit(_ charge: Charge, _ subject: Subject, _ completion: @escaping @LoopActor (Admission) -> Void) {
-        limiter.count(
-            charge, for: subject, expecting: claimed(by: subject).tier.terms(of: charge),
-            readsRecord: settings.enabled
-        ) { [self] count, reply in
-            switch Self.known(count, reply) {
-            case .failure(let error):
-                let claimed = claimed(by: subject)
-                let terms = claimed.tier.terms(of: charge)
-                completion(
-                    Admission(
-                        decision: limiter.decideWithoutRedis(charge, subject, terms, error), terms: terms,
-                        entitlement: Self.isDisabled(reply) ? .failure(.userDisabled) : .success(claimed)))
-            case .success(let counted):
-                let entitlement = entitlement(for: charge.name, of: subject, reply)
-                // Whoever is refused is told of the limit that the token alone would give.
-                let tier = (try? entitlement.get())?.tier ?? claimed(by: subject).tier
-                let terms = tier.terms(of: charge)
-                decide(charge, subject, counted, terms) {
-                    completion(Admission(decision: $0, terms: terms, entitlement: entitlement))
-                }
+        let question = limiter.question(
+            charge, subject, expecting: claimed(by: subject).tier.terms(of: charge), readsRecord: settings.enabled)
+        limiter.ask(question) { [self] answer in
+            switch question.count(answer) {
+            case .failure(let error): completion(admission(question, without: error, answer.other))
+            case .success(let count): decide(question, count, answer.other, completion)
             }
         }
+    }
+
+    private func admission(_ question: LimitQuestion, without error: RedisError, _ record: RedisReading?) -> Admission {
+        let claimed = claimed(by: question.subject)
+        let terms = claimed.tier.terms(of: question.charge)
+        return Admission(
+            decision: limiter.decideWithoutRedis(question, by: terms, error), terms: terms,
+            entitlement: Self.isDisabled(record) ? .failure(.userDisabled) : .success(claimed))
     }
 
     /// Decides by the terms of the tier that the record names; Redis counted by those it had last.
     private func decide(
-        _ charge: Charge, _ subject: Subject, _ counted: RateLimiter.Counted, _ terms: LimitTerms,
-        _ completion: @escaping @LoopActor (LimitDecision) -> Void
+        _ question: LimitQuestion, _ before: LimitCount, _ record: RedisReading?,
+        _ completion: @escaping @LoopActor (Admission) -> Void
     ) {
-        let decision = LimitDecision(charge, counted.before, by: terms)
-        guard !counted.terms.hasQuotas(of: terms) else { return completion(decision) }
-        let isTaken = counted.before.admits(charge, by: counted.terms)
-        guard isTaken || !decision.isAllowed else {
-            return limiter.recount(charge, for: subject, by: terms) { [limiter] count in
-                do throws(RedisError) {
-                    completion(LimitDecision(charge, try count.get().before, by: terms))
-                } catch {
-                    completion(limiter.decideWithoutRedis(charge, subject, terms, error))
+        let (charge, subject) = (question.charge, question.subject)
+        let entitlement = entitlement(for: charge.name, of: subject, record)
+        // Whoever is refused is told of the limit that the token alone would give.
+        let tier = (try? entitlement.get())?.tier ?? claimed(by: subject).tier
+        let terms = tier.terms(of: charge)
+        var admission = Admission(
+            decision: LimitDecision(charge, before, by: terms), terms: terms, entitlement: entitlement)
+        guard !question.terms.hasQuotas(of: terms) else { return completion(admission) }
+        let isTaken = before.admits(charge, by: question.terms)
+        guard isTaken || !admission.decision.isAllowed else {
+            return limiter.recount(question, by: terms) { [limiter] count in
+                switch count {
+                case .success(let before): admission.decision = LimitDecision(charge, before, by: terms)
+                case .failure(let error): admission.decision = limiter.decideWithoutRedis(question, by: terms, error)
                 }
+                completion(admission)
             }
         }
-        limiter.learn(terms, charge, subject)
-        guard isTaken, !decision.isAllowed else { return completion(decision) }
-        limiter.giveBack(charge, for: subject, by: terms) { completion(decision) }
-    }
-
-    /// A record that did not come is like a Redis that is away; one that Redis refuses is for somebody to look at.
-    private static func known(
-        _ count: Result<RateLimiter.Counted, RedisError>, _ reply: RedisOutcome?
-    ) -> Result<RateLimiter.Counted, RedisError> {
-        switch reply {
-        case .failure(.timeout): .failure(.timeout)
-        case .failure(.interrupted): .failure(.interrupted)
-        case .failure(.unavailable): .failure(.unavailable)
-        case .failure(.refused), .success, nil: count
-        }
+        limiter.learn(terms, of: question)
+        guard isTaken, !admission.decision.isAllowed else { return completion(admission) }
+        limiter.giveBack(question, by: terms) { [admission] in completion(admission) }
     }
 
     /// Whether the record came although Redis could not count, as on a replica, and says so.
-    private static func isDisabled(_ reply: RedisOutcome?) -> Bool {
-        guard case .success(let values)? = reply else { return false }
-        return (try? UserRecord.parse(values))?.isDisabled == true
+    private static func isDisabled(_ record: RedisReading?) -> Bool {
+        guard let record else { return false }
+        return (try? UserRecord.parse(record))?.isDisabled == true
     }
 
     /// What the token alone would give.
@@ -105,13 +93,14 @@ final class Admissions {
     }
 
     private func entitlement(
-        for use: LimitName, of subject: Subject, _ reply: RedisOutcome?
+        for use: LimitName, of subject: Subject, _ reading: RedisReading?
     ) -> Result<Entitlement, Entitlement.Refusal> {
-        guard let reply else { return .success(claimed(by: subject)) }
-        // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
-        guard case .success(let values) = reply else { return .failure(.malformedRecord) }
+        guard let reading else { return .success(claimed(by: subject)) }
         let record: UserRecord?
-        do throws(UserRecordError) { record = try UserRecord.parse(values) } catch { return .failure(.malformedRecord) }
+        // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
+        do throws(UserRecordError) { record = try UserRecord.parse(reading) } catch {
+            return .failure(.malformedRecord)
+        }
         // Who signs in learns the user id that the record is to be made for.
         if record == nil, settings.withoutRecord == .refuse, use != .session { return .failure(.noRecord) }
         if record?.isDisabled == true { return .failure(.userDisabled) }

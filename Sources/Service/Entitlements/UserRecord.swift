@@ -48,32 +48,39 @@ package struct UserRecord: Sendable, Equatable {
     /// Reads what HMGET answers for ``requestFields``.
     ///
     /// - Returns: `nil` when there is no record; what a scan wrote alone is none.
-    /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes.
-    package static func parse(_ reply: RedisReply) throws(UserRecordError) -> UserRecord? {
-        guard case .array(let values) = reply, values.count == requestFields.count else { throw .malformed(nil) }
-        guard let updated = try seconds(values[0], .updated) else { return nil }
+    /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes, or for a
+    ///   refusal.
+    package static func parse(_ reading: RedisReading) throws(UserRecordError) -> UserRecord? {
+        var reading = reading
+        guard reading.next() == .array(requestFields.count) else { throw .malformed(nil) }
+        guard let updated = try seconds(&reading, .updated) else { return nil }
         var record = UserRecord()
         record.updated = updated
-        record.tier = try tier(values[1])
-        record.subscriptionEnd = try seconds(values[2], .subscriptionEnd)
-        record.storageUsed = try number(values[3], .storageUsed) ?? 0
-        record.storageLimit = try limit(values[4])
-        record.isDisabled = try flag(values[5], .disabled)
-        record.revokedBefore = try seconds(values[6], .revokedBefore)
+        record.tier = try tier(&reading)
+        record.subscriptionEnd = try seconds(&reading, .subscriptionEnd)
+        record.storageUsed = try number(&reading, .storageUsed) ?? 0
+        record.storageLimit = try limit(&reading)
+        record.isDisabled = try flag(&reading, .disabled)
+        record.revokedBefore = try seconds(&reading, .revokedBefore)
         return record
     }
 
-    private static func bytes(_ reply: RedisReply, _ field: Field) throws(UserRecordError) -> [UInt8]? {
-        switch reply {
+    private static func bytes(
+        _ reading: inout RedisReading, _ field: Field
+    ) throws(UserRecordError) -> ArraySlice<UInt8>? {
+        switch reading.next() {
         case .null: return nil
-        case .text(let bytes): return bytes
+        case .text(let text): return reading.bytes(of: text)
         case .integer, .array, .status, .error: throw .malformed(field)
         }
     }
 
+    private static func number(_ reading: inout RedisReading, _ field: Field) throws(UserRecordError) -> Int? {
+        try bytes(&reading, field).map { (bytes) throws(UserRecordError) in try number(bytes, field) }
+    }
+
     /// 1 to 18 digits, so that nothing overflows.
-    private static func number(_ reply: RedisReply, _ field: Field) throws(UserRecordError) -> Int? {
-        guard let bytes = try bytes(reply, field) else { return nil }
+    private static func number(_ bytes: ArraySlice<UInt8>, _ field: Field) throws(UserRecordError) -> Int {
         guard (1...18).contains(bytes.count) else { throw .malformed(field) }
         var number = 0
         for byte in bytes {
@@ -83,26 +90,26 @@ package struct UserRecord: Sendable, Equatable {
         return number
     }
 
-    private static func seconds(_ reply: RedisReply, _ field: Field) throws(UserRecordError) -> Date? {
-        guard let number = try number(reply, field) else { return nil }
+    private static func seconds(_ reading: inout RedisReading, _ field: Field) throws(UserRecordError) -> Date? {
+        guard let number = try number(&reading, field) else { return nil }
         // To the year 9999: what comes after has no ISO 8601 text of ours.
         guard number <= 253_402_300_799 else { throw .malformed(field) }
         return Date(timeIntervalSince1970: Double(number))
     }
 
-    private static func limit(_ reply: RedisReply) throws(UserRecordError) -> Int? {
-        if case .text(let bytes) = reply, bytes.elementsEqual(unlimited.utf8) { return .max }
-        return try number(reply, .storageLimit)
+    private static func limit(_ reading: inout RedisReading) throws(UserRecordError) -> Int? {
+        guard let bytes = try bytes(&reading, .storageLimit) else { return nil }
+        return bytes.elementsEqual(unlimited.utf8) ? .max : try number(bytes, .storageLimit)
     }
 
-    private static func flag(_ reply: RedisReply, _ field: Field) throws(UserRecordError) -> Bool {
-        guard let number = try number(reply, field) else { return false }
+    private static func flag(_ reading: inout RedisReading, _ field: Field) throws(UserRecordError) -> Bool {
+        guard let number = try number(&reading, field) else { return false }
         guard number <= 1 else { throw .malformed(field) }
         return number == 1
     }
 
-    private static func tier(_ reply: RedisReply) throws(UserRecordError) -> String? {
-        guard let bytes = try bytes(reply, .tier) else { return nil }
+    private static func tier(_ reading: inout RedisReading) throws(UserRecordError) -> String? {
+        guard let bytes = try bytes(&reading, .tier) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
         guard Subject.isTier(text) else { throw .malformed(.tier) }
         return text

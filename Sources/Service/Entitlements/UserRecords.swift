@@ -34,13 +34,22 @@ package final class UserRecords {
 
     /// - Returns: `nil` when there is no record.
     package func record(of user: UserID) async throws(UserRecordError) -> UserRecord? {
-        let reply: RedisReply
-        do throws(RedisError) {
-            reply = try await redis.send(Self.read(user, prefix: keyPrefix))
-        } catch {
-            throw UserRecordError(error)
+        try await withCheckedContinuation { continuation in
+            redis.ask(RedisQuestion(Self.read(user, prefix: keyPrefix))) { answer in
+                continuation.resume(returning: Self.record(answer))
+            }
+        }.get()
+    }
+
+    private static func record(_ answer: RedisAnswer) -> Result<UserRecord?, UserRecordError> {
+        switch answer {
+        case .failure(let error): return .failure(UserRecordError(error))
+        case .replies(let reading, _):
+            if let refusal = reading.refusal { return .failure(UserRecordError(refusal)) }
+            do throws(UserRecordError) { return .success(try UserRecord.parse(reading)) } catch {
+                return .failure(error)
+            }
         }
-        return try UserRecord.parse(reply)
     }
 
     /// The same with what only people read.

@@ -1,5 +1,5 @@
 /// The limits of one tier for one kind of request, and how they are told.
-package struct LimitTerms: Sendable {
+package final class LimitTerms: Sendable {
     let requests: Settings.Limit
     /// `nil` where nothing but requests is counted.
     let volume: Settings.Limit?
@@ -22,7 +22,7 @@ package struct LimitTerms: Sendable {
     }
 
     func hasQuotas(of other: LimitTerms) -> Bool {
-        requests.quota == other.requests.quota && volume?.quota == other.volume?.quota
+        self === other || requests.quota == other.requests.quota && volume?.quota == other.volume?.quota
     }
 }
 

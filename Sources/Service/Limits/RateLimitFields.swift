@@ -14,8 +14,13 @@ extension HeaderFields {
     mutating func add(_ name: LimitName, policy: String, _ decision: LimitDecision) {
         if decision.verdict != .closed {
             add("RateLimit-Policy", policy)
-            var text = decision.requests.element(name)
-            if let volume = decision.volume, let name = name.volume { text += ", " + volume.element(name) }
+            var text: [UInt8] = []
+            text.reserveCapacity(96)
+            decision.requests.write(name, to: &text)
+            if let volume = decision.volume, let name = name.volume {
+                text += [UInt8(ascii: ","), UInt8(ascii: " ")]
+                volume.write(name, to: &text)
+            }
             add("RateLimit", text)
         }
         if !decision.isAllowed { add("Retry-After", String(Swift.max(1, decision.retryAfter.wholeSeconds))) }
@@ -23,12 +28,33 @@ extension HeaderFields {
 }
 
 extension LimitDecision.Window {
-    fileprivate func element(_ name: LimitName) -> String {
-        "\"\(name.rawValue)\";r=\(remaining);t=\(reset.wholeSeconds)"
+    /// Writes an element of `RateLimit`, such as `"renew";r=9;t=3600`.
+    fileprivate func write(_ name: LimitName, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "\""))
+        text.append(contentsOf: name.rawValue.utf8)
+        text.append(contentsOf: "\";r=".utf8)
+        text.append(decimal: remaining)
+        text.append(contentsOf: ";t=".utf8)
+        text.append(decimal: reset.wholeSeconds)
     }
 }
 
 extension Duration {
-    /// Rounded up: who comes back then finds a new window.
-    fileprivate var wholeSeconds: Int { (milliseconds + 999) / 1000 }
+    /// Rounded up, but for less than a millisecond: who comes back then finds a new window.
+    fileprivate var wholeSeconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) + (attoseconds >= 1_000_000_000_000_000 ? 1 : 0)
+    }
+}
+
+extension [UInt8] {
+    /// - Parameter number: at least 0.
+    fileprivate mutating func append(decimal number: Int) {
+        var power = 1
+        while number / power >= 10 { power *= 10 }
+        while power > 0 {
+            append(UInt8(ascii: "0") + UInt8(number / power % 10))
+            power /= 10
+        }
+    }
 }

@@ -11,7 +11,7 @@ package final class RateLimiter {
     private let script = RedisScript(
         source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
     private var local = LocalWindows(capacity: 100_000)
-    private var questions: [Asker: Question] = [:]
+    private var questions: [LimitQuestion.Asker: LimitQuestion] = [:]
 
     /// Called with why Redis did not answer; the word is for a metric.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
@@ -24,83 +24,73 @@ package final class RateLimiter {
 
     /// Counts one request of the subject's device, else of the subject, by the limits of everybody.
     package func take(_ charge: Charge, for subject: Subject) async -> LimitDecision {
-        let terms = LimitTerms(charge.name, limits)
-        let counted = await withCheckedContinuation { continuation in
-            count(charge, for: subject, expecting: terms, readsRecord: false) { counted, _ in
-                continuation.resume(returning: counted)
-            }
-        }
-        do throws(RedisError) { return LimitDecision(charge, try counted.get().before, by: terms) } catch {
-            return decideWithoutRedis(charge, subject, terms, error)
+        let question = question(charge, subject, expecting: LimitTerms(charge.name, limits), readsRecord: false)
+        do throws(RedisError) {
+            let count = try await withCheckedContinuation { continuation in
+                ask(question) { continuation.resume(returning: question.count($0)) }
+            }.get()
+            return LimitDecision(charge, count, by: question.terms)
+        } catch {
+            return decideWithoutRedis(question, by: question.terms, error)
         }
     }
 
-    /// Counts one request, and asks for the user's record in the same round trip.
+    /// What counts one request and, if it is to, asks for the user's record in the same round trip.
     ///
     /// Redis refuses by the terms that the subject had when it last asked here, for the record may come no earlier than
-    /// the count. When those have changed since, ``recount(_:for:by:_:)`` puts a refusal right.
-    /// - Parameters:
-    ///   - terms: for a subject that has not asked here before.
-    ///   - completion: called with what the windows held before; and what Redis said of the record, if it was asked.
-    func count(
-        _ charge: Charge, for subject: Subject, expecting terms: @autoclosure () -> LimitTerms, readsRecord: Bool,
-        _ completion: @escaping @LoopActor (Result<Counted, RedisError>, RedisOutcome?) -> Void
-    ) {
-        let question = question(charge, subject, terms)
-        redis.run(question.count, beside: readsRecord ? question.record : nil) { count, record in
-            completion(count.flatMap { Self.read($0, question.terms) }, record)
-        }
+    /// the count. When those have changed since, ``recount(_:by:_:)`` puts a refusal right.
+    /// - Parameter terms: for a subject that has not asked here before.
+    func question(
+        _ charge: Charge, _ subject: Subject, expecting terms: @autoclosure () -> LimitTerms, readsRecord: Bool
+    ) -> LimitQuestion {
+        let known = questions[LimitQuestion.Asker(charge, subject)]
+        if let known, known.isFor(charge, subject, readsRecord: readsRecord) { return known }
+        return keep(charge, subject, known?.terms ?? terms(), readsRecord: readsRecord)
+    }
+
+    func ask(_ question: LimitQuestion, _ completion: @escaping @LoopActor (RedisAnswer) -> Void) {
+        redis.ask(question.words, completion)
     }
 
     /// Counts a request again that was refused by terms of another tier.
     func recount(
-        _ charge: Charge, for subject: Subject, by terms: LimitTerms,
-        _ completion: @escaping @LoopActor (Result<Counted, RedisError>) -> Void
+        _ question: LimitQuestion, by terms: LimitTerms,
+        _ completion: @escaping @LoopActor (Result<LimitCount, RedisError>) -> Void
     ) {
-        learn(terms, charge, subject)
-        count(charge, for: subject, expecting: terms, readsRecord: false) { count, _ in completion(count) }
+        learn(terms, of: question)
+        redis.ask(RedisQuestion(call(question.charge, question.subject, terms))) {
+            completion(LimitQuestion.count($0, by: terms))
+        }
     }
 
     /// Gives back what was counted by terms of another tier, and is refused by those that hold.
     ///
     /// - Parameter completion: called when that is done; without Redis there is nothing to give back to.
-    func giveBack(
-        _ charge: Charge, for subject: Subject, by terms: LimitTerms, _ completion: @escaping @LoopActor () -> Void
-    ) {
-        redis.run(call(charge, subject, terms, sign: -1), beside: nil) { _, _ in completion() }
+    func giveBack(_ question: LimitQuestion, by terms: LimitTerms, _ completion: @escaping @LoopActor () -> Void) {
+        redis.ask(RedisQuestion(call(question.charge, question.subject, terms, sign: -1))) { _ in completion() }
     }
 
-    /// Takes note of the terms that a subject has.
-    func learn(_ terms: LimitTerms, _ charge: Charge, _ subject: Subject) {
-        questions[Asker(charge, subject)]?.learn(terms)
+    /// Takes note of the terms that an asker has.
+    func learn(_ terms: LimitTerms, of question: LimitQuestion) {
+        _ = keep(question.charge, question.subject, terms, readsRecord: question.readsRecord)
     }
 
     /// The route's word on going on without Redis.
-    func decideWithoutRedis(
-        _ charge: Charge, _ subject: Subject, _ terms: LimitTerms, _ error: RedisError
-    ) -> LimitDecision {
+    func decideWithoutRedis(_ question: LimitQuestion, by terms: LimitTerms, _ error: RedisError) -> LimitDecision {
         onRedisFailure?(error)
         guard terms.requests.whenRedisIsAway == .open else { return .closed }
-        return local.take(charge, subject.party, by: terms)
+        return local.take(question.charge, question.subject.party, by: terms)
     }
 
-    /// What Redis said of a count, and by which terms.
-    struct Counted {
-        let before: LimitCount
-        let terms: LimitTerms
-    }
-
-    /// What is asked for one subject. Who asks once mostly asks again, and mostly for as much.
-    private func question(_ charge: Charge, _ subject: Subject, _ terms: () -> LimitTerms) -> Question {
-        let id = Asker(charge, subject)
-        let known = questions[id]
-        if let known, known.isFor(charge) { return known }
-        let terms = known?.terms ?? terms()
-        let question = Question(
-            charge: charge, terms: terms, count: call(charge, subject, terms),
-            record: known?.record ?? UserRecords.read(subject.userID, prefix: keyPrefix))
+    /// Who asks once mostly asks again, and mostly for as much.
+    private func keep(
+        _ charge: Charge, _ subject: Subject, _ terms: LimitTerms, readsRecord: Bool
+    ) -> LimitQuestion {
+        let record = readsRecord ? UserRecords.read(subject.userID, prefix: keyPrefix) : nil
+        let question = LimitQuestion(
+            charge, subject, by: terms, RedisQuestion(call(charge, subject, terms), beside: record))
         if questions.count >= 4096 { questions.removeAll(keepingCapacity: true) }
-        questions[id] = question
+        questions[LimitQuestion.Asker(charge, subject)] = question
         return question
     }
 
@@ -116,41 +106,6 @@ package final class RateLimiter {
             arguments += [String(sign * charge.volume), String(volume.quota), String(volume.window.milliseconds)]
         }
         return script.call(keys: keys, arguments: arguments)
-    }
-
-    private struct Asker: Hashable {
-        let name: LimitName
-        let party: String
-        let user: UserID
-
-        init(_ charge: Charge, _ subject: Subject) {
-            name = charge.name
-            party = subject.party
-            user = subject.userID
-        }
-    }
-
-    private struct Question {
-        let charge: Charge
-        private(set) var terms: LimitTerms
-        let count: RedisScript.Call
-        let record: RedisCommand
-        /// Whether the command is by the terms.
-        private var isCurrent = true
-
-        init(charge: Charge, terms: LimitTerms, count: RedisScript.Call, record: RedisCommand) {
-            self.charge = charge
-            self.terms = terms
-            self.count = count
-            self.record = record
-        }
-
-        func isFor(_ charge: Charge) -> Bool { isCurrent && charge == self.charge }
-
-        mutating func learn(_ terms: LimitTerms) {
-            self.terms = terms
-            isCurrent = false
-        }
     }
 
     /// Adds to all windows or to none. A key without an end, or with one beyond its window (Redis' clock was set back, or
@@ -174,23 +129,4 @@ package final class RateLimiter {
         end
         return answer
         """
-
-    /// Reads the script's answer: used and left of each window.
-    private static func read(_ reply: RedisReply, _ terms: LimitTerms) -> Result<Counted, RedisError> {
-        guard case .array(let parts) = reply, parts.count == (terms.volume == nil ? 2 : 4),
-            let requests = LimitCount.Window(parts[0], parts[1])
-        else { return .failure(.refused(code: "MALFORMED")) }
-        guard terms.volume != nil else {
-            return .success(Counted(before: LimitCount(requests: requests, volume: nil), terms: terms))
-        }
-        guard let volume = LimitCount.Window(parts[2], parts[3]) else { return .failure(.refused(code: "MALFORMED")) }
-        return .success(Counted(before: LimitCount(requests: requests, volume: volume), terms: terms))
-    }
-}
-
-extension LimitCount.Window {
-    fileprivate init?(_ used: RedisReply, _ left: RedisReply) {
-        guard case .integer(let used) = used, case .integer(let milliseconds) = left else { return nil }
-        self.init(used: used, left: .milliseconds(max(0, milliseconds)))
-    }
 }

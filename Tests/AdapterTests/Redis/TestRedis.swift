@@ -22,15 +22,16 @@ extension RedisConnection {
         do throws(RedisError) { return .success(try await send(RedisCommand(words))) } catch { return .failure(error) }
     }
 
-    func send(_ first: RedisCommand, beside second: RedisCommand) async -> (RedisOutcome, RedisOutcome) {
+    /// What came of a script's call, and of the command beside it.
+    func outcomes(_ question: RedisQuestion) async -> [RedisOutcome] {
         await withCheckedContinuation { continuation in
-            send(first, beside: second) { continuation.resume(returning: ($0, $1)) }
-        }
-    }
-
-    func run(_ call: RedisScript.Call, beside command: RedisCommand) async -> (RedisOutcome, RedisOutcome?) {
-        await withCheckedContinuation { continuation in
-            run(call, beside: command) { continuation.resume(returning: ($0, $1)) }
+            ask(question) { answer in
+                switch answer {
+                case .failure(let error): continuation.resume(returning: [.failure(error)])
+                case .replies(let first, let second):
+                    continuation.resume(returning: [first, second].compactMap { $0.map(RedisOutcome.init) })
+                }
+            }
         }
     }
 
@@ -42,5 +43,12 @@ extension RedisConnection {
             try? await LoopActor.sleep(for: .milliseconds(1))
         }
         return true
+    }
+}
+
+extension RedisOutcome {
+    init(_ reading: RedisReading) {
+        var reading = reading
+        self = reading.refusal.map { .failure($0) } ?? .success(RedisReply(&reading))
     }
 }

@@ -112,18 +112,19 @@ struct UserRecordsTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
             _ = await redis.outcome("SET", "text", "x")
-            let outcomes = await redis.send(RedisCommand(["INCR", "n"]), beside: RedisCommand(["GET", "text"]))
-            #expect(outcomes.0 == .success(.integer(1)) && outcomes.1 == .success(.text([UInt8(ascii: "x")])))
-            let refused = await redis.send(RedisCommand(["INCR", "text"]), beside: RedisCommand(["LLEN", "text"]))
-            #expect(refused.0 == .failure(.refused(code: "ERR")))
-            #expect(refused.1 == .failure(.refused(code: "WRONGTYPE")))
-            let call = RedisScript(source: "return 7", digest: String(repeating: "0", count: 40))
-                .call(keys: ["n"], arguments: [])
-            let forgotten = await redis.run(call, beside: RedisCommand(["INCR", "n"]))
-            #expect(forgotten.0 == .success(.integer(7)) && forgotten.1 == .success(.integer(2)))
+            let script = RedisScript(source: "return redis.call('INCR', KEYS[1])", digest: "none of this script's")
+            let call = script.call(keys: ["n"], arguments: [])
+            // The server does not know the script, and is asked both again.
+            #expect(
+                await redis.outcomes(RedisQuestion(call, beside: RedisCommand(["GET", "text"])))
+                    == [.success(.integer(1)), .success(.text([UInt8(ascii: "x")]))])
+            let spoilt = script.call(keys: ["text"], arguments: [])
+            #expect(
+                await redis.outcomes(RedisQuestion(spoilt, beside: RedisCommand(["LLEN", "text"])))
+                    == [.failure(.refused(code: "ERR")), .failure(.refused(code: "WRONGTYPE"))])
+            #expect(await redis.outcomes(RedisQuestion(call)) == [.success(.integer(2))])
             redis.close()
-            let closed = await redis.send(RedisCommand(["PING"]), beside: RedisCommand(["PING"]))
-            #expect(closed.0 == .failure(.unavailable) && closed.1 == .failure(.unavailable))
+            #expect(await redis.outcomes(RedisQuestion(call)) == [.failure(.unavailable)])
         }
     }
 }

@@ -1,0 +1,76 @@
+import Redis
+
+/// What Redis is asked for one subject's requests of one kind; kept, for who asks once mostly asks again.
+final class LimitQuestion: Sendable {
+    /// Whose requests are counted together, and whose record is read with the count.
+    struct Asker: Hashable {
+        let name: LimitName
+        let party: String
+        let user: UserID
+
+        init(_ charge: Charge, _ subject: Subject) {
+            name = charge.name
+            party = subject.party
+            user = subject.userID
+        }
+
+        /// A party is a digest: some of it tells it from others as well as the whole.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(party.utf8.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+        }
+    }
+
+    let charge: Charge
+    let subject: Subject
+    /// By which Redis refuses.
+    let terms: LimitTerms
+    let words: RedisQuestion
+
+    init(_ charge: Charge, _ subject: Subject, by terms: LimitTerms, _ words: RedisQuestion) {
+        self.charge = charge
+        self.subject = subject
+        self.terms = terms
+        self.words = words
+    }
+
+    var readsRecord: Bool { words.replies == 2 }
+
+    /// Whether it is just what its asker asks now. A token may come that names another tier.
+    func isFor(_ charge: Charge, _ subject: Subject, readsRecord: Bool) -> Bool {
+        charge.volume == self.charge.volume && readsRecord == self.readsRecord && subject.tier == self.subject.tier
+    }
+
+    /// Reads what the windows held before.
+    func count(_ answer: RedisAnswer) -> Result<LimitCount, RedisError> { Self.count(answer, by: terms) }
+
+    static func count(_ answer: RedisAnswer, by terms: LimitTerms) -> Result<LimitCount, RedisError> {
+        switch answer {
+        case .failure(let error): .failure(error)
+        case .replies(let reading, _): LimitCount.read(reading, hasVolume: terms.volume != nil)
+        }
+    }
+}
+
+extension LimitCount {
+    /// Reads the script's answer: used and left of each window.
+    fileprivate static func read(_ reading: RedisReading, hasVolume: Bool) -> Result<LimitCount, RedisError> {
+        if let refusal = reading.refusal { return .failure(refusal) }
+        var reading = reading
+        guard case .array(let numbers) = reading.next(), numbers == (hasVolume ? 4 : 2),
+            let requests = Window(&reading)
+        else { return .failure(.refused(code: "MALFORMED")) }
+        guard hasVolume else { return .success(LimitCount(requests: requests, volume: nil)) }
+        guard let volume = Window(&reading) else { return .failure(.refused(code: "MALFORMED")) }
+        return .success(LimitCount(requests: requests, volume: volume))
+    }
+}
+
+extension LimitCount.Window {
+    /// What was used, and the milliseconds that are left.
+    fileprivate init?(_ reading: inout RedisReading) {
+        guard case .integer(let used) = reading.next(), case .integer(let milliseconds) = reading.next() else {
+            return nil
+        }
+        self.init(used: used, left: .milliseconds(max(0, milliseconds)))
+    }
+}
