@@ -8,7 +8,8 @@ struct STSClientTests {
     private let world = TestWorld()
     private let request = AssumeRole(
         roleARN: "arn:aws:iam::123456789012:role/vending", sessionName: "u_1-t3kf0w", duration: .seconds(3600),
-        policy: #"{"a":"b c+d"}"#, tags: [.init(key: "UserId", value: "u_1"), .init(key: "Tier", value: "free &")],
+        policy: .init(#"{"a":"b c+d"}"#),
+        tags: [.init(key: "UserId", value: "u_1"), .init(key: "Tier", value: "free &")],
         externalID: "x:1")
     private static let assumed = UpstreamResponse(status: 200, body: UpstreamDocuments.assumed)
     private static let credentials = Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))
@@ -53,6 +54,41 @@ struct STSClientTests {
                 "AWS4-HMAC-SHA256 Credential=AKID/20261120/eu-west-1/sts/aws4_request, "
                     + "SignedHeaders=content-type;host;x-amz-date, Signature=") == true)
         #expect(world.attempts.map(\.fault) == [nil])
+    }
+
+    @Test(arguments: [nil, Secret("t/=")])
+    func `signs as the whole request would be signed`(token: Secret?) async throws {
+        let credentials = Credentials(
+            accessKeyID: "AKID", secretAccessKey: Secret("secret"), sessionToken: token)
+        let transport = ScriptedTransport(Self.assumed)
+        let client = try client(transport, credentials: CredentialSource(credentials))
+        for step in 0..<4 {
+            _ = try await client.assumeRole(request, deadline: world.deadline())
+            // Twice in one second.
+            if step > 0 { world.pass(.seconds(30)) }
+        }
+        #expect(Set(transport.requests.map { $0.fields["x-amz-date"] }).count == 3)
+        for sent in transport.requests {
+            let time = try #require(sent.fields["x-amz-date"].flatMap { Timestamp(basic: $0) })
+            let key = SigningKey(
+                secretAccessKey: credentials.secretAccessKey, day: time.day, region: "eu-west-1", service: "sts")
+            var whole = SigV4.Message(
+                method: "POST", path: "/",
+                fields: [
+                    "content-type": "application/x-www-form-urlencoded; charset=utf-8",
+                    "host": "sts.eu-west-1.amazonaws.com",
+                ], payloadHash: SHA256.hash(sent.body).hexadecimal)
+            SigV4(rules: .others).sign(&whole, with: credentials, key: key, at: time)
+            #expect(sent.fields == whole.fields)
+        }
+    }
+
+    @Test(arguments: [[""], ["{\"a\": é}"], ["", ""], ["{\"a\":[\"x/", "/*\",\"y/", "/*\"]}"]])
+    func `fills in a policy as if it had been whole`(parts: [String]) {
+        var (filled, whole) = (request, request)
+        filled.policy = .init(FormTemplate(parts), filledWith: "u 1+ü")
+        whole.policy = .init(parts.joined(separator: "u 1+ü"))
+        #expect(filled.form == whole.form)
     }
 
     @Test(arguments: [(nil, "43200"), (Secret("token"), "3600")])

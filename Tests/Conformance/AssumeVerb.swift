@@ -4,7 +4,7 @@ import AWS
 let assume: Verb = { request in
     let role = AssumeRole(
         roleARN: try request.string("role_arn"), sessionName: try request.string("session_name"),
-        duration: .seconds(try request.integer("duration", default: 3600)), policy: try request.optionalString("policy")
-    )
+        duration: .seconds(try request.integer("duration", default: 3600)),
+        policy: try request.optionalString("policy").map { AssumeRole.Policy($0) })
     return ["body": .string(String(decoding: role.form, as: UTF8.self))]
 }

@@ -14,19 +14,33 @@ package struct AssumeRole: Sendable, Equatable {
         }
     }
 
+    /// A session policy, in JSON.
+    package struct Policy: Sendable, Equatable {
+        fileprivate let template: FormTemplate
+        fileprivate let filling: String
+
+        /// - Parameter filling: the text for the template's open places.
+        package init(_ template: FormTemplate, filledWith filling: String) {
+            self.template = template
+            self.filling = filling
+        }
+
+        package init(_ text: String) { self.init(FormTemplate([text]), filledWith: "") }
+    }
+
     package var roleARN: String
     /// 2 to 64 characters of ``SessionName``'s alphabet.
     package var sessionName: String
     /// 900 s up to what the role allows; 3,600 s at most when our own credentials are a role's.
     package var duration: Duration
-    /// The session policy, in JSON; `nil` grants all that the role may.
-    package var policy: String?
+    /// `nil` grants all that the role may.
+    package var policy: Policy?
     package var tags: [Tag]
     package var externalID: String?
     package var sourceIdentity: String?
 
     package init(
-        roleARN: String, sessionName: String, duration: Duration, policy: String? = nil, tags: [Tag] = [],
+        roleARN: String, sessionName: String, duration: Duration, policy: Policy? = nil, tags: [Tag] = [],
         externalID: String? = nil, sourceIdentity: String? = nil
     ) {
         self.roleARN = roleARN
@@ -47,28 +61,40 @@ package struct AssumeRole: Sendable, Equatable {
     /// `application/x-www-form-urlencoded`; a space is `%20`, because Ceph does not take `+` for one.
     package var form: [UInt8] {
         var bytes: [UInt8] = []
-        // A policy grows by a half to two thirds when it is encoded.
-        bytes.reserveCapacity(512 + 5 * (policy?.utf8.count ?? 0) / 3)
-        bytes.append(contentsOf: "Action=AssumeRole&Version=2011-06-15".utf8)
-        Self.append("&RoleArn=", roleARN, to: &bytes)
-        Self.append("&RoleSessionName=", sessionName, to: &bytes)
-        Self.append("&DurationSeconds=", String(duration.components.seconds), to: &bytes)
-        Self.append("&Policy=", policy, to: &bytes)
+        bytes.reserveCapacity(1024 + (policy?.template.count ?? 0))
+        bytes.append("Action=AssumeRole&Version=2011-06-15&RoleArn=")
+        Self.append(roleARN, to: &bytes)
+        bytes.append("&RoleSessionName=")
+        Self.append(sessionName, to: &bytes)
+        bytes.append("&DurationSeconds=")
+        bytes.append(String(duration.components.seconds))
+        if let policy {
+            bytes.append("&Policy=")
+            policy.template.append(filledWith: policy.filling, to: &bytes)
+        }
         for index in tags.indices {
             let number = String(index + 1)
-            Self.append("&Tags.member.", number, to: &bytes)
-            Self.append(".Key=", tags[index].key, to: &bytes)
-            Self.append("&Tags.member.", number, to: &bytes)
-            Self.append(".Value=", tags[index].value, to: &bytes)
+            bytes.append("&Tags.member.")
+            bytes.append(number)
+            bytes.append(".Key=")
+            Self.append(tags[index].key, to: &bytes)
+            bytes.append("&Tags.member.")
+            bytes.append(number)
+            bytes.append(".Value=")
+            Self.append(tags[index].value, to: &bytes)
         }
-        Self.append("&ExternalId=", externalID, to: &bytes)
-        Self.append("&SourceIdentity=", sourceIdentity, to: &bytes)
+        if let externalID {
+            bytes.append("&ExternalId=")
+            Self.append(externalID, to: &bytes)
+        }
+        if let sourceIdentity {
+            bytes.append("&SourceIdentity=")
+            Self.append(sourceIdentity, to: &bytes)
+        }
         return bytes
     }
 
-    private static func append(_ name: StaticString, _ value: String?, to bytes: inout [UInt8]) {
-        guard let value else { return }
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    private static func append(_ value: String, to bytes: inout [UInt8]) {
         value.withUTF8Span { PercentEncoding.append($0, to: &bytes) }
     }
 }

@@ -33,29 +33,49 @@ package struct AssumedRole: Sendable, Equatable {
     /// - Parameter action: whose answer it is; the elements are named after it.
     /// - Throws: ``Fault``: transient for what is no answer of STS's; refused for one without a token or an end.
     init(_ response: UpstreamResponse, of action: String = "AssumeRole", now: Date) throws(Fault) {
+        if action == "AssumeRole", let plain = PlainAnswer(response.body) {
+            try self.init(
+                accessKeyID: plain.accessKeyID, secretAccessKey: plain.secretAccessKey,
+                sessionToken: plain.sessionToken, expiration: plain.expiration, arn: plain.arn,
+                identifier: plain.identifier, packedPolicySize: plain.packedPolicySize, now: now)
+            return
+        }
         guard let root = try? XMLReader.read(response.body) else {
             throw Fault(.transient, status: 200, code: "MalformedAnswer")
         }
         if let error = ErrorAnswer(root) { throw Fault(response, error: error) }
         guard root.hasName("\(action)Response"), let result = root["\(action)Result"],
-            let credentials = result["Credentials"],
-            let accessKeyID = Self.word(credentials.text(of: "AccessKeyId")),
-            let secretAccessKey = Self.word(credentials.text(of: "SecretAccessKey"))
+            let credentials = result["Credentials"]
         else { throw Fault(.transient, status: 200, code: "MalformedAnswer") }
-        guard let token = Self.word(credentials.text(of: "SessionToken")) else { throw Self.fault("NoSessionToken") }
-        guard let text = Self.word(credentials.text(of: "Expiration")), let time = Timestamp(iso8601: text) else {
-            throw Self.fault("NoExpiration")
-        }
-        guard time.date > now else { throw Self.fault("AlreadyExpired") }
-        self.credentials = Credentials(
-            accessKeyID: accessKeyID, secretAccessKey: Secret(secretAccessKey), sessionToken: Secret(token),
-            expiration: time.date)
-        expiration = time.date
         let user = result["AssumedRoleUser"]
-        arn = Self.word(user?.text(of: "Arn"))
-        // Ceph writes AssumeRoleId.
-        identifier = Self.word(user?.text(of: "AssumedRoleId") ?? user?.text(of: "AssumeRoleId"))
-        packedPolicySize = Self.word(result.text(of: "PackedPolicySize")).flatMap { Int($0) }
+        try self.init(
+            accessKeyID: Self.word(credentials.text(of: "AccessKeyId")),
+            secretAccessKey: Self.word(credentials.text(of: "SecretAccessKey")),
+            sessionToken: Self.word(credentials.text(of: "SessionToken")),
+            expiration: Self.word(credentials.text(of: "Expiration")), arn: Self.word(user?.text(of: "Arn")),
+            // Ceph writes AssumeRoleId.
+            identifier: Self.word(user?.text(of: "AssumedRoleId") ?? user?.text(of: "AssumeRoleId")),
+            packedPolicySize: Self.word(result.text(of: "PackedPolicySize")), now: now)
+    }
+
+    /// Words, as far as the answer has them.
+    private init(
+        accessKeyID: String?, secretAccessKey: String?, sessionToken: String?, expiration: String?, arn: String?,
+        identifier: String?, packedPolicySize: String?, now: Date
+    ) throws(Fault) {
+        guard let accessKeyID, let secretAccessKey else {
+            throw Fault(.transient, status: 200, code: "MalformedAnswer")
+        }
+        guard let sessionToken else { throw Self.fault("NoSessionToken") }
+        guard let expiration, let time = Timestamp(iso8601: expiration) else { throw Self.fault("NoExpiration") }
+        guard time.date > now else { throw Self.fault("AlreadyExpired") }
+        credentials = Credentials(
+            accessKeyID: accessKeyID, secretAccessKey: Secret(secretAccessKey), sessionToken: Secret(sessionToken),
+            expiration: time.date)
+        self.expiration = time.date
+        self.arn = arn
+        self.identifier = identifier
+        self.packedPolicySize = packedPolicySize.flatMap { Int($0) }
     }
 
     private static func fault(_ code: String) -> Fault { Fault(.refused, status: 200, code: code) }

@@ -1,10 +1,11 @@
-import CloakroomCrypto
 package import HTTPValues
 
 /// AWS Security Token Service, as far as we need it.
 package actor STSClient {
     private nonisolated let place: any Actor
     private let upstream: SignedUpstream
+    /// This second's.
+    private var stencil: FormStencil?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { place.unownedExecutor }
 
@@ -43,17 +44,22 @@ package actor STSClient {
     private func send(
         _ body: [UInt8], _ deadline: ContinuousClock.Instant, _ effort: inout Effort
     ) async throws(Fault) -> AssumedRole {
-        let message = SigV4.Message(
-            method: "POST", path: "\(upstream.endpoint.path)/",
-            fields: [
-                "content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": upstream.endpoint.host,
-            ],
-            payloadHash: SHA256.hash(body).hexadecimal)
         return try await upstream.call(
-            .assumeRole, message, body: body, deadline: deadline, effort: &effort
+            .assumeRole, deadline: deadline, effort: &effort, request: { request(posting: body, with: $0) }
         ) { response throws(Fault) in
             guard response.status == 200 else { throw Fault(response, error: ErrorAnswer(response.body)) }
             return try AssumedRole(response, now: upstream.time)
         }
+    }
+
+    private func request(posting body: [UInt8], with signing: SignedUpstream.Signing) -> UpstreamRequest {
+        let stencil: FormStencil
+        if let known = self.stencil, known.isFor(signing) {
+            stencil = known
+        } else {
+            stencil = FormStencil(upstream, signing)
+            self.stencil = stencil
+        }
+        return stencil.request(posting: body)
     }
 }

@@ -13,11 +13,7 @@ package struct SigningStencil {
     private let fields: HeaderFields
     /// The canonical request before the path, between path and value, and behind the value.
     private let canonical: (start: [UInt8], middle: [UInt8], end: [UInt8])
-    /// Everything before the hash.
-    private let stringToSign: [UInt8]
-    /// Everything before the signature.
-    private let authorization: [UInt8]
-    private let key: SigningKey
+    private let authorization: AuthorizationStencil
 
     /// - Parameters:
     ///   - message: whose path is empty and which has no field of this name.
@@ -38,10 +34,8 @@ package struct SigningStencil {
         let behindPath = request.bytes[(start.count + 1)...]
         let place = behindPath.firstIndex(of: 0) ?? behindPath.endIndex
         canonical = (start, Array(behindPath[..<place]), Array(behindPath[place...].dropFirst()))
-        stringToSign = SigV4.stringToSign(timestamp: timestamp, key: key)
-        authorization = SigV4.authorization(request.signedHeaders, credentials: credentials, key: key)
+        authorization = AuthorizationStencil(request, with: credentials, key: key, timestamp: timestamp)
         self.openField = openField
-        self.key = key
     }
 
     /// - Parameter value: without blanks.
@@ -55,14 +49,7 @@ package struct SigningStencil {
         request.append(contentsOf: canonical.middle)
         request.append(value)
         request.append(contentsOf: canonical.end)
-        var text: [UInt8] = []
-        text.reserveCapacity(stringToSign.count + 2 * SHA256.byteCount)
-        text.append(contentsOf: stringToSign)
-        text.append(hexadecimal: SHA256.hash(request))
-        var authorization: [UInt8] = []
-        authorization.reserveCapacity(self.authorization.count + 2 * SHA256.byteCount)
-        authorization.append(contentsOf: self.authorization)
-        authorization.append(hexadecimal: key.authenticate(text))
+        let authorization = authorization.authorization(of: request)
         var fields = HeaderFields()
         fields.reserve(
             fields: self.fields.count + 2,

@@ -1,3 +1,4 @@
+package import AWS
 import StrictJSON
 
 /// The session policy of a user's credentials: an IAM policy whose user is still open.
@@ -18,6 +19,8 @@ package struct SessionPolicy: Sendable {
     /// Joining the parts with an id gives the text that a JSON encoder would give for it: the id stands inside JSON
     /// strings, and a ``UserID`` has no character that JSON escapes, nor one that IAM reads (`* ? $ { }`).
     private let parts: [String]
+    /// The same, as it stands in the form that goes to STS.
+    private let template: FormTemplate
 
     /// - Parameter checked: what ``SessionPolicyCheck`` let through; its open places are
     ///   ``PolicyTemplate/userPlaceholder``.
@@ -32,6 +35,7 @@ package struct SessionPolicy: Sendable {
             rest = rest[place.upperBound...]
         }
         self.parts = parts + [String(rest)]
+        template = FormTemplate(self.parts)
     }
 
     /// The length for the longest id, in characters.
@@ -39,8 +43,11 @@ package struct SessionPolicy: Sendable {
         parts.reduce(0) { $0 + $1.count } + (parts.count - 1) * UserID.maximumLength
     }
 
-    /// The policy as it goes to STS, minified.
+    /// The policy, minified.
     package func text(for user: UserID) -> String { parts.joined(separator: user.text) }
+
+    /// The same, as STS is asked with it.
+    package func asked(for user: UserID) -> AssumeRole.Policy { AssumeRole.Policy(template, filledWith: user.text) }
 
     /// The policy with its user open.
     var open: String { parts.joined(separator: PolicyTemplate.userPlaceholder) }

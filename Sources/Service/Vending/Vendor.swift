@@ -115,7 +115,7 @@ package final class Vendor {
         let role = try await sts.assumeRole(
             AssumeRole(
                 roleARN: settings.roleARN, sessionName: name, duration: grant.lifetime,
-                policy: grant.scope.policy.text(for: subject.userID), tags: grant.tags(for: subject.userID),
+                policy: grant.scope.policy.asked(for: subject.userID), tags: grant.tags(for: subject.userID),
                 externalID: settings.externalID),
             deadline: deadline)
         return VendedCredentials(

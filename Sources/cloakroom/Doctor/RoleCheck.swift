@@ -41,7 +41,7 @@ struct RoleCheck {
     ) -> AssumeRole {
         AssumeRole(
             roleARN: vending.roleARN, sessionName: SessionName.make(userID: user.text, at: Date()), duration: lifetime,
-            policy: scope.policy.text(for: user),
+            policy: scope.policy.asked(for: user),
             tags: Grant(scope: scope, lifetime: lifetime, tier: vending.defaultTier).tags(for: user),
             externalID: vending.externalID)
     }
