@@ -76,7 +76,9 @@ import Foundation
         while true {
             for command in takeCommands() { obey(command) }
             guard !isStopping else { return close() }
-            act()
+            // Whoever waits for a connection is put in line again when a transfer ends. libcurl 7.88 may forget the timer by
+            // which it would be run, so that nothing would until something else happens: a second pass does.
+            while act() {}
             endWhatIsOverdue()
             var count: Int32 = 0
             unsafe check(curl_multi_poll(UnsafeMutableRawPointer(multi), nil, 0, longestWait, &count))
@@ -120,7 +122,9 @@ import Foundation
         unsafe check(curl_multi_add_handle(UnsafeMutableRawPointer(multi), handle.pointer))
     }
 
-    private func act() {
+    /// - Returns: whether a transfer has ended.
+    private func act() -> Bool {
+        var hasEnded = false
         var count: Int32 = 0
         let code = unsafe curl_multi_perform(UnsafeMutableRawPointer(multi), &count)
         while let message = unsafe curl_multi_info_read(UnsafeMutableRawPointer(multi), &count) {
@@ -129,10 +133,12 @@ import Foundation
             }
             let code = unsafe message.pointee.data.result
             let id = UInt(bitPattern: easy)
+            hasEnded = true
             if let exchange = running[id]?.exchange { finish(id, exchange.result(code)) }
         }
         // Want of memory: what runs would never end.
         if code != CURLM_OK { finishAll(.interrupted) }
+        return hasEnded
     }
 
     private func endWhatIsOverdue() {

@@ -26,7 +26,8 @@ extension CloakroomService {
                     user,
                     Plan(charge: .session) { [self] _, entitlement in
                         session(
-                            sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: nil, entitlement, request)
+                            sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: nil, entitlement, request
+                        )
                     })
             } catch {
                 return .done(.refused(error))

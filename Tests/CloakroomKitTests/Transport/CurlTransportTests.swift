@@ -40,6 +40,21 @@
             #expect(began.duration(to: .now) >= .seconds(2))
         }
 
+        // libcurl 7.88 forgot about one time in thirty whoever waited.
+        @Test func `whoever waits for a connection gets one, each of two hundred times`() async throws {
+            let server = try LoopbackServer(answering: ok("hello"))
+            defer { server.stop() }
+            for _ in 0..<200 {
+                let transport = CurlTransport(maximumConnectionsPerHost: 3)
+                try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<100 {
+                        group.addTask { try await transport.send(.get(server.url, idleTimeout: .seconds(10))).status }
+                    }
+                    for try await status in group { #expect(status == 200) }
+                }
+            }
+        }
+
         @Test func `waiting takes next to no CPU time`() async throws {
             let server = try LoopbackServer { connection, _ in
                 guard connection.readRequest() != nil else { return }
