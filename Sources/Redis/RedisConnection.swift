@@ -39,6 +39,24 @@ package final class RedisConnection {
         let completion: @LoopActor (RedisAnswer) -> Void
     }
 
+    /// What is sent and not answered.
+    private struct Outgoing {
+        var output: [UInt8] = []
+        var written = 0
+        var pending = Queue<Asked>()
+
+        mutating func append(_ asked: Asked) {
+            output.append(contentsOf: asked.question.bytes)
+            pending.append(asked)
+        }
+
+        /// Forgets what is written; as many bytes will come again.
+        mutating func clear() {
+            output.removeAll(keepingCapacity: output.capacity < 1 << 20)
+            written = 0
+        }
+    }
+
     private let options: Options
     private var state = State.away
     private var hasBeenLost = false
@@ -47,12 +65,10 @@ package final class RedisConnection {
     private var socket: RedisSocket?
     private var watch: Reactor.Watch?
     private var reader = ReplyReader()
-    private var output: [UInt8] = []
-    private var written = 0
     /// Questions for a connection that is being made, and when the first of them came.
     private var early: [Asked] = []
     private var earlySince: UInt64 = 0
-    private var pending = Queue<Asked>()
+    private var outgoing = Outgoing()
     /// Why another server is to be asked from now on, until the connection is given up for it.
     private var elsewhere: RedisError?
     /// When the last reply came, or the first command after a pause went out: a late turn of ours is not Redis' fault.
@@ -83,7 +99,7 @@ package final class RedisConnection {
             ask(question) { answer in
                 switch answer {
                 case .failure(let error): continuation.resume(returning: .failure(error))
-                case .replies(var reading, _):
+                case .reply(var reading):
                     continuation.resume(
                         returning: reading.refusal.map { .failure($0) } ?? .success(RedisReply(&reading)))
                 }
@@ -96,7 +112,7 @@ package final class RedisConnection {
     package func ask(_ question: RedisQuestion, _ completion: @escaping @LoopActor (RedisAnswer) -> Void) {
         let asked = Asked(question: question, completion: completion)
         switch state {
-        case .ready where pending.count < options.maximumPending: put(asked)
+        case .ready where outgoing.pending.count < options.maximumPending: put(asked)
         case .connecting where !hasBeenLost && early.count < options.maximumPending:
             if early.isEmpty { earlySince = Monotonic.now }
             early.append(asked)
@@ -173,7 +189,7 @@ package final class RedisConnection {
         if options.database != 0 { commands.append(RedisCommand(["SELECT", String(options.database)])) }
         commands.append(RedisCommand(["PING"]))
         greetings = commands.count
-        output = commands.flatMap(\.bytes)
+        outgoing.output = commands.flatMap(\.bytes)
         flush()
     }
 
@@ -214,11 +230,10 @@ package final class RedisConnection {
         if let watch { Reactor.shared.unwatch(watch) }
         watch = nil
         socket = nil
-        output = []
-        written = 0
+        outgoing.clear()
         elsewhere = nil
         refuseEarly()
-        while let asked = pending.popFirst() { asked.completion(.failure(error)) }
+        while let asked = outgoing.pending.popFirst() { asked.completion(.failure(error)) }
     }
 
     private func refuseEarly() {
@@ -230,9 +245,8 @@ package final class RedisConnection {
     // MARK: The pipeline
 
     private func put(_ asked: Asked) {
-        output += asked.question.bytes
-        pending.append(asked)
-        let wasIdle = pending.count == 1
+        outgoing.append(asked)
+        let wasIdle = outgoing.pending.count == 1
         if wasIdle { lastProgress = Monotonic.now }
         scheduleWatch()
         guard !isFlushScheduled else { return }
@@ -246,44 +260,37 @@ package final class RedisConnection {
 
     /// Sends until all is out or the socket takes no more: only then an edge tells when it does again.
     private func flush() {
-        while let socket, written < output.count {
-            let count = unsafe output.withUnsafeBytes { bytes in
-                unsafe socket.send(UnsafeRawBufferPointer(rebasing: bytes[written...]))
+        while let socket, outgoing.written < outgoing.output.count {
+            let count = unsafe outgoing.output.withUnsafeBytes { bytes in
+                unsafe socket.send(UnsafeRawBufferPointer(rebasing: bytes[outgoing.written...]))
             }
             guard let count else { return lose(.interrupted) }
             guard count > 0 else { return }
-            written += count
+            outgoing.written += count
         }
-        output.removeAll(keepingCapacity: output.capacity < 1 << 20)
-        written = 0
+        outgoing.clear()
     }
 
     private func become(_ readiness: Reactor.Readiness) {
         // Through TLS either may be waiting for the other.
-        if readiness.contains(.writable) || socket?.shortReadIsLast == false { flush() }
+        if readiness.contains(.writable) || socket?.isEncrypted == true { flush() }
         if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { read() }
     }
 
     private func read() {
         while let socket {
-            let size = 65_536
-            let count = unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { buffer -> Int? in
-                guard let count = unsafe socket.receive(into: buffer) else { return nil }
-                guard count > 0 else { return 0 }
-                return unsafe reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ? count : nil
-            }
-            guard let count else { return lose(.interrupted) }
+            guard let count = unsafe socket.receive({ unsafe reader.feed($0) }) else { return lose(.interrupted) }
             guard count > 0 else { return }
             lastProgress = Monotonic.now
             takeReplies()
             if let elsewhere { return lose(.interrupted, because: elsewhere) }
-            if count < size, socket.shortReadIsLast { return }
+            if socket.isLast(count) { return }
         }
     }
 
     private func takeReplies() {
         while socket != nil {
-            let expected = state == .connecting ? 1 : pending.first?.question.replies ?? 1
+            let expected = state == .connecting ? 1 : outgoing.pending.first?.question.replies ?? 1
             while reader.count < expected {
                 switch reader.next() {
                 case .reply: continue
@@ -297,19 +304,20 @@ package final class RedisConnection {
     }
 
     private func deliver() {
-        var reading = reader[0]
-        if state == .connecting { return takeGreeting(RedisReply(&reading)) }
-        guard let asked = pending.popFirst() else { return lose(.interrupted) }
-        let other = asked.question.replies == 2 ? reader[1] : nil
-        if let refusal = reading.refusal {
+        if state == .connecting {
+            var reading = reader.reading
+            return takeGreeting(RedisReply(&reading))
+        }
+        guard let asked = outgoing.pending.popFirst() else { return lose(.interrupted) }
+        if let refusal = reader.refusal(0) {
             // The server forgets scripts when it restarts, fails over or is told to: then it is given the text.
             if refusal == .refused(code: "NOSCRIPT"), let whole = asked.question.whole {
                 return ask(whole, asked.completion)
             }
             judge(refusal)
         }
-        if let refusal = other?.refusal { judge(refusal) }
-        asked.completion(.replies(reading, other))
+        if asked.question.replies == 2, let refusal = reader.refusal(1) { judge(refusal) }
+        asked.completion(.reply(reader.reading))
     }
 
     /// A replica after failover: the address may lead to the new primary by now.
@@ -329,9 +337,9 @@ package final class RedisConnection {
             if state == .ready { read() }
             let now = Monotonic.now
             let timeout = options.timeout.nanoseconds
-            if state == .ready, !pending.isEmpty, now > lastProgress &+ timeout { return lose(.timeout) }
+            if state == .ready, !outgoing.pending.isEmpty, now > lastProgress &+ timeout { return lose(.timeout) }
             if !early.isEmpty, now > earlySince &+ timeout { refuseEarly() }
-            if !pending.isEmpty || !early.isEmpty { scheduleWatch() }
+            if !outgoing.pending.isEmpty || !early.isEmpty { scheduleWatch() }
         }
     }
 }

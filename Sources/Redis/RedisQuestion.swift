@@ -43,13 +43,8 @@ package final class RedisQuestion: Sendable {
 
 /// What became of a question.
 package enum RedisAnswer: Sendable {
-    /// To the script's call or the command, and to the command beside it; each may be a refusal.
-    case replies(RedisReading, RedisReading?)
+    /// It may be a refusal. Of two the first is read first: see ``RedisReading/goToOther()``.
+    case reply(RedisReading)
     /// Of two replies both are lost with one.
     case failure(RedisError)
-
-    /// What came of the command beside the script's call, if there was one.
-    package var other: RedisReading? {
-        if case .replies(_, let other) = self { other } else { nil }
-    }
 }

@@ -21,20 +21,27 @@ package enum RedisValue: Sendable, Equatable {
     }
 }
 
-/// A reply to be read from its beginning to its end, where the parser has put it.
+/// A reply to be read from its beginning to its end, where the parser has put it; with another after it, if two
+/// commands were asked beside each other.
 package struct RedisReading: Sendable {
     private let values: [RedisValue]
     private let text: [UInt8]
-    private var place: Int
+    private let other: Int
+    private var place = 0
 
-    /// - Parameter place: where the reply begins among the values; others may come before and after it.
-    init(values: [RedisValue], text: [UInt8], place: Int) {
+    /// - Parameters:
+    ///   - values: of both replies.
+    ///   - other: where the second begins.
+    init(values: [RedisValue], text: [UInt8], other: Int) {
         self.values = values
         self.text = text
-        self.place = place
+        self.other = other
     }
 
-    /// The next value; after the last one what comes is none of this reply's.
+    /// Goes to the beginning of the second reply, wherever the first was left.
+    package mutating func goToOther() { place = other }
+
+    /// The next value; after the last of a reply what comes is none of it.
     package mutating func next() -> RedisValue {
         guard place < values.count else { return .null }
         defer { place += 1 }
@@ -45,7 +52,7 @@ package struct RedisReading: Sendable {
         self.text[Int(text.start)..<Int(text.start) + Int(text.count)]
     }
 
-    /// What the server says instead of a reply, before any of it is read.
+    /// What the server says instead of a reply, before any of that is read.
     package var refusal: RedisError? {
         guard case .error(let message) = values[place] else { return nil }
         return RedisError(refusal: String(decoding: bytes(of: message), as: UTF8.self))

@@ -9,11 +9,14 @@ import Loop
 @safe final class RedisSocket {
     let descriptor: Descriptor
     private let session: OpaquePointer?
+    /// What was received last; one for good, because the C library takes a while to find and to give back so much.
+    private let received: UnsafeMutableRawBufferPointer
 
     /// - Parameter tls: `nil` for plain bytes.
     /// - Returns: `nil` if libssl would not have the name.
     init?(owning descriptor: Int32, tls: RedisTLS?, host: String) {
         self.descriptor = Descriptor(owning: descriptor)
+        unsafe received = .allocate(byteCount: 65_536, alignment: 1)
         guard let tls else {
             unsafe session = nil
             return
@@ -22,7 +25,10 @@ import Loop
         unsafe session = made
     }
 
-    isolated deinit { unsafe SSL_free(session) }
+    isolated deinit {
+        unsafe SSL_free(session)
+        unsafe received.deallocate()
+    }
 
     /// - Returns: how many bytes were taken, 0 for "later"; `nil` when the connection is of no further use.
     func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
@@ -35,18 +41,28 @@ import Loop
         return count >= 0 || cloakroom_errno() == ENOTCONN ? max(0, count) : nil
     }
 
-    /// - Returns: as ``send(_:)``; `nil` at the end as well.
-    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    /// - Parameter body: is given what has come, if it is anything.
+    /// - Returns: as ``send(_:)``, or what the body returns; `nil` at the end as well.
+    func receive(_ body: (UnsafeRawBufferPointer) -> Bool) -> Int? {
+        guard let count = receive() else { return nil }
+        guard count > 0 else { return 0 }
+        return unsafe body(UnsafeRawBufferPointer(rebasing: received[..<count])) ? count : nil
+    }
+
+    private func receive() -> Int? {
         guard let session = unsafe session else {
-            let count = unsafe cloakroom_receive(descriptor.raw, buffer.baseAddress, buffer.count)
+            let count = unsafe cloakroom_receive(descriptor.raw, received.baseAddress, received.count)
             return count > 0 ? count : count < 0 && [EAGAIN, EINTR, ENOTCONN].contains(cloakroom_errno()) ? 0 : nil
         }
-        let count = unsafe cloakroom_tls_read(session, buffer.baseAddress, buffer.count)
+        let count = unsafe cloakroom_tls_read(session, received.baseAddress, received.count)
         return count >= 0 ? count : nil
     }
 
-    /// Whether a short read has emptied the socket: libssl may hold more than it gave.
-    var shortReadIsLast: Bool { unsafe session == nil }
+    /// Whether a read of so many bytes has emptied the socket: libssl may hold more than it gave.
+    func isLast(_ count: Int) -> Bool { unsafe session == nil && count < received.count }
+
+    /// Whether reading may take writing, and writing reading, as in a handshake.
+    var isEncrypted: Bool { unsafe session != nil }
 }
 
 /// Whom to trust when Redis is reached through TLS 1.2 or newer; its certificate and its name are always verified.

@@ -48,11 +48,17 @@ import CHiredis
         return .reply
     }
 
-    /// One of the replies that are whole, from 0.
-    subscript(number: Int) -> RedisReading {
-        precondition(number < count)
-        return unsafe RedisReading(
-            values: found.pointee.values, text: found.pointee.text, place: found.pointee.starts[number])
+    /// The replies that are whole, one or two.
+    var reading: RedisReading {
+        unsafe RedisReading(values: found.pointee.values, text: found.pointee.text, other: found.pointee.other)
+    }
+
+    /// What the server says instead of the first reply, 0, or the second, 1.
+    func refusal(_ number: Int) -> RedisError? {
+        guard case .error = unsafe found.pointee.values[number == 0 ? 0 : found.pointee.other] else { return nil }
+        var reading = reading
+        if number == 1 { reading.goToOther() }
+        return reading.refusal
     }
 
     /// Forgets all replies.
@@ -69,17 +75,16 @@ private struct Found {
     var values: [RedisValue] = []
     /// The bytes of all texts.
     var text: [UInt8] = []
-    /// Where the replies begin among the values.
-    var starts: [Int] = []
+    /// Where the second reply begins among the values.
+    var other = 0
 
     mutating func clear() {
         values.removeAll(keepingCapacity: values.capacity < 1 << 16)
-        text.removeAll(keepingCapacity: text.capacity < 1 << 20)
-        starts.removeAll(keepingCapacity: true)
+        if !text.isEmpty { text.removeAll(keepingCapacity: text.capacity < 1 << 20) }
     }
 
     private mutating func add(_ value: RedisValue, isRoot: Bool) {
-        if isRoot { starts.append(values.count) }
+        if isRoot { other = values.count }
         values.append(value)
     }
 

@@ -9,7 +9,7 @@ import Redis
 
 /// Whether one request may be served: what is left of the device's limit, and what the user is entitled to.
 struct Admission: Sendable {
-    fileprivate(set) var decision: LimitDecision
+    let decision: LimitDecision
     /// The limits that were applied.
     let terms: LimitTerms
     let entitlement: Result<Entitlement, Entitlement.Refusal>
@@ -35,53 +35,73 @@ final class Admissions {
         let question = limiter.question(
             charge, subject, expecting: claimed(by: subject).tier.terms(of: charge), readsRecord: settings.enabled)
         limiter.ask(question) { [self] answer in
-            switch question.count(answer) {
-            case .failure(let error): completion(admission(question, without: error, answer.other))
-            case .success(let count): decide(question, count, answer.other, completion)
+            switch answer {
+            case .failure(let error): completion(admission(question, without: error, isDisabled: false))
+            case .reply(var reading): read(question, &reading, completion)
             }
         }
     }
 
-    private func admission(_ question: LimitQuestion, without error: RedisError, _ record: RedisReading?) -> Admission {
+    private func read(
+        _ question: LimitQuestion, _ reading: inout RedisReading, _ completion: @escaping @LoopActor (Admission) -> Void
+    ) {
+        let count = LimitCount.read(&reading, by: question.terms)
+        reading.goToOther()
+        switch count {
+        case .failure(let error):
+            // The record may have come although Redis could not count, as from a replica.
+            let record = question.readsRecord ? try? UserRecord.parse(&reading) : nil
+            completion(admission(question, without: error, isDisabled: record?.isDisabled == true))
+        case .success(let before):
+            decide(question, before, entitlement(question, &reading), completion)
+        }
+    }
+
+    private func admission(_ question: LimitQuestion, without error: RedisError, isDisabled: Bool) -> Admission {
         let claimed = claimed(by: question.subject)
         let terms = claimed.tier.terms(of: question.charge)
         return Admission(
             decision: limiter.decideWithoutRedis(question, by: terms, error), terms: terms,
-            entitlement: Self.isDisabled(record) ? .failure(.userDisabled) : .success(claimed))
+            entitlement: isDisabled ? .failure(.userDisabled) : .success(claimed))
     }
 
     /// Decides by the terms of the tier that the record names; Redis counted by those it had last.
     private func decide(
-        _ question: LimitQuestion, _ before: LimitCount, _ record: RedisReading?,
+        _ question: LimitQuestion, _ before: LimitCount, _ entitlement: Result<Entitlement, Entitlement.Refusal>,
         _ completion: @escaping @LoopActor (Admission) -> Void
     ) {
-        let (charge, subject) = (question.charge, question.subject)
-        let entitlement = entitlement(for: charge.name, of: subject, record)
-        // Whoever is refused is told of the limit that the token alone would give.
-        let tier = (try? entitlement.get())?.tier ?? claimed(by: subject).tier
-        let terms = tier.terms(of: charge)
-        var admission = Admission(
-            decision: LimitDecision(charge, before, by: terms), terms: terms, entitlement: entitlement)
-        guard !question.terms.hasQuotas(of: terms) else { return completion(admission) }
-        let isTaken = before.admits(charge, by: question.terms)
-        guard isTaken || !admission.decision.isAllowed else {
+        let terms =
+            switch entitlement {
+            case .success(let entitlement): entitlement.tier.terms(of: question.charge)
+            // Whoever is refused is told of the limit that the token alone would give.
+            case .failure: claimed(by: question.subject).tier.terms(of: question.charge)
+            }
+        let decision = LimitDecision(question.charge, before, by: terms)
+        guard question.terms.hasQuotas(of: terms) else {
+            return mend(question, before, decision, terms) {
+                completion(Admission(decision: $0, terms: terms, entitlement: entitlement))
+            }
+        }
+        completion(Admission(decision: decision, terms: terms, entitlement: entitlement))
+    }
+
+    /// Puts right what Redis has counted by terms that hold no longer.
+    private func mend(
+        _ question: LimitQuestion, _ before: LimitCount, _ decision: LimitDecision, _ terms: LimitTerms,
+        _ completion: @escaping @LoopActor (LimitDecision) -> Void
+    ) {
+        let isTaken = before.admits(question.charge, by: question.terms)
+        guard isTaken || !decision.isAllowed else {
             return limiter.recount(question, by: terms) { [limiter] count in
                 switch count {
-                case .success(let before): admission.decision = LimitDecision(charge, before, by: terms)
-                case .failure(let error): admission.decision = limiter.decideWithoutRedis(question, by: terms, error)
+                case .success(let before): completion(LimitDecision(question.charge, before, by: terms))
+                case .failure(let error): completion(limiter.decideWithoutRedis(question, by: terms, error))
                 }
-                completion(admission)
             }
         }
         limiter.learn(terms, of: question)
-        guard isTaken, !admission.decision.isAllowed else { return completion(admission) }
-        limiter.giveBack(question, by: terms) { [admission] in completion(admission) }
-    }
-
-    /// Whether the record came although Redis could not count, as on a replica, and says so.
-    private static func isDisabled(_ record: RedisReading?) -> Bool {
-        guard let record else { return false }
-        return (try? UserRecord.parse(record))?.isDisabled == true
+        guard isTaken, !decision.isAllowed else { return completion(decision) }
+        limiter.giveBack(question, by: terms) { completion(decision) }
     }
 
     /// What the token alone would give.
@@ -93,16 +113,19 @@ final class Admissions {
     }
 
     private func entitlement(
-        for use: LimitName, of subject: Subject, _ reading: RedisReading?
+        _ question: LimitQuestion, _ reading: inout RedisReading
     ) -> Result<Entitlement, Entitlement.Refusal> {
-        guard let reading else { return .success(claimed(by: subject)) }
+        let subject = question.subject
+        guard question.readsRecord else { return .success(claimed(by: subject)) }
         let record: UserRecord?
         // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
-        do throws(UserRecordError) { record = try UserRecord.parse(reading) } catch {
+        do throws(UserRecordError) { record = try UserRecord.parse(&reading) } catch {
             return .failure(.malformedRecord)
         }
         // Who signs in learns the user id that the record is to be made for.
-        if record == nil, settings.withoutRecord == .refuse, use != .session { return .failure(.noRecord) }
+        if record == nil, settings.withoutRecord == .refuse, question.charge.name != .session {
+            return .failure(.noRecord)
+        }
         if record?.isDisabled == true { return .failure(.userDisabled) }
         guard let (name, tier) = tiers.tier(record: record?.tier, claim: subject.tier) else {
             return .failure(.malformedRecord)

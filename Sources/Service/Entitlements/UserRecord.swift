@@ -50,8 +50,7 @@ package struct UserRecord: Sendable, Equatable {
     /// - Returns: `nil` when there is no record; what a scan wrote alone is none.
     /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes, or for a
     ///   refusal.
-    package static func parse(_ reading: RedisReading) throws(UserRecordError) -> UserRecord? {
-        var reading = reading
+    package static func parse(_ reading: inout RedisReading) throws(UserRecordError) -> UserRecord? {
         guard reading.next() == .array(requestFields.count) else { throw .malformed(nil) }
         guard let updated = try seconds(&reading, .updated) else { return nil }
         var record = UserRecord()

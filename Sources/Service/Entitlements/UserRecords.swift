@@ -44,9 +44,9 @@ package final class UserRecords {
     private static func record(_ answer: RedisAnswer) -> Result<UserRecord?, UserRecordError> {
         switch answer {
         case .failure(let error): return .failure(UserRecordError(error))
-        case .replies(let reading, _):
+        case .reply(var reading):
             if let refusal = reading.refusal { return .failure(UserRecordError(refusal)) }
-            do throws(UserRecordError) { return .success(try UserRecord.parse(reading)) } catch {
+            do throws(UserRecordError) { return .success(try UserRecord.parse(&reading)) } catch {
                 return .failure(error)
             }
         }

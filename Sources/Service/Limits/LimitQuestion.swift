@@ -14,10 +14,8 @@ final class LimitQuestion: Sendable {
             user = subject.userID
         }
 
-        /// A party is a digest: some of it tells it from others as well as the whole.
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(party.utf8.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
-        }
+        /// Few are told apart by more than their party.
+        func hash(into hasher: inout Hasher) { hasher.combine(party) }
     }
 
     let charge: Charge
@@ -39,29 +37,26 @@ final class LimitQuestion: Sendable {
     func isFor(_ charge: Charge, _ subject: Subject, readsRecord: Bool) -> Bool {
         charge.volume == self.charge.volume && readsRecord == self.readsRecord && subject.tier == self.subject.tier
     }
-
-    /// Reads what the windows held before.
-    func count(_ answer: RedisAnswer) -> Result<LimitCount, RedisError> { Self.count(answer, by: terms) }
-
-    static func count(_ answer: RedisAnswer, by terms: LimitTerms) -> Result<LimitCount, RedisError> {
-        switch answer {
-        case .failure(let error): .failure(error)
-        case .replies(let reading, _): LimitCount.read(reading, hasVolume: terms.volume != nil)
-        }
-    }
 }
 
 extension LimitCount {
-    /// Reads the script's answer: used and left of each window.
-    fileprivate static func read(_ reading: RedisReading, hasVolume: Bool) -> Result<LimitCount, RedisError> {
+    /// Reads the script's answer: used and left of each window, before the request was counted.
+    static func read(_ reading: inout RedisReading, by terms: LimitTerms) -> Result<LimitCount, RedisError> {
         if let refusal = reading.refusal { return .failure(refusal) }
-        var reading = reading
-        guard case .array(let numbers) = reading.next(), numbers == (hasVolume ? 4 : 2),
-            let requests = Window(&reading)
-        else { return .failure(.refused(code: "MALFORMED")) }
+        let hasVolume = terms.volume != nil
+        guard reading.next() == .array(hasVolume ? 4 : 2), let requests = Window(&reading) else {
+            return .failure(.refused(code: "MALFORMED"))
+        }
         guard hasVolume else { return .success(LimitCount(requests: requests, volume: nil)) }
         guard let volume = Window(&reading) else { return .failure(.refused(code: "MALFORMED")) }
         return .success(LimitCount(requests: requests, volume: volume))
+    }
+
+    static func read(_ answer: RedisAnswer, by terms: LimitTerms) -> Result<LimitCount, RedisError> {
+        switch answer {
+        case .failure(let error): .failure(error)
+        case .reply(var reading): read(&reading, by: terms)
+        }
     }
 }
 

@@ -5,6 +5,9 @@ package final class LimitTerms: Sendable {
     let volume: Settings.Limit?
     /// The value of `RateLimit-Policy`.
     let policy: String
+    /// What stands before the numbers of a window in `RateLimit`, such as `"renew";r=`.
+    let label: [UInt8]
+    let volumeLabel: [UInt8]
 
     /// - Parameters:
     ///   - limits: those of everybody.
@@ -13,6 +16,8 @@ package final class LimitTerms: Sendable {
     init(_ name: LimitName, _ limits: Settings.Limits, quota: Int? = nil, volume: Int? = nil) {
         requests = limits[name].with(quota)
         let policy = requests.policy(named: name)
+        label = Self.label(name)
+        volumeLabel = name.volume.map(Self.label) ?? []
         guard let other = name.volume else {
             (self.volume, self.policy) = (nil, policy)
             return
@@ -20,6 +25,8 @@ package final class LimitTerms: Sendable {
         let limit = limits[other].with(volume)
         (self.volume, self.policy) = (limit, policy + ", " + limit.policy(named: other))
     }
+
+    private static func label(_ name: LimitName) -> [UInt8] { Array("\"\(name.rawValue)\";r=".utf8) }
 
     func hasQuotas(of other: LimitTerms) -> Bool {
         self === other || requests.quota == other.requests.quota && volume?.quota == other.volume?.quota

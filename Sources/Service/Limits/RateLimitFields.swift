@@ -11,15 +11,16 @@ extension Settings.Limit {
 extension HeaderFields {
     /// Adds `RateLimit-Policy` and `RateLimit`, a list each (draft-ietf-httpapi-ratelimit-headers), and `Retry-After`
     /// on a refusal.
-    mutating func add(_ name: LimitName, policy: String, _ decision: LimitDecision) {
+    mutating func add(_ terms: LimitTerms, _ decision: LimitDecision) {
         if decision.verdict != .closed {
-            add("RateLimit-Policy", policy)
+            add("RateLimit-Policy", terms.policy)
             var text: [UInt8] = []
             text.reserveCapacity(96)
-            decision.requests.write(name, to: &text)
-            if let volume = decision.volume, let name = name.volume {
-                text += [UInt8(ascii: ","), UInt8(ascii: " ")]
-                volume.write(name, to: &text)
+            decision.requests.write(terms.label, to: &text)
+            if let volume = decision.volume {
+                text.append(UInt8(ascii: ","))
+                text.append(UInt8(ascii: " "))
+                volume.write(terms.volumeLabel, to: &text)
             }
             add("RateLimit", text)
         }
@@ -29,12 +30,12 @@ extension HeaderFields {
 
 extension LimitDecision.Window {
     /// Writes an element of `RateLimit`, such as `"renew";r=9;t=3600`.
-    fileprivate func write(_ name: LimitName, to text: inout [UInt8]) {
-        text.append(UInt8(ascii: "\""))
-        text.append(contentsOf: name.rawValue.utf8)
-        text.append(contentsOf: "\";r=".utf8)
+    fileprivate func write(_ label: [UInt8], to text: inout [UInt8]) {
+        text.append(contentsOf: label)
         text.append(decimal: remaining)
-        text.append(contentsOf: ";t=".utf8)
+        text.append(UInt8(ascii: ";"))
+        text.append(UInt8(ascii: "t"))
+        text.append(UInt8(ascii: "="))
         text.append(decimal: reset.wholeSeconds)
     }
 }
@@ -50,11 +51,7 @@ extension Duration {
 extension [UInt8] {
     /// - Parameter number: at least 0.
     fileprivate mutating func append(decimal number: Int) {
-        var power = 1
-        while number / power >= 10 { power *= 10 }
-        while power > 0 {
-            append(UInt8(ascii: "0") + UInt8(number / power % 10))
-            power /= 10
-        }
+        if number >= 10 { append(decimal: number / 10) }
+        append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
     }
 }

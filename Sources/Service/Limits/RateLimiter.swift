@@ -27,7 +27,7 @@ package final class RateLimiter {
         let question = question(charge, subject, expecting: LimitTerms(charge.name, limits), readsRecord: false)
         do throws(RedisError) {
             let count = try await withCheckedContinuation { continuation in
-                ask(question) { continuation.resume(returning: question.count($0)) }
+                ask(question) { continuation.resume(returning: LimitCount.read($0, by: question.terms)) }
             }.get()
             return LimitDecision(charge, count, by: question.terms)
         } catch {
@@ -59,7 +59,7 @@ package final class RateLimiter {
     ) {
         learn(terms, of: question)
         redis.ask(RedisQuestion(call(question.charge, question.subject, terms))) {
-            completion(LimitQuestion.count($0, by: terms))
+            completion(LimitCount.read($0, by: terms))
         }
     }
 

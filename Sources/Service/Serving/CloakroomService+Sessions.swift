@@ -112,8 +112,7 @@ extension CloakroomService {
             }
         case .refused, .openRefused:
             answer = .tooMany(.notification, decision)
-            answer.response.fields.add(
-                .notification, policy: parts.settings.limits.notification.policy(named: .notification), decision)
+            answer.response.fields.add(LimitTerms(.notification, parts.settings.limits), decision)
         case .closed: answer = .unavailable(reason: "redis")
         }
         answer.user = subject.userID.text

@@ -40,7 +40,7 @@ final class Exchange {
     /// May the subject do it, and once more? Then the work; the answer tells what is left.
     private func count(_ plan: Plan, for subject: Subject) {
         service.admissions.admit(plan.charge, subject) { [self] admission in
-            let counted = Counted(subject: subject, charge: plan.charge, admission: admission)
+            let counted = Counted(subject: subject, admission: admission)
             let decision = admission.decision
             service.parts.metrics.limited(plan.charge, decision)
             switch (decision.verdict, admission.entitlement) {
@@ -57,7 +57,6 @@ final class Exchange {
     /// What every answer to a counted request tells of.
     private struct Counted {
         let subject: Subject
-        let charge: Charge
         let admission: Admission
     }
 
@@ -86,7 +85,7 @@ final class Exchange {
     private func finish(_ answer: Answer, _ counted: Counted) {
         var answer = answer
         let admission = counted.admission
-        answer.response.fields.add(counted.charge.name, policy: admission.terms.policy, admission.decision)
+        answer.response.fields.add(admission.terms, admission.decision)
         answer.user = counted.subject.userID.text
         finish(answer)
     }

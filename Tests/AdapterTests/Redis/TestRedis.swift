@@ -28,8 +28,11 @@ extension RedisConnection {
             ask(question) { answer in
                 switch answer {
                 case .failure(let error): continuation.resume(returning: [.failure(error)])
-                case .replies(let first, let second):
-                    continuation.resume(returning: [first, second].compactMap { $0.map(RedisOutcome.init) })
+                case .reply(var reading):
+                    var outcomes = [RedisOutcome(reading)]
+                    reading.goToOther()
+                    if question.replies == 2 { outcomes.append(RedisOutcome(reading)) }
+                    continuation.resume(returning: outcomes)
                 }
             }
         }

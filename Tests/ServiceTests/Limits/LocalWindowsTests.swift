@@ -81,13 +81,13 @@ struct LocalWindowsTests {
         let count = LimitCount(
             requests: .init(used: 1, left: .milliseconds(1500)), volume: .init(used: 7, left: .milliseconds(1001)))
         let decision = LimitDecision(.renewal(keys: keys), count, by: terms, isLocal: isLocal)
-        fields.add(.renew, policy: terms.policy, decision)
+        fields.add(terms, decision)
         #expect(fields.map { "\($0.name): \($0.value)" } == expected)
     }
 
     @Test func `tells of no window that nobody counted`() {
         var fields = HeaderFields()
-        fields.add(.renew, policy: LimitTerms(.renew, Self.limits(2)).policy, .closed)
+        fields.add(LimitTerms(.renew, Self.limits(2)), .closed)
         #expect(fields.map { "\($0.name): \($0.value)" } == ["Retry-After: 1"])
     }
 }
