@@ -40,18 +40,8 @@ package var wireDecoder: JSONDecoder {
 }
 
 extension JSONWriter {
-    mutating func member(_ name: StaticString, _ value: String) {
+    package mutating func member(_ name: StaticString, _ value: Date) {
         plainName(name)
-        string(value)
-    }
-
-    mutating func member(_ name: StaticString, _ value: Int) {
-        plainName(name)
-        integer(value)
-    }
-
-    mutating func member(_ name: StaticString, _ value: Date) {
-        plainName(name)
-        string(value.wireText)
+        plainString(count: Date.wireCount) { value.appendWireText(to: &$0) }
     }
 }

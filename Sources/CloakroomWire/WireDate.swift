@@ -9,18 +9,26 @@ extension Date {
     ///
     /// The fraction is cut off, so that an expiration is never told as later than it is.
     package var wireText: String {
+        var text: [UInt8] = []
+        text.append(addingCapacity: Self.wireCount) { appendWireText(to: &$0) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Bytes of ``wireText``.
+    static let wireCount = 20
+
+    func appendWireText(to output: inout OutputSpan<UInt8>) {
         let second = Int(timeIntervalSince1970.rounded(.down))
         let day = second.flooredQuotient(by: 86_400)
         let time = second - day * 86_400
         let (year, month, dayOfMonth) = Self.civilDate(ofDay: day)
-        var text = Array("0000-00-00T00:00:00Z".utf8)
-        Self.put(year, 4, at: 0, in: &text)
-        Self.put(month, 2, at: 5, in: &text)
-        Self.put(dayOfMonth, 2, at: 8, in: &text)
-        Self.put(time / 3600, 2, at: 11, in: &text)
-        Self.put(time / 60 % 60, 2, at: 14, in: &text)
-        Self.put(time % 60, 2, at: 17, in: &text)
-        return String(decoding: text, as: UTF8.self)
+        Self.append(year / 100, nil, to: &output)
+        Self.append(year, "-", to: &output)
+        Self.append(month, "-", to: &output)
+        Self.append(dayOfMonth, "T", to: &output)
+        Self.append(time / 3600, ":", to: &output)
+        Self.append(time / 60 % 60, ":", to: &output)
+        Self.append(time % 60, "Z", to: &output)
     }
 
     /// Reads ``wireText``, also with a fraction behind the seconds, as JavaScript writes it; the fraction is cut off.
@@ -60,12 +68,11 @@ extension Date {
         return number
     }
 
-    private static func put(_ number: Int, _ digits: Int, at place: Int, in text: inout [UInt8]) {
-        var rest = number
-        for index in stride(from: place + digits - 1, through: place, by: -1) {
-            text[index] = UInt8(ascii: "0") + UInt8(rest % 10)
-            rest /= 10
-        }
+    /// Two digits, and what stands behind them.
+    private static func append(_ number: Int, _ mark: Unicode.Scalar?, to output: inout OutputSpan<UInt8>) {
+        output.append(UInt8(ascii: "0") + UInt8(number / 10 % 10))
+        output.append(UInt8(ascii: "0") + UInt8(number % 10))
+        if let mark { output.append(UInt8(ascii: mark)) }
     }
 
     /// The day of a Gregorian date, counted from 1970-01-01; the inverse of ``civilDate(ofDay:)``.

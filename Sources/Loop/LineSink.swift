@@ -41,40 +41,36 @@ package final class LineSink {
 
     /// Written at once, in one call, behind what was appended before.
     ///
-    /// - Parameter lines: each without its line feed.
+    /// - Parameters:
+    ///   - lines: each with its line feed.
+    ///   - ends: where each ends.
     /// - Returns: how many of them, from the first on, were taken whole; what was cut after them is no line.
-    package func write(_ lines: [[UInt8]]) -> Int {
+    package func write(_ lines: [UInt8], ends: [Int]) -> Int {
         flush()
-        var ends: [Int] = []
-        for line in lines {
-            bytes += line
-            bytes.append(UInt8(ascii: "\n"))
-            ends.append(bytes.count)
-        }
-        let written = put()
-        return ends.prefix { $0 <= written }.count
+        let written = put(lines)
+        return written == lines.count ? ends.count : ends.count { $0 <= written }
     }
 
     private func flush() {
         guard !bytes.isEmpty else { return }
         let count = bytes.count
         // A part of the lines is not the lines: what reads them cannot tell which were cut.
-        if put() < count { onLoss?(lines) }
+        if put(bytes) < count { onLoss?(lines) }
+        bytes.removeAll(keepingCapacity: count < 1 << 20)
         lines = 0
     }
 
     /// - Returns: how many of the bytes were taken.
-    private func put() -> Int {
+    private func put(_ bytes: [UInt8]) -> Int {
         // What is left of a line that was cut must not swallow the next.
         let mends = endsInHalfALine
-        if mends { bytes.insert(UInt8(ascii: "\n"), at: 0) }
+        let bytes = mends ? [UInt8(ascii: "\n")] + bytes : bytes
         let count = unsafe bytes.withUnsafeBytes { bytes in
             unsafe isSocket
                 ? cloakroom_send(descriptor.raw, bytes.baseAddress, bytes.count)
                 : CLinux.write(descriptor.raw, bytes.baseAddress, bytes.count)
         }
         if count > 0 { endsInHalfALine = bytes[count - 1] != UInt8(ascii: "\n") }
-        bytes.removeAll(keepingCapacity: bytes.count < 1 << 20)
         return max(0, count - (mends ? 1 : 0))
     }
 }

@@ -7,6 +7,30 @@ package struct JSONWriter {
 
     package init(capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
+    /// What is written next stands by itself, in the same memory.
+    package mutating func startAgain() {
+        bytes.removeAll(keepingCapacity: bytes.count < 1 << 20)
+        needsComma = false
+    }
+
+    /// Goes on with an object that another writer began: it is open, and has a member.
+    package mutating func resume(_ object: ArraySlice<UInt8>) {
+        bytes.append(contentsOf: object)
+        needsComma = true
+    }
+
+    /// Members that were written before, with their commas between them.
+    package mutating func members(_ members: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: members)
+    }
+
+    /// A line of JSON is whole: what is written next is the next one.
+    package mutating func endLine() {
+        bytes.append(UInt8(ascii: "\n"))
+        needsComma = false
+    }
+
     package mutating func beginObject() { open("{") }
     package mutating func endObject() { close("}") }
     package mutating func beginArray() { open("[") }
@@ -21,37 +45,77 @@ package struct JSONWriter {
 
     /// - Parameter name: of characters that JSON does not escape, for names known when compiling.
     package mutating func plainName(_ name: StaticString) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        let isFirst = !needsComma
         needsComma = false
+        name.withUTF8Buffer { name in
+            bytes.append(addingCapacity: name.count + 4) { output in
+                output.append(name: name, isFirst: isFirst)
+            }
+        }
     }
 
     /// - Parameter text: of characters that JSON does not escape, known when compiling.
-    package mutating func plainString(_ text: StaticString) {
+    package mutating func plainString(_ text: StaticString) { text.withUTF8Buffer { plain($0) } }
+
+    /// A string of characters that JSON does not escape, and that need not be a `String` first.
+    package mutating func plainString(count: Int, _ write: (inout OutputSpan<UInt8>) -> Void) {
         separate()
-        bytes.append(UInt8(ascii: "\""))
-        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        bytes.append(UInt8(ascii: "\""))
+        bytes.append(addingCapacity: count + 2) { output in
+            output.append(UInt8(ascii: "\""))
+            write(&output)
+            output.append(UInt8(ascii: "\""))
+        }
     }
 
     package mutating func string(_ text: String) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        // Appended as it is, then looked at: nearly always there is nothing to escape, and bytes in an array are quick.
-        let start = bytes.count
-        var text = text
-        text.withUTF8 { bytes.append(contentsOf: $0) }
-        if needsEscape(from: start) {
-            bytes.removeSubrange(start...)
-            for byte in text.utf8 { escaped(byte) }
+        let isWritten = text.utf8.withContiguousStorageIfAvailable { text in
+            guard text.isPlain else { return false }
+            plain(text)
+            return true
         }
-        bytes.append(UInt8(ascii: "\""))
+        if isWritten != true { escaped(text) }
     }
 
-    package mutating func integer(_ value: Int) { word(String(value)) }
+    /// A name, as for ``plainName(_:)``, and its value.
+    package mutating func member(_ name: StaticString, _ value: String) {
+        guard !plainMember(name, value) else { return }
+        plainName(name)
+        escaped(value)
+    }
+
+    package mutating func member(_ name: StaticString, _ value: Int) {
+        plainName(name)
+        integer(value)
+    }
+
+    /// A member whose value is plain ASCII, in one go.
+    ///
+    /// - Returns: whether it is; if not, nothing is written.
+    package mutating func plainMember(_ name: StaticString, _ value: String) -> Bool {
+        value.utf8.withContiguousStorageIfAvailable { value in
+            guard value.isPlain else { return false }
+            let isFirst = !needsComma
+            needsComma = true
+            name.withUTF8Buffer { name in
+                bytes.append(addingCapacity: name.count + value.count + 6) { output in
+                    output.append(name: name, isFirst: isFirst)
+                    output.append(UInt8(ascii: "\""))
+                    output.append(value)
+                    output.append(UInt8(ascii: "\""))
+                }
+            }
+            return true
+        } ?? false
+    }
+
+    package mutating func integer(_ value: Int) {
+        separate()
+        bytes.append(addingCapacity: 20) { output in
+            if value < 0 { output.append(UInt8(ascii: "-")) }
+            output.append(decimal: value.magnitude)
+        }
+    }
+
     package mutating func bool(_ value: Bool) { word(value ? "true" : "false") }
     package mutating func null() { word("null") }
 
@@ -75,42 +139,15 @@ package struct JSONWriter {
         }
     }
 
-    private func needsEscape(from start: Int) -> Bool {
-        bytes.withUnsafeBytes { bytes in
-            var found: UInt64 = 0
-            var index = start
-            while index + 8 <= bytes.count {
-                found |= Self.escapes(in: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-                index += 8
-            }
-            if index < bytes.count {
-                // What is less than a word is looked at in the last word of all, of which the rest goes.
-                let known = index + 8 - bytes.count
-                guard index >= known else { return found != 0 || bytes[index...].contains(where: Self.isEscaped) }
-                let last = bytes.loadUnaligned(fromByteOffset: index - known, as: UInt64.self)
-                found |= Self.escapes(in: UInt64(littleEndian: last)) &>> UInt64(8 * known)
-            }
-            return found != 0
-        }
+    private mutating func plain(_ text: UnsafeBufferPointer<UInt8>) {
+        plainString(count: text.count) { $0.append(text) }
     }
 
-    /// Eight bytes at a time: in `(x - n) & ~x` a byte below `n` sets its highest bit, and a byte that equals another is
-    /// zero after XOR, so below one. A borrow can only come from a byte that counts itself.
-    ///
-    /// - Returns: the highest bits of the bytes that must be escaped, and perhaps of others behind such a one.
-    private static func escapes(in word: UInt64) -> UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let quote = word ^ (ones &* 0x22)
-        let backslash = word ^ (ones &* 0x5C)
-        let delete = word ^ (ones &* 0x7F)
-        let found =
-            (word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (backslash &- ones) & ~backslash
-            | (delete &- ones) & ~delete
-        return found & (ones &* 0x80)
-    }
-
-    private static func isEscaped(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+    private mutating func escaped(_ text: String) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 { escaped(byte) }
+        bytes.append(UInt8(ascii: "\""))
     }
 
     private mutating func escaped(_ byte: UInt8) {

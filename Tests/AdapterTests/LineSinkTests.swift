@@ -3,6 +3,17 @@ import Loop
 import Support
 import Testing
 
+extension LineSink {
+    fileprivate func write(_ lines: [[UInt8]]) -> Int {
+        var (text, ends): ([UInt8], [Int]) = ([], [])
+        for line in lines {
+            text += line + [UInt8(ascii: "\n")]
+            ends.append(text.count)
+        }
+        return write(text, ends: ends)
+    }
+}
+
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct LineSinkTests {
     @Test @LoopActor func `writes whole lines in their order, at once or at the turn's end`() throws {

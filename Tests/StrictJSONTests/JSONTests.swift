@@ -76,6 +76,62 @@ struct JSONTests {
         }
     }
 
+    @Test(arguments: [0, 7, 10, -1, 99, 100, 1_234_567_890, .max, .min])
+    func `writes numbers`(number: Int) {
+        var writer = JSONWriter()
+        writer.integer(number)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == String(number))
+    }
+
+    @Test func `writes digits, members and lines into the same memory`() {
+        var start = JSONWriter()
+        start.beginObject()
+        start.member("time", "t")
+        var writer = JSONWriter()
+        writer.string("forgotten")
+        writer.startAgain()
+        for number in 1...2 {
+            writer.resume(start.bytes[...])
+            writer.member("number", number)
+            writer.member("text", "ü\"")
+            writer.plainName("id")
+            writer.plainString(count: 16) { $0.append(hexadecimal: 0x0123_4567_89AB_CDEF) }
+            writer.plainName("digest")
+            writer.plainString(count: 32) {
+                $0.append(hexadecimal: [0, 9, 10, 15, 16, 159, 160, 249, 250, 255, 1, 2, 3, 4, 5, 6])
+            }
+            writer.members(Array(#""a":"b","c":1"#.utf8))
+            writer.plainName("last")
+            writer.bool(true)
+            writer.endObject()
+            writer.endLine()
+        }
+        func line(_ number: Int) -> String {
+            #"{"time":"t","number":\#(number),"text":"ü\"","id":"0123456789abcdef","#
+                + #""digest":"00090a0f109fa0f9faff010203040506","a":"b","c":1,"last":true}"# + "\n"
+        }
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == line(1) + line(2))
+    }
+
+    @Test func `writes a member in one go, or leaves it alone where it must be escaped`() {
+        for length in 0...20 {
+            for place in 0..<max(1, length) {
+                for byte in UInt8.min...0x7F where length > 0 {
+                    var text = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+                    text[place] = byte
+                    var writer = JSONWriter()
+                    let isPlain = writer.plainMember("n", String(decoding: text, as: UTF8.self))
+                    #expect(isPlain == ((0x20..<0x7F).contains(byte) && byte != 0x22 && byte != 0x5C))
+                    #expect(writer.bytes == (isPlain ? Array("\"n\":\"".utf8) + text + [0x22] : []))
+                }
+            }
+        }
+        var writer = JSONWriter()
+        let (takesNothing, takesOther) = (writer.plainMember("n", ""), writer.plainMember("m", "é"))
+        #expect(takesNothing && !takesOther)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == #""n":"""#)
+    }
+
     @Test func `writes what it reads`() throws {
         let text = #"{"a":["\"\\\n\r\t\u0001é/"],"b":-3,"c":1.5,"d":{},"e":[],"f":false,"g":null}"#
         #expect(try JSON(parsing: Array(text.utf8)).text == text)

@@ -15,8 +15,8 @@ struct AuditChain: Sendable, Equatable {
     let follows: String?
     /// Of the last line; 0 before the first.
     private(set) var sequence = 0
-    /// The last line's digest, in hexadecimal.
-    private(set) var digest: String?
+    /// The last line's digest.
+    private(set) var digest: [UInt8]?
 
     /// - Parameter id: 16 hexadecimal digits that no other chain has.
     init(id: String, worker: String, process: Int, follows: String? = nil) {
@@ -32,40 +32,39 @@ struct AuditChain: Sendable, Equatable {
 
     /// Writes the members that tie the next line to the last.
     private func tie(_ writer: inout JSONWriter) {
-        writer.plainName("chain")
-        writer.string(id)
-        writer.plainName("sequence")
-        writer.integer(sequence + 1)
+        writer.member("chain", id)
+        writer.member("sequence", sequence + 1)
         if let digest {
             writer.plainName("previous")
-            writer.string(digest)
+            writer.plainString(count: 2 * digest.count) { $0.append(hexadecimal: digest) }
             return
         }
         writer.plainName("start")
         writer.beginObject()
-        writer.plainName("worker")
-        writer.string(worker)
-        writer.plainName("process")
-        writer.integer(process)
-        if let follows {
-            writer.plainName("follows")
-            writer.string(follows)
-        }
+        writer.member("worker", worker)
+        writer.member("process", process)
+        if let follows { writer.member("follows", follows) }
         writer.endObject()
     }
 
     /// Ties a line to the last one, ends it, and takes it.
     ///
-    /// - Parameter line: without its tie and its closing brace.
-    mutating func append(_ line: inout JSONWriter) {
-        tie(&line)
-        line.endObject()
-        append(line.bytes)
+    /// - Parameters:
+    ///   - line: without its tie, its closing brace and its line feed.
+    ///   - lines: get the whole line.
+    mutating func append(_ line: ArraySlice<UInt8>, to lines: inout JSONWriter, hashing hash: inout SHA256) {
+        let start = lines.bytes.count
+        lines.resume(line)
+        tie(&lines)
+        lines.endObject()
+        take(lines.bytes[start...], hashing: &hash)
+        lines.endLine()
     }
 
     /// - Parameter line: as it is written, without its line feed.
-    mutating func append(_ line: [UInt8]) {
+    mutating func take(_ line: ArraySlice<UInt8>, hashing hash: inout SHA256) {
         sequence += 1
-        digest = SHA256.hash(line).hexadecimal
+        line.withUnsafeBytes { hash.update($0) }
+        digest = hash.finalize()
     }
 }

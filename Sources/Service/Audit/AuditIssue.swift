@@ -12,8 +12,7 @@ extension AuditLog {
     /// What was issued, to whom.
     package struct Issue: Sendable, Equatable {
         package enum Kind: Sendable, Equatable {
-            /// - Parameter scopeDigest: of the scope's policy with its user open: ``Scope/digest``.
-            case credentials(accessKeyID: String, session: String, scope: String, scopeDigest: String)
+            case credentials(AuditedCredentials)
             case upload(objectKey: String)
             /// A token of our own, by its `jti`.
             case session(id: String)
@@ -40,53 +39,47 @@ extension AuditLog {
 
         /// Whether it is written as addresses are (RFC 4291 §2.2), or nginx's word for a unix socket.
         private static func isAddress(_ text: String) -> Bool {
-            text == "unix:"
-                || (2...45).contains(text.utf8.count)
-                    && text.utf8.allSatisfy { byte in
-                        switch byte {
-                        case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-                            UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."):
-                            true
-                        default: false
-                        }
-                    }
+            guard (2...45).contains(text.utf8.count) else { return false }
+            return text == "unix:" || text.withUTF8Span { text in text.indices.allSatisfy { isAddress(text[$0]) } }
         }
 
-        /// One JSON object up to what ties it to a chain: see ``AuditChain/append(_:)``.
-        func line(at time: String) -> JSONWriter {
-            var writer = JSONWriter(capacity: 768)
-            writer.beginObject()
-            func member(_ name: StaticString, _ value: String?) {
-                guard let value else { return }
-                writer.plainName(name)
-                writer.string(value)
+        private static func isAddress(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."):
+                true
+            default: false
             }
-            member("time", time)
-            writer.plainName("audit")
-            writer.plainString("issued")
-            member("request", request?.description)
-            writer.plainName("kind")
+        }
+
+        /// Writes one JSON object up to what ties it to a chain: see ``AuditChain/append(_:to:hashing:)``.
+        ///
+        /// - Parameter start: see ``LineStart``.
+        func write(to line: inout JSONWriter, start: [UInt8]) {
+            line.resume(start[...])
+            line.plainName("audit")
+            line.plainString("issued")
+            if let request {
+                line.plainName("request")
+                line.plainString(count: 16) { $0.append(hexadecimal: request.value) }
+            }
+            line.plainName("kind")
             switch kind {
-            case .credentials: writer.plainString("credentials")
-            case .upload: writer.plainString("upload")
-            case .session: writer.plainString("session")
+            case .credentials: line.plainString("credentials")
+            case .upload: line.plainString("upload")
+            case .session: line.plainString("session")
             }
-            member("user", subject.userID.text)
-            member("device", subject.deviceID)
-            member("tier", tier)
-            member("issuer", subject.issuer)
+            line.member("user", subject.userID.text)
+            if let device = subject.deviceID { line.member("device", device) }
+            if let tier { line.member("tier", tier) }
+            line.member("issuer", subject.issuer)
             switch kind {
-            case .credentials(let accessKeyID, let session, let scope, let scopeDigest):
-                member("scope", scope)
-                member("scopeDigest", scopeDigest)
-                member("session", session)
-                member("accessKeyId", accessKeyID)
-            case .upload(let objectKey): member("objectKey", objectKey)
-            case .session(let id): member("tokenId", id)
+            case .credentials(let credentials): line.members(credentials.members)
+            case .upload(let objectKey): line.member("objectKey", objectKey)
+            case .session(let id): line.member("tokenId", id)
             }
-            member("expiration", expiration.wireText)
-            member("address", address)
-            return writer
+            line.member("expiration", expiration)
+            if let address { line.member("address", address) }
         }
     }
 }

@@ -2,7 +2,6 @@ import CloakroomCrypto
 import CloakroomWire
 import HTTPValues
 package import Loop
-import StrictJSON
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -23,10 +22,10 @@ package final class AuditLog {
 
     private let destination: Destination
     private let drawID: () -> String
-    private var clock: ClockText
+    private var start: LineStart
     private var chain: AuditChain
-    /// Lines still without what ties them to the one before: bytes are cheaper to keep than all that an issue holds.
-    private var waiting: [(line: JSONWriter, completion: Completion)] = []
+    private var hash = SHA256()
+    private var waiting = AuditQueue()
     /// Lines are being put down: those that come meanwhile are next.
     private var isBusy = false
 
@@ -39,13 +38,13 @@ package final class AuditLog {
     ) {
         self.destination = destination
         self.drawID = drawID
-        clock = ClockText(now: now)
+        start = LineStart(now: now)
         chain = AuditChain(id: drawID(), worker: worker, process: process)
     }
 
     /// - Parameter completion: called once, never before this returns.
     package func record(_ issue: Issue, _ completion: @escaping Completion) {
-        waiting.append((issue.line(at: clock.text), completion))
+        waiting.append(issue, start: start.text, completion)
         schedule()
     }
 
@@ -57,23 +56,19 @@ package final class AuditLog {
     }
 
     private func putDown() {
-        let count = min(waiting.count, AuditStream.linesAtOnce)
         var grown = chain
-        for index in 0..<count { grown.append(&waiting[index].line) }
-        let batch = waiting.prefix(count)
-        let (lines, completions) = (batch.map(\.line.bytes), batch.map(\.completion))
-        waiting.removeFirst(count)
+        let batch = waiting.takeFirst(AuditStream.linesAtOnce, into: &grown, hashing: &hash)
         switch destination {
-        case .lines(let sink): finish(lines, completions, kept: sink.write(lines), grown)
+        case .lines(let sink): finish(batch, kept: sink.write(batch.bytes, ends: batch.ends), grown)
         case .stream(let stream):
             LoopActor.spawn { [self] in
-                switch await stream.add(lines) {
-                case .kept: finish(lines, completions, kept: lines.count, grown)
-                case .refused: finish(lines, completions, kept: 0, grown)
+                switch await stream.add(batch.lines) {
+                case .kept: finish(batch, kept: batch.ends.count, grown)
+                case .refused: finish(batch, kept: 0, grown)
                 case .unknown:
                     // Whether the chain has grown cannot be told, so that no line can be tied to its end.
                     chain = chain.successor(id: drawID())
-                    finish(lines, completions, kept: 0, grown)
+                    finish(batch, kept: 0, grown)
                 }
             }
         }
@@ -82,10 +77,14 @@ package final class AuditLog {
     /// - Parameters:
     ///   - kept: how many of the lines were, from the first on.
     ///   - grown: the chain with all of them.
-    private func finish(_ lines: [[UInt8]], _ completions: [Completion], kept: Int, _ grown: AuditChain) {
-        if kept == lines.count { chain = grown } else { lines.prefix(kept).forEach { chain.append($0) } }
+    private func finish(_ batch: AuditBatch, kept: Int, _ grown: AuditChain) {
+        if kept == batch.ends.count {
+            chain = grown
+        } else {
+            for line in batch.lines.prefix(kept) { chain.take(line, hashing: &hash) }
+        }
         isBusy = false
-        for (index, completion) in completions.enumerated() { completion(index < kept) }
+        for (index, completion) in batch.completions.enumerated() { completion(index < kept) }
         if !waiting.isEmpty { schedule() }
     }
 }

@@ -33,7 +33,7 @@ package final class AuditStream {
         case unknown
     }
 
-    func add(_ lines: [[UInt8]]) async -> Outcome {
+    func add(_ lines: [ArraySlice<UInt8>]) async -> Outcome {
         let texts = lines.map { String(decoding: $0, as: UTF8.self) }
         do throws(RedisError) {
             _ = try await redis.run(script.call(keys: [key], arguments: [String(maximumLength)] + texts))

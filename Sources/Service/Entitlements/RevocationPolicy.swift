@@ -112,10 +112,3 @@ package struct RevocationPolicy: Sendable, Equatable {
 
     private static func time(_ text: String) -> Date? { Timestamp(iso8601: text)?.date }
 }
-
-extension JSONWriter {
-    fileprivate mutating func member(_ name: StaticString, _ value: String) {
-        plainName(name)
-        string(value)
-    }
-}

@@ -1,12 +1,10 @@
 package import Loop
-import StrictJSON
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else
     package import Foundation
 #endif
-import CloakroomWire
 
 /// One JSON object per line. A line that cannot be written is dropped and counted: no request waits for a log.
 @LoopActor
@@ -22,13 +20,14 @@ package final class Log {
 
     private let sink: LineSink?
     private let level: Settings.Log.Level
-    private var clock: ClockText
+    private var start: LineStart
+    private var line = LogLine()
 
     /// - Parameter sink: `nil` drops every line.
     package init(sink: LineSink?, level: Settings.Log.Level, now: @escaping @Sendable () -> Date = { Date() }) {
         self.sink = sink
         self.level = level
-        clock = ClockText(now: now)
+        start = LineStart(now: now)
     }
 
     package func info(_ message: StaticString, _ fields: @autoclosure () -> Fields = [:]) {
@@ -46,32 +45,33 @@ package final class Log {
     package func write(
         _ level: Settings.Log.Level, _ message: StaticString, _ fields: @autoclosure () -> Fields
     ) {
-        guard level >= self.level, let sink else { return }
-        sink.append(Self.line(clock.text, level, message, fields()))
+        guard level >= self.level, sink != nil else { return }
+        let fields = fields()
+        write(level, message) { $0.add(fields) }
     }
 
-    /// A line without its line feed. Everything from outside is a JSON string, so nothing in it can end the line.
-    static func line(_ time: String, _ level: Settings.Log.Level, _ message: StaticString, _ fields: Fields) -> [UInt8]
-    {
-        var writer = JSONWriter(capacity: 256)
-        writer.beginObject()
-        writer.plainName("time")
-        writer.string(time)
-        writer.plainName("level")
-        writer.string(level.rawValue)
-        writer.plainName("message")
-        writer.plainString(message)
+    /// The same without a list of the fields, for the line that every request has.
+    ///
+    /// - Parameter fields: writes them; called only when the line is written.
+    func write(_ level: Settings.Log.Level, _ message: StaticString, _ fields: (inout LogLine) -> Void) {
+        guard level >= self.level, let sink else { return }
+        line.begin(start.text, level, message)
+        fields(&line)
+        line.end()
+        sink.append(line.bytes)
+    }
+}
+
+extension LogLine {
+    mutating func add(_ fields: Log.Fields) {
         for (name, value) in fields {
-            guard let value else { continue }
-            writer.plainName(name)
             switch value {
-            case .text(let text): writer.string(text.printable)
-            case .integer(let number): writer.integer(number)
-            case .milliseconds(let duration): writer.integer(Int(duration.nanoseconds / 1_000_000))
+            case .text(let text): self.text(name, text)
+            case .integer(let number): integer(name, number)
+            case .milliseconds(let duration): integer(name, Int(duration.nanoseconds / 1_000_000))
+            case nil: break
             }
         }
-        writer.endObject()
-        return writer.bytes
     }
 }
 
@@ -85,18 +85,5 @@ extension Settings.Log.Level: Comparable {
         case .warning: 2
         case .error: 3
         }
-    }
-}
-
-extension String {
-    /// Bounded, and without what moves a terminal's cursor: control characters beyond ASCII are left out here, those
-    /// of ASCII are escaped by JSON, except for DEL.
-    fileprivate var printable: String {
-        if utf8.count <= 256, utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
-        let scalars = unicodeScalars.prefix(256).filter {
-            $0.value != 0x7F && !(0x80...0x9F).contains($0.value) && !(0x2028...0x202E).contains($0.value)
-                && !(0x2066...0x2069).contains($0.value)
-        }
-        return String(String.UnicodeScalarView(scalars))
     }
 }

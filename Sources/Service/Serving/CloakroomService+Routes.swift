@@ -35,10 +35,7 @@ extension CloakroomService {
         _ vended: VendedCredentials, to subject: Subject, tier: String?, _ request: Request, _ route: Route
     ) -> Outcome {
         let issue = AuditLog.Issue(
-            .credentials(
-                accessKeyID: vended.role.credentials.accessKeyID, session: vended.sessionName, scope: vended.scope,
-                scopeDigest: vended.scopeDigest),
-            to: subject, tier: tier, until: vended.role.expiration, by: request)
+            .credentials(vended.audited), to: subject, tier: tier, until: vended.role.expiration, by: request)
         return .issued(issue, .json(vended.body(for: route, settings: parts.settings)))
     }
 

@@ -99,14 +99,15 @@ final class Exchange {
 
     private func record(_ answer: Answer, _ nanoseconds: UInt64) {
         let status = answer.response.status
-        service.parts.log.write(
-            Self.level(status, route), "request",
-            [
-                "route": .text(route?.rawValue ?? "unknown"), "method": .text(request.method),
-                "status": .integer(status), "milliseconds": .integer(Int(nanoseconds / 1_000_000)),
-                "request": request.id.map { .text($0.description) },
-                "user": answer.user.map { .text($0) }, "reason": answer.reason.map { .text($0) },
-            ])
+        service.parts.log.write(Self.level(status, route), "request") { line in
+            line.text("route", route?.rawValue ?? "unknown")
+            line.text("method", request.method)
+            line.integer("status", status)
+            line.integer("milliseconds", Int(nanoseconds / 1_000_000))
+            if let id = request.id { line.id("request", id) }
+            if let user = answer.user { line.text("user", user) }
+            if let reason = answer.reason { line.text("reason", reason) }
+        }
     }
 
     private static func level(_ status: Int, _ route: Route?) -> Settings.Log.Level {

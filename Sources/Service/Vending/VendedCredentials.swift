@@ -21,7 +21,10 @@ package final class VendedCredentials {
     package nonisolated let scopeDigest: String
 
     // What was answered once is answered again, byte for byte.
-    private var bodies: [Route: [UInt8]] = [:]
+    private var stsTokenBody: [UInt8]?
+    private var containerBody: [UInt8]?
+    private(set) lazy var audited = AuditedCredentials(
+        accessKeyID: role.credentials.accessKeyID, session: sessionName, scope: scope, scopeDigest: scopeDigest)
 
     /// - Parameter jitter: 0…1; 0 refreshes at half of the lifetime, 1 a tenth of it later, so that what was issued
     ///   together is not asked for together.
@@ -46,27 +49,32 @@ package final class VendedCredentials {
 
     /// The answer of a vending route, in JSON.
     func body(for route: Route, settings: Settings) -> [UInt8] {
-        if let known = bodies[route] { return known }
-        let body = encoded(for: route, settings: settings)
-        bodies[route] = body
+        let isContainer = route == .containerCredentials
+        if let known = isContainer ? containerBody : stsTokenBody { return known }
+        if isContainer {
+            let body = containerCredentials.encoded
+            containerBody = body
+            return body
+        }
+        let body = stsToken(settings).encoded
+        stsTokenBody = body
         return body
     }
 
-    private func encoded(for route: Route, settings: Settings) -> [UInt8] {
-        let credentials = role.credentials
-        // AssumedRole refuses an answer of STS's without one.
-        let token = credentials.sessionToken?.reveal() ?? ""
-        if route == .containerCredentials {
-            return ContainerCredentialsBody(
-                accessKeyID: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey.reveal(),
-                token: token, expiration: role.expiration
-            ).encoded
-        }
-        return STSTokenBody(
-            credentials: .init(
-                accessKeyId: credentials.accessKeyID, secretAccessKey: credentials.secretAccessKey.reveal(),
-                sessionToken: token, expiration: role.expiration),
-            region: settings.region, bucket: settings.bucket
-        ).encoded
+    private var containerCredentials: ContainerCredentialsBody {
+        ContainerCredentialsBody(
+            accessKeyID: role.credentials.accessKeyID, secretAccessKey: role.credentials.secretAccessKey.reveal(),
+            token: sessionToken, expiration: role.expiration)
     }
+
+    private func stsToken(_ settings: Settings) -> STSTokenBody {
+        STSTokenBody(
+            credentials: .init(
+                accessKeyId: role.credentials.accessKeyID, secretAccessKey: role.credentials.secretAccessKey.reveal(),
+                sessionToken: sessionToken, expiration: role.expiration),
+            region: settings.region, bucket: settings.bucket)
+    }
+
+    // AssumedRole refuses an answer of STS's without one.
+    private var sessionToken: String { role.credentials.sessionToken?.reveal() ?? "" }
 }

@@ -30,7 +30,8 @@ struct AuditLogTests {
     }
 
     private static let credentials = AuditLog.Issue.Kind.credentials(
-        accessKeyID: "ASIA1", session: "u_1-1800000000", scope: "full", scopeDigest: "0123456789abcdef")
+        AuditedCredentials(
+            accessKeyID: "ASIA1", session: "u_1-1800000000", scope: "full", scopeDigest: "0123456789abcdef"))
 
     @Test @LoopActor func `writes a line for each kind of what is issued, tied to the line before`() async throws {
         let folder = try TemporaryFolder()

@@ -1,6 +1,7 @@
 import CloakroomCrypto
 import Foundation
 import HTTPValues
+import StrictJSON
 import Synchronization
 import Testing
 
@@ -13,13 +14,16 @@ struct AuditVerifierTests {
         let subject = Subject(userID: try #require(UserID("u_1")), deviceID: "d", tier: "free", issuer: "https://a")
         var request = Request(method: "GET", target: "/")
         request.id = RequestID(1)
+        let start = LineStart.text(at: Date(timeIntervalSince1970: 1_800_000_000))
+        var hash = SHA256()
         return (0..<count).map { number in
             let issue = AuditLog.Issue(
                 .upload(objectKey: "key\(number)"), to: subject, tier: "free",
                 until: Date(timeIntervalSince1970: 1_800_000_000), by: request)
-            var line = issue.line(at: "2027-01-15T08:00:00Z")
-            chain.append(&line)
-            return String(decoding: line.bytes, as: UTF8.self)
+            var (line, whole) = (JSONWriter(), JSONWriter())
+            issue.write(to: &line, start: start)
+            chain.append(line.bytes[...], to: &whole, hashing: &hash)
+            return String(decoding: whole.bytes.dropLast(), as: UTF8.self)
         }
     }
 

@@ -1,3 +1,5 @@
+import Foundation
+import HTTPValues
 import Loop
 import Support
 import Testing
@@ -6,8 +8,14 @@ import Testing
 
 @Suite(.onLoop)
 struct LogLineTests {
-    @LoopActor private func line(_ text: String) -> String {
-        String(decoding: Log.line("2027-01-15T08:00:00Z", .info, "request", ["a": .text(text)]), as: UTF8.self)
+    private static let start = LineStart.text(at: Date(timeIntervalSince1970: 1_800_000_000))
+
+    private func line(_ text: String) -> String {
+        var line = LogLine()
+        line.begin(Self.start, .info, "request")
+        line.text("a", text)
+        line.end()
+        return String(decoding: line.bytes, as: UTF8.self)
     }
 
     @Test(arguments: [
@@ -28,8 +36,26 @@ struct LogLineTests {
         #expect(line(String(repeating: "\n", count: 100_000)).utf8.count < 1000)
     }
 
-    @Test @LoopActor func `leaves out what is not there, and writes numbers as numbers`() {
-        let line = Log.line("t", .error, "m", ["a": .integer(-1), "b": nil, "c": .milliseconds(.microseconds(1999))])
-        #expect(String(decoding: line, as: UTF8.self) == #"{"time":"t","level":"error","message":"m","a":-1,"c":1}"#)
+    @Test @LoopActor func `leaves out what is not there, and writes numbers as numbers`() async throws {
+        let folder = try TemporaryFolder()
+        let log = Log(
+            sink: try LineSink(path: folder["log"]), level: .info, now: { Date(timeIntervalSince1970: 1_800_000_000) })
+        log.write(.error, "m", ["a": .integer(-1), "b": nil, "c": .milliseconds(.microseconds(1999))])
+        log.write(.debug, "too little") { _ in Issue.record("the line is not written") }
+        log.write(.info, "n") { line in
+            line.integer("d", .min)
+            line.integer("e", 1_234_567_890)
+            line.integer("f", 0)
+            line.id("g", RequestID(0x0123_4567_89AB_CDEF))
+        }
+        // Lines are written when the turn ends.
+        try await LoopActor.sleep(for: .zero)
+        #expect(
+            try String(contentsOfFile: folder["log"], encoding: .utf8) == """
+                {"time":"2027-01-15T08:00:00Z","level":"error","message":"m","a":-1,"c":1}
+                {"time":"2027-01-15T08:00:00Z","level":"info","message":"n","d":-9223372036854775808,\
+                "e":1234567890,"f":0,"g":"0123456789abcdef"}
+
+                """)
     }
 }

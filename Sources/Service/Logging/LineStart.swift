@@ -1,4 +1,5 @@
 import CloakroomWire
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -6,23 +7,30 @@ import CloakroomWire
     import Foundation
 #endif
 
-/// The time as lines carry it, written anew once a second.
-struct ClockText {
+/// What every line begins with, written anew once a second: an open object with the time.
+struct LineStart {
     private let now: @Sendable () -> Date
     private var second = -Double.infinity
-    private var known = ""
+    private var known: [UInt8] = []
 
     init(now: @escaping @Sendable () -> Date) { self.now = now }
 
-    var text: String {
+    var text: [UInt8] {
         mutating get {
             let time = now()
             let second = time.timeIntervalSince1970.rounded(.down)
             if second != self.second {
                 self.second = second
-                known = time.wireText
+                known = Self.text(at: time)
             }
             return known
         }
+    }
+
+    static func text(at time: Date) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64)
+        writer.beginObject()
+        writer.member("time", time)
+        return writer.bytes
     }
 }
