@@ -26,7 +26,6 @@ final class Connection {
     private var state = State.idle
     private var gate: Gate
     private var buffer: [UInt8] = []
-    private var parser: LibFCGIRequest?
     private var output: [UInt8] = []
     private var written = 0
     private var hasAnswered = false
@@ -92,7 +91,7 @@ final class Connection {
 
     private func take(_ count: Int) {
         if buffer.isEmpty {
-            let verdict = listener.scratch.withSpan(count) { gate.walk($0) }
+            let verdict = listener.scratch.withSpan(count) { walk($0) }
             if case .complete(let end) = verdict {
                 if end < count { buffer = listener.scratch.bytes(end..<count) }
                 return unsafe begin(listener.scratch.raw(0..<end))
@@ -101,7 +100,14 @@ final class Connection {
             return act(on: verdict)
         }
         listener.scratch.append(count, to: &buffer)
-        act(on: gate.walk(buffer.span))
+        act(on: walk(buffer.span))
+    }
+
+    /// Works on a copy: an access to the gate that calls others would be watched for conflicts.
+    private func walk(_ bytes: Span<UInt8>) -> Gate.Verdict {
+        var gate = gate
+        defer { self.gate = gate }
+        return gate.walk(bytes)
     }
 
     private func act(on verdict: Gate.Verdict) {
@@ -127,7 +133,7 @@ final class Connection {
             buffer = []
             state = .discarding
             deadline = listener.nextDeadline
-            send(Answers.refusal(requestID: requestID, listener.tooLarge))
+            send(Answers.records(of: listener.tooLarge, to: requestID))
             if output.isEmpty { shutdown(socket.raw, Int32(SHUT_WR)) }
         case .malformed:
             close()
@@ -149,7 +155,7 @@ final class Connection {
         defer { isGoingOn = false }
         while output.isEmpty {
             if state == .idle, !buffer.isEmpty {
-                act(on: gate.walk(buffer.span))
+                act(on: walk(buffer.span))
             } else if mayHaveMore, state == .idle || state == .reading {
                 mayHaveMore = false
                 read()
@@ -165,9 +171,8 @@ final class Connection {
         state = .answering
         deadline = nil
         closesAfterAnswer = !gate.keepsConnection
-        let parser = self.parser ?? LibFCGIRequest()
-        self.parser = parser
-        guard let request = unsafe parser.parse(bytes, bodyBytes: gate.bodyBytes, fields: listener.fields) else {
+        let bodyBytes = gate.bodyBytes
+        guard let request = unsafe listener.parser.parse(bytes, bodyBytes: bodyBytes, fields: listener.fields) else {
             return close()
         }
         listener.begin(request, on: self)
@@ -175,11 +180,14 @@ final class Connection {
 
     /// Called once for each request, when its handler has answered.
     func answer(_ response: Response) {
-        guard state == .answering, let parser else { return }
+        guard state == .answering else { return }
         hasAnswered = true
         wasAsked = false
         if listener.isDraining { closesAfterAnswer = true }
-        unsafe parser.finish(response) { unsafe send($0) }
+        var records = listener.takeBuffer()
+        Answers.append(response, to: gate.requestID, in: &records)
+        send(records)
+        listener.giveBack(records)
         guard state != .closed else { return }
         if closesAfterAnswer {
             if output.isEmpty { close() }
@@ -190,19 +198,17 @@ final class Connection {
 
     // MARK: Writing
 
-    private func send(_ bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe send($0) } }
-
     /// Sends at once what the socket takes and keeps the rest.
-    private func send(_ bytes: UnsafeRawBufferPointer) {
+    private func send(_ bytes: [UInt8]) {
         guard state != .closed else { return }
         guard output.isEmpty else {
-            unsafe output.append(contentsOf: bytes)
+            output += bytes
             return
         }
-        let count = unsafe cloakroom_send(socket.raw, bytes.baseAddress, bytes.count)
+        let count = unsafe cloakroom_send(socket.raw, bytes, bytes.count)
         if count == bytes.count { return }
         if count < 0, cloakroom_errno() != EAGAIN, cloakroom_errno() != EINTR { return close() }
-        unsafe output = Array(bytes[max(0, count)...])
+        output = Array(bytes[max(0, count)...])
         deadline = listener.nextDeadline
         waitToWrite(true)
     }

@@ -26,6 +26,8 @@ package final class FastCGIListener {
     let fields: FieldTable
     let tooLarge: Response
     let scratch = Scratch()
+    let parser = LibFCGIParser()
+    private var spareBuffer: [UInt8] = []
     private let handler: Handler
     private var socket: Descriptor?
     private var watch: Reactor.Watch?
@@ -76,6 +78,20 @@ package final class FastCGIListener {
     func mayBuffer() -> Bool {
         // Summed only when something is incomplete, which behind nginx is rare.
         connections.values.reduce(0) { $0 + $1.bufferedBytes } <= limits.bufferedBytes
+    }
+
+    /// An empty buffer to write an answer into; one serves all that are sent at once.
+    func takeBuffer() -> [UInt8] {
+        let buffer = spareBuffer
+        spareBuffer = []
+        return buffer
+    }
+
+    /// Takes it back for the next answer; after a large one it is given up.
+    func giveBack(_ buffer: consuming [UInt8]) {
+        guard buffer.capacity <= 1 << 18 else { return }
+        buffer.removeAll(keepingCapacity: true)
+        spareBuffer = buffer
     }
 
     func begin(_ request: Request, on connection: Connection) {
@@ -141,6 +157,6 @@ package final class FastCGIListener {
 }
 
 package enum FastCGIError: Error, Equatable {
-    /// libfcgi does not read and write through our functions: `serve` must not start.
+    /// libfcgi does not read through our function: `serve` must not start.
     case notIntercepted
 }

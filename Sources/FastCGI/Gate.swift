@@ -27,12 +27,14 @@ struct Gate {
 
     private let limits: Limits
     private var phase = Phase.begin
-    private var requestID: UInt16 = 0
     private var offset = 0
+    private var pairs = PairWalker()
+
+    /// By which the peer knows the request (§3.3).
+    private(set) var requestID: UInt16 = 0
     private var parameterBytes = 0
     /// So far.
     private(set) var bodyBytes = 0
-    private var pairs = PairWalker()
 
     /// Whether the peer wants the connection kept after the answer (§5.1, FCGI_KEEP_CONN).
     private(set) var keepsConnection = false
@@ -47,52 +49,52 @@ struct Gate {
             if phase == .begin, record.requestID == 0 {
                 return managementVerdict(of: record, in: bytes)
             }
-            if let verdict = announce(record) { return verdict }
+            // What the header alone can decide, before its content has arrived.
+            guard isExpected(record) else { return .malformed }
+            guard fits(record) else { return .tooLarge(requestID: requestID) }
             guard bytes.count >= record.end else { return .incomplete }
-            let content = bytes.extracting(record.content)
-            if let verdict = take(record, content) { return verdict }
+            if phase == .body, record.contentLength == 0 { return .complete(end: record.end) }
+            guard take(record, bytes.extracting(record.content)) else { return .malformed }
             offset = record.end
         }
         return .incomplete
     }
 
-    /// What the header alone can decide, before its content has arrived.
-    private mutating func announce(_ record: Record) -> Verdict? {
+    private func isExpected(_ record: Record) -> Bool {
         switch phase {
-        case .begin:
-            guard record.kind == .begin, record.contentLength == 8 else { return .malformed }
-        case .parameters:
-            guard record.kind == .parameters, record.requestID == requestID else { return .malformed }
-            guard parameterBytes + record.contentLength <= limits.parameterBytes else {
-                return .tooLarge(requestID: requestID)
-            }
-        case .body:
-            guard record.kind == .input, record.requestID == requestID else { return .malformed }
-            guard bodyBytes + record.contentLength <= limits.bodyBytes else { return .tooLarge(requestID: requestID) }
+        case .begin: record.kind == .begin && record.contentLength == 8
+        case .parameters: record.kind == .parameters && record.requestID == requestID
+        case .body: record.kind == .input && record.requestID == requestID
         }
-        return nil
     }
 
-    private mutating func take(_ record: Record, _ content: Span<UInt8>) -> Verdict? {
+    private func fits(_ record: Record) -> Bool {
+        switch phase {
+        case .begin: true
+        case .parameters: parameterBytes + record.contentLength <= limits.parameterBytes
+        case .body: bodyBytes + record.contentLength <= limits.bodyBytes
+        }
+    }
+
+    /// - Returns: whether the content is sound.
+    private mutating func take(_ record: Record, _ content: Span<UInt8>) -> Bool {
         switch phase {
         case .begin:
             let isResponder = content[0] == 0 && content[1] == 1
-            guard isResponder else { return .malformed }
+            guard isResponder else { return false }
             requestID = record.requestID
             keepsConnection = content[2] & 1 != 0
             phase = .parameters
         case .parameters where record.contentLength == 0:
-            guard pairs.isBetweenPairs else { return .malformed }
+            guard pairs.isBetweenPairs else { return false }
             phase = .body
         case .parameters:
             parameterBytes += record.contentLength
-            guard pairs.walk(content) else { return .malformed }
-        case .body where record.contentLength == 0:
-            return .complete(end: record.end)
+            return pairs.walk(content)
         case .body:
             bodyBytes += record.contentLength
         }
-        return nil
+        return true
     }
 
     private func managementVerdict(of record: Record, in bytes: Span<UInt8>) -> Verdict {
@@ -120,16 +122,19 @@ struct Record {
     let kind: Kind?
     let requestID: UInt16
     let contentLength: Int
-    let content: Range<Int>
     let end: Int
+    private let start: Int
 
+    var content: Range<Int> { start..<start + contentLength }
+
+    /// - Parameter offset: where ``headerBytes`` bytes are.
     init(_ bytes: Span<UInt8>, at offset: Int) {
-        version = bytes[offset]
-        kind = Kind(rawValue: bytes[offset + 1])
-        requestID = UInt16(bytes[offset + 2]) << 8 | UInt16(bytes[offset + 3])
-        contentLength = Int(bytes[offset + 4]) << 8 | Int(bytes[offset + 5])
-        let start = offset + Self.headerBytes
-        content = start..<start + contentLength
-        end = start + contentLength + Int(bytes[offset + 6])
+        let header = bytes.extracting(offset..<offset + Self.headerBytes)
+        version = header[0]
+        kind = Kind(rawValue: header[1])
+        requestID = UInt16(header[2]) << 8 | UInt16(header[3])
+        contentLength = Int(header[4]) << 8 | Int(header[5])
+        start = offset + Self.headerBytes
+        end = start + contentLength + Int(header[6])
     }
 }

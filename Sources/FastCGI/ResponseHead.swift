@@ -1,44 +1,11 @@
 import HTTPValues
 
 extension Response {
-    /// The CGI header block (RFC 3875 §6.3). Line breaks in a value would start a field of their own: they go.
-    var head: [UInt8] {
-        var head: [UInt8] = []
-        head.reserveCapacity(80 + fields.text.count + fields.count)
-        head.append(contentsOf: "Status: ".utf8)
-        head.append(contentsOf: String(status).utf8)
-        head.append(contentsOf: " ".utf8)
-        head.append(contentsOf: reason.utf8)
-        // Without it nginx answers in chunks.
-        head.append(contentsOf: "\r\nContent-Length: ".utf8)
-        head.append(contentsOf: String(body.count).utf8)
-        head.append(contentsOf: "\r\n".utf8)
-        for place in fields.places {
-            let line = fields.text[place.line]
-            if Self.holdsLineBreak(line.span) {
-                head.append(contentsOf: line.lazy.filter { $0 != 0x0D && $0 != 0x0A })
-            } else {
-                head.append(contentsOf: line)
-            }
-            head.append(0x0D)
-            head.append(0x0A)
-        }
-        head.append(contentsOf: "\r\n".utf8)
-        return head
-    }
-
-    /// Without an early end, so that the compiler looks at many bytes at once.
-    private static func holdsLineBreak(_ text: Span<UInt8>) -> Bool {
-        var found = false
-        for index in text.indices {
-            let byte = text[index]
-            found = (byte == 0x0D) || (byte == 0x0A) || found
-        }
-        return found
-    }
+    /// No head of it is longer than this.
+    var headRoom: Int { 96 + fields.text.count + fields.count }
 
     /// RFC 9110 §15; what is not in use here needs none.
-    private var reason: String {
+    fileprivate var reason: StaticString {
         switch status {
         case 200: "OK"
         case 400: "Bad Request"
@@ -53,5 +20,55 @@ extension Response {
         case 503: "Service Unavailable"
         default: "Status"
         }
+    }
+}
+
+extension OutputSpan<UInt8> {
+    /// The CGI header block (RFC 3875 §6.3). Line breaks in a value would start a field of their own: they go.
+    mutating func append(headOf response: Response) {
+        append("Status: ")
+        append(decimal: response.status)
+        append(" ")
+        append(response.reason)
+        // Without it nginx answers in chunks.
+        append("\r\nContent-Length: ")
+        append(decimal: response.body.count)
+        append("\r\n")
+        let text = response.fields.text.span
+        let holdsLineBreak = Self.holdsLineBreak(text)
+        for place in response.fields.places {
+            let line = text.extracting(place.line)
+            if holdsLineBreak { append(inOneLine: line) } else { append(copying: line) }
+            append("\r\n")
+        }
+        append("\r\n")
+    }
+
+    private mutating func append(_ text: StaticString) {
+        unsafe append(copying: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).span)
+    }
+
+    /// - Parameter number: not below zero.
+    private mutating func append(decimal number: Int) {
+        var unit = 1
+        while number / unit >= 10 { unit *= 10 }
+        while unit > 0 {
+            append(UInt8(ascii: "0") + UInt8(number / unit % 10))
+            unit /= 10
+        }
+    }
+
+    private mutating func append(inOneLine text: Span<UInt8>) {
+        for index in text.indices where text[index] != 0x0D && text[index] != 0x0A { append(text[index]) }
+    }
+
+    /// Without an early end, so that the compiler looks at many bytes at once.
+    private static func holdsLineBreak(_ text: Span<UInt8>) -> Bool {
+        var found = false
+        for index in text.indices {
+            let byte = text[index]
+            found = (byte == 0x0D) || (byte == 0x0A) || found
+        }
+        return found
     }
 }

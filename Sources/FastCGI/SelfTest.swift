@@ -1,15 +1,13 @@
 import HTTPValues
 import Loop
 
-/// Proves at start that libfcgi reads and writes through our functions, with a canned request.
+/// Proves at start that libfcgi reads through our function, with a canned request.
 @LoopActor
 enum SelfTest {
     static func run() throws(FastCGIError) {
-        let parser = LibFCGIRequest()
+        let parser = LibFCGIParser()
         let request = unsafe canned.withUnsafeBytes { unsafe parser.parse($0, bodyBytes: 5, fields: FieldTable([])) }
-        let answer = unsafe parser.finish(Response(status: 204)) { unsafe Array($0) }
         guard request?.path == "/self-test", request?.body == Array("hello".utf8) else { throw .notIntercepted }
-        guard answer.starts(with: [1, 6, 0, 1]), answer.count > 16 else { throw .notIntercepted }
     }
 
     private static let canned: [UInt8] =

@@ -69,12 +69,9 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     /// Where the first field of this name stands.
     package func place(of name: String) -> Place? {
         name.withUTF8Span { name in
-            let all = text[...]
-            let text = all.span
-            for index in places.indices where Self.same(text.extracting(places[index].name), name) {
-                return places[index]
+            text.withUnsafeBufferPointer { text in
+                places.first { $0.name.count == name.count && Self.same(text.span.extracting($0.name), name) }
             }
-            return nil
         }
     }
 
@@ -115,11 +112,13 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
         let start = text.count
         let colon = start + name.count
         let end = colon + 2 + value.count
-        name.withUnsafeBufferPointer { text.append(contentsOf: $0) }
-        text.append(UInt8(ascii: ":"))
-        text.append(UInt8(ascii: " "))
-        value.withUnsafeBufferPointer { text.append(contentsOf: $0) }
-        text.append(0)
+        text.append(addingCapacity: end + 1 - start) { text in
+            text.append(copying: name)
+            text.append(UInt8(ascii: ":"))
+            text.append(UInt8(ascii: " "))
+            text.append(copying: value)
+            text.append(0)
+        }
         places.append(Place(start: Int32(start), colon: Int32(colon), end: Int32(end)))
     }
 
@@ -137,7 +136,10 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
 
     private static func same(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
-        for index in left.indices where lowercased(left[index]) != lowercased(right[index]) { return false }
+        for index in left.indices {
+            let (left, right) = (left[index], right[index])
+            guard left == right || lowercased(left) == lowercased(right) else { return false }
+        }
         return true
     }
 

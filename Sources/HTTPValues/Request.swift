@@ -12,13 +12,25 @@ package struct Request: Sendable {
     /// The client as nginx saw it, for the audit; `nil` when it did not say.
     package var peerAddress: String?
 
-    /// - Parameter target: path and query as in the request line.
-    package init(method: String, target: String, fields: HeaderFields = [:], body: [UInt8] = []) {
-        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
+    /// - Parameter path: without a query.
+    package init(method: String, path: String, fields: HeaderFields = [:], body: [UInt8] = []) {
         self.method = method
-        self.path = mark.map { String(target[..<$0]) } ?? target
-        self.query = mark.map { String(target[target.utf8.index(after: $0)...]) } ?? ""
+        self.path = path
+        self.query = ""
         self.fields = fields
         self.body = body
+    }
+
+    /// - Parameter target: path and query as in the request line.
+    package init(method: String, target: String, fields: HeaderFields = [:], body: [UInt8] = []) {
+        self.init(method: method, path: "", fields: fields, body: body)
+        target.withUTF8Span { setTarget($0) }
+    }
+
+    /// Sets path and query as they stand in the request line. Bytes that are not UTF-8 are replaced.
+    package mutating func setTarget(_ target: Span<UInt8>) {
+        let mark = target.indices.first { target[$0] == UInt8(ascii: "?") }
+        path = String(copying: target.extracting(first: mark ?? target.count))
+        query = mark.map { String(copying: target.extracting(droppingFirst: $0 + 1)) } ?? ""
     }
 }

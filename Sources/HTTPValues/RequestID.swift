@@ -6,7 +6,7 @@ package struct RequestID: Sendable, Equatable, CustomStringConvertible {
 
     /// - Parameter digits: the first 16 digits count, of nginx's `$request_id` the first half.
     /// - Returns: `nil` if those are not lower-case hexadecimal.
-    package init?(hexadecimal digits: UnsafeBufferPointer<UInt8>) {
+    package init?(hexadecimal digits: Span<UInt8>) {
         guard digits.count >= 16 else { return nil }
         var value: UInt64 = 0
         for index in 0..<16 {

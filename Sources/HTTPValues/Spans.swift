@@ -6,4 +6,23 @@ extension String {
         var text = self
         return text.withUTF8 { body($0.span) }
     }
+
+    /// What is not UTF-8 is replaced.
+    @inlinable package init(copying bytes: Span<UInt8>) {
+        self = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension OutputSpan<UInt8> {
+    /// Appends all of them at once.
+    @inlinable package mutating func append(copying bytes: Span<UInt8>) {
+        withUnsafeMutableBufferPointer { output, count in
+            bytes.withUnsafeBufferPointer { bytes in
+                guard let source = bytes.baseAddress, let start = output.baseAddress else { return }
+                precondition(bytes.count <= output.count - count, "there is no room")
+                (start + count).initialize(from: source, count: bytes.count)
+                count += bytes.count
+            }
+        }
+    }
 }

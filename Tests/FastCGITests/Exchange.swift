@@ -4,7 +4,7 @@ import Support
 
 @testable import FastCGI
 
-extension LibFCGIRequest {
+extension LibFCGIParser {
     /// Parses what the gate says is a whole request.
     func parse(_ bytes: some Sequence<UInt8>, fields: FieldTable = FieldTable([])) -> Request? {
         let bytes = Array(bytes)
@@ -12,6 +12,4 @@ extension LibFCGIRequest {
         guard case .complete = gate.walk(bytes.span) else { return nil }
         return bytes.withUnsafeBytes { parse($0, bodyBytes: gate.bodyBytes, fields: fields) }
     }
-
-    func records(of response: Response) -> [UInt8] { finish(response) { Array($0) } }
 }

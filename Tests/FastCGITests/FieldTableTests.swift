@@ -51,6 +51,16 @@ struct FieldTableTests {
         #expect(parsed(entries) == nil)
     }
 
+    @Test(arguments: [
+        ("/a", "/a", ""), ("/a?b", "/a", "b"), ("/a?", "/a", ""), ("?b?c=d", "", "b?c=d"), ("?", "", ""),
+    ])
+    func `cuts the target at its first question mark`(target: String, path: String, query: String) throws {
+        let request = try #require(parsed(["REQUEST_METHOD=GET", "REQUEST_URI=/x?y", "REQUEST_URI=\(target)"]))
+        #expect(request.path == path && request.query == query)
+        #expect(Request(method: "GET", target: target).path == path)
+        #expect(Request(method: "GET", target: target).query == query)
+    }
+
     @Test func `takes no environment for no request`() {
         #expect(FieldTable([]).request(from: nil, body: []) == nil)
     }

@@ -40,16 +40,13 @@ struct MutatedRequestTests {
     /// libfcgi aborts on lengths that reach beyond their record: the process would be gone.
     @Test(.onLoop) @LoopActor func `lets nothing through that libfcgi does not survive`() {
         var generator = SeededGenerator(seed: 17)
-        let parser = LibFCGIRequest()
+        let parser = LibFCGIParser()
         let fields = FieldTable(["Authorization"])
         for _ in 0..<30_000 {
             let bytes = Self.mutated(&generator)
             guard case .complete(let end) = GateTests.walk(bytes) else { continue }
             let request = parser.parse(bytes[..<end], fields: fields)
             #expect(request == nil || request?.body == PlainReading(bytes)?.body)
-            var reader = FastCGIAnswerReader()
-            #expect(throws: Never.self) { try reader.feed(parser.records(of: Response(status: 204))) }
-            #expect(reader.answers.count == 1 && reader.isBetweenAnswers)
         }
     }
 }
