@@ -12,7 +12,7 @@ package enum HashFunction: Sendable, Hashable, CaseIterable {
 
     package func hash(_ bytes: [UInt8]) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-            unsafe hash(bytes, into: buffer)
+            unsafe bytes.withUnsafeBytes { unsafe hash($0, into: buffer) }
             count = byteCount
         }
     }

@@ -20,12 +20,18 @@ package struct SHA256: ~Copyable, Sendable {
     package static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] { hash(Array(bytes)) }
 
     /// The same as a value: the key of a table then lies in the table.
-    package static func digest(_ bytes: [UInt8]) -> Digest {
+    package static func digest(_ bytes: Span<UInt8>) -> Digest {
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         unsafe withUnsafeMutableBytes(of: &words) { buffer in
-            unsafe HashFunction.sha256.hash(bytes, into: buffer.bindMemory(to: UInt8.self))
+            let buffer = unsafe buffer.bindMemory(to: UInt8.self)
+            unsafe bytes.withUnsafeBytes { unsafe HashFunction.sha256.hash($0, into: buffer) }
         }
         return Digest(first: words.0, second: words.1, third: words.2, fourth: words.3)
+    }
+
+    package static func digest(_ bytes: [UInt8]) -> Digest {
+        let slice = bytes[...]
+        return digest(slice.span)
     }
 
     package struct Digest: Sendable, Hashable {

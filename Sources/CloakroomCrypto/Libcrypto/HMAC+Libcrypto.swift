@@ -2,9 +2,7 @@
     import COpenSSL
     import Synchronization
 
-    package typealias HMACSHA256 = HMAC
-
-    /// HMAC (RFC 2104), with SHA-256 unless told; the key set up once.
+    /// HMAC (RFC 2104), with SHA-256 unless told; the key set up once. For SHA-256 alone ``HMACSHA256`` is faster.
     package final class HMAC: Sendable {
         // One context for all messages: a duplicate for each would cost more than a short message does.
         private let keyed: Mutex<Context>

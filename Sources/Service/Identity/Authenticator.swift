@@ -50,12 +50,13 @@ package final class Authenticator {
 
     /// - Parameter acceptsBare: for `/v1/credentials`, see ``TokenSource``.
     package func identify(_ request: Request, acceptsBare: Bool = false) -> Identification {
-        guard let token = source.token(in: request.fields, acceptsBare: acceptsBare) else {
+        guard let place = source.place(in: request.fields, acceptsBare: acceptsBare) else {
             return .refused(.token(.missing))
         }
-        guard token.count <= JWS.maximumByteCount else { return .refused(.token(.tooLarge)) }
-        let digest = SHA256.digest(token)
+        guard place.count <= JWS.maximumByteCount else { return .refused(.token(.tooLarge)) }
+        let digest = SHA256.digest(request.fields.text.span.extracting(place))
         if let known = verified.subject(of: digest, now: now()) { return .subject(known) }
+        let token = Array(request.fields.text[place])
         do throws(NotYet) {
             return .subject(try remembered(token, digest))
         } catch {

@@ -7,49 +7,63 @@ package struct TokenSource: Sendable {
 
     package init(header: String) { self.header = header }
 
-    /// - Parameter acceptsBare: whether `Authorization` may hold the token alone, as AWS SDKs send it
-    ///   (AWS SDKs and Tools Reference Guide, "Container credential provider").
     /// - Returns: `nil` when there is none.
     package func token(in fields: HeaderFields, acceptsBare: Bool = false) -> [UInt8]? {
-        if let place = fields.place(of: "Authorization"),
-            let token = Self.token(authorization: fields.text[place.value], acceptsBare: acceptsBare)
-        {
-            return token
+        place(in: fields, acceptsBare: acceptsBare).map { Array(fields.text[$0]) }
+    }
+
+    /// - Parameter acceptsBare: whether `Authorization` may hold the token alone, as AWS SDKs send it
+    ///   (AWS SDKs and Tools Reference Guide, "Container credential provider").
+    /// - Returns: where in the fields' text the token stands; `nil` when there is none.
+    func place(in fields: HeaderFields, acceptsBare: Bool = false) -> Range<Int>? {
+        if let place = fields.place(of: "Authorization") {
+            let value = place.value
+            let authorization = fields.text.span.extracting(value)
+            if let token = Self.token(in: authorization, acceptsBare: acceptsBare) {
+                return value.lowerBound + token.lowerBound..<value.lowerBound + token.upperBound
+            }
         }
         guard let place = fields.place(of: header), !place.value.isEmpty else { return nil }
-        return Array(fields.text[place.value])
+        return place.value
     }
 
-    private static func token(authorization value: ArraySlice<UInt8>, acceptsBare: Bool) -> [UInt8]? {
+    private static func token(in authorization: Span<UInt8>, acceptsBare: Bool) -> Range<Int>? {
+        let start = bearer.count + 1
         // As every app of ours sends it.
-        if isBearer(value.prefix(6)), value.dropFirst(6).first == UInt8(ascii: " "), value.count > 7 {
-            let token = value.dropFirst(7)
-            if !holdsSpace(token.span) { return Array(token) }
+        if authorization.count > start, isBearer(authorization.extracting(first: bearer.count)),
+            authorization[bearer.count] == space, !holdsSpace(authorization.extracting(droppingFirst: start))
+        {
+            return start..<authorization.count
         }
-        var words = value
-        let first = Self.word(from: &words)
-        let second = Self.word(from: &words)
-        guard Self.word(from: &words).isEmpty else { return nil }
-        if second.isEmpty { return acceptsBare && !first.isEmpty ? Array(first) : nil }
-        return isBearer(first) ? Array(second) : nil
+        let first = word(in: authorization, from: 0)
+        let second = word(in: authorization, from: first.upperBound)
+        guard word(in: authorization, from: second.upperBound).isEmpty else { return nil }
+        if second.isEmpty { return acceptsBare && !first.isEmpty ? first : nil }
+        return isBearer(authorization.extracting(first)) ? second : nil
     }
 
-    private static func isBearer(_ word: ArraySlice<UInt8>) -> Bool {
-        word.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 })
+    private static let space = UInt8(ascii: " ")
+    private static let bearer = Array("bearer".utf8)
+
+    private static func isBearer(_ word: Span<UInt8>) -> Bool {
+        guard word.count == bearer.count else { return false }
+        for index in word.indices where word[index] | 0x20 != bearer[index] { return false }
+        return true
     }
 
     /// Without an early end, so that the compiler looks at many bytes at once.
     private static func holdsSpace(_ text: Span<UInt8>) -> Bool {
         var found = false
-        for index in text.indices { found = text[index] == UInt8(ascii: " ") || found }
+        for index in text.indices { found = text[index] == space || found }
         return found
     }
 
-    /// Takes what stands between spaces; empty at the end.
-    private static func word(from bytes: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        while let byte = bytes.first, byte == UInt8(ascii: " ") { bytes.removeFirst() }
-        let end = bytes.firstIndex(of: UInt8(ascii: " ")) ?? bytes.endIndex
-        defer { bytes = bytes[end...] }
-        return bytes[..<end]
+    /// What stands between spaces, from `start` on; empty at the end.
+    private static func word(in text: Span<UInt8>, from start: Int) -> Range<Int> {
+        var start = start
+        while start < text.count, text[start] == space { start += 1 }
+        var end = start
+        while end < text.count, text[end] != space { end += 1 }
+        return start..<end
     }
 }
