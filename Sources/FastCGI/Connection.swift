@@ -24,6 +24,8 @@ final class Connection {
     private let listener: FastCGIListener
     private var watch: Reactor.Watch?
     private var state = State.idle
+    // These three are read and set but never changed in place: an access that lasts would have to be watched for others
+    // at the same time (SE-0176), and with it every short one.
     private var gate: Gate
     private var buffer: [UInt8] = []
     private var output: [UInt8] = []
@@ -99,11 +101,13 @@ final class Connection {
             buffer = listener.scratch.bytes(0..<count)
             return act(on: verdict)
         }
-        listener.scratch.append(count, to: &buffer)
-        act(on: walk(buffer.span))
+        var longer = buffer
+        buffer = []
+        listener.scratch.append(count, to: &longer)
+        buffer = longer
+        act(on: walk(longer.span))
     }
 
-    /// Works on a copy: an access to the gate that calls others would be watched for conflicts.
     private func walk(_ bytes: Span<UInt8>) -> Gate.Verdict {
         var gate = gate
         defer { self.gate = gate }
@@ -120,13 +124,13 @@ final class Connection {
             if !listener.mayBuffer() { close() }
         case .complete(let end):
             let request = Array(buffer[..<end])
-            buffer.removeFirst(end)
+            buffer = Array(buffer[end...])
             unsafe request.withUnsafeBytes { unsafe begin($0) }
         case .values(let end):
             // Once before a request is enough; more would cost time and memory that others need.
             guard !wasAsked else { return close() }
             wasAsked = true
-            buffer.removeFirst(end)
+            buffer = Array(buffer[end...])
             send(Answers.values(connections: listener.limits.connections))
             if state != .closed { awaitNext() }
         case .tooLarge(let requestID):
@@ -155,7 +159,8 @@ final class Connection {
         defer { isGoingOn = false }
         while output.isEmpty {
             if state == .idle, !buffer.isEmpty {
-                act(on: walk(buffer.span))
+                let bytes = buffer
+                act(on: walk(bytes.span))
             } else if mayHaveMore, state == .idle || state == .reading {
                 mayHaveMore = false
                 read()
@@ -187,7 +192,7 @@ final class Connection {
         var records = listener.takeBuffer()
         Answers.append(response, to: gate.requestID, in: &records)
         send(records)
-        listener.giveBack(records)
+        listener.giveBack(consume records)
         guard state != .closed else { return }
         if closesAfterAnswer {
             if output.isEmpty { close() }
@@ -202,7 +207,7 @@ final class Connection {
     private func send(_ bytes: [UInt8]) {
         guard state != .closed else { return }
         guard output.isEmpty else {
-            output += bytes
+            output = output + bytes
             return
         }
         let count = unsafe cloakroom_send(socket.raw, bytes, bytes.count)
@@ -216,18 +221,19 @@ final class Connection {
     /// Goes on with the rest when the socket takes more.
     private func flush() {
         guard state != .closed, !output.isEmpty else { return }
-        let count = unsafe output.withUnsafeBytes { bytes in
+        let (rest, written) = (output, written)
+        let count = unsafe rest.withUnsafeBytes { bytes in
             unsafe cloakroom_send(socket.raw, bytes.baseAddress! + written, bytes.count - written)
         }
         if count < 0 {
             guard cloakroom_errno() == EAGAIN || cloakroom_errno() == EINTR else { return close() }
             return
         }
-        written += count
+        self.written = written + count
         deadline = listener.nextDeadline
-        guard written == output.count else { return }
+        guard self.written == rest.count else { return }
         output = []
-        written = 0
+        self.written = 0
         waitToWrite(false)
         hasWritten()
     }

@@ -35,7 +35,7 @@ extension OutputSpan<UInt8> {
         append(decimal: response.body.count)
         append("\r\n")
         let text = response.fields.text.span
-        let holdsLineBreak = Self.holdsLineBreak(text)
+        let holdsLineBreak = text.holds(0x0D) || text.holds(0x0A)
         for place in response.fields.places {
             let line = text.extracting(place.line)
             if holdsLineBreak { append(inOneLine: line) } else { append(copying: line) }
@@ -60,15 +60,5 @@ extension OutputSpan<UInt8> {
 
     private mutating func append(inOneLine text: Span<UInt8>) {
         for index in text.indices where text[index] != 0x0D && text[index] != 0x0A { append(text[index]) }
-    }
-
-    /// Without an early end, so that the compiler looks at many bytes at once.
-    private static func holdsLineBreak(_ text: Span<UInt8>) -> Bool {
-        var found = false
-        for index in text.indices {
-            let byte = text[index]
-            found = (byte == 0x0D) || (byte == 0x0A) || found
-        }
-        return found
     }
 }

@@ -13,6 +13,15 @@ extension String {
     }
 }
 
+extension Span<UInt8> {
+    /// Whether one of them is `byte`. Looks at all of them, without an early end: the compiler then takes many at once.
+    @inlinable package func holds(_ byte: UInt8) -> Bool {
+        var found: UInt8 = 0
+        for index in indices { found |= self[index] == byte ? 1 : 0 }
+        return found != 0
+    }
+}
+
 extension OutputSpan<UInt8> {
     /// Appends all of them at once.
     @inlinable package mutating func append(copying bytes: Span<UInt8>) {

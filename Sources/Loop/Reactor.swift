@@ -37,7 +37,7 @@ import CLinux
     private static let eventsAtOnce = 256
 
     private let epoll: Descriptor
-    private var events = unsafe [epoll_event](repeating: epoll_event(), count: Reactor.eventsAtOnce)
+    private let events: UnsafeMutablePointer<epoll_event>
     private var slots: [Slot] = []
     private var free: [UInt32] = []
     private var timers = TimerQueue()
@@ -46,6 +46,7 @@ import CLinux
     private init() {
         epoll = Descriptor(owning: epoll_create1(Int32(EPOLL_CLOEXEC)))
         precondition(epoll.raw >= 0, "epoll_create1: \(SystemError())")
+        unsafe events = .allocate(capacity: Self.eventsAtOnce)
     }
 
     // MARK: Descriptors
@@ -106,18 +107,17 @@ import CLinux
     /// Waits for the first event, unless there is something to do already, and runs the handlers and timers due.
     func poll(mayWait: Bool) {
         let timeout = mayWait && turnEnd.isEmpty ? timers.millisecondsUntilNext(now: Monotonic.now) : 0
-        let count = unsafe events.withUnsafeMutableBufferPointer {
-            unsafe epoll_wait(epoll.raw, $0.baseAddress, Int32($0.count), timeout)
-        }
+        let count = unsafe epoll_wait(epoll.raw, events, Int32(Self.eventsAtOnce), timeout)
         guard count > 0 else {
             precondition(count == 0 || cloakroom_errno() == EINTR, "epoll_wait: \(SystemError())")
             return runTimers()
         }
         for index in 0..<Int(count) {
-            let token = unsafe cloakroom_event_token(&events[index])
+            let event = unsafe events + index
+            let token = unsafe cloakroom_event_token(event)
             let (slot, generation) = (Int(UInt32(truncatingIfNeeded: token)), UInt32(token >> 32))
             guard slots[slot].generation == generation, let handler = slots[slot].handler else { continue }
-            unsafe handler(Readiness(rawValue: events[index].events))
+            unsafe handler(Readiness(rawValue: event.pointee.events))
         }
         runTimers()
     }

@@ -31,7 +31,7 @@ package struct TokenSource: Sendable {
         let start = bearer.count + 1
         // As every app of ours sends it.
         if authorization.count > start, isBearer(authorization.extracting(first: bearer.count)),
-            authorization[bearer.count] == space, !holdsSpace(authorization.extracting(droppingFirst: start))
+            authorization[bearer.count] == space, !authorization.extracting(droppingFirst: start).holds(space)
         {
             return start..<authorization.count
         }
@@ -49,13 +49,6 @@ package struct TokenSource: Sendable {
         guard word.count == bearer.count else { return false }
         for index in word.indices where word[index] | 0x20 != bearer[index] { return false }
         return true
-    }
-
-    /// Without an early end, so that the compiler looks at many bytes at once.
-    private static func holdsSpace(_ text: Span<UInt8>) -> Bool {
-        var found = false
-        for index in text.indices { found = text[index] == space || found }
-        return found
     }
 
     /// What stands between spaces, from `start` on; empty at the end.
