@@ -8,20 +8,21 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// What stays as it is goes over in pieces: mostly it is all of it.
     static func append(_ text: Span<UInt8>, keepingSlashes: Bool = false, to bytes: inout [UInt8]) {
-        let digits: StaticString = "0123456789ABCDEF"
-        bytes.append(addingCapacity: 3 * text.count) { output in
-            for index in text.indices {
-                let byte = text[index]
-                if isUnreserved(byte) || (keepingSlashes && byte == UInt8(ascii: "/")) {
-                    output.append(byte)
-                } else {
-                    output.append(UInt8(ascii: "%"))
-                    output.append(digits.utf8Start[Int(byte >> 4)])
-                    output.append(digits.utf8Start[Int(byte & 15)])
-                }
-            }
+        let hexadecimal: StaticString = "0123456789ABCDEF"
+        let digits = hexadecimal.utf8Start
+        var start = 0
+        for index in text.indices {
+            let byte = text[index]
+            if isUnreserved(byte) || (keepingSlashes && byte == UInt8(ascii: "/")) { continue }
+            bytes.append(text.extracting(start..<index))
+            bytes.append(UInt8(ascii: "%"))
+            bytes.append(digits[Int(byte >> 4)])
+            bytes.append(digits[Int(byte & 15)])
+            start = index + 1
         }
+        bytes.append(text.extracting(start..<text.count))
     }
 
     /// `A-Za-z0-9-._~`, as one bit for each character of ASCII: a branch for each range would cost a third more.

@@ -153,7 +153,7 @@ final class SignedUpstream {
         judge: (UpstreamResponse) throws(Fault) -> Value
     ) async -> Result<Value, Fault> {
         let credentials: Credentials
-        if let known = parts.credentials.constant ?? parts.credentials.atHand() {
+        if let known = credentialsAtHand {
             credentials = known
         } else {
             do { credentials = try await currentCredentials() } catch { return .failure(error) }
@@ -204,8 +204,11 @@ final class SignedUpstream {
             && left.sessionToken?.reveal() == right.sessionToken?.reveal()
     }
 
+    /// Those that nobody has to be waited for.
+    var credentialsAtHand: Credentials? { parts.credentials.constant ?? parts.credentials.atHand() }
+
     func currentCredentials() async throws(Fault) -> Credentials {
-        if let known = parts.credentials.constant ?? parts.credentials.atHand() { return known }
+        if let known = credentialsAtHand { return known }
         do {
             return try await parts.credentials.current()
         } catch is CancellationError {

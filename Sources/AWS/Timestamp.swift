@@ -1,3 +1,5 @@
+import HTTPValues
+
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else
@@ -112,10 +114,14 @@ package struct Timestamp: Sendable, Equatable {
 
     /// Reads `2013-05-24T00:00:00Z`, with any number of fractional digits (Ceph writes nine), which are dropped.
     package init?(iso8601 text: String) {
-        let bytes = Array(text.utf8)
+        guard let time = text.withUTF8Span({ Timestamp(iso8601: $0) }) else { return nil }
+        self = time
+    }
+
+    init?(iso8601 bytes: Span<UInt8>) {
         guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
             bytes[10] == UInt8(ascii: "T"), bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
-            Self.isEnd(bytes[19...]),
+            Self.isEnd(bytes.extracting(19..<bytes.count)),
             let time = CivilTime(
                 year: bytes.decimal(0..<4), month: bytes.decimal(5..<7), day: bytes.decimal(8..<10),
                 hour: bytes.decimal(11..<13), minute: bytes.decimal(14..<16), second: bytes.decimal(17..<19))
@@ -124,15 +130,14 @@ package struct Timestamp: Sendable, Equatable {
     }
 
     /// `Z`, `+00:00` or either behind a fraction.
-    private static func isEnd(_ bytes: ArraySlice<UInt8>) -> Bool {
-        var rest = bytes
-        if rest.first == UInt8(ascii: ".") {
-            rest = rest.dropFirst()
-            let zone = rest.drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-            guard zone.startIndex > rest.startIndex else { return false }
-            rest = zone
+    private static func isEnd(_ bytes: Span<UInt8>) -> Bool {
+        var zone = 0
+        if bytes[0] == UInt8(ascii: ".") {
+            zone = 1
+            while zone < bytes.count, isDigit(bytes[zone]) { zone += 1 }
+            guard zone > 1 else { return false }
         }
-        return rest.elementsEqual("Z".utf8) || rest.elementsEqual("+00:00".utf8)
+        return bytes.isEqual("Z", from: zone) || bytes.isEqual("+00:00", from: zone)
     }
 }
 
@@ -210,11 +215,25 @@ extension [UInt8] {
     }
 
     fileprivate func decimal(_ range: Range<Int>) -> Int? {
+        let all = self[...]
+        return all.span.decimal(range)
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func decimal(_ range: Range<Int>) -> Int? {
         var number = 0
-        for byte in self[range] {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-            number = number * 10 + Int(byte - UInt8(ascii: "0"))
+        for index in range {
+            guard isDigit(self[index]) else { return nil }
+            number = number * 10 + Int(self[index] - UInt8(ascii: "0"))
         }
         return number
+    }
+
+    /// Whether this is all that is left.
+    fileprivate func isEqual(_ text: StaticString, from start: Int) -> Bool {
+        guard count - start == text.utf8CodeUnitCount else { return false }
+        for index in 0..<count - start where self[start + index] != text.utf8Start[index] { return false }
+        return true
     }
 }

@@ -11,11 +11,12 @@ extension Collection<UInt8> {
 extension [UInt8] {
     /// Appends lower-case hexadecimal, two digits a byte.
     @inlinable package mutating func append(hexadecimal bytes: some Collection<UInt8>) {
-        let digits: StaticString = "0123456789abcdef"
+        let text: StaticString = "0123456789abcdef"
+        let digits = unsafe text.utf8Start
         append(addingCapacity: 2 * bytes.count) { output in
             for byte in bytes {
-                unsafe output.append(digits.utf8Start[Int(byte >> 4)])
-                unsafe output.append(digits.utf8Start[Int(byte & 15)])
+                unsafe output.append(digits[Int(byte >> 4)])
+                unsafe output.append(digits[Int(byte & 15)])
             }
         }
     }

@@ -64,12 +64,14 @@ struct PlainAnswerTests {
 /// What an answer says, by either reader.
 private struct Words: Equatable {
     let texts: [String?]
+    let end: Timestamp?
 
     init(_ plain: PlainAnswer) {
         texts = [
-            plain.accessKeyID, plain.secretAccessKey, plain.sessionToken, plain.expiration, plain.arn,
-            plain.identifier, plain.packedPolicySize,
+            plain.accessKeyID, plain.secretAccessKey, plain.sessionToken, plain.arn, plain.identifier,
+            plain.packedPolicySize,
         ]
+        end = plain.expiration
     }
 
     init(_ root: AWS.XMLElement) {
@@ -78,8 +80,9 @@ private struct Words: Equatable {
         let user = result?["AssumedRoleUser"]
         texts = [
             credentials?.text(of: "AccessKeyId"), credentials?.text(of: "SecretAccessKey"),
-            credentials?.text(of: "SessionToken"), credentials?.text(of: "Expiration"), user?.text(of: "Arn"),
-            user?.text(of: "AssumedRoleId"), result?.text(of: "PackedPolicySize"),
+            credentials?.text(of: "SessionToken"), user?.text(of: "Arn"), user?.text(of: "AssumedRoleId"),
+            result?.text(of: "PackedPolicySize"),
         ]
+        end = credentials?.text(of: "Expiration").flatMap { Timestamp(iso8601: $0) }
     }
 }

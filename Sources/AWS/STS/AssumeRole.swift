@@ -62,39 +62,38 @@ package struct AssumeRole: Sendable, Equatable {
     package var form: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1024 + (policy?.template.count ?? 0))
-        bytes.append("Action=AssumeRole&Version=2011-06-15&RoleArn=")
-        Self.append(roleARN, to: &bytes)
-        bytes.append("&RoleSessionName=")
-        Self.append(sessionName, to: &bytes)
-        bytes.append("&DurationSeconds=")
-        bytes.append(String(duration.components.seconds))
+        Self.append("Action=AssumeRole&Version=2011-06-15&RoleArn=", roleARN, to: &bytes)
+        Self.append("&RoleSessionName=", sessionName, to: &bytes)
+        bytes.append(constant: "&DurationSeconds=")
+        bytes.append(decimal: Int(duration.components.seconds))
         if let policy {
-            bytes.append("&Policy=")
+            bytes.append(constant: "&Policy=")
             policy.template.append(filledWith: policy.filling, to: &bytes)
         }
-        for index in tags.indices {
-            let number = String(index + 1)
-            bytes.append("&Tags.member.")
-            bytes.append(number)
-            bytes.append(".Key=")
-            Self.append(tags[index].key, to: &bytes)
-            bytes.append("&Tags.member.")
-            bytes.append(number)
-            bytes.append(".Value=")
-            Self.append(tags[index].value, to: &bytes)
+        for (index, tag) in tags.enumerated() {
+            bytes.append(constant: "&Tags.member.")
+            bytes.append(decimal: index + 1)
+            Self.append(".Key=", tag.key, to: &bytes)
+            bytes.append(constant: "&Tags.member.")
+            bytes.append(decimal: index + 1)
+            Self.append(".Value=", tag.value, to: &bytes)
         }
-        if let externalID {
-            bytes.append("&ExternalId=")
-            Self.append(externalID, to: &bytes)
-        }
-        if let sourceIdentity {
-            bytes.append("&SourceIdentity=")
-            Self.append(sourceIdentity, to: &bytes)
-        }
+        Self.append("&ExternalId=", externalID, to: &bytes)
+        Self.append("&SourceIdentity=", sourceIdentity, to: &bytes)
         return bytes
     }
 
-    private static func append(_ value: String, to bytes: inout [UInt8]) {
+    private static func append(_ name: StaticString, _ value: String?, to bytes: inout [UInt8]) {
+        guard let value else { return }
+        bytes.append(constant: name)
         value.withUTF8Span { PercentEncoding.append($0, to: &bytes) }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(decimal number: Int) {
+        if number < 0 { return append(String(number)) }
+        if number >= 10 { append(decimal: number / 10) }
+        append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 }

@@ -36,7 +36,7 @@ package struct AssumedRole: Sendable, Equatable {
         if action == "AssumeRole", let plain = PlainAnswer(response.body) {
             try self.init(
                 accessKeyID: plain.accessKeyID, secretAccessKey: plain.secretAccessKey,
-                sessionToken: plain.sessionToken, expiration: plain.expiration, arn: plain.arn,
+                sessionToken: plain.sessionToken, end: plain.expiration, arn: plain.arn,
                 identifier: plain.identifier, packedPolicySize: plain.packedPolicySize, now: now)
             return
         }
@@ -52,27 +52,28 @@ package struct AssumedRole: Sendable, Equatable {
             accessKeyID: Self.word(credentials.text(of: "AccessKeyId")),
             secretAccessKey: Self.word(credentials.text(of: "SecretAccessKey")),
             sessionToken: Self.word(credentials.text(of: "SessionToken")),
-            expiration: Self.word(credentials.text(of: "Expiration")), arn: Self.word(user?.text(of: "Arn")),
+            end: Self.word(credentials.text(of: "Expiration")).flatMap { Timestamp(iso8601: $0) },
+            arn: Self.word(user?.text(of: "Arn")),
             // Ceph writes AssumeRoleId.
             identifier: Self.word(user?.text(of: "AssumedRoleId") ?? user?.text(of: "AssumeRoleId")),
             packedPolicySize: Self.word(result.text(of: "PackedPolicySize")), now: now)
     }
 
-    /// Words, as far as the answer has them.
+    /// Words and the end, as far as the answer has them.
     private init(
-        accessKeyID: String?, secretAccessKey: String?, sessionToken: String?, expiration: String?, arn: String?,
+        accessKeyID: String?, secretAccessKey: String?, sessionToken: String?, end: Timestamp?, arn: String?,
         identifier: String?, packedPolicySize: String?, now: Date
     ) throws(Fault) {
         guard let accessKeyID, let secretAccessKey else {
             throw Fault(.transient, status: 200, code: "MalformedAnswer")
         }
         guard let sessionToken else { throw Self.fault("NoSessionToken") }
-        guard let expiration, let time = Timestamp(iso8601: expiration) else { throw Self.fault("NoExpiration") }
-        guard time.date > now else { throw Self.fault("AlreadyExpired") }
+        guard let expiration = end?.date else { throw Self.fault("NoExpiration") }
+        guard expiration > now else { throw Self.fault("AlreadyExpired") }
         credentials = Credentials(
             accessKeyID: accessKeyID, secretAccessKey: Secret(secretAccessKey), sessionToken: Secret(sessionToken),
-            expiration: time.date)
-        self.expiration = time.date
+            expiration: expiration)
+        self.expiration = expiration
         self.arn = arn
         self.identifier = identifier
         self.packedPolicySize = packedPolicySize.flatMap { Int($0) }

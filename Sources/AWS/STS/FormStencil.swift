@@ -45,8 +45,11 @@ final class FormStencil {
         canonical.reserveCapacity(start.count + 2 * SHA256.byteCount)
         canonical.append(contentsOf: start)
         canonical.append(hexadecimal: SHA256.hash(body))
-        var fields = fields
-        fields.add("authorization", authorization.authorization(of: canonical))
+        let authorization = authorization.authorization(of: canonical)
+        var fields = HeaderFields()
+        fields.reserve(fields: self.fields.count + 1, bytes: self.fields.text.count + authorization.count + 16)
+        fields.add(self.fields)
+        fields.add("authorization", authorization)
         return UpstreamRequest(method: "POST", origin: origin, target: target, fields: fields, body: body)
     }
 }

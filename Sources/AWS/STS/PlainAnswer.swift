@@ -22,7 +22,11 @@ struct PlainAnswer {
     var accessKeyID: String? { text(accessKeyIDPlace) }
     var secretAccessKey: String? { text(secretAccessKeyPlace) }
     var sessionToken: String? { text(sessionTokenPlace) }
-    var expiration: String? { text(expirationPlace) }
+    var expiration: Timestamp? {
+        guard let expirationPlace else { return nil }
+        let text = document.bytes[expirationPlace]
+        return Timestamp(iso8601: text.span)
+    }
     var arn: String? { text(arnPlace) }
     var identifier: String? { text(identifierPlace) }
     var packedPolicySize: String? { text(packedPolicySizePlace) }

@@ -32,23 +32,18 @@ package actor STSClient {
     ) async throws(STSError) -> AssumedRole {
         var effort = Effort()
         do {
-            let isChained = try await upstream.currentCredentials().sessionToken != nil
-            let body = isChained ? request.limited(to: .seconds(3600)).form : request.form
+            let credentials =
+                if let known = upstream.credentialsAtHand { known } else { try await upstream.currentCredentials() }
+            let body = credentials.sessionToken == nil ? request.form : request.limited(to: .seconds(3600)).form
             _ = consume request
-            return try await send(body, deadline, &effort)
+            return try await upstream.call(
+                .assumeRole, deadline: deadline, effort: &effort, request: { self.request(posting: body, with: $0) }
+            ) { response throws(Fault) in
+                guard response.status == 200 else { throw Fault(response, error: ErrorAnswer(response.body)) }
+                return try AssumedRole(response, now: upstream.time)
+            }
         } catch {
             throw STSError(error)
-        }
-    }
-
-    private func send(
-        _ body: [UInt8], _ deadline: ContinuousClock.Instant, _ effort: inout Effort
-    ) async throws(Fault) -> AssumedRole {
-        return try await upstream.call(
-            .assumeRole, deadline: deadline, effort: &effort, request: { request(posting: body, with: $0) }
-        ) { response throws(Fault) in
-            guard response.status == 200 else { throw Fault(response, error: ErrorAnswer(response.body)) }
-            return try AssumedRole(response, now: upstream.time)
         }
     }
 

@@ -174,4 +174,10 @@ extension [UInt8] {
         var text = text
         text.withUTF8 { append(contentsOf: $0) }
     }
+
+    mutating func append(constant text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
+
+    mutating func append(_ bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { if !$0.isEmpty { append(contentsOf: $0) } }
+    }
 }

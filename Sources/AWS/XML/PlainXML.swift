@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// Reads documents whose shape is known and whose texts are plain words, front to back and without a tree.
 ///
 /// For answers that come with every request. It never takes what ``XMLReader`` would refuse or read otherwise; whatever
@@ -47,11 +53,9 @@ struct PlainXML {
     private func isHere(_ text: StaticString, at place: Int) -> Bool {
         let count = text.utf8CodeUnitCount
         guard bytes.count - place >= count else { return false }
-        let here = bytes[place..<place + count]
-        return text.withUTF8Buffer { text in
-            let (here, text) = (here.span, text.span)
-            for index in here.indices where here[index] != text[index] { return false }
-            return true
+        return bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            return memcmp(start + place, text.utf8Start, count) == 0
         }
     }
 
@@ -63,7 +67,7 @@ struct PlainXML {
     private func endOfWord(from start: Int) -> Int {
         let all = bytes[...]
         let bytes = all.span
-        let width = 32
+        let width = 16
         var end = start
         while bytes.count - end >= width {
             let block = bytes.extracting(end..<end + width)
