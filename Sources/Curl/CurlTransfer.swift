@@ -3,26 +3,46 @@ import HTTPValues
 import Loop
 
 /// One easy handle, used for one request after another.
+///
+/// What one request sets and the next wants too stays as it is: to set an option costs more than to compare.
 @LoopActor
 @safe final class CurlTransfer {
     let handle: OpaquePointer
-    var id: UInt { unsafe UInt(bitPattern: handle) }
     var continuation: CheckedContinuation<Result<UpstreamResponse, TransportError>, Never>?
     /// Tells this request from the ones that had the handle before.
     private(set) var requestNumber = 0
 
     private let answer: CurlAnswer
-    private var headers = HeaderList()
+    private let ownFields: OwnFields
+    private let address: OpaquePointer
     private var origin = ""
+    private var kind = Kind.plain
+    private var method = "GET"
+    private var timeoutMilliseconds = 0
+    private var namesHost = true
     // libcurl reads the request's body from here until the transfer is done.
     private var requestBody: UnsafeMutableBufferPointer<UInt8>?
 
+    /// What libcurl must know of a request.
+    private enum Kind {
+        case plain
+        /// Its answer has no body, whatever it says.
+        case head
+        case withBody
+    }
+
     /// - Parameter transport: context of the callbacks about sockets.
-    init(options: CurlTransport.Options, transport: UnsafeMutableRawPointer) {
+    init(options: CurlTransport.Options, ownFields: OwnFields, transport: UnsafeMutableRawPointer) {
         guard let easy = unsafe curl_easy_init() else { preconditionFailure("curl_easy_init") }
+        guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe handle = OpaquePointer(easy)
+        unsafe self.address = address
+        self.ownFields = ownFields
         answer = CurlAnswer(maximumBytes: options.maximumResponseBytes)
         let answer = unsafe Unmanaged.passUnretained(answer).toOpaque()
+        unsafe check(cloakroom_set_pointer(easy, CURLOPT_PRIVATE, Unmanaged.passUnretained(self).toOpaque()))
+        unsafe check(cloakroom_set_pointer(easy, CURLOPT_CURLU, UnsafeMutableRawPointer(address)))
+        unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, ownFields.all))
         set(CURLOPT_NOSIGNAL, 1)
         // A name that is still being looked up is given up with its request; otherwise libcurl would wait for the
         // resolver's thread, and the loop with it, for as long as a silent name server is asked again: 20 s.
@@ -55,46 +75,80 @@ import Loop
     func free() {
         reset()
         unsafe curl_easy_cleanup(UnsafeMutableRawPointer(handle))
-        headers.free()
+        unsafe curl_url_cleanup(address)
+    }
+
+    /// - Returns: whose handle it is.
+    static func of(_ easy: UnsafeMutableRawPointer) -> CurlTransfer {
+        var pointer: UnsafeMutableRawPointer?
+        unsafe cloakroom_get_pointer(easy, CURLINFO_PRIVATE, &pointer)
+        guard let pointer = unsafe pointer else { preconditionFailure("libcurl lost its context") }
+        return unsafe Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
     }
 
     // MARK: One request
 
     /// - Returns: whether libcurl takes the request at all.
     func prepare(_ request: UpstreamRequest, timeout: Duration) -> Bool {
-        guard use(request.origin), isTarget(request.target), let headers = unsafe headers.fill(request.fields) else {
-            return false
-        }
+        let mayHaveBody = request.method != "GET" && request.method != "HEAD"
+        guard use(request.origin),
+            let head = RequestHead.text(
+                request.target, request.fields, byteCount: mayHaveBody ? request.body.count : nil)
+        else { return false }
         requestNumber += 1
-        set(CURLOPT_HTTPGET, 1)
-        switch request.method {
-        case "GET": unset(CURLOPT_CUSTOMREQUEST)
-        case "HEAD":
-            unset(CURLOPT_CUSTOMREQUEST)
-            set(CURLOPT_NOBODY, 1)
-        default:
-            takeRequestBody(request.body)
-            set(CURLOPT_CUSTOMREQUEST, request.method)
-        }
-        unsafe check(cloakroom_set_list(UnsafeMutableRawPointer(handle), CURLOPT_HTTPHEADER, headers))
-        set(CURLOPT_TIMEOUT_MS, max(1, Int(timeout.nanoseconds / 1_000_000)))
-        // What is signed is what is sent: libcurl parses only the origin.
-        set(CURLOPT_REQUEST_TARGET, request.target.isEmpty ? "/" : request.target)
+        use(request.method == "HEAD" ? .head : mayHaveBody && !request.body.isEmpty ? .withBody : .plain)
+        if kind == .withBody { takeRequestBody(request.body) }
+        use(method: request.method)
+        useNamesHost(request.fields.place(of: "host") != nil)
+        use(timeoutMilliseconds: max(1, Int(timeout.nanoseconds / 1_000_000)))
+        unsafe check(cloakroom_set_text(UnsafeMutableRawPointer(handle), CURLOPT_REQUEST_TARGET, head))
         return true
     }
 
     /// Requests of one handle mostly go to one host; libcurl then knows it already.
     private func use(_ origin: String) -> Bool {
         if origin == self.origin { return true }
-        guard isOrigin(origin),
-            unsafe cloakroom_set_text(UnsafeMutableRawPointer(handle), CURLOPT_URL, origin + "/") == CURLE_OK
+        // Of half an address libcurl would make a whole one.
+        guard origin.hasPrefix("https://") || origin.hasPrefix("http://"), origin.isVisible,
+            unsafe curl_url_set(address, CURLUPART_URL, origin + "/", UInt32(CURLU_PATH_AS_IS)) == CURLUE_OK
         else { return false }
         self.origin = origin
         return true
     }
 
+    private func use(_ kind: Kind) {
+        guard kind != self.kind else { return }
+        self.kind = kind
+        set(CURLOPT_HTTPGET, 1)
+        if kind == .head { set(CURLOPT_NOBODY, 1) }
+    }
+
+    /// - Parameter method: libcurl knows the two that need no name of their own.
+    private func use(method: String) {
+        guard method != self.method else { return }
+        self.method = method
+        if method == "GET" || method == "HEAD" {
+            unset(CURLOPT_CUSTOMREQUEST)
+        } else {
+            set(CURLOPT_CUSTOMREQUEST, method)
+        }
+    }
+
+    private func useNamesHost(_ namesHost: Bool) {
+        guard namesHost != self.namesHost else { return }
+        self.namesHost = namesHost
+        let fields = unsafe namesHost ? ownFields.all : ownFields.allButHost
+        unsafe check(cloakroom_set_list(UnsafeMutableRawPointer(handle), CURLOPT_HTTPHEADER, fields))
+    }
+
+    private func use(timeoutMilliseconds: Int) {
+        guard timeoutMilliseconds != self.timeoutMilliseconds else { return }
+        self.timeoutMilliseconds = timeoutMilliseconds
+        set(CURLOPT_TIMEOUT_MS, timeoutMilliseconds)
+    }
+
     private func takeRequestBody(_ bytes: [UInt8]) {
-        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
+        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
         _ = unsafe copy.initialize(from: bytes)
         unsafe requestBody = copy
         let easy = unsafe UnsafeMutableRawPointer(handle)
@@ -125,10 +179,9 @@ import Loop
     func reset() {
         continuation = nil
         answer.reset()
-        let easy = unsafe UnsafeMutableRawPointer(handle)
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_POSTFIELDS, nil))
-        unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, nil))
-        unsafe requestBody?.deallocate()
+        guard let body = unsafe requestBody else { return }
+        unsafe check(cloakroom_set_pointer(UnsafeMutableRawPointer(handle), CURLOPT_POSTFIELDS, nil))
+        unsafe body.deallocate()
         unsafe requestBody = nil
     }
 
@@ -147,26 +200,6 @@ import Loop
     }
 
     private func check(_ code: CURLcode) { precondition(code == CURLE_OK, "curl_easy_setopt \(code.rawValue)") }
-}
-
-// Outside the class, because closures of the loop's own code are checked for their thread each time they run, and these
-// run once a byte.
-
-/// Whether it is a scheme of HTTP and a host, without spaces and control characters, with which libcurl would do as it
-/// likes.
-private func isOrigin(_ origin: String) -> Bool {
-    (origin.hasPrefix("https://") || origin.hasPrefix("http://")) && isVisible(origin.utf8.span)
-}
-
-private func isTarget(_ target: String) -> Bool {
-    target.isEmpty || (target.utf8.first == UInt8(ascii: "/") && isVisible(target.utf8.span))
-}
-
-/// Without an early end, so that the compiler looks at many bytes at once.
-private func isVisible(_ text: Span<UInt8>) -> Bool {
-    var found = false
-    for index in text.indices { found = text[index] <= 0x20 || text[index] == 0x7F || found }
-    return !found
 }
 
 extension TransportError {

@@ -24,8 +24,9 @@ package import Loop
     private let multi: OpaquePointer
     private let options: Options
     private var sockets: [Int32: CurlSocket] = [:]
+    private let ownFields = OwnFields()
+    private var transfers: [CurlTransfer] = []
     private var idle: [CurlTransfer] = []
-    private var running: [UInt: CurlTransfer] = [:]
     private var timer: TimerID?
     private var isKicked = false
     /// When the certificate of the server that answered last ends, in OpenSSL's words: `May  1 00:00:00 2027 GMT`.
@@ -46,7 +47,7 @@ package import Loop
     }
 
     isolated deinit {
-        for transfer in idle { transfer.free() }
+        for transfer in transfers { transfer.free() }
         unsafe curl_multi_cleanup(UnsafeMutableRawPointer(multi))
     }
 
@@ -55,9 +56,7 @@ package import Loop
     @LoopActor package func send(
         _ request: consuming UpstreamRequest, timeout: Duration
     ) async throws(TransportError) -> UpstreamResponse {
-        let transfer =
-            unsafe idle.popLast()
-            ?? CurlTransfer(options: options, transport: Unmanaged.passUnretained(self).toOpaque())
+        let transfer = idle.popLast() ?? newTransfer()
         guard transfer.prepare(request, timeout: timeout) else {
             idle.append(transfer)
             throw .invalidRequest
@@ -75,8 +74,14 @@ package import Loop
         return try result.get()
     }
 
+    private func newTransfer() -> CurlTransfer {
+        let transfer = unsafe CurlTransfer(
+            options: options, ownFields: ownFields, transport: Unmanaged.passUnretained(self).toOpaque())
+        transfers.append(transfer)
+        return transfer
+    }
+
     private func start(_ transfer: CurlTransfer) {
-        running[transfer.id] = transfer
         let added = unsafe curl_multi_add_handle(
             UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
         precondition(added == CURLM_OK, "curl_multi_add_handle")
@@ -90,7 +95,6 @@ package import Loop
 
     private func finish(_ transfer: CurlTransfer, _ result: Result<UpstreamResponse, TransportError>) {
         unsafe curl_multi_remove_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
-        running[transfer.id] = nil
         let continuation = transfer.continuation
         transfer.reset()
         idle.append(transfer)
@@ -154,7 +158,7 @@ package import Loop
                 continue
             }
             let code = unsafe message.pointee.data.result
-            guard let transfer = running[UInt(bitPattern: easy)] else { continue }
+            let transfer = unsafe CurlTransfer.of(easy)
             if options.readsCertificates { certificateEnd = transfer.certificateEnd ?? certificateEnd }
             finish(transfer, transfer.result(code))
         }

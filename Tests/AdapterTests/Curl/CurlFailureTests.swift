@@ -92,15 +92,17 @@ struct CurlFailureTests {
 
     @Test(arguments: [
         "", "photos", "ftp://127.0.0.1/", "file:///etc/passwd", "http://a b/", "http://127.0.0.1/\r\nX: y",
+        "http://127.0.0.1/a b", "http://127.0.0.1/a\u{0}", "http://127.0.0.1/\u{7F}", "http://127.0.0.1/a\tb",
     ])
     @LoopActor func `sends nothing to what is no address of HTTP`(url: String) async {
         #expect(await failure(url) == .invalidRequest)
     }
 
-    @Test(arguments: ["a\r\nX-Injected: 1", "a\nb", "a\u{0}b"])
+    @Test(arguments: ["a\r\nX-Injected: 1", "a\nb", "a\rb", "a\u{0}b", "a\u{0}", "\u{0}", "a\u{1}", "a\u{1F}"])
     @LoopActor func `sends no value that would be more than a value`(value: String) async throws {
         let server = try HTTPServer { _ in [.answer(200)] }
         #expect(await failure(server.url, fields: ["A": value]) == .invalidRequest)
+        #expect(await failure(server.url, fields: ["A": "b", value: "c", "D": ""]) == .invalidRequest)
         #expect(server.requests.isEmpty)
     }
 

@@ -28,7 +28,7 @@ struct CurlTransportTests {
                     ]), body: Array("slow down".utf8)))
     }
 
-    @Test @LoopActor func `sends the request as it is, and nothing of its own`() async throws {
+    @Test @LoopActor func `sends the request as it is, and of its own only a length and a name`() async throws {
         let server = try HTTPServer { _ in [.answer(200)] }
         let fields: HeaderFields = ["host": "photos.example", "x-amz-date": "20261120T140000Z", "x-empty": ""]
         _ = try await CurlTransport().send(
@@ -41,6 +41,35 @@ struct CurlTransportTests {
         #expect(
             request.fields.map { "\($0.name): \($0.value)" } == [
                 "host: photos.example", "x-amz-date: 20261120T140000Z", "x-empty: ", "content-length: 4",
+                "user-agent: cloakroom HTTP/1.1",
+            ])
+    }
+
+    /// One handle for all of them: what one request sets must not be left for the next.
+    @Test @LoopActor func `sends each request by itself, whatever came before on the handle`() async throws {
+        let server = try HTTPServer { _ in [.answer(200)] }
+        let host = String(server.url.dropFirst("http://".count))
+        let transport = CurlTransport()
+        let requests: [(method: String, fields: HeaderFields, body: [UInt8])] = [
+            ("GET", [:], []), ("PUT", ["host": "a"], []), ("POST", ["host": "a", "content-type": "b"], [1, 2]),
+            ("GET", ["host": "a", "Accept": "b\t c"], []), ("PUT", [:], [3]), ("DELETE", ["host": "a"], []),
+            ("POST", ["host": "a"], [4]), ("POST", ["host": "a"], []),
+        ]
+        for request in requests {
+            let request = UpstreamRequest(
+                method: request.method, url: server.url, fields: request.fields, body: request.body)
+            _ = try await transport.send(request, timeout: .seconds(10))
+        }
+        let agent = "user-agent: cloakroom HTTP/1.1"
+        #expect(server.connections == 1)
+        #expect(server.requests.map(\.method) == requests.map(\.method))
+        #expect(server.requests.map(\.body) == requests.map(\.body))
+        #expect(
+            server.requests.map { request in request.fields.map { "\($0.name): \($0.value)" } } == [
+                [agent, "host: \(host)"], ["host: a", "content-length: 0", agent],
+                ["host: a", "content-type: b", "content-length: 2", agent], ["host: a", "accept: b\t c", agent],
+                ["content-length: 1", agent, "host: \(host)"], ["host: a", "content-length: 0", agent],
+                ["host: a", "content-length: 1", agent], ["host: a", "content-length: 0", agent],
             ])
     }
 
