@@ -8,7 +8,9 @@ import Loop
 @LoopActor
 @safe final class CurlTransfer {
     let handle: OpaquePointer
-    var continuation: CheckedContinuation<Result<UpstreamResponse, TransportError>, Never>?
+    /// Who waits for the answer. Unchecked: ``CurlTransport`` has one place that takes it out, and there it is resumed.
+    var continuation: UnsafeContinuation<Result<UpstreamResponse, TransportError>, Never>?
+    var isRunning: Bool { unsafe continuation != nil }
     /// Tells this request from the ones that had the handle before.
     private(set) var requestNumber = 0
 
@@ -177,7 +179,6 @@ import Loop
 
     /// Forgets the request and its answer; the connection and the handle's settings stay.
     func reset() {
-        continuation = nil
         answer.reset()
         guard let body = unsafe requestBody else { return }
         unsafe check(cloakroom_set_pointer(UnsafeMutableRawPointer(handle), CURLOPT_POSTFIELDS, nil))

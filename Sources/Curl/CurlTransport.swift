@@ -23,11 +23,12 @@ package import Loop
 
     private let multi: OpaquePointer
     private let options: Options
-    private var sockets: [Int32: CurlSocket] = [:]
     private let ownFields = OwnFields()
     private var transfers: [CurlTransfer] = []
     private var idle: [CurlTransfer] = []
-    private var timer: TimerID?
+    private var timer: CurlTimer?
+    /// By their numbers.
+    private var sockets: [CurlSocket?] = []
     private var isKicked = false
     /// When the certificate of the server that answered last ends, in OpenSSL's words: `May  1 00:00:00 2027 GMT`.
     package private(set) var certificateEnd: String?
@@ -37,6 +38,7 @@ package import Loop
         guard let multi = unsafe curl_multi_init() else { preconditionFailure("curl_multi_init") }
         unsafe self.multi = OpaquePointer(multi)
         self.options = options
+        timer = CurlTimer { [weak self] in self?.act(CURL_SOCKET_TIMEOUT, 0) }
         let me = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe set(cloakroom_multi_long(multi, CURLMOPT_MAXCONNECTS, options.keptConnections))
         unsafe set(cloakroom_multi_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)))
@@ -47,6 +49,7 @@ package import Loop
     }
 
     isolated deinit {
+        timer?.stop()
         for transfer in transfers { transfer.free() }
         unsafe curl_multi_cleanup(UnsafeMutableRawPointer(multi))
     }
@@ -64,8 +67,8 @@ package import Loop
         _ = consume request
         let number = transfer.requestNumber
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                transfer.continuation = continuation
+            unsafe await withUnsafeContinuation { continuation in
+                unsafe transfer.continuation = continuation
                 start(transfer)
             }
         } onCancel: {
@@ -89,16 +92,16 @@ package import Loop
 
     private func cancel(_ transfer: CurlTransfer, _ number: Int) {
         // Its answer may have come meanwhile, and the handle may be another request's.
-        guard transfer.continuation != nil, transfer.requestNumber == number else { return }
+        guard transfer.isRunning, transfer.requestNumber == number else { return }
         finish(transfer, .failure(.cancelled))
     }
 
     private func finish(_ transfer: CurlTransfer, _ result: Result<UpstreamResponse, TransportError>) {
         unsafe curl_multi_remove_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
-        let continuation = transfer.continuation
+        let continuation = unsafe transfer.continuation.take()
         transfer.reset()
         idle.append(transfer)
-        continuation?.resume(returning: result)
+        unsafe continuation?.resume(returning: result)
     }
 
     // MARK: What libcurl asks for
@@ -110,16 +113,8 @@ package import Loop
 
     fileprivate nonisolated func setTimer(_ milliseconds: Int) {
         LoopActor.assumeIsolated {
-            if let timer { Reactor.shared.cancel(timer) }
-            timer = nil
-            if milliseconds == 0 {
-                kickAtTurnEnd()
-            } else if milliseconds > 0 {
-                timer = Reactor.shared.schedule(after: .milliseconds(milliseconds)) { [weak self] in
-                    self?.timer = nil
-                    self?.act(CURL_SOCKET_TIMEOUT, 0)
-                }
-            }
+            timer?.set(milliseconds > 0 ? milliseconds : nil)
+            if milliseconds == 0 { kickAtTurnEnd() }
         }
     }
 
@@ -136,17 +131,24 @@ package import Loop
     fileprivate nonisolated func setInterest(_ socket: Int32, _ what: Int32) {
         LoopActor.assumeIsolated {
             let interest = CurlSocket.Interest(curl: what)
-            if let known = sockets[socket] {
+            let place = Int(socket)
+            if place < sockets.count, let known = sockets[place] {
                 known.want(interest)
             } else if what != CURL_POLL_REMOVE {
-                sockets[socket] = CurlSocket(socket, interest) { [weak self] events in self?.act(socket, events) }
+                while sockets.count <= place { sockets.append(nil) }
+                sockets[place] = CurlSocket(socket, interest) { [weak self] events in self?.act(socket, events) }
             }
         }
     }
 
     /// libcurl is about to close the socket, or has just opened one of this number.
     fileprivate nonisolated func forget(_ socket: Int32) {
-        LoopActor.assumeIsolated { sockets.removeValue(forKey: socket)?.unwatch() }
+        LoopActor.assumeIsolated {
+            let place = Int(socket)
+            // -1 when no socket could be opened.
+            guard sockets.indices.contains(place), let known = sockets[place].take() else { return }
+            known.unwatch()
+        }
     }
 
     private func act(_ socket: Int32, _ events: Int32) {

@@ -35,7 +35,7 @@ import HTTPValues
             head.add(fields)
             if let byteCount {
                 head.add(length)
-                head.add(String(byteCount))
+                head.add(byteCount.description)
                 head.endLine()
             }
             head.add(agent)
