@@ -62,7 +62,8 @@ package struct FieldTable: Sendable {
             case .field: request.fields.add(text.span.extracting(wanted.name), value)
             }
         }
-        return hasTarget && !request.method.isEmpty ? request : nil
+        guard hasTarget, !request.method.isEmpty else { return nil }
+        return request
     }
 
     /// Room for a token and what else is wanted of most requests; more may come.

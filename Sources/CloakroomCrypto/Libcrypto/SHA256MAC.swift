@@ -1,13 +1,13 @@
 #if !canImport(CryptoKit)
-    /// HMAC with SHA-256 (RFC 2104); the key's blocks are digested once.
-    package final class HMACSHA256: Sendable, CustomReflectable {
+    /// HMAC with SHA-256 (RFC 2104): the key's two blocks, digested once.
+    struct SHA256MAC: Sendable {
         private let inner: SHA256State
         private let outer: SHA256State
 
         private static let blockByteCount = 64
 
-        package init(key: some Collection<UInt8>) {
-            var block = key.count > Self.blockByteCount ? SHA256.hash(key) : Array(key)
+        init(key: [UInt8]) {
+            var block = key.count > Self.blockByteCount ? SHA256.hash(key) : key
             block += [UInt8](repeating: 0, count: Self.blockByteCount - block.count)
             inner = Self.begun(with: block.map { $0 ^ 0x36 })
             outer = Self.begun(with: block.map { $0 ^ 0x5C })
@@ -19,19 +19,15 @@
             return state
         }
 
-        package func authenticate(_ message: [UInt8]) -> [UInt8] {
+        func authenticate(_ message: UnsafeRawBufferPointer) -> [UInt8] {
             unsafe [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { buffer, count in
                 var (inner, outer) = (inner, outer)
-                unsafe message.withUnsafeBytes { unsafe inner.update($0) }
+                unsafe inner.update(message)
                 unsafe inner.finalize(into: buffer)
                 unsafe outer.update(UnsafeRawBufferPointer(start: buffer.baseAddress, count: SHA256.byteCount))
                 unsafe outer.finalize(into: buffer)
                 count = SHA256.byteCount
             }
         }
-
-        package func authenticate(_ message: some Collection<UInt8>) -> [UInt8] { authenticate(Array(message)) }
-
-        package var customMirror: Mirror { Mirror(self, children: []) }
     }
 #endif
