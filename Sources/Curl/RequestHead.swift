@@ -8,7 +8,8 @@ import HTTPValues
 /// the target, and the list only names what libcurl is not to add (``OwnFields``).
 ///
 /// What libcurl puts behind a target, ` HTTP/1.1` and the end of the line, here ends the last field, `user-agent`.
-/// Source: libcurl 7.88.1, `lib/http.c`, `Curl_http` and `Curl_http_target`.
+/// Source: CURLOPT_REQUEST_TARGET(3), by which libcurl sends "the verbatim string … without any filter or other safe guards.
+/// That includes white space and control characters"; so ours are here. It must be HTTP/1.1, which is all that S3 speaks.
 @safe struct RequestHead {
     private static let version: StaticString = " HTTP/1.1\r\n"
     private static let length: StaticString = "content-length: "
