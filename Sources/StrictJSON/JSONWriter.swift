@@ -25,6 +25,12 @@ package struct JSONWriter {
         bytes.append(contentsOf: members)
     }
 
+    /// The same, of those that are known when compiling.
+    package mutating func members(_ members: StaticString) {
+        separate()
+        members.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
     /// A line of JSON is whole: what is written next is the next one.
     package mutating func endLine() {
         bytes.append(UInt8(ascii: "\n"))
@@ -84,8 +90,14 @@ package struct JSONWriter {
     }
 
     package mutating func member(_ name: StaticString, _ value: Int) {
-        plainName(name)
-        integer(value)
+        let isFirst = !needsComma
+        needsComma = true
+        name.withUTF8Buffer { name in
+            bytes.append(addingCapacity: name.count + 24) { output in
+                output.append(name: name, isFirst: isFirst)
+                output.append(decimal: value)
+            }
+        }
     }
 
     /// A member whose value is plain ASCII, in one go.
@@ -110,10 +122,7 @@ package struct JSONWriter {
 
     package mutating func integer(_ value: Int) {
         separate()
-        bytes.append(addingCapacity: 20) { output in
-            if value < 0 { output.append(UInt8(ascii: "-")) }
-            output.append(decimal: value.magnitude)
-        }
+        bytes.append(addingCapacity: 20) { $0.append(decimal: value) }
     }
 
     package mutating func bool(_ value: Bool) { word(value ? "true" : "false") }

@@ -6,9 +6,9 @@ extension UnsafeBufferPointer<UInt8> {
     var isPlain: Bool {
         let bytes = UnsafeRawBufferPointer(self)
         guard count >= 8 else {
-            var found: UInt64 = 0
-            for byte in bytes { found |= Self.unusual(UInt64(byte) | 0x3030_3030_3030_3000) }
-            return found & Self.highestBits == 0
+            var word: UInt64 = 0x3030_3030_3030_3030
+            for byte in bytes { word = word << 8 | UInt64(byte) }
+            return Self.unusual(word) & Self.highestBits == 0
         }
         // The last word may look at some bytes once more.
         var found = Self.unusual(bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
@@ -29,7 +29,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension OutputSpan<UInt8> {
-    mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+    @inline(__always) mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
         precondition(text.count <= freeCapacity)
         withUnsafeMutableBufferPointer { buffer, count in
             let room = UnsafeMutableRawBufferPointer(buffer)
@@ -39,7 +39,7 @@ extension OutputSpan<UInt8> {
     }
 
     /// A member's name with what stands around it.
-    mutating func append(name: UnsafeBufferPointer<UInt8>, isFirst: Bool) {
+    @inline(__always) mutating func append(name: UnsafeBufferPointer<UInt8>, isFirst: Bool) {
         if !isFirst { append(UInt8(ascii: ",")) }
         append(UInt8(ascii: "\""))
         append(name)
@@ -47,11 +47,14 @@ extension OutputSpan<UInt8> {
         append(UInt8(ascii: ":"))
     }
 
-    mutating func append(decimal number: UInt) {
+    /// At most 20 characters.
+    mutating func append(decimal number: Int) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        let rest = number.magnitude
         var place: UInt = 1
-        while number / place >= 10 { place *= 10 }
+        while rest / place >= 10 { place *= 10 }
         while place > 0 {
-            append(UInt8(ascii: "0") + UInt8(number / place % 10))
+            append(UInt8(ascii: "0") + UInt8(rest / place % 10))
             place /= 10
         }
     }

@@ -13,26 +13,22 @@ extension AuditLog {
     package struct Issue: Sendable, Equatable {
         package enum Kind: Sendable, Equatable {
             case credentials(AuditedCredentials)
-            case upload(objectKey: String)
+            case upload(objectKey: String, until: Date)
             /// A token of our own, by its `jti`.
-            case session(id: String)
+            case session(id: String, until: Date)
         }
 
         package let kind: Kind
         package let subject: Subject
         package let tier: String?
-        package let expiration: Date
         package let request: RequestID?
         /// The client as nginx saw it.
         package let address: String?
 
-        package init(
-            _ kind: Kind, to subject: Subject, tier: String?, until expiration: Date, by request: Request
-        ) {
+        package init(_ kind: Kind, to subject: Subject, tier: String?, by request: Request) {
             self.kind = kind
             self.subject = subject
             self.tier = tier
-            self.expiration = expiration
             self.request = request.id
             address = request.peerAddress.flatMap { Self.isAddress($0) ? $0 : nil }
         }
@@ -57,17 +53,15 @@ extension AuditLog {
         /// - Parameter start: see ``LineStart``.
         func write(to line: inout JSONWriter, start: [UInt8]) {
             line.resume(start[...])
-            line.plainName("audit")
-            line.plainString("issued")
+            line.members(#""audit":"issued""#)
             if let request {
                 line.plainName("request")
                 line.plainString(count: 16) { $0.append(hexadecimal: request.value) }
             }
-            line.plainName("kind")
             switch kind {
-            case .credentials: line.plainString("credentials")
-            case .upload: line.plainString("upload")
-            case .session: line.plainString("session")
+            case .credentials: line.members(#""kind":"credentials""#)
+            case .upload: line.members(#""kind":"upload""#)
+            case .session: line.members(#""kind":"session""#)
             }
             line.member("user", subject.userID.text)
             if let device = subject.deviceID { line.member("device", device) }
@@ -75,10 +69,13 @@ extension AuditLog {
             line.member("issuer", subject.issuer)
             switch kind {
             case .credentials(let credentials): line.members(credentials.members)
-            case .upload(let objectKey): line.member("objectKey", objectKey)
-            case .session(let id): line.member("tokenId", id)
+            case .upload(let objectKey, let expiration):
+                line.member("objectKey", objectKey)
+                line.member("expiration", expiration)
+            case .session(let id, let expiration):
+                line.member("tokenId", id)
+                line.member("expiration", expiration)
             }
-            line.member("expiration", expiration)
             if let address { line.member("address", address) }
         }
     }

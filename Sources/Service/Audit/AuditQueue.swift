@@ -7,6 +7,8 @@ struct AuditQueue {
     private var text = JSONWriter(capacity: 768)
     private var ends: [Int] = []
     private var completions: [AuditLog.Completion] = []
+    /// Those that were taken last: the memory is used again once nobody has them any more.
+    private var whole = JSONWriter(capacity: 1024)
 
     var isEmpty: Bool { ends.isEmpty }
 
@@ -22,17 +24,16 @@ struct AuditQueue {
     /// - Parameter count: at most so many.
     mutating func takeFirst(_ count: Int, into chain: inout AuditChain, hashing hash: inout SHA256) -> AuditBatch {
         let count = min(count, ends.count)
-        // A tie has less than that, unless the worker's name is long.
-        var lines = JSONWriter(capacity: ends[count - 1] + 192 * count)
+        whole.startAgain()
         var wholeEnds: [Int] = []
         wholeEnds.reserveCapacity(count)
         var start = 0
         for end in ends.prefix(count) {
-            chain.append(text.bytes[start..<end], to: &lines, hashing: &hash)
-            wholeEnds.append(lines.bytes.count)
+            chain.append(text.bytes[start..<end], to: &whole, hashing: &hash)
+            wholeEnds.append(whole.bytes.count)
             start = end
         }
-        let batch = AuditBatch(bytes: lines.bytes, ends: wholeEnds, completions: Array(completions.prefix(count)))
+        let batch = AuditBatch(bytes: whole.bytes, ends: wholeEnds, completions: Array(completions.prefix(count)))
         removeFirst(count)
         return batch
     }

@@ -1,4 +1,11 @@
+import CloakroomWire
 import StrictJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
 
 /// What an audit line says of credentials, written once for all who are given the same ones.
 package struct AuditedCredentials: Sendable, Equatable {
@@ -6,12 +13,13 @@ package struct AuditedCredentials: Sendable, Equatable {
     let members: [UInt8]
 
     /// - Parameter scopeDigest: of the scope's policy with its user open: ``Scope/digest``.
-    package init(accessKeyID: String, session: String, scope: String, scopeDigest: String) {
+    package init(accessKeyID: String, session: String, scope: String, scopeDigest: String, until expiration: Date) {
         var writer = JSONWriter()
         writer.member("scope", scope)
         writer.member("scopeDigest", scopeDigest)
         writer.member("session", session)
         writer.member("accessKeyId", accessKeyID)
+        writer.member("expiration", expiration)
         members = writer.bytes
     }
 }

@@ -12,8 +12,7 @@ struct LogLine {
     mutating func begin(_ start: [UInt8], _ level: Settings.Log.Level, _ message: StaticString) {
         writer.startAgain()
         writer.resume(start[...])
-        writer.plainName("level")
-        writer.plainString(level.name)
+        writer.members(level.member)
         writer.plainName("message")
         writer.plainString(message)
     }
@@ -35,12 +34,12 @@ struct LogLine {
 }
 
 extension Settings.Log.Level {
-    fileprivate var name: StaticString {
+    fileprivate var member: StaticString {
         switch self {
-        case .debug: "debug"
-        case .info: "info"
-        case .warning: "warning"
-        case .error: "error"
+        case .debug: #""level":"debug""#
+        case .info: #""level":"info""#
+        case .warning: #""level":"warning""#
+        case .error: #""level":"error""#
         }
     }
 }

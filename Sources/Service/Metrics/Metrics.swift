@@ -22,7 +22,7 @@ package final class Metrics {
     }
 
     package func answered(_ route: Route?, status: Int, nanoseconds: UInt64) {
-        let place = route.flatMap { Route.allCases.firstIndex(of: $0) } ?? Route.allCases.count
+        let place = MetricsLayout.place(of: route)
         let width = MetricsLayout.statuses.count + 1
         let column = MetricsLayout.statuses.firstIndex(of: status) ?? MetricsLayout.statuses.count
         row.add(1, at: layout.requests + place * width + column)

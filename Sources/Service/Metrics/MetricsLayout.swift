@@ -44,6 +44,12 @@ struct MetricsLayout {
 
     static func label(_ route: Route) -> String { route.rawValue }
 
+    /// Among ``routes``.
+    static func place(of route: Route?) -> Int {
+        guard let route, let place = Route.allCases.firstIndex(of: route) else { return routes.count - 1 }
+        return place
+    }
+
     private(set) var families: [Family] = []
     private(set) var count = 0
 

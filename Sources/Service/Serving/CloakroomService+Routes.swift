@@ -34,8 +34,7 @@ extension CloakroomService {
     private func issued(
         _ vended: VendedCredentials, to subject: Subject, tier: String?, _ request: Request, _ route: Route
     ) -> Outcome {
-        let issue = AuditLog.Issue(
-            .credentials(vended.audited), to: subject, tier: tier, until: vended.role.expiration, by: request)
+        let issue = AuditLog.Issue(.credentials(vended.audited), to: subject, tier: tier, by: request)
         return .issued(issue, .json(vended.body(for: route, settings: parts.settings)))
     }
 

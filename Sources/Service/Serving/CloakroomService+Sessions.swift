@@ -58,7 +58,7 @@ extension CloakroomService {
         }
         let named = Subject(userID: subject.userID, deviceID: device, tier: subject.tier, issuer: subject.issuer)
         let issue = AuditLog.Issue(
-            .session(id: session.id), to: named, tier: entitlement.tierName, until: session.expiration, by: request)
+            .session(id: session.id, until: session.expiration), to: named, tier: entitlement.tierName, by: request)
         return .issued(
             issue,
             .json(

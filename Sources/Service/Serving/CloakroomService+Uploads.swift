@@ -138,7 +138,7 @@ extension CloakroomService {
     ) -> Outcome {
         .issued(
             AuditLog.Issue(
-                .upload(objectKey: objectKey), to: subject, tier: entitlement.tierName, until: expiration, by: request),
+                .upload(objectKey: objectKey, until: expiration), to: subject, tier: entitlement.tierName, by: request),
             answer)
     }
 }

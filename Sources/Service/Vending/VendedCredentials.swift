@@ -24,7 +24,8 @@ package final class VendedCredentials {
     private var stsTokenBody: [UInt8]?
     private var containerBody: [UInt8]?
     private(set) lazy var audited = AuditedCredentials(
-        accessKeyID: role.credentials.accessKeyID, session: sessionName, scope: scope, scopeDigest: scopeDigest)
+        accessKeyID: role.credentials.accessKeyID, session: sessionName, scope: scope, scopeDigest: scopeDigest,
+        until: role.expiration)
 
     /// - Parameter jitter: 0…1; 0 refreshes at half of the lifetime, 1 a tenth of it later, so that what was issued
     ///   together is not asked for together.

@@ -28,7 +28,7 @@ struct AuditStreamTests {
         guard let user = UserID("u_1") else { preconditionFailure("a safe id") }
         let subject = Subject(userID: user, deviceID: nil, tier: "free", issuer: "https://a")
         return AuditLog.Issue(
-            .upload(objectKey: "key\(number)"), to: subject, tier: nil, until: Date(timeIntervalSince1970: 1),
+            .upload(objectKey: "key\(number)", until: Date(timeIntervalSince1970: 1)), to: subject, tier: nil,
             by: Request(method: "GET", target: "/"))
     }
 

@@ -14,7 +14,7 @@ struct AuditIssueTests {
         var request = Request(method: "GET", target: "/")
         request.peerAddress = text
         let issue = AuditLog.Issue(
-            .upload(objectKey: "k"), to: subject, tier: nil, until: Date(timeIntervalSince1970: 1), by: request)
+            .upload(objectKey: "k", until: Date(timeIntervalSince1970: 1)), to: subject, tier: nil, by: request)
         #expect(issue.address == (isTaken ? text : nil))
     }
 }

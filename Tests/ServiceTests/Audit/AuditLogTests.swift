@@ -10,6 +10,7 @@ import Testing
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct AuditLogTests {
     private static let time = Date(timeIntervalSince1970: 1_800_000_000.75)
+    private static let end = time.addingTimeInterval(900)
 
     private func issue(
         _ kind: AuditLog.Issue.Kind, device: String? = nil, tier: String? = nil, address: String? = nil,
@@ -20,7 +21,7 @@ struct AuditLogTests {
         var request = Request(method: "GET", target: "/")
         request.id = id
         request.peerAddress = address
-        return AuditLog.Issue(kind, to: subject, tier: tier, until: Self.time.addingTimeInterval(900), by: request)
+        return AuditLog.Issue(kind, to: subject, tier: tier, by: request)
     }
 
     @LoopActor private func audit(_ path: String) throws -> AuditLog {
@@ -31,7 +32,8 @@ struct AuditLogTests {
 
     private static let credentials = AuditLog.Issue.Kind.credentials(
         AuditedCredentials(
-            accessKeyID: "ASIA1", session: "u_1-1800000000", scope: "full", scopeDigest: "0123456789abcdef"))
+            accessKeyID: "ASIA1", session: "u_1-1800000000", scope: "full", scopeDigest: "0123456789abcdef",
+            until: end))
 
     @Test @LoopActor func `writes a line for each kind of what is issued, tied to the line before`() async throws {
         let folder = try TemporaryFolder()
@@ -39,8 +41,8 @@ struct AuditLogTests {
         let all = try issue(
             Self.credentials, device: "phone \"1\"\n", tier: "paid", address: "2001:db8::1", id: RequestID(0xABCD))
         #expect(await audit.record(all))
-        #expect(await audit.record(try issue(.upload(objectKey: "u_1/ü\\\u{7F}"))))
-        #expect(await audit.record(try issue(.session(id: "t-1"), address: "nobody's")))
+        #expect(await audit.record(try issue(.upload(objectKey: "u_1/ü\\\u{7F}", until: Self.end))))
+        #expect(await audit.record(try issue(.session(id: "t-1", until: Self.end), address: "nobody's")))
         let expected = [
             #"{"time":"2027-01-15T08:00:00Z","audit":"issued","request":"000000000000abcd","kind":"credentials","#
                 + #""user":"u_1","device":"phone \"1\"\n","tier":"paid","issuer":"https://auth.example","#
@@ -66,7 +68,7 @@ struct AuditLogTests {
         let audit = try audit(folder["audit"])
         var told: [String] = []
         func record(_ name: String, then next: @escaping @LoopActor () throws -> Void = {}) throws {
-            audit.record(try issue(.session(id: name))) { isWritten in
+            audit.record(try issue(.session(id: name, until: Self.end))) { isWritten in
                 let text = (try? String(contentsOfFile: folder["audit"], encoding: .utf8)) ?? ""
                 told.append("\(name) \(isWritten && text.contains(#""tokenId":"\#(name)""#))")
                 try? next()
@@ -82,7 +84,7 @@ struct AuditLogTests {
     @Test @LoopActor func `tells everybody whose line a full disk did not take`() async throws {
         let audit = try audit("/dev/full")
         var told: [Bool] = []
-        for name in ["one", "two"] { audit.record(try issue(.session(id: name))) { told.append($0) } }
+        for name in ["one", "two"] { audit.record(try issue(.session(id: name, until: Self.end))) { told.append($0) } }
         while told.count < 2 { try await LoopActor.sleep(for: .zero) }
         #expect(told == [false, false])
     }

@@ -18,8 +18,8 @@ struct AuditVerifierTests {
         var hash = SHA256()
         return (0..<count).map { number in
             let issue = AuditLog.Issue(
-                .upload(objectKey: "key\(number)"), to: subject, tier: "free",
-                until: Date(timeIntervalSince1970: 1_800_000_000), by: request)
+                .upload(objectKey: "key\(number)", until: Date(timeIntervalSince1970: 1_800_000_000)), to: subject,
+                tier: "free", by: request)
             var (line, whole) = (JSONWriter(), JSONWriter())
             issue.write(to: &line, start: start)
             chain.append(line.bytes[...], to: &whole, hashing: &hash)

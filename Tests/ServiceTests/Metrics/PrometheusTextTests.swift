@@ -1,4 +1,5 @@
 import AWS
+import Foundation
 import Loop
 import Support
 import Testing
@@ -36,7 +37,7 @@ struct PrometheusTextTests {
         metrics.lookedUp(.joined)
         metrics.redisFailed(.refused(code: "READONLY"))
         metrics.redisFailed(.refused(code: "WEIRD"))
-        metrics.issued(.upload(objectKey: "k"))
+        metrics.issued(.upload(objectKey: "k", until: Date()))
         metrics.linesDropped(1)
         let samples = lines(metrics).filter { !$0.hasPrefix("#") }
         func buckets(_ family: String, _ label: String, _ counts: [Int]) -> [String] {
@@ -112,9 +113,9 @@ struct PrometheusTextTests {
         let metrics = MetricsFolder(path: folder["metrics"])
         let one = try metrics.metrics(worker: "unix:/run/worker-1.sock")
         let two = try metrics.metrics(worker: "unix:/run/worker-2.sock")
-        one.issued(.upload(objectKey: "k"))
-        two.issued(.upload(objectKey: "k"))
-        try metrics.metrics(worker: "unix:/run/worker-1.sock").issued(.upload(objectKey: "k"))
+        one.issued(.upload(objectKey: "k", until: Date()))
+        two.issued(.upload(objectKey: "k", until: Date()))
+        try metrics.metrics(worker: "unix:/run/worker-1.sock").issued(.upload(objectKey: "k", until: Date()))
         let sums = metrics.sums(of: one.layout)
         #expect(sums.workers == 2)
         #expect(sums.values[one.layout.issued + 1] == 3)
