@@ -19,20 +19,28 @@ struct KeyRules: Sendable {
         ownFolders = settings.ownFolders
     }
 
+    /// The user's own folders, made once for all keys of a request; `nil` where keys may stand anywhere.
+    ///
     /// - Parameter user: whose request it is; `nil` for nobody's.
-    func verdict(_ key: String, of user: UserID?) -> Verdict {
+    func folders(of user: UserID?) -> [String]? {
+        guard let ownFolders else { return nil }
+        guard let user else { return [] }
+        return ownFolders.map { "\($0)\(user.text)/" }
+    }
+
+    /// - Parameter folders: ``folders(of:)``.
+    func verdict(_ key: String, in folders: [String]?) -> Verdict {
         let whole = prefix.isEmpty ? key : prefix + key
-        guard let ownFolders else { return isAllowed(key.utf8[...], in: whole) ? .send(whole) : .invalid }
-        guard let user, let rest = Self.rest(of: whole, in: ownFolders, of: user) else { return .foreign }
+        guard let folders else { return isAllowed(key.utf8[...], in: whole) ? .send(whole) : .invalid }
+        guard let rest = Self.rest(of: whole, in: folders) else { return .foreign }
         guard isAllowed(rest, in: whole) else { return .invalid }
         return Self.mayClimb(rest) ? .foreign : .send(whole)
     }
 
-    /// What stands behind the user's folder; compared byte by byte, for `hasPrefix` takes other spellings for the same.
-    private static func rest(of key: String, in folders: [String], of user: UserID) -> Substring.UTF8View? {
-        for folder in folders {
-            let own = "\(folder)\(user.text)/"
-            if key.utf8.starts(with: own.utf8) { return key.utf8.dropFirst(own.utf8.count) }
+    /// What stands behind the folder; compared byte by byte, for `hasPrefix` takes other spellings for the same.
+    private static func rest(of key: String, in folders: [String]) -> Substring.UTF8View? {
+        for folder in folders where key.utf8.starts(with: folder.utf8) {
+            return key.utf8.dropFirst(folder.utf8.count)
         }
         return nil
     }

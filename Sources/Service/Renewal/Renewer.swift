@@ -57,8 +57,9 @@ package final class Renewer {
         verdicts.reserveCapacity(distinct.keys.count)
         var sent: [String] = []
         sent.reserveCapacity(distinct.keys.count)
+        let folders = rules.folders(of: user)
         for key in distinct.keys {
-            switch rules.verdict(key, of: user) {
+            switch rules.verdict(key, in: folders) {
             case .send(let whole):
                 verdicts.append(.sent(sent.count))
                 sent.append(whole)
@@ -71,14 +72,15 @@ package final class Renewer {
             }
         }
         let outcomes = await outcomes(of: sent)
-        return fault(in: outcomes)
-            ?? .results(
-                distinct.places.indices.map { index in
-                    switch verdicts[distinct.places[index]] {
-                    case .sent(let place): result(keys[index], outcomes[place])
-                    case .refused(let failure): RenewResult(key: keys[index], failure: failure)
-                    }
-                })
+        if let fault = fault(in: outcomes) { return fault }
+        let end = now() + settings.retention / .seconds(1)
+        return .results(
+            distinct.places.indices.map { index in
+                switch verdicts[distinct.places[index]] {
+                case .sent(let place): Self.result(keys[index], outcomes[place], end: end)
+                case .refused(let failure): RenewResult(key: keys[index], failure: failure)
+                }
+            })
     }
 
     private enum Verdict {
@@ -143,10 +145,10 @@ package final class Renewer {
         return .tryAgain(after: later.after, code: later.code)
     }
 
-    private func result(_ key: String, _ outcome: Renewal.Outcome) -> RenewResult {
+    /// - Parameter end: of an object's new life, where S3 does not tell it.
+    private static func result(_ key: String, _ outcome: Renewal.Outcome, end: Date) -> RenewResult {
         switch outcome {
-        case .renewed(let expiration):
-            RenewResult(key: key, renewedUntil: expiration ?? now() + settings.retention / .seconds(1))
+        case .renewed(let expiration): RenewResult(key: key, renewedUntil: expiration ?? end)
         case .fresh(let expiration): RenewResult(key: key, renewedUntil: expiration)
         case .notFound: RenewResult(key: key, failure: .notFound)
         case .archived: RenewResult(key: key, failure: .archived)

@@ -78,3 +78,7 @@ struct KeyRulesTests {
         #expect(keys.places == [0, 1, 2, 0, 1])
     }
 }
+
+extension KeyRules {
+    fileprivate func verdict(_ key: String, of user: UserID?) -> Verdict { verdict(key, in: folders(of: user)) }
+}
