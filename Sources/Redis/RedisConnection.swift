@@ -45,9 +45,12 @@ package final class RedisConnection {
         var written = 0
         var pending = Queue<Asked>()
 
-        mutating func append(_ asked: Asked) {
+        /// - Returns: how many are on the way now; `nil` if no more may be.
+        mutating func append(_ asked: Asked, limit: Int) -> Int? {
+            guard pending.count < limit else { return nil }
             output.append(contentsOf: asked.question.bytes)
             pending.append(asked)
+            return pending.count
         }
 
         /// Forgets what is written; as many bytes will come again.
@@ -112,7 +115,7 @@ package final class RedisConnection {
     package func ask(_ question: RedisQuestion, _ completion: @escaping @LoopActor (RedisAnswer) -> Void) {
         let asked = Asked(question: question, completion: completion)
         switch state {
-        case .ready where outgoing.pending.count < options.maximumPending: put(asked)
+        case .ready: if !put(asked) { completion(.failure(reason)) }
         case .connecting where !hasBeenLost && early.count < options.maximumPending:
             if early.isEmpty { earlySince = Monotonic.now }
             early.append(asked)
@@ -207,8 +210,9 @@ package final class RedisConnection {
         state = .ready
         hasBeenLost = false
         settled()
-        for asked in early { put(asked) }
+        let waiting = early
         early = []
+        for asked in waiting { ask(asked.question, asked.completion) }
     }
 
     /// Gives the connection up and tries again after the interval.
@@ -244,18 +248,20 @@ package final class RedisConnection {
 
     // MARK: The pipeline
 
-    private func put(_ asked: Asked) {
-        outgoing.append(asked)
-        let wasIdle = outgoing.pending.count == 1
+    /// - Returns: whether one more may be on the way.
+    private func put(_ asked: Asked) -> Bool {
+        guard let count = outgoing.append(asked, limit: options.maximumPending) else { return false }
+        let wasIdle = count == 1
         if wasIdle { lastProgress = Monotonic.now }
         scheduleWatch()
-        guard !isFlushScheduled else { return }
+        guard !isFlushScheduled else { return true }
         isFlushScheduled = true
         Reactor.shared.atTurnEnd { [weak self] in
             self?.isFlushScheduled = false
             if wasIdle { self?.lastProgress = Monotonic.now }
             self?.flush()
         }
+        return true
     }
 
     /// Sends until all is out or the socket takes no more: only then an edge tells when it does again.

@@ -106,30 +106,38 @@ final class Admissions {
 
     /// What the token alone would give.
     private func claimed(by subject: Subject) -> Entitlement {
-        guard let (name, tier) = tiers.tier(record: nil, claim: subject.tier) else {
+        let (name, tier) = claimedTier(of: subject)
+        return Entitlement(unknownTo: name, tier: tier)
+    }
+
+    private func claimedTier(of subject: Subject) -> (name: String, tier: Tier) {
+        guard let found = tiers.tier(record: nil, claim: subject.tier) else {
             preconditionFailure("the settings' check lets no default pass that is no tier")
         }
-        return Entitlement(unknownTo: name, tier: tier)
+        return found
     }
 
     private func entitlement(
         _ question: LimitQuestion, _ reading: inout RedisReading
     ) -> Result<Entitlement, Entitlement.Refusal> {
-        let subject = question.subject
-        guard question.readsRecord else { return .success(claimed(by: subject)) }
+        guard question.readsRecord else { return .success(claimed(by: question.subject)) }
         let record: UserRecord?
         // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
         do throws(UserRecordError) { record = try UserRecord.parse(&reading) } catch {
             return .failure(.malformedRecord)
         }
-        // Who signs in learns the user id that the record is to be made for.
-        if record == nil, settings.withoutRecord == .refuse, question.charge.name != .session {
-            return .failure(.noRecord)
-        }
-        if record?.isDisabled == true { return .failure(.userDisabled) }
-        guard let (name, tier) = tiers.tier(record: record?.tier, claim: subject.tier) else {
+        guard let record else { return unrecorded(question) }
+        if record.isDisabled { return .failure(.userDisabled) }
+        guard let (name, tier) = tiers.tier(record: record.tier, claim: question.subject.tier) else {
             return .failure(.malformedRecord)
         }
         return .success(Entitlement(tierName: name, tier: tier, record: record, now: now()))
+    }
+
+    private func unrecorded(_ question: LimitQuestion) -> Result<Entitlement, Entitlement.Refusal> {
+        // Who signs in learns the user id that the record is to be made for.
+        if settings.withoutRecord == .refuse, question.charge.name != .session { return .failure(.noRecord) }
+        let (name, tier) = claimedTier(of: question.subject)
+        return .success(Entitlement(tierName: name, tier: tier, record: nil, now: now()))
     }
 }

@@ -34,11 +34,11 @@ package struct Entitlement: Sendable {
     private let isFull: Bool
 
     /// - Parameter record: `nil` for a user whom none knows.
-    package init(tierName: String, tier: Tier, record: UserRecord?, now: Date) {
+    package init(tierName: String, tier: Tier, record: UserRecord?, now: @autoclosure () -> Date) {
         self.tierName = tierName
         self.tier = tier
         revokedBefore = record?.revokedBefore
-        isSubscribed = record?.subscriptionEnd.map { now < $0 } ?? false
+        isSubscribed = record?.subscriptionEnd.map { now() < $0 } ?? false
         isFull = (record?.storageUsed ?? 0) >= record?.storageLimit ?? tier.storageLimit ?? .max
     }
 

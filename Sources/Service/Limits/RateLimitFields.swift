@@ -15,12 +15,12 @@ extension HeaderFields {
         if decision.verdict != .closed {
             add("RateLimit-Policy", terms.policy)
             var text: [UInt8] = []
-            text.reserveCapacity(96)
-            decision.requests.write(terms.label, to: &text)
-            if let volume = decision.volume {
+            text.append(addingCapacity: 160) { text in
+                text.append(decision.requests, terms.label)
+                guard let volume = decision.volume else { return }
                 text.append(UInt8(ascii: ","))
                 text.append(UInt8(ascii: " "))
-                volume.write(terms.volumeLabel, to: &text)
+                text.append(volume, terms.volumeLabel)
             }
             add("RateLimit", text)
         }
@@ -28,15 +28,21 @@ extension HeaderFields {
     }
 }
 
-extension LimitDecision.Window {
-    /// Writes an element of `RateLimit`, such as `"renew";r=9;t=3600`.
-    fileprivate func write(_ label: [UInt8], to text: inout [UInt8]) {
-        text.append(contentsOf: label)
-        text.append(decimal: remaining)
-        text.append(UInt8(ascii: ";"))
-        text.append(UInt8(ascii: "t"))
-        text.append(UInt8(ascii: "="))
-        text.append(decimal: reset.wholeSeconds)
+extension OutputSpan<UInt8> {
+    /// Writes an element of `RateLimit`, such as `"renew";r=9;t=3600`: at most 70 bytes.
+    fileprivate mutating func append(_ window: LimitDecision.Window, _ label: [UInt8]) {
+        for byte in label { append(byte) }
+        append(decimal: window.remaining)
+        append(UInt8(ascii: ";"))
+        append(UInt8(ascii: "t"))
+        append(UInt8(ascii: "="))
+        append(decimal: window.reset.wholeSeconds)
+    }
+
+    /// - Parameter number: at least 0.
+    private mutating func append(decimal number: Int) {
+        if number >= 10 { append(decimal: number / 10) }
+        append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
     }
 }
 
@@ -45,13 +51,5 @@ extension Duration {
     fileprivate var wholeSeconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) + (attoseconds >= 1_000_000_000_000_000 ? 1 : 0)
-    }
-}
-
-extension [UInt8] {
-    /// - Parameter number: at least 0.
-    fileprivate mutating func append(decimal number: Int) {
-        if number >= 10 { append(decimal: number / 10) }
-        append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
     }
 }

@@ -62,7 +62,8 @@ struct RateLimiterTests {
             _ = await redis.outcome("FLUSHALL")
             _ = await redis.outcome("SCRIPT", "FLUSH")
             #expect(await limiter.take(.renewal(keys: 1), for: subject).requests.remaining == 2)
-            guard case .success(.array(let keys)) = await redis.outcome("KEYS", "*"), case .text(let key)? = keys.first
+            guard case .success(.array(let keys)) = await redis.outcome("KEYS", "c:limit:renew:*"),
+                case .text(let key)? = keys.first
             else { return _ = Issue.record("no key") }
             let name = String(decoding: key, as: UTF8.self)
             #expect(await redis.outcome("PERSIST", name) == .success(.integer(1)))
