@@ -158,6 +158,8 @@ final class SignedUpstream {
         } else {
             do { credentials = try await currentCredentials() } catch { return .failure(error) }
         }
+        // Others may have it corrected while this is on its way.
+        let offset = clockOffset
         let response: UpstreamResponse
         if let send {
             do { response = try await send(request(signing(with: credentials)), timeout) } catch {
@@ -173,7 +175,7 @@ final class SignedUpstream {
         do {
             return .success(try judge(response))
         } catch {
-            return .failure(await corrected(error, response: response, credentials: credentials))
+            return .failure(await corrected(error, response: response, credentials: credentials, offset: offset))
         }
     }
 
@@ -219,9 +221,13 @@ final class SignedUpstream {
     }
 
     /// Does what a fault asks for before the next try. Where nothing can be done, the fault becomes a refusal.
-    private func corrected(_ fault: Fault, response: UpstreamResponse, credentials: Credentials) async -> Fault {
+    ///
+    /// - Parameter offset: by which the clock was corrected when the request was signed.
+    private func corrected(
+        _ fault: Fault, response: UpstreamResponse, credentials: Credentials, offset: Double
+    ) async -> Fault {
         var fault = fault
-        if fault.kind == .skewedClock, !correctClock(response) {
+        if fault.kind == .skewedClock, !correctClock(response, signedAt: offset) {
             fault.kind = Fault.mayBeWrongKeys(code: fault.code) ? .staleCredentials : .refused
         }
         if fault.kind == .staleCredentials {
@@ -232,12 +238,12 @@ final class SignedUpstream {
         return fault
     }
 
-    /// - Returns: whether the clocks did differ by more than they may.
-    private func correctClock(_ response: UpstreamResponse) -> Bool {
+    /// - Returns: whether the clocks did differ by more than they may when the request was signed.
+    private func correctClock(_ response: UpstreamResponse, signedAt signedOffset: Double) -> Bool {
         guard let text = response.fields["date"], let theirs = Timestamp(http: text) else { return false }
         let offset = theirs.date.timeIntervalSince(surroundings.wallClock())
         // AWS tolerates a quarter of an hour; its own SDKs correct from five minutes.
-        guard abs(offset - clockOffset) >= 300 else { return false }
+        guard abs(offset - signedOffset) >= 300 else { return false }
         clockOffset = offset
         return true
     }

@@ -308,6 +308,23 @@ struct S3ClientTests {
                 == .forbidden(code: code))
     }
 
+    @Test func `corrects a skewed clock for all that were on their way`() async throws {
+        let transport = EarlyClock(together: 3)
+        let client = try S3Client(
+            bucket: "photos", endpoint: .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("s"))),
+            surroundings: world.surroundings)
+        let world = world
+        let outcomes = await withTaskGroup(of: Renewal.Outcome.self) { group in
+            for key in ["a", "b", "c"] {
+                group.addTask { await client.renew(key: key, deadline: world.deadline()).outcome }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes == [Self.renewed, Self.renewed, Self.renewed])
+        #expect(transport.refusals == 3)
+    }
+
     @Test(arguments: [
         (400, "ExpiredToken"), (400, "InvalidToken"), (400, "TokenRefreshRequired"), (403, "InvalidAccessKeyId"),
         (403, "SignatureDoesNotMatch"),
@@ -354,5 +371,33 @@ struct S3ClientTests {
             case .archived, .invalidKey, .unrenewable, .forbidden, .misconfigured, .unavailable: break
             }
         }
+    }
+}
+
+/// An S3 whose clock is an hour ahead of ours: it refuses what ours has signed, when so many have come.
+private final class EarlyClock: Transport {
+    private struct State {
+        var refusals = 0
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+    private let together: Int
+
+    init(together: Int) { self.together = together }
+
+    var refusals: Int { state.withLock { $0.refusals } }
+
+    func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
+        if request.fields["x-amz-date"] == "20261120T150000Z" { return .copied }
+        await withCheckedContinuation { continuation in
+            let all = state.withLock { state in
+                state.refusals += 1
+                state.waiting.append(continuation)
+                return state.refusals == together ? state.waiting : []
+            }
+            for waiting in all { waiting.resume() }
+        }
+        return .s3Error(403, "RequestTimeTooSkewed", fields: ["Date": "Fri, 20 Nov 2026 15:00:00 GMT"])
     }
 }

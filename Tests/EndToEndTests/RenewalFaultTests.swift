@@ -129,11 +129,14 @@ extension EndToEnd {
             defer { upstream.s3.stop() }
             try Stack.run("skewed", upstream.options { $0["aws.maximumAttempts"] = 3 }) { stack in
                 for key in ["a.bin", "b.bin"] { upstream.s3.put(key) }
+                var refusals: [Int] = []
                 for key in ["a.bin", "b.bin"] {
                     let reply = try stack.ask(.renew(Tokens.fresh(), [key]))
                     #expect(reply.json["renewed"] as? Int == 1, "\(reply.told)")
+                    refusals.append(upstream.s3.requests.count { $0.status == 403 })
                 }
-                #expect(upstream.s3.requests.count { $0.status == 403 } == 1)
+                // The worker asks by itself whether S3 is there: that may have been on its way beside the first key.
+                #expect(refusals == [1, 1] || refusals == [2, 2])
             }
         }
 
