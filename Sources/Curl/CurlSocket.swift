@@ -55,7 +55,7 @@ final class CurlSocket {
 
     private func become(_ readiness: Reactor.Readiness) {
         var events: Int32 = 0
-        if readiness.contains(.readable) || readiness.contains(.hangup) { events |= CURL_CSELECT_IN }
+        if readiness.contains(.readable) || !readiness.isDisjoint(with: .hangup) { events |= CURL_CSELECT_IN }
         if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
         if readiness.contains(.error) { events |= CURL_CSELECT_ERR }
         if interest.isEmpty { return unwatch() }

@@ -12,7 +12,8 @@ import CLinux
 
         package nonisolated static let readable = Readiness(rawValue: EPOLLIN.rawValue)
         package nonisolated static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-        /// The peer closed its end; reported even when not asked for together with `error`.
+        /// The peer closed its end, or both ends are closed; the latter is reported even when not asked for, and so is
+        /// `error`. Either bit means it: ask with `isDisjoint`.
         package nonisolated static let hangup = Readiness(rawValue: EPOLLRDHUP.rawValue | EPOLLHUP.rawValue)
         package nonisolated static let error = Readiness(rawValue: EPOLLERR.rawValue)
         /// Report a change once instead of a state again and again.
