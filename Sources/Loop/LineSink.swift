@@ -53,11 +53,12 @@ package final class LineSink {
 
     private func flush() {
         guard !bytes.isEmpty else { return }
-        let count = bytes.count
-        // A part of the lines is not the lines: what reads them cannot tell which were cut.
-        if put(bytes) < count { onLoss?(lines) }
+        let (count, lines) = (bytes.count, lines)
+        let written = put(bytes)
         bytes.removeAll(keepingCapacity: count < 1 << 20)
-        lines = 0
+        self.lines = 0
+        // A part of the lines is not the lines: what reads them cannot tell which were cut. Who is told may append.
+        if written < count { onLoss?(lines) }
     }
 
     /// - Returns: how many of the bytes were taken.

@@ -61,6 +61,24 @@ struct LineSinkTests {
         #expect(String(decoding: buffer[..<max(0, next)], as: UTF8.self) == "\nwhole\n")
     }
 
+    @Test @LoopActor func `keeps a line about lines that were lost`() async throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder["pipe"], 0o600) == 0)
+        let reader = open(folder["pipe"], O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let sink = try LineSink(path: folder["pipe"])
+        sink.onLoss = { sink.append(Array("lost \($0)".utf8)) }
+        #expect(sink.write([[UInt8](repeating: UInt8(ascii: "x"), count: 65_535)]) == 1)
+        sink.append(Array("a".utf8))
+        #expect(sink.write([]) == 0)
+        var buffer = [UInt8](repeating: 0, count: 1 << 17)
+        #expect(read(reader, &buffer, buffer.count) == 65_536)
+        #expect(sink.write([Array("whole".utf8)]) == 1)
+        let next = read(reader, &buffer, buffer.count)
+        #expect(String(decoding: buffer[..<max(0, next)], as: UTF8.self) == "lost 1\nwhole\n")
+        sink.onLoss = nil
+    }
+
     @Test @LoopActor func `refuses a path that cannot be written`() {
         #expect(throws: SystemError(code: ENOENT)) { try LineSink(path: "/nowhere/log") }
     }

@@ -88,4 +88,36 @@ struct AuditLogTests {
         while told.count < 2 { try await LoopActor.sleep(for: .zero) }
         #expect(told == [false, false])
     }
+
+    /// A pipe takes 64 KiB, so the first lines of many and a part of one more.
+    @Test @LoopActor func `ties the next line to the last that was taken whole`() async throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder["audit"], 0o600) == 0)
+        let reader = open(folder["audit"], O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let audit = try audit(folder["audit"])
+        var told: [Bool] = []
+        for number in 0..<20 {
+            let key = String(repeating: "k", count: 9000 + number)
+            audit.record(try issue(.upload(objectKey: key, until: Self.end))) { told.append($0) }
+        }
+        while told.count < 20 { try await LoopActor.sleep(for: .zero) }
+        var lines = text(from: reader).split(separator: "\n")
+        let cut = lines.removeLast()
+        #expect(cut.utf8.count < 9000 && told == (0..<20).map { $0 < lines.count } && lines.count > 3)
+        #expect(await audit.record(try issue(.upload(objectKey: "next", until: Self.end))))
+        let rest = text(from: reader)
+        #expect(rest.hasPrefix("\n") && rest.contains(#""objectKey":"next""#))
+        lines.append(contentsOf: rest.split(separator: "\n"))
+        for index in 1..<lines.count {
+            let previous = SHA256.hash(Array(lines[index - 1].utf8)).hexadecimal
+            #expect(lines[index].hasSuffix(#""sequence":\#(index + 1),"previous":"\#(previous)"}"#))
+        }
+    }
+
+    private func text(from reader: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 1 << 17)
+        let count = read(reader, &buffer, buffer.count)
+        return String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+    }
 }
