@@ -75,11 +75,13 @@ final class Connection {
 
     /// Reads until the socket is empty, a handler has work, or the peer has an answer to take first.
     func read() {
-        guard output.isEmpty || state == .discarding else {
-            mayHaveMore = true
-            return
-        }
         while state == .idle || state == .reading || state == .discarding {
+            // An answer given at once leaves the request behind it, and perhaps a peer that has to take it.
+            let isAhead = state == .idle && !buffer.isEmpty
+            guard !isAhead, output.isEmpty || state == .discarding else {
+                mayHaveMore = true
+                return goOn()
+            }
             let count = listener.scratch.receive(from: socket.raw)
             guard count > 0 else {
                 if count < 0, cloakroom_errno() == EAGAIN || cloakroom_errno() == EINTR { return }

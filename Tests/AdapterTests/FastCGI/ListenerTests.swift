@@ -86,6 +86,32 @@ struct ListenerTests {
         await worker.listener.drain()
     }
 
+    /// A peer may have said all that it has to say and still wait for answers.
+    @Test @LoopActor func `answers all that came with the end of the stream while it was busy`() async throws {
+        var first: (@LoopActor () -> Void)?
+        let worker = try TestListener { request, respond in
+            let answer = Response(status: 200, body: Array(request.path.utf8))
+            if request.path == "/0" { first = { respond(answer) } } else { respond(answer) }
+        }
+        let peer = try await onThread {
+            let peer = try worker.connect()
+            try peer.write(FastCGIRequest(target: "/0").bytes)
+            return peer
+        }
+        while first == nil { await Task.yield() }
+        try await onThread {
+            try peer.write((1...3).flatMap { FastCGIRequest(target: "/\($0)").bytes })
+            peer.finishWriting()
+        }
+        // Until the loop has heard of it.
+        try await LoopActor.sleep(for: .milliseconds(5))
+        first?()
+        first = nil
+        let answers = try await onThread { try peer.answers(4) }
+        #expect(answers.map(\.body) == (0...3).map { Array("/\($0)".utf8) })
+        await worker.listener.drain()
+    }
+
     @Test @LoopActor func `says what it can take, then answers`() async throws {
         let worker = try TestListener.echoing()
         try await onThread {
