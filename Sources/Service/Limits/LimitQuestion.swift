@@ -61,11 +61,11 @@ extension LimitCount {
 }
 
 extension LimitCount.Window {
-    /// What was used, and the milliseconds that are left.
+    /// What was used, and the milliseconds that are left: neither is below zero, whatever Redis sends.
     fileprivate init?(_ reading: inout RedisReading) {
         guard case .integer(let used) = reading.next(), case .integer(let milliseconds) = reading.next() else {
             return nil
         }
-        self.init(used: used, left: .milliseconds(max(0, milliseconds)))
+        self.init(used: max(0, used), left: .milliseconds(max(0, milliseconds)))
     }
 }

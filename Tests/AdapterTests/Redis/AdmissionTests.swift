@@ -226,6 +226,22 @@ struct AdmissionTests {
         #expect(decisions.map(\.decision.verdict) == [.closed, .open] && labels.first == "interrupted")
     }
 
+    /// FAULTS row 1: what Redis sends may be garbage, and numbers are.
+    @Test(arguments: [Int.min, -1, 0, .max])
+    @LoopActor func `stands any number that Redis sends`(number: Int) async throws {
+        let (decisions, _) = try await scripted { command in
+            switch command.first {
+            case "PING": "+PONG\r\n"
+            case "HMGET": "*7\r\n" + String(repeating: "$-1\r\n", count: 7)
+            default:
+                "*\(2 * (Int(command[2]) ?? 0))\r\n"
+                    + String(repeating: ":\(number)\r\n", count: 2 * (Int(command[2]) ?? 0))
+            }
+        }
+        #expect(decisions.map(\.decision.verdict) == (number < .max ? [.allowed, .allowed] : [.refused, .refused]))
+        #expect(decisions.allSatisfy { $0.decision.requests.remaining == (number < .max ? 1 : 0) })
+    }
+
     /// The script's answer: of each window what was used, and what is left of its time.
     private static func counted(_ command: [String]) -> String {
         let windows = Int(command[2]) ?? 0
