@@ -16,13 +16,14 @@ import Loop
     /// - Returns: `nil` if libssl would not have the name.
     init?(owning descriptor: Int32, tls: RedisTLS?, host: String) {
         self.descriptor = Descriptor(owning: descriptor)
-        unsafe received = .allocate(byteCount: 65_536, alignment: 1)
-        guard let tls else {
-            unsafe session = nil
-            return
+        var session: OpaquePointer?
+        if let tls {
+            unsafe session = cloakroom_tls_session(tls.context, descriptor, host)
+            guard unsafe session != nil else { return nil }
         }
-        guard let made = unsafe cloakroom_tls_session(tls.context, descriptor, host) else { return nil }
-        unsafe session = made
+        unsafe self.session = session
+        // Last: what is not whole has no `deinit` to give it back.
+        unsafe received = .allocate(byteCount: 65_536, alignment: 1)
     }
 
     isolated deinit {
