@@ -48,16 +48,6 @@ extension OutputSpan<UInt8> {
         unsafe append(copying: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).span)
     }
 
-    /// - Parameter number: not below zero.
-    private mutating func append(decimal number: Int) {
-        var unit = 1
-        while number / unit >= 10 { unit *= 10 }
-        while unit > 0 {
-            append(UInt8(ascii: "0") + UInt8(number / unit % 10))
-            unit /= 10
-        }
-    }
-
     private mutating func append(inOneLine text: Span<UInt8>) {
         for index in text.indices where text[index] != 0x0D && text[index] != 0x0A { append(text[index]) }
     }

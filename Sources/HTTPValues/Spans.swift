@@ -34,4 +34,14 @@ extension OutputSpan<UInt8> {
             }
         }
     }
+
+    /// Appends a number that is not below zero: at most 19 characters.
+    @inlinable package mutating func append(decimal number: Int) {
+        var unit = 1
+        while number / unit >= 10 { unit *= 10 }
+        while unit > 0 {
+            append(UInt8(ascii: "0") + UInt8(number / unit % 10))
+            unit /= 10
+        }
+    }
 }

@@ -38,12 +38,6 @@ extension OutputSpan<UInt8> {
         append(UInt8(ascii: "="))
         append(decimal: window.reset.wholeSeconds)
     }
-
-    /// - Parameter number: at least 0.
-    private mutating func append(decimal number: Int) {
-        if number >= 10 { append(decimal: number / 10) }
-        append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
-    }
 }
 
 extension Duration {
