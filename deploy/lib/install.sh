@@ -118,9 +118,9 @@ build_sample() {
 # options, or each would make the others build anew.
 build_release() {
     local options=(--package-path "$root" -c release --product "$1" --static-swift-stdlib)
-    # What is resident at rest, about 24 MB as linked by default, is about 20 MB with relative relocations packed and no
+    # What is resident at rest, about 24 MB as linked by default, is about 19 MB with relative relocations packed and no
     # symbol exported that no library asks for (1.4 less), libstdc++ from its archive, of which little is used (0.7), and
-    # the toolchain's functions that run at the start side by side (2). The toolchain's lld can do so, and glibc from
+    # the functions that run at the start side by side (3). The toolchain's lld can do so, and glibc from
     # 2.36 on can read it, as in Debian 12.
     options+=(-Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic
         -Xlinker "--symbol-ordering-file=$root/deploy/lib/at-rest.symbols" -Xlinker --no-warn-symbol-ordering)
