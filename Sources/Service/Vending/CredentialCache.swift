@@ -17,8 +17,11 @@ final class CredentialCache {
         /// Scope, lifetime and tier. ``Scope/identity`` stands for the scope where keys leave the process.
         let grant: Grant
 
-        /// A user has few grants: telling them apart is left to `==`.
-        func hash(into hasher: inout Hasher) { hasher.combine(user) }
+        /// A user has few scopes and tiers: telling those apart is left to `==`. Lifetimes the user chooses, of thousands.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(user)
+            hasher.combine(grant.lifetime)
+        }
     }
 
     typealias Result = Swift.Result<VendedCredentials, STSError>

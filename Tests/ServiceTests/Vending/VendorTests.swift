@@ -83,6 +83,16 @@ struct VendorTests {
         #expect((0..<4).map { metrics.row[cache + $0] } == [0, 1, 999, 0])
     }
 
+    /// Otherwise one who asks for many lifetimes has each search go past all of them.
+    @Test func `spreads what a user may choose over the cache`() throws {
+        let user = try subject().userID
+        let hashes = (900..<3600).map { seconds in
+            let grant = Grant(scope: vending.scope, lifetime: .seconds(seconds), tier: "free")
+            return CredentialCache.Key(user: user, grant: grant).hashValue
+        }
+        #expect(Set(hashes).count == hashes.count)
+    }
+
     @Test @LoopActor func `hands out what it has for half of its life`() async throws {
         let transport = Self.counting()
         let (vendor, _) = try vendor(transport)
