@@ -134,6 +134,38 @@ struct RedisFaultTests {
         withExtendedLifetime(server) {}
     }
 
+    @Test(arguments: [true, false])
+    @LoopActor func `keeps apart what belongs to whom, however it is cut`(isForgotten: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let server = try ScriptedRedis(path: folder["r.sock"]) { command, _ in
+            switch command[0] {
+            case "PING": [.reply("+PONG\r\n")]
+            case "EVALSHA" where isForgotten: [.dribble("-NOSCRIPT No matching script\r\n")]
+            case "EVALSHA", "EVAL": [.dribble("*2\r\n:1\r\n*1\r\n$1\r\nx\r\n")]
+            case "HMGET": [.dribble("*2\r\n$-1\r\n$2\r\n\r\n\r\n")]
+            default: [.dribble("$1\r\na\r\n")]
+            }
+        }
+        let call = RedisScript(source: "return 1", digest: "0").call(keys: [], arguments: [])
+        try await withRedis(folder["r.sock"]) { redis in
+            let both = RedisQuestion(call, beside: RedisCommand(["HMGET", "k", "f", "g"]))
+            let tasks = (0..<20).map { number in
+                LoopActor.spawn { number % 2 == 0 ? await redis.outcomes(both) : [await redis.outcome("GET", "k")] }
+            }
+            for (number, task) in tasks.enumerated() {
+                let expected: [RedisOutcome] =
+                    number % 2 == 1
+                    ? [.success(.text(Array("a".utf8)))]
+                    : [
+                        .success(.array([.integer(1), .array([.text(Array("x".utf8))])])),
+                        .success(.array([.null, .text(Array("\r\n".utf8))])),
+                    ]
+                #expect(await task.value == expected)
+            }
+        }
+        withExtendedLifetime(server) {}
+    }
+
     @Test @LoopActor func `comes up with a server that loads its data first`() async throws {
         let folder = try TemporaryFolder()
         let server = try ScriptedRedis(path: folder["r.sock"]) { command, connection in
