@@ -14,8 +14,11 @@ final class LimitQuestion: Sendable {
             user = subject.userID
         }
 
-        /// Few are told apart by more than their party.
-        func hash(into hasher: inout Hasher) { hasher.combine(party) }
+        /// Users may share a device: many of them must not share one place in a table.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(party)
+            hasher.combine(user)
+        }
     }
 
     let charge: Charge
