@@ -121,6 +121,8 @@ extension Settings {
         package var storageClass: String
         package var minimumAge: Duration
         package var keyPrefix: String
+        /// Each empty or ending in `/`, none twice, none ``keyPrefix``.
+        package var otherPrefixes: [String] = []
         package var maximumInFlight: Int
         package var partialFailure: PartialFailure
         package var retention: Duration
@@ -131,6 +133,10 @@ extension Settings {
         package var keys = Keys.names
         /// Each empty or ending in `/`: where users have the folders that alone they may renew in; `nil`: anywhere.
         package var ownFolders: [String]?
+
+        /// The prefixes under which the object of a key is looked for, in this order: with keys that are names in no
+        /// user's folder ``keyPrefix``, the prefix of uploads and the former prefixes; else ``keyPrefix`` alone.
+        package var places: [String] { [keyPrefix] + otherPrefixes }
     }
 
     package struct Limits: Sendable {

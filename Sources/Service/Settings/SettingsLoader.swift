@@ -89,6 +89,7 @@ extension Settings {
             storageClass: values.text("renewal.storageClass"),
             minimumAge: values.seconds("renewal.minimumAgeSeconds"),
             keyPrefix: values.text("renewal.keyPrefix"),
+            otherPrefixes: Renewal.otherPrefixes(values),
             maximumInFlight: values.integer("renewal.maximumInFlight"),
             partialFailure: values.choice("renewal.partialFailure"),
             retention: .seconds(86_400) * values.integer("renewal.retentionDays"),
@@ -111,6 +112,16 @@ extension Settings {
             metricsFolder: values.optionalText("server.metricsFolder"),
             drain: values.seconds("server.drainSeconds"),
             hungAfter: values.milliseconds("server.hungAfterMilliseconds"))
+    }
+}
+
+extension Settings.Renewal {
+    fileprivate static func otherPrefixes(_ values: SettingsValues) -> [String] {
+        guard values.choice("renewal.keys") == Keys.names, !values.flag("renewal.requireOwnPrefix") else { return [] }
+        var prefixes = [values.text("renewal.keyPrefix")]
+        let others = [values.text("uploads.keyPrefix")] + (values.optionalTexts("renewal.formerPrefixes") ?? [])
+        for prefix in others where !prefixes.contains(prefix) { prefixes.append(prefix) }
+        return Array(prefixes.dropFirst())
     }
 }
 

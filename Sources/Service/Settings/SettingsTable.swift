@@ -175,6 +175,10 @@ package enum SettingsTable {
             "renewal.keyPrefix", .text(.keyPrefix), .text(""),
             "What stands before each key of a request; empty, or ending in `/`."),
         .init(
+            "renewal.formerPrefixes", .texts(.keyPrefix), .none,
+            "With `names`: where else an asset is looked for, besides `renewal.keyPrefix` and `uploads.keyPrefix`;"
+                + " \"\" is the root."),
+        .init(
             "renewal.keys", .choice(Settings.Renewal.Keys.allCases.map(\.rawValue)), .text("names"),
             "What keys may be: `names` of 1…255 letters, digits and ._-, beginning with a letter or digit; `any` of S3's."
         ),

@@ -78,6 +78,24 @@ struct SettingsTests {
                 == RenewalSettings.Encryption(algorithm: "aws:kms", keyID: "alias/photos", usesBucketKey: true))
     }
 
+    @Test(
+        arguments: [
+            ("", [""]),
+            (#"uploads: {keyPrefix: "assets/"}"#, ["", "assets/"]),
+            (#"uploads: {keyPrefix: "assets/"}, renewal: {keyPrefix: "assets/"}"#, ["assets/"]),
+            (
+                #"uploads: {keyPrefix: "b/"}, renewal: {keyPrefix: "a/", formerPrefixes: ["c/", "", "b/", "c/"]}"#,
+                ["a/", "b/", "c/", ""]
+            ),
+            (
+                #"uploads: {keyPrefix: "b/"}, renewal: {keyPrefix: "photos/", formerPrefixes: [""], requireOwnPrefix: true}"#,
+                ["photos/"]
+            ),
+        ] as [(String, [String])])
+    func `looks for assets under each prefix of the settings, each once`(more: String, places: [String]) throws {
+        #expect(try settings(smallest(more)).renewal.places == places)
+    }
+
     @Test func `reads secrets from the environment and from files, without their last line feed`() throws {
         let text = smallest(
             """
