@@ -9,15 +9,22 @@ package final class RedisQuestion: Sendable {
     private let script: RedisScript?
     /// How many replies there will be.
     package let replies: Int
+    /// Whether it may be sent again, once, when its reply was lost with the connection: it only reads, or a second count
+    /// does little harm. Never for refunds, locks and lines of the audit.
+    let mayRepeat: Bool
 
-    package init(_ command: RedisCommand) {
+    package init(_ command: RedisCommand, mayRepeat: Bool = false) {
         bytes = command.bytes
         callCount = 0
         script = nil
         replies = 1
+        self.mayRepeat = mayRepeat
     }
 
-    package init(_ call: RedisScript.Call, beside command: RedisCommand? = nil) {
+    static let ping = RedisQuestion(RedisCommand(["PING"]), mayRepeat: true)
+
+    package init(_ call: RedisScript.Call, beside command: RedisCommand? = nil, mayRepeat: Bool = false) {
+        self.mayRepeat = mayRepeat
         bytes = call.short.bytes + (command?.bytes ?? [])
         callCount = call.short.bytes.count
         script = call.script
@@ -30,10 +37,11 @@ package final class RedisQuestion: Sendable {
     var whole: RedisQuestion? {
         guard let script else { return nil }
         let call = script.whole(RedisCommand(bytes: Array(bytes[..<callCount])))
-        return RedisQuestion(bytes: call.bytes + bytes[callCount...], replies: replies)
+        return RedisQuestion(bytes: call.bytes + bytes[callCount...], replies: replies, mayRepeat: mayRepeat)
     }
 
-    private init(bytes: [UInt8], replies: Int) {
+    private init(bytes: [UInt8], replies: Int, mayRepeat: Bool) {
+        self.mayRepeat = mayRepeat
         self.bytes = bytes
         callCount = 0
         script = nil

@@ -36,7 +36,10 @@ struct Assembly {
         lines?.onLoss = { metrics.linesDropped($0) }
         log = Log(sink: lines, level: settings.log.level)
 
-        let redis = RedisConnection(options: try .init(settings.redis))
+        var redisOptions = try RedisConnection.Options(settings.redis)
+        redisOptions.keepsSpare = true
+        let redis = RedisConnection(options: redisOptions)
+        redis.onRepeat = { metrics.repeatedRedisRequest() }
         self.redis = redis
         let limiter = RateLimiter(redis: redis, keyPrefix: settings.redis.keyPrefix, limits: settings.limits)
         limiter.onRedisFailure = { metrics.redisFailed($0) }

@@ -54,12 +54,12 @@ enum AuditStreamReader {
         _ key: String, _ redis: RedisConnection, _ take: ([UInt8], String) -> Void
     ) async throws(RedisError) {
         var total = 0
-        if case .integer(let length) = try await redis.send(RedisCommand(["XLEN", key])) { total = length }
+        if case .integer(let length) = try await redis.read(RedisCommand(["XLEN", key])) { total = length }
         var progress = Progress(what: key, total: total)
         var (from, done) = ("-", 0)
         while true {
             let command = RedisCommand(["XRANGE", key, from, "+", "COUNT", String(page)])
-            guard case .array(let entries) = try await redis.send(command), !entries.isEmpty else { break }
+            guard case .array(let entries) = try await redis.read(command), !entries.isEmpty else { break }
             for entry in entries {
                 guard case .array(let parts) = entry, parts.count == 2, case .text(let id) = parts[0] else { continue }
                 from = "(" + String(decoding: id, as: UTF8.self)

@@ -37,7 +37,12 @@ extension UserRecords {
     private func scan(
         from cursor: String, matching pattern: String
     ) async throws(UserRecordError) -> (keys: [String], next: String) {
-        let reply = try await ask(["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"])
+        let reply: RedisReply
+        do throws(RedisError) {
+            reply = try await redis.read(RedisCommand(["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"]))
+        } catch {
+            throw .redis(error)
+        }
         guard case .array(let parts) = reply, parts.count == 2, case .text(let next) = parts[0],
             case .array(let elements) = parts[1]
         else { throw .redis(.refused(code: "MALFORMED")) }

@@ -35,7 +35,7 @@ package final class UserRecords {
     /// - Returns: `nil` when there is no record.
     package func record(of user: UserID) async throws(UserRecordError) -> UserRecord? {
         try await withCheckedContinuation { continuation in
-            redis.ask(RedisQuestion(Self.read(user, prefix: keyPrefix))) { answer in
+            redis.ask(RedisQuestion(Self.read(user, prefix: keyPrefix), mayRepeat: true)) { answer in
                 continuation.resume(returning: Self.record(answer))
             }
         }.get()
@@ -57,7 +57,7 @@ package final class UserRecords {
         guard var record = try await record(of: user) else { return nil }
         do throws(RedisError) {
             let field = UserRecord.Field.disabledReason.rawValue
-            let reply = try await redis.send(RedisCommand(["HGET", Self.key(of: user, prefix: keyPrefix), field]))
+            let reply = try await redis.read(RedisCommand(["HGET", Self.key(of: user, prefix: keyPrefix), field]))
             if case .text(let bytes) = reply { record.disabledReason = String(decoding: bytes, as: UTF8.self) }
         } catch {
             throw UserRecordError(error)

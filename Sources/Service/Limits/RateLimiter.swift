@@ -58,7 +58,7 @@ package final class RateLimiter {
         _ completion: @escaping @LoopActor (Result<LimitCount, RedisError>) -> Void
     ) {
         learn(terms, of: question)
-        redis.ask(RedisQuestion(call(question.charge, question.subject, terms))) {
+        redis.ask(RedisQuestion(call(question.charge, question.subject, terms), mayRepeat: true)) {
             completion(LimitCount.read($0, by: terms))
         }
     }
@@ -88,7 +88,7 @@ package final class RateLimiter {
     ) -> LimitQuestion {
         let record = readsRecord ? UserRecords.read(subject.userID, prefix: keyPrefix) : nil
         let question = LimitQuestion(
-            charge, subject, by: terms, RedisQuestion(call(charge, subject, terms), beside: record))
+            charge, subject, by: terms, RedisQuestion(call(charge, subject, terms), beside: record, mayRepeat: true))
         if questions.count >= 4096 { questions.removeAll(keepingCapacity: true) }
         questions[LimitQuestion.Asker(charge, subject)] = question
         return question

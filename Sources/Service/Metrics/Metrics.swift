@@ -67,6 +67,8 @@ package final class Metrics {
         row.add(1, at: layout.redis + (reasons.firstIndex(of: error.label) ?? reasons.count - 1))
     }
 
+    package func repeatedRedisRequest() { row.add(1, at: layout.redisRepeats) }
+
     package func issued(_ kind: AuditLog.Issue.Kind) {
         switch kind {
         case .credentials: row.add(1, at: layout.issued)

@@ -63,6 +63,7 @@ struct MetricsLayout {
     let allowedCopies: Int
     let cache: Int
     let redis: Int
+    let redisRepeats: Int
     let issued: Int
     let keyFetches: Int
     let auditFailures: Int
@@ -104,6 +105,9 @@ struct MetricsLayout {
         redis = builder.counters(
             "cloakroom_redis_failures_total", "Commands without an answer of use.",
             Self.redisFailures.map { [("reason", $0)] })
+        redisRepeats = builder.counters(
+            "cloakroom_redis_repeats_total",
+            "Limit counts and reads sent again because their reply was lost; each may have been counted twice.", [[]])
         issued = builder.counters(
             "cloakroom_issued_total", "Credentials, upload URLs and sessions that left the worker.",
             Self.issuedKinds.map { [("kind", $0)] })

@@ -78,6 +78,7 @@ struct PrometheusTextTests {
             #"cloakroom_redis_failures_total{reason="\#($0)"} \#(["readonly", "other"].contains($0) ? 1 : 0)"#
         }
         expected += [
+            "cloakroom_redis_repeats_total 0",
             #"cloakroom_issued_total{kind="credentials"} 0"#, #"cloakroom_issued_total{kind="upload"} 1"#,
             #"cloakroom_issued_total{kind="session"} 0"#,
         ]
@@ -105,7 +106,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 16)
+        #expect(seen.count == 17)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {
