@@ -5,7 +5,7 @@ import Service
 enum Check {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: []) } catch {
+        do { options = try Options(arguments, names: [], flags: ["strict"]) } catch {
             return Output.usage("\(error)", see: "cloakroom check --help")
         }
         if options.wantsHelp { return Output.print(help) }
@@ -17,7 +17,11 @@ enum Check {
             let chain = AWSCredentials.chain(settings.aws, transport: NoTransport(), surroundings: Surroundings())
             let origin = try chain.outlook()
             let multipart = settings.uploads.idKeys.isEmpty ? "none: uploads.idKeys is not set" : "set up"
-            return Output.print("\(file): good\nAWS credentials: \(origin)\nUploads in parts: \(multipart)")
+            let review = SettingsReview(settings)
+            let state = review.errors.isEmpty ? "good" : "serve starts with it, but it has errors"
+            Output.print("\(file): \(state)\nAWS credentials: \(origin)\nUploads in parts: \(multipart)")
+            (review.lines + [review.policies]).forEach { Output.print($0) }
+            return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
         } catch let error as CredentialFault {
             return Output.fail("\(file) is good, but there are \(error)")
         } catch {
@@ -26,13 +30,19 @@ enum Check {
     }
 
     private static let help = """
-        Usage: cloakroom check SETTINGS
+        Usage: cloakroom check [--strict] SETTINGS
 
         Reads a settings file as `serve` would, with the environment and the files it names, and tells all that is
         wrong: where, why, and what to do about it; then, where the worker's AWS credentials would come from. Nothing is
         asked of the network.
 
-        Exit status: 0 good, 1 it has faults, 2 the command line was not understood.
+        Then follow errors and warnings about what the settings mean, with which serve starts all the same, and what the
+        policies of the worker and of a CDN have to allow: where a place is missing in them, S3 answers 403.
+
+        Options:
+          --strict  exit with 1 for such errors as well
+
+        Exit status: 0 serve starts with it, 1 it has faults, 2 the command line was not understood.
 
         Examples:
           cloakroom check cloakroom.json5

@@ -44,6 +44,11 @@ enum Worker {
             await assembly.redis.settle(within: .milliseconds(50))
             try publish()
             heart?.start()
+            if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
+                assembly.log.error(
+                    "lifecycle rules of these settings match users' folders",
+                    ["cause": .text(conflict.text), "advice": .text(conflict.advice)])
+            }
             assembly.log.info("worker is up", ["listen": .text("\(address)"), "process": .integer(Int(getpid()))])
             await stop.wait()
             assembly.log.info(

@@ -50,6 +50,44 @@ extension EndToEnd {
             }
         }
 
+        @Test func `rules for users' folders are neither put nor overlooked, and a worker starts all the same`() throws
+        {
+            try withStore("user-folders") { store, folder in
+                let whole = try store.settings(folder) { $0["lifecycle.expiresUserFolders"] = nil }
+                for options in [["--yes"], ["--dry-run"]] {
+                    let refused = try run(store, ["apply", whole] + options)
+                    #expect(refused.status == 1 && refused.text.contains("photos/"), "\(refused.text)")
+                }
+                #expect(try store.ask("GET", "/\(SeaweedFS.bucket)?lifecycle=").status == 404)
+                let check = try Command(["check", whole], environment: store.environment)
+                #expect(check.status == 0 && check.text.contains("error: lifecycle.prefixes has \"\""), "\(check.text)")
+                #expect(try Command(["check", "--strict", whole], environment: store.environment).status == 1)
+                let former =
+                    "<Rule><ID>expire-after-30-days</ID><Filter/><Status>Enabled</Status>"
+                    + "<Expiration><Days>30</Days></Expiration></Rule>"
+                let put = try store.ask(
+                    "PUT", "/\(SeaweedFS.bucket)?lifecycle=",
+                    body: "<LifecycleConfiguration>\(former)</LifecycleConfiguration>")
+                #expect(put.status == 200, "\(put.told)")
+                let settings = try store.settings(folder) {
+                    $0["lifecycle"] = ["prefixes": ["assets/", "ca0"]] as [String: Any]
+                    $0["uploads.keyPrefix"] = "assets/"
+                }
+                let found = try run(store, ["verify", "--json", settings])
+                #expect(found.status == 1 && found.text.contains(#""code":"user_folders""#), "\(found.text)")
+                let applied = try run(store, ["apply", "--yes", settings])
+                #expect(applied.status == 0, "\(applied.text)")
+                #expect(applied.text.contains("- \"expire-after-30-days\", for every object"), "\(applied.text)")
+                #expect(applied.text.contains("+ \"expire-after-30-days-assets/\""), "\(applied.text)")
+                #expect(try run(store, ["verify", settings]).status == 0)
+                #expect(try run(store, ["apply", "--yes", settings]).text.contains("there already"))
+                #expect(try run(store, ["canary", "--name", "h1", "--day-length", "4s", settings]).status == 0)
+                let keys = try store.ask(
+                    "GET", "/\(SeaweedFS.bucket)?list-type=2&prefix=assets%2Fcloakroom-canary%2Fh1%2F")
+                #expect(keys.text.contains("<Key>assets/cloakroom-canary/h1/ledger.json</Key>"), "\(keys.text)")
+            }
+        }
+
         @Test func `a validation that is killed goes on where it was, and proves it`() throws {
             try withStore("validate") { store, folder in
                 let settings = try store.settings(folder)

@@ -77,7 +77,9 @@ extension EndToEnd {
             let good = try Command(["check", file])
             #expect(
                 good.text
-                    == "\(file): good\nAWS credentials: settings\nUploads in parts: none: uploads.idKeys is not set\n")
+                    == "\(file): good\nAWS credentials: settings\nUploads in parts: none: uploads.idKeys is not set\n"
+                    + "Policies allow: arn:aws:s3:::\(SeaweedFS.bucket)/* (uploads.keyPrefix), and deny users' folders\n"
+            )
             #expect(good.status == 0)
             for fault in Self.faults.prefix(3) { fault.change(&settings) }
             try settings.write(to: file)

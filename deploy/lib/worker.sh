@@ -30,10 +30,11 @@ write_settings() {
     ],
   },
   vending: {roleARN: "$role"},
-  // For uploads in parts.
-  uploads: {idKeys: [{file: "$state/secrets/uploads"}]},
+  // Assets have a prefix of their own: the lifecycle rule is for them, and not for what users keep in their folders.
+  uploads: {keyPrefix: "assets/", idKeys: [{file: "$state/secrets/uploads"}]},
+  lifecycle: {prefixes: ["assets/"]},
   // The demonstration renews objects that are a second old; in production a day is the least that makes sense.
-  renewal: {minimumAgeSeconds: 0},
+  renewal: {keyPrefix: "", minimumAgeSeconds: 0},
   redis: {address: "unix:${sockets:?}/redis.sock"},
   // Whichever worker is asked for /metrics adds up the counters of both.
   server: {metricsFolder: "$state/metrics"},

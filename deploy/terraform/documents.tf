@@ -2,16 +2,28 @@
 # What each is for stands in its README.md.
 
 locals {
+  # Those lifecycle prefixes that a user's folder begins with, or that lie within one.
+  prefixes_with_users = [
+    for prefix in var.lifecycle_prefixes : prefix
+    if anytrue([for folder in var.folders : startswith("${folder}/", prefix) || startswith(prefix, "${folder}/")])
+  ]
+  # Where canaries and the doctor's objects are.
+  own_prefix = concat(
+    [for prefix in var.lifecycle_prefixes : prefix if endswith(prefix, "/") && !contains(local.prefixes_with_users, prefix)],
+    [""],
+  )[0]
+
   # A quoted string with one of these becomes one string for each value.
   lists = {
     FOLDER  = var.folders
+    PLACE   = distinct(concat([var.key_prefix, var.renewal_key_prefix], var.renews_users_folders ? [] : var.former_prefixes))
     USER_ID = sort(tolist(var.revoked_user_ids))
   }
 
   words = {
     PARTITION           = data.aws_partition.current.partition
     BUCKET              = var.bucket
-    KEY_PREFIX          = var.key_prefix
+    OWN_PREFIX          = local.own_prefix
     TEST_BUCKET         = coalesce(var.test_bucket, "no-test-bucket")
     UPLOAD_MILLISECONDS = tostring(var.upload_lifetime_seconds * 1000)
     KMS_KEY_ARN         = coalesce(var.kms_key_arn, "no-key")

@@ -1,27 +1,51 @@
-# The rules that `cloakroom lifecycle apply` would put: whatever nobody renews is deleted.
+# The rules that `cloakroom lifecycle apply` would put: what nobody renews under these prefixes is deleted.
 resource "aws_s3_bucket_lifecycle_configuration" "assets" {
   bucket = aws_s3_bucket.assets.id
 
-  rule {
-    id     = var.retention_days == null ? "clean-up" : "expire-after-${var.retention_days}-days"
-    status = "Enabled"
+  dynamic "rule" {
+    for_each = var.retention_days == null && var.versioning == "never" ? [] : var.lifecycle_prefixes
+    iterator = prefix
+    content {
+      id = join("-", compact([
+        var.retention_days == null ? "remove-old-versions" : "expire-after-${var.retention_days}-days", prefix.value,
+      ]))
+      status = "Enabled"
 
-    # Empty: for every object. Said all the same, or the provider would leave an earlier one.
-    filter {
-      prefix = var.lifecycle_prefix
-    }
+      # Empty: for every object. Said all the same, or the provider would leave an earlier one.
+      filter {
+        prefix = prefix.value
+      }
 
-    dynamic "expiration" {
-      for_each = var.retention_days == null ? [] : [var.retention_days]
-      content {
-        days = expiration.value
+      dynamic "expiration" {
+        for_each = var.retention_days == null ? [] : [var.retention_days]
+        content {
+          days = expiration.value
+        }
+      }
+
+      dynamic "noncurrent_version_expiration" {
+        for_each = var.versioning == "never" ? [] : [var.noncurrent_days]
+        content {
+          noncurrent_days = noncurrent_version_expiration.value
+        }
       }
     }
+  }
 
-    dynamic "noncurrent_version_expiration" {
-      for_each = var.versioning == "never" ? [] : [var.noncurrent_days]
+  # For the whole bucket: it deletes neither objects nor their versions.
+  rule {
+    id     = "clean-up"
+    status = "Enabled"
+
+    filter {
+      prefix = ""
+    }
+
+    # What was deleted in a bucket with versions leaves a marker; S3 takes this beside no number of days.
+    dynamic "expiration" {
+      for_each = var.versioning == "never" ? [] : [true]
       content {
-        noncurrent_days = noncurrent_version_expiration.value
+        expired_object_delete_marker = expiration.value
       }
     }
 
@@ -30,27 +54,15 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
     }
   }
 
-  # What was deleted in a bucket with versions leaves a marker; S3 takes this beside no number of days.
-  dynamic "rule" {
-    for_each = var.versioning == "never" ? [] : ["remove-expired-delete-markers"]
-    content {
-      id     = rule.value
-      status = "Enabled"
-
-      filter {
-        prefix = var.lifecycle_prefix
-      }
-
-      expiration {
-        expired_object_delete_marker = true
-      }
-    }
-  }
-
   lifecycle {
     precondition {
-      condition     = startswith(var.key_prefix, var.lifecycle_prefix)
-      error_message = "key_prefix has to begin with lifecycle_prefix, or the rule is for nothing that is renewed."
+      condition     = anytrue([for prefix in var.lifecycle_prefixes : startswith(var.key_prefix, prefix)])
+      error_message = "key_prefix has to begin with one of lifecycle_prefixes, or new uploads never expire."
+    }
+
+    precondition {
+      condition     = var.expires_user_folders || length(local.prefixes_with_users) == 0
+      error_message = "lifecycle_prefixes meet users' folders (${join(", ", [for prefix in local.prefixes_with_users : "\"${prefix}\""])}): what users store would be deleted. Give prefixes beside them, such as assets/, or expires_user_folders = true."
     }
   }
 

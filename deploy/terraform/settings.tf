@@ -10,11 +10,13 @@ locals {
       { for url in compact([local.asset_base_url]) : "assetBaseURL" => url },
     )
     renewal = merge(
-      { keyPrefix = var.key_prefix, requireOwnPrefix = var.renews_users_folders },
+      { keyPrefix = var.renewal_key_prefix, requireOwnPrefix = var.renews_users_folders },
+      { for prefixes in length(var.former_prefixes) == 0 ? [] : [var.former_prefixes] : "formerPrefixes" => prefixes },
       { for days in var.retention_days == null ? [] : [var.retention_days] : "retentionDays" => days },
     )
     lifecycle = {
-      prefix             = var.lifecycle_prefix
+      prefixes           = var.lifecycle_prefixes
+      expiresUserFolders = var.expires_user_folders
       noncurrentDays     = var.noncurrent_days
       abortMultipartDays = 7
     }

@@ -32,7 +32,7 @@ variable "name" {
 # The bucket
 
 variable "retention_days" {
-  description = "After how many days without a renewal objects are deleted, below lifecycle_prefix if given; null: never."
+  description = "After how many days without a renewal objects under lifecycle_prefixes are deleted; null: never."
   type        = number
   default     = 30
 
@@ -42,15 +42,20 @@ variable "retention_days" {
   }
 }
 
-variable "lifecycle_prefix" {
-  description = "What the rule is for: empty for every object, users' folders included, or such as assets/ to spare those."
-  type        = string
-  default     = ""
+variable "lifecycle_prefixes" {
+  description = "What expires, by the beginnings of keys, one rule each, such as [\"assets/\"]; an empty one is every object."
+  type        = list(string)
 
   validation {
-    condition     = can(regex("^([A-Za-z0-9][A-Za-z0-9._-]*/)*$", var.lifecycle_prefix))
-    error_message = "Empty, or folders of letters, digits and ._- that end in a slash."
+    condition     = length(var.lifecycle_prefixes) > 0 && alltrue([for prefix in var.lifecycle_prefixes : can(regex("^([A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]*$", prefix))])
+    error_message = "At least one, each empty or the beginning of a key, of letters, digits and ._-, with / between levels."
   }
+}
+
+variable "expires_user_folders" {
+  description = "Whether a lifecycle prefix may meet users' folders: what users store there expires as well."
+  type        = bool
+  default     = false
 }
 
 variable "versioning" {
@@ -65,7 +70,7 @@ variable "versioning" {
 }
 
 variable "noncurrent_days" {
-  description = "Unless versioning is never: how many days what was overwritten or deleted is kept."
+  description = "Unless versioning is never: how many days what was overwritten or deleted under lifecycle_prefixes is kept."
   type        = number
   default     = 7
 }
@@ -96,13 +101,33 @@ variable "cors_origins" {
 # Keys
 
 variable "key_prefix" {
-  description = "What the keys of uploads and renewals begin with: empty, or such as assets/."
+  description = "What the keys of new uploads begin with (uploads.keyPrefix), such as assets/; empty: nothing."
   type        = string
-  default     = ""
 
   validation {
     condition     = can(regex("^([A-Za-z0-9][A-Za-z0-9._-]*/)*$", var.key_prefix))
     error_message = "Empty, or folders of letters, digits and ._- that end in a slash."
+  }
+}
+
+variable "renewal_key_prefix" {
+  description = "What stands before the keys of renewals (renewal.keyPrefix): empty in a new deployment; as it was in an older one."
+  type        = string
+
+  validation {
+    condition     = can(regex("^([A-Za-z0-9][A-Za-z0-9._-]*/)*$", var.renewal_key_prefix))
+    error_message = "Empty, or folders of letters, digits and ._- that end in a slash."
+  }
+}
+
+variable "former_prefixes" {
+  description = "Where older assets are besides (renewal.formerPrefixes)."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for prefix in var.former_prefixes : can(regex("^([A-Za-z0-9][A-Za-z0-9._-]*/)*$", prefix))])
+    error_message = "Each empty, or folders of letters, digits and ._- that end in a slash."
   }
 }
 

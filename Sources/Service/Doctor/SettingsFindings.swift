@@ -16,7 +16,7 @@ package struct SettingsFindings {
     }
 
     package var all: [Finding] {
-        let weak = [keys, lifetime, redis, open, minimumAge, debug].compactMap(\.self) + scopes
+        let weak = [keys, lifetime, redis, open, minimumAge, debug, lifecycle].compactMap(\.self) + scopes
         return weak.isEmpty ? [check.ok("nothing in the settings is weaker than it has to be")] : weak
     }
 
@@ -77,6 +77,12 @@ package struct SettingsFindings {
         return check.warning(
             "log.level is debug", why: "each probe and each refusal is a line: the disk fills", advice: "set it to info"
         )
+    }
+
+    private var lifecycle: Finding? {
+        LifecycleConflict(LifecycleTerms(settings)).map { conflict in
+            check.error(conflict.text, why: "photos that users keep here would be deleted", advice: conflict.advice)
+        }
     }
 
     /// What each scope says of own and others' objects, as IAM would read it.

@@ -21,17 +21,23 @@ package struct Canaries: Sendable, Equatable {
         package let written: Date
         /// By the latest renewal, if there was one.
         package var renewed: Date?
+        /// Whether it is where an earlier version kept its canaries.
+        package let isFormer: Bool
 
-        package init(role: Role, day: Date, written: Date, renewed: Date? = nil) {
+        package init(role: Role, day: Date, written: Date, renewed: Date? = nil, isFormer: Bool = false) {
             self.role = role
             self.day = day
             self.written = written
             self.renewed = renewed
+            self.isFormer = isFormer
         }
 
-        /// Behind the host's prefix.
-        package var name: String { Canaries.name(role, day) }
+        /// Behind the host's prefix; with ``Canaries/formerMark`` behind its former prefix.
+        package var name: String { (isFormer ? Canaries.formerMark : "") + Canaries.name(role, day) }
     }
+
+    /// What the names of canaries at the former prefix begin with here; not in the bucket.
+    package static let formerMark = "former:"
 
     /// How a promise was found broken.
     package enum Failure: String, Sendable, CaseIterable {
@@ -71,16 +77,22 @@ package struct Canaries: Sendable, Equatable {
     package let days: Int
     package let clock: ExpirationClock
     package let grace: Duration
+    /// Whether a rule is for the former prefix. If not, what is there cannot expire, and is no longer followed once it
+    /// should have.
+    package let formerExpire: Bool
     package var canaries: [Canary] = []
     /// When one that nobody renewed was last found gone, in its time.
     package var lastExpiry: Date?
     /// When one that was renewed was last found beyond its first expiration, its sibling gone.
     package var lastSurvival: Date?
 
-    package init(days: Int, clock: ExpirationClock = ExpirationClock(), grace: Duration) {
+    package init(
+        days: Int, clock: ExpirationClock = ExpirationClock(), grace: Duration, formerExpire: Bool = true
+    ) {
         self.days = days
         self.clock = clock
         self.grace = grace
+        self.formerExpire = formerExpire
     }
 
     package static func name(_ role: Role, _ day: Date) -> String { "\(Timestamp(day).basic)-\(role.rawValue)" }
@@ -102,7 +114,9 @@ package struct Canaries: Sendable, Equatable {
             case .delete, .keep: findings.append(early(canary, now))
             }
         }
-        canaries.removeAll { gone.contains($0) }
+        canaries = canaries.filter { canary in
+            !gone.contains(canary) && (formerExpire || !canary.isFormer || !isOver(canary, now))
+        }
         for canary in canaries where state(canary, now) == .late {
             findings.append(
                 Finding(
@@ -154,7 +168,7 @@ package struct Canaries: Sendable, Equatable {
     /// Those to be renewed: halfway through their days, as clients do. One that should be gone is left to go.
     package func renewals(_ now: Date) -> [Canary] {
         canaries.filter { canary in
-            guard canary.role == .keep, !isOver(canary, now) else { return false }
+            guard canary.role == .keep, !isOver(canary, now), formerExpire || !canary.isFormer else { return false }
             let start = clock.startOfDay(canary.renewed ?? canary.written)
             return start.addingTimeInterval(Double(max(1, days / 2)) * clock.day) <= now
         }
@@ -163,15 +177,19 @@ package struct Canaries: Sendable, Equatable {
     /// Those that should have outlived their siblings: to be read, and then left to expire.
     package func survivors(_ now: Date) -> [Canary] {
         canaries.filter { canary in
-            canary.role == .keep && canary.renewed != nil && now >= clock.expiration(of: canary.written, days: days)
-                && !canaries.contains { $0.role == .delete && $0.day == canary.day }
+            canary.role == .keep && canary.renewed != nil && (formerExpire || !canary.isFormer)
+                && now >= clock.expiration(of: canary.written, days: days)
+                && !canaries.contains {
+                    $0.role == .delete && $0.day == canary.day && $0.isFormer == canary.isFormer
+                }
         }
     }
 
     /// Today's that are not made yet.
     package func missing(_ now: Date) -> [Role] {
         let today = clock.startOfDay(now)
-        return Role.allCases.filter { role in !canaries.contains { $0.role == role && $0.day == today } }
+        return Role.allCases.filter { role in !canaries.contains { $0.role == role && $0.day == today && !$0.isFormer }
+        }
     }
 
     // MARK: What came of it

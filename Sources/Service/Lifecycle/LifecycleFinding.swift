@@ -20,6 +20,7 @@ package struct LifecycleFinding: Sendable, Equatable {
         case archives
         case noncurrentStay = "noncurrent_stay"
         case partsStay = "parts_stay"
+        case userFolders = "user_folders"
         case notUnderstood = "not_understood"
     }
 

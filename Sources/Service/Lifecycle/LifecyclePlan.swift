@@ -2,8 +2,8 @@ package import AWS
 
 /// What putting the right rules would change in a bucket's configuration.
 ///
-/// A configuration is only ever put whole, so the plan has all of it: rules that ours take the place of are left out,
-/// all others stay as they came.
+/// A configuration is only ever put whole, so the plan has all of it: rules that ours take the place of are left out, and
+/// those that an earlier version put, whatever they are for; all others stay as they came.
 package struct LifecyclePlan: Sendable {
     package enum Change: Sendable, Equatable {
         case removed(LifecycleRule)
@@ -27,7 +27,9 @@ package struct LifecyclePlan: Sendable {
                 added.remove(at: place)
                 rules.append(rule)
                 changes.append(.kept(rule))
-            } else if replacesAll || ours.contains(where: { $0.takesThePlace(of: rule) }) {
+            } else if replacesAll || LifecycleTerms.isOurs(rule.id)
+                || ours.contains(where: { $0.takesThePlace(of: rule) })
+            {
                 changes.append(.removed(rule))
             } else {
                 rules.append(rule)
@@ -52,11 +54,13 @@ extension LifecycleRule {
             && transitions == other.transitions && unknown.isEmpty && other.unknown.isEmpty
     }
 
-    /// Whether a rule is about the same objects and says nothing but what rules like this one say; or bears its name.
+    /// Whether a rule is about the same objects and says nothing but what this one says, perhaps with other numbers; or
+    /// bears its name.
     func takesThePlace(of other: LifecycleRule) -> Bool {
         if !id.isEmpty, id == other.id { return true }
         guard filter == other.filter, other.unknown.isEmpty, other.transitions.isEmpty else { return false }
         if case .date = other.expiration { return false }
-        return true
+        // What tidies up is in no place of what deletes objects.
+        return expirationDays != nil || other.expirationDays == nil && other.noncurrentExpiration == nil
     }
 }

@@ -6,26 +6,28 @@ package import AWS
 package struct LifecycleReview: Sendable {
     package let findings: [LifecycleFinding]
 
-    private static let apply = "run: cloakroom lifecycle apply"
-    private static let archives: Set<String> = ["GLACIER", "DEEP_ARCHIVE"]
+    static let apply = "run: cloakroom lifecycle apply"
+    static let archives: Set<String> = ["GLACIER", "DEEP_ARCHIVE"]
 
     /// Nothing that breaks a promise.
     package var isGood: Bool { !findings.contains { $0.severity == .error } }
 
     package init(_ configuration: LifecycleConfiguration, _ versioning: BucketVersioning, _ terms: LifecycleTerms) {
         let enabled = configuration.rules.filter(\.isEnabled)
-        let whole = enabled.filter { terms.isCovered(by: $0.filter) }
-        let days = whole.compactMap(\.expirationDays).min()
-        var findings = Self.expiration(configuration, whole, terms)
-        findings += enabled.flatMap { Self.oneRule($0, isWhole: whole.contains($0), effective: days, terms) }
+        var findings = Self.userFolders(enabled, terms) + Self.expiration(configuration, terms)
+        findings += enabled.flatMap { Self.oneRule($0, of: enabled, terms) }
         for rule in configuration.rules where !rule.isEnabled {
             findings.append(
                 LifecycleFinding(
                     .warning, .disabled, rule: rule.name, "the rule \(rule.name) is disabled: it does nothing",
                     advice: "enable it, or delete it"))
         }
-        findings += Self.versions(whole, versioning, terms)
-        if !whole.contains(where: { $0.abortMultipartDays != nil }) {
+        findings += Self.versions(enabled, versioning, terms)
+        // Where assets are put and where users put theirs.
+        let aborted = enabled.filter { $0.abortMultipartDays != nil }
+        if (terms.expiring + terms.users.places).contains(where: { place in
+            !aborted.contains { $0.filter.isOfPrefixAlone && place.hasPrefix($0.filter.prefix) }
+        }) {
             findings.append(
                 LifecycleFinding(
                     .error, .partsStay,
@@ -35,99 +37,60 @@ package struct LifecycleReview: Sendable {
         self.findings = findings
     }
 
-    /// Whether all expires, and when it was promised to.
-    private static func expiration(
-        _ configuration: LifecycleConfiguration, _ whole: [LifecycleRule], _ terms: LifecycleTerms
-    ) -> [LifecycleFinding] {
-        let expiring = whole.filter { $0.expirationDays != nil }
-        guard let days = expiring.compactMap(\.expirationDays).min() else {
-            return [noExpiration(configuration, terms)]
-        }
-        var findings: [LifecycleFinding] = []
-        let promised = terms.retentionDays
-        if days < promised {
-            findings.append(
-                LifecycleFinding(
-                    .error, .tooShort,
-                    "objects expire \(days) days after they were written; workers promise \(promised) days as "
-                        + "expiresAt, and clients renew by that",
-                    advice: "\(apply), or set renewal.retentionDays to \(days)"))
-        } else if days > promised {
-            findings.append(
-                LifecycleFinding(
-                    .error, .tooLong,
-                    "objects expire \(days) days after they were written, later than the \(promised) days that workers "
-                        + "tell as expiresAt",
-                    advice: "\(apply), or set renewal.retentionDays to \(days)"))
-        }
-        if expiring.count > 1 {
-            let names = expiring.map(\.name).joined(separator: ", ")
-            findings.append(
-                LifecycleFinding(
-                    .warning, .overlap,
-                    "\(expiring.count) rules expire the same objects (\(names)); the shortest counts",
-                    advice: "keep one of them: cloakroom lifecycle apply"))
-        }
-        return findings
-    }
-
-    private static func noExpiration(
-        _ configuration: LifecycleConfiguration, _ terms: LifecycleTerms
-    ) -> LifecycleFinding {
-        let partial = configuration.rules.first { $0.isEnabled && $0.expirationDays != nil }
-        if let partial {
-            return LifecycleFinding(
-                .error, .filtered, rule: partial.name,
-                "the rule \(partial.name) is only for \(LifecycleWords.objects(partial.filter)): all else stays for ever",
-                advice: "give the rule an empty filter: cloakroom lifecycle apply")
-        }
-        let asleep = configuration.rules.first { !$0.isEnabled && $0.expirationDays != nil }
-        let cause = asleep.map { "the rule \($0.name) would expire objects, but is disabled" }
-        return LifecycleFinding(
-            .error, .noExpiration, rule: asleep?.name,
-            "\(cause ?? "no rule expires \(terms.objects)"): what nobody renews stays for ever", advice: apply)
-    }
-
-    /// - Parameter effective: after how many days everything expires.
+    /// - Parameter effective: after how many days everything expires that the rule is for; `nil`: never, or not all.
     private static func oneRule(
-        _ rule: LifecycleRule, isWhole: Bool, effective: Int?, _ terms: LifecycleTerms
+        _ rule: LifecycleRule, of enabled: [LifecycleRule], _ terms: LifecycleTerms
     ) -> [LifecycleFinding] {
-        var findings: [LifecycleFinding] = []
-        let name = rule.name
-        let objects = LifecycleWords.objects(rule.filter)
-        if !isWhole, terms.touches(rule.filter), let days = rule.expirationDays {
-            if days < terms.retentionDays {
-                findings.append(
-                    LifecycleFinding(
-                        .error, .expiresSomeEarly, rule: name,
-                        "the rule \(name) expires \(objects) after \(days) days, before the \(terms.retentionDays) that "
-                            + "workers promise",
-                        advice: "delete the rule, or keep assets out of its way"))
-            } else if let effective, days >= effective {
-                findings.append(
-                    LifecycleFinding(
-                        .warning, .overlap, rule: name,
-                        "the rule \(name) never has an effect: everything is gone after \(effective) days",
-                        advice: "delete the rule"))
-            }
+        guard terms.touches(rule.filter) else { return unknown(rule) }
+        let effective = enabled.filter { other in
+            other.filter.isOfPrefixAlone && terms.expiring.contains { $0.hasPrefix(other.filter.prefix) }
+                && rule.filter.prefix.hasPrefix(other.filter.prefix)
         }
-        if case .date(let date) = rule.expiration, terms.touches(rule.filter) {
-            findings.append(
+        .compactMap(\.expirationDays).min()
+        return early(rule, effective, terms) + transitions(rule, effective: effective) + unknown(rule)
+    }
+
+    private static func early(
+        _ rule: LifecycleRule, _ effective: Int?, _ terms: LifecycleTerms
+    ) -> [LifecycleFinding] {
+        let (name, objects) = (rule.name, LifecycleWords.objects(rule.filter))
+        if case .date(let date) = rule.expiration {
+            return [
                 LifecycleFinding(
                     .error, .date, rule: name,
                     "the rule \(name) deletes \(objects) on \(date), and from then on every day, renewed or not",
-                    advice: "delete the rule"))
+                    advice: "delete the rule")
+            ]
         }
-        if terms.touches(rule.filter) { findings += transitions(rule, effective: effective) }
-        if !rule.unknown.isEmpty {
-            findings.append(
+        // Rules for all of a prefix were looked at together.
+        guard terms.covered(by: rule.filter).isEmpty, let days = rule.expirationDays else { return [] }
+        if days < terms.retentionDays {
+            return [
                 LifecycleFinding(
-                    .warning, .notUnderstood, rule: name,
-                    "the rule \(name) says what this version does not understand: "
-                        + rule.unknown.joined(separator: ", "),
-                    advice: "look at it yourself; apply leaves it as it is"))
+                    .error, .expiresSomeEarly, rule: name,
+                    "the rule \(name) expires \(objects) after \(days) days, before the \(terms.retentionDays) that "
+                        + "workers promise",
+                    advice: "delete the rule, or keep assets out of its way")
+            ]
         }
-        return findings
+        guard let effective, days >= effective else { return [] }
+        return [
+            LifecycleFinding(
+                .warning, .overlap, rule: name,
+                "the rule \(name) never has an effect: everything is gone after \(effective) days",
+                advice: "delete the rule")
+        ]
+    }
+
+    private static func unknown(_ rule: LifecycleRule) -> [LifecycleFinding] {
+        guard !rule.unknown.isEmpty else { return [] }
+        return [
+            LifecycleFinding(
+                .warning, .notUnderstood, rule: rule.name,
+                "the rule \(rule.name) says what this version does not understand: "
+                    + rule.unknown.joined(separator: ", "),
+                advice: "look at it yourself; apply leaves it as it is")
+        ]
     }
 
     private static func transitions(_ rule: LifecycleRule, effective: Int?) -> [LifecycleFinding] {
@@ -150,13 +113,19 @@ package struct LifecycleReview: Sendable {
     }
 
     private static func versions(
-        _ whole: [LifecycleRule], _ versioning: BucketVersioning, _ terms: LifecycleTerms
+        _ enabled: [LifecycleRule], _ versioning: BucketVersioning, _ terms: LifecycleTerms
     ) -> [LifecycleFinding] {
         guard versioning != .never else { return [] }
         let state = versioning == .enabled ? "versioning is on" : "versioning is suspended, but was on"
-        let expirations = whole.compactMap { rule in rule.noncurrentExpiration.map { (rule, $0) } }
-        if expirations.contains(where: { $0.1.newerVersions == nil }) { return [] }
-        if let (rule, expiration) = expirations.first, let kept = expiration.newerVersions {
+        let whole = enabled.filter { $0.noncurrentExpiration != nil && !terms.covered(by: $0.filter).isEmpty }
+        let ending = whole.filter { $0.noncurrentExpiration?.newerVersions == nil }
+        let staying = terms.expiring.filter { prefix in
+            !ending.contains { prefix.hasPrefix($0.filter.prefix) }
+        }
+        guard let first = staying.first else { return [] }
+        if let rule = whole.first(where: { first.hasPrefix($0.filter.prefix) }),
+            let kept = rule.noncurrentExpiration?.newerVersions
+        {
             return [
                 LifecycleFinding(
                     .error, .noncurrentStay, rule: rule.name,
@@ -167,8 +136,8 @@ package struct LifecycleReview: Sendable {
         return [
             LifecycleFinding(
                 .error, .noncurrentStay,
-                "\(state), and no rule expires old versions: an expired object is only hidden, each renewal leaves one "
-                    + "more version, and all of them are billed for ever",
+                "\(state), and no rule expires old versions of \(LifecycleTerms.objects(staying)): an expired object is"
+                    + " only hidden, each renewal leaves one more version, and all of them are billed for ever",
                 advice: apply)
         ]
     }
@@ -179,9 +148,11 @@ extension LifecycleRule {
     var name: String { id.isEmpty ? "without an ID" : "\"\(id)\"" }
 }
 
-extension LifecycleTerms {
-    /// Whether a rule may be for some of the assets.
-    fileprivate func touches(_ filter: LifecycleRule.Filter) -> Bool {
-        assets.contains { filter.prefix.hasPrefix($0) || $0.hasPrefix(filter.prefix) }
+extension LifecycleRule.Filter {
+    /// Whether it has no condition besides its prefix.
+    var isOfPrefixAlone: Bool {
+        var rest = self
+        rest.prefix = ""
+        return rest.isEverything
     }
 }

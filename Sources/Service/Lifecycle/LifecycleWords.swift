@@ -50,7 +50,7 @@ package enum LifecycleWords {
         _ configuration: LifecycleConfiguration, _ versioning: BucketVersioning, _ terms: LifecycleTerms,
         now: Timestamp
     ) -> [String] {
-        let whole = configuration.rules.filter { $0.isEnabled && terms.isCovered(by: $0.filter) }
+        let whole = configuration.rules.filter { $0.isEnabled && !terms.covered(by: $0.filter).isEmpty }
         guard let days = whole.compactMap(\.expirationDays).min() else {
             return ["An object that nobody deletes stays for ever: no enabled rule expires \(terms.objects)."]
         }
@@ -70,8 +70,10 @@ package enum LifecycleWords {
                         + "that a renewal leaves behind; their bytes go \(count($0)) later."
                 } ?? "The bucket keeps versions: the expired object is only hidden, and its bytes stay for ever.")
         }
+        if terms.prefixes != [""] { lines.insert("This is for \(terms.objects).", at: 1) }
+        let everywhere = configuration.rules.filter { $0.isEnabled && $0.filter.isEverything }
         lines.append(
-            whole.compactMap(\.abortMultipartDays).min().map {
+            (whole + everywhere).compactMap(\.abortMultipartDays).min().map {
                 "Parts of an upload that is never completed go after \(count($0))."
             } ?? "Parts of an upload that is never completed stay for ever.")
         return lines

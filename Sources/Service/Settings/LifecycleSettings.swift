@@ -1,8 +1,10 @@
 extension Settings {
-    /// The bucket's lifecycle rule, as the commands write it and hold the bucket against it.
+    /// The bucket's lifecycle rules, as the commands write them and hold the bucket against them.
     package struct Lifecycle: Sendable, Equatable {
-        /// Which objects the rule is for; empty for all.
-        package var prefix: String
+        /// Which objects expire, by the beginnings of their keys; at least one, and none begins with another.
+        package var prefixes: [String]
+        /// Whether a rule may match objects in users' folders.
+        package var expiresUserFolders: Bool
         /// How long a version stays that is no longer the current one.
         package var noncurrentDays: Int
         /// When the parts of an upload are dropped that was never completed.
@@ -12,7 +14,10 @@ extension Settings {
 
 extension Settings.Lifecycle {
     init(_ values: SettingsValues) {
-        prefix = values.text("lifecycle.prefix")
+        prefixes =
+            values.optionalTexts("lifecycle.prefixes")
+            ?? [values.optionalText("lifecycle.prefix") ?? values.text("uploads.keyPrefix")]
+        expiresUserFolders = values.flag("lifecycle.expiresUserFolders")
         noncurrentDays = values.integer("lifecycle.noncurrentDays")
         abortMultipartDays = values.integer("lifecycle.abortMultipartDays")
     }
@@ -21,27 +26,69 @@ extension Settings.Lifecycle {
 extension SettingsTable {
     static let lifecycle: [SettingsRow] = [
         .init(
-            "lifecycle.prefix", .text(.keyPrefix), .text(""),
-            "What the bucket's rule is for, by `renewal.retentionDays`; empty: every object, users' folders included."),
+            "lifecycle.prefixes", .texts(.lifecyclePrefix), .none,
+            "Which objects expire `renewal.retentionDays` after they were written, by the beginnings of their keys: one rule each; null: those behind `uploads.keyPrefix`."
+        ),
+        .init(
+            "lifecycle.prefix", .text(.keyPrefix), .none,
+            "The former name of `lifecycle.prefixes`, for a list of one."),
+        .init(
+            "lifecycle.expiresUserFolders", .flag, .flag(false),
+            "Whether a rule may match objects in users' folders: they expire as well."),
         .init(
             "lifecycle.noncurrentDays", .integer(1...36_500), .integer(7),
-            "On a versioned bucket: how long a version stays that was overwritten, renewed or expired."),
+            "On a versioned bucket: how long a version stays that was overwritten, renewed or expired, under these prefixes."
+        ),
         .init(
             "lifecycle.abortMultipartDays", .integer(1...36_500), .integer(7),
-            "When the parts of an upload are dropped that was never completed."),
+            "When the parts of an upload are dropped that was never completed, in the whole bucket."),
     ]
 }
 
 extension SettingsCheck {
-    /// What the rule is not for would never expire, whatever `expiresAt` says.
-    var lifecycleFault: SettingsFault? {
-        guard let prefix = text("lifecycle.prefix") else { return nil }
-        for path in ["renewal.keyPrefix", "uploads.keyPrefix"] {
-            guard let keys = text(path), !keys.hasPrefix(prefix) else { continue }
+    /// S3 keeps 1,000 rules a bucket, and others have some as well.
+    private static let maximumPrefixes = 900
+
+    var lifecycleFaults: [SettingsFault] { [lifecycleTwice, lifecyclePrefixes, lifecycleUploads].compactMap(\.self) }
+
+    private var lifecycleTwice: SettingsFault? {
+        guard text("lifecycle.prefix") != nil, case .texts? = values.values["lifecycle.prefixes"] else { return nil }
+        return SettingsFault(
+            "lifecycle.prefix", "stands beside lifecycle.prefixes", "keep lifecycle.prefixes, with all prefixes")
+    }
+
+    private var lifecyclePrefixes: SettingsFault? {
+        guard case .texts(let prefixes)? = values.values["lifecycle.prefixes"] else { return nil }
+        guard prefixes.count <= Self.maximumPrefixes else {
             return SettingsFault(
-                "lifecycle.prefix", "is \"\(prefix)\", but \(path) is \"\(keys)\": those objects would never expire",
-                "give a prefix of both, or \"\"")
+                "lifecycle.prefixes", "has \(prefixes.count) prefixes, and S3 keeps 1000 rules",
+                "give \(Self.maximumPrefixes) at most")
         }
-        return nil
+        // Sorted, those that begin with another follow it.
+        let sorted = prefixes.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        guard let (outer, inner) = zip(sorted, sorted.dropFirst()).first(where: { $1.hasPrefix($0) }) else {
+            return nil
+        }
+        return SettingsFault(
+            "lifecycle.prefixes", "has \"\(inner)\", which begins with \"\(outer)\": two rules for the same objects",
+            "take \"\(inner)\" out")
+    }
+
+    /// What no rule is for never expires, whatever `expiresAt` says.
+    private var lifecycleUploads: SettingsFault? {
+        guard let keys = text("uploads.keyPrefix") else { return nil }
+        let (path, prefixes): (String, [String])
+        if case .texts(let texts)? = values.values["lifecycle.prefixes"] {
+            (path, prefixes) = ("lifecycle.prefixes", texts)
+        } else if let prefix = text("lifecycle.prefix") {
+            (path, prefixes) = ("lifecycle.prefix", [prefix])
+        } else {
+            return nil
+        }
+        guard !LifecycleCoverage(prefixes).covers(keys) else { return nil }
+        return SettingsFault(
+            path,
+            "is \(LifecycleTerms.list(prefixes)), but uploads.keyPrefix is \"\(keys)\": those objects would never expire",
+            "add \"\(keys)\"")
     }
 }

@@ -10,8 +10,7 @@ struct SettingsCheck {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, deadline,
             redisDeadline, drain, renewalAge, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice, sharedCache,
-            lifecycleFault,
-        ].compactMap(\.self) + entitlementFaults + IdentitySettings(values: values).read().faults
+        ].compactMap(\.self) + lifecycleFaults + entitlementFaults + IdentitySettings(values: values).read().faults
     }
 
     /// - Precondition: bucket, prefixes and templates are without a fault.

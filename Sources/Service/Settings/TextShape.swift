@@ -6,7 +6,7 @@ enum TextShape: Sendable, CaseIterable {
     case region, bucket, endpoint, roleARN, externalID
     case headerName, claimName, algorithm, tier, scope
     case issuerURL, keyID
-    case folder, keyPrefix, mediaType, baseURL
+    case folder, keyPrefix, lifecyclePrefix, mediaType, baseURL
     case redisAddress
     case kmsKey
 
@@ -28,6 +28,7 @@ enum TextShape: Sendable, CaseIterable {
         case .scope: "word of 1…32 of a-z 0-9 _ -, beginning with a letter"
         case .folder: "folder name of letters, digits and _-., with / between levels, or empty"
         case .keyPrefix: "string that is empty, or such as \"assets/\""
+        case .lifecyclePrefix: "beginning of keys, such as \"assets/\" or \"ca0\", or empty"
         case .mediaType: "media type in lower case, such as \"image/jpeg\""
         case .baseURL: "URL without a query, such as \"https://cdn.example/assets\""
         case .redisAddress: "\"host:port\" or \"unix:/path\""
@@ -57,6 +58,7 @@ enum TextShape: Sendable, CaseIterable {
                 && ("a-z" as ASCIIClass).holdsAll(of: text.prefix(1))
         case .folder: text.isEmpty || isFolder(text)
         case .keyPrefix: text.isEmpty || text.last == "/" && isFolder(text.dropLast())
+        case .lifecyclePrefix: isBeginning(text)
         case .mediaType: isMediaType(text)
         case .baseURL: isBaseURL(text)
         case .redisAddress: Settings.Redis.Address(text) != nil
@@ -99,6 +101,13 @@ enum TextShape: Sendable, CaseIterable {
             || origin.rest.first == "/"
                 && origin.rest.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
                     .allSatisfy { ("A-Za-z0-9._~-" as ASCIIClass).holdsAll(of: $0) }
+    }
+
+    /// Short enough to stand in the name of a rule (255 characters).
+    private func isBeginning(_ text: String) -> Bool {
+        let levels = text.split(separator: "/", omittingEmptySubsequences: false)
+        return text.utf8.count <= 200 && levels.dropLast().allSatisfy { SessionPolicyCheck.isPlainName(Substring($0)) }
+            && ("A-Za-z0-9_.-" as ASCIIClass).holdsAll(of: levels.last ?? "", count: 0...200)
     }
 
     private func isFolder(_ text: some StringProtocol) -> Bool {

@@ -13,7 +13,7 @@ struct BucketCheck {
         let (s3, deadline) = (world.s3, world.deadline)
         let presence = await Self.result { () throws(Fault) in try await s3.presence(deadline: deadline) }
         guard case .success(.here) = presence,
-            let missing = ObjectAddress(key: world.settings.renewal.keyPrefix + "cloakroom-doctor-" + world.name)
+            let missing = ObjectAddress(key: world.settings.ownObjects.doctor + "missing-" + world.name)
         else {
             let unasked = Fault(.cancelled, code: "Unasked")
             return BucketFindings(

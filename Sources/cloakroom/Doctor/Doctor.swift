@@ -89,7 +89,7 @@ enum Doctor {
         them, and prints what it found, why it matters and what to do. Run it where a worker runs, and as that user, so
         that it has the worker's own credentials.
 
-        What it writes, it takes away again: objects below cloakroom-doctor/ (behind renewal.keyPrefix) and in the
+        What it writes, it takes away again: objects below cloakroom-doctor/ (as canaries) and in the
         folders of two invented users, cloakroom-doctor-1 and cloakroom-doctor-10; one key of Redis that ends by itself
         within a second. On a bucket with versions, what was taken away leaves a delete marker. Sessions of the role are
         asked for, as for a user. --read-only leaves all of that out but the sessions.

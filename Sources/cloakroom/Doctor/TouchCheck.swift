@@ -13,7 +13,7 @@ struct TouchCheck {
     init(_ world: DoctorWorld) { self.world = world }
 
     func findings() async -> [Finding] {
-        let prefix = world.settings.renewal.keyPrefix + "cloakroom-doctor/"
+        let prefix = world.settings.ownObjects.doctor
         guard !world.options.isReadOnly else { return [check.skipped("nothing may be written (--read-only)")] }
         guard let object = ObjectAddress(key: prefix + world.name) else { return [] }
         if await refusesDeletion(of: object) {

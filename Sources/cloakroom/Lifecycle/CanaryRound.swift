@@ -16,15 +16,18 @@ final class CanaryRound {
     private(set) var findings: [Canaries.Finding] = []
     private let s3: S3Client
     private let prefix: String
+    /// Where an earlier version kept the canaries of this host; `nil` for the same place.
+    private let formerPrefix: String?
 
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    init(_ canaries: Canaries, s3: S3Client, prefix: String) {
+    init(_ canaries: Canaries, s3: S3Client, prefix: String, formerPrefix: String?) {
         self.canaries = canaries
         self.s3 = s3
         self.prefix = prefix
+        self.formerPrefix = formerPrefix
     }
 
     /// What it does may be done again: a run that was killed is made up for by the next.
@@ -39,9 +42,13 @@ final class CanaryRound {
 
     private var deadline: ContinuousClock.Instant { .now + LifecycleCommandLine.patience }
 
-    private func address(_ name: String) throws(Fault) -> ObjectAddress {
-        guard let address = ObjectAddress(key: prefix + name) else { throw Fault(.refused, code: "InvalidKey") }
+    private func address(_ key: String) throws(Fault) -> ObjectAddress {
+        guard let address = ObjectAddress(key: key) else { throw Fault(.refused, code: "InvalidKey") }
         return address
+    }
+
+    private func key(_ canary: Canaries.Canary) -> String {
+        (canary.isFormer ? formerPrefix ?? prefix : prefix) + Canaries.name(canary.role, canary.day)
     }
 
     // MARK: The ledger
@@ -50,10 +57,18 @@ final class CanaryRound {
 
     /// - Returns: the entity tag of what was read; `nil` when there is none yet.
     private func readLedger() async throws -> String? {
-        guard let found = try await s3.get(address(Self.ledger), deadline: deadline) else { return nil }
-        guard let json = try? JSON(parsing: found.body), canaries.read(json) else {
+        if let tag = try await readLedger(at: prefix) { return tag }
+        // Once: from then on the canaries there are in the new ledger.
+        if let formerPrefix { _ = try await readLedger(at: formerPrefix, isFormer: true) }
+        return nil
+    }
+
+    private func readLedger(at prefix: String, isFormer: Bool = false) async throws -> String? {
+        let key = prefix + Self.ledger
+        guard let found = try await s3.get(address(key), deadline: deadline) else { return nil }
+        guard let json = try? JSON(parsing: found.body), canaries.read(json, isFormer: isFormer) else {
             throw Failure(
-                description: "\(prefix)\(Self.ledger) is no ledger of this command, or of days of another length; "
+                description: "\(key) is no ledger of this command, or of days of another length; "
                     + "delete it, or give another --name")
         }
         return found.object.entityTag
@@ -63,7 +78,7 @@ final class CanaryRound {
     private func writeLedger(_ tag: String?) async throws {
         do throws(Fault) {
             try await s3.put(
-                address(Self.ledger), body: Array(canaries.ledger.text.utf8), contentType: "application/json",
+                address(prefix + Self.ledger), body: Array(canaries.ledger.text.utf8), contentType: "application/json",
                 condition: tag.map { .isStill(entityTag: $0) } ?? .isNew, deadline: deadline)
         } catch {
             guard error.status == 412 || error.status == 409 else { throw error }
@@ -74,6 +89,12 @@ final class CanaryRound {
     }
 
     private func present() async throws(Fault) -> Set<String> {
+        let names = try await names(at: prefix)
+        guard let formerPrefix, canaries.canaries.contains(where: \.isFormer) else { return names }
+        return names.union(try await self.names(at: formerPrefix).map { Canaries.formerMark + $0 })
+    }
+
+    private func names(at prefix: String) async throws(Fault) -> Set<String> {
         var names: Set<String> = []
         var position = S3Client.ListPosition.start
         // A page has a thousand; there are some sixty.
@@ -89,13 +110,13 @@ final class CanaryRound {
     // MARK: The canaries
 
     /// What one holds; nothing about anybody.
-    private func content(_ name: String) -> [UInt8] { Array("\(prefix)\(name)\n".utf8) }
+    private func content(_ key: String) -> [UInt8] { Array("\(key)\n".utf8) }
 
     private func make(_ role: Canaries.Role) async throws(Fault) {
         let now = Date()
-        let name = Canaries.name(role, canaries.clock.startOfDay(now))
-        let object = try address(name)
-        try await s3.put(object, body: content(name), contentType: "text/plain; charset=utf-8", deadline: deadline)
+        let key = prefix + Canaries.name(role, canaries.clock.startOfDay(now))
+        let object = try address(key)
+        try await s3.put(object, body: content(key), contentType: "text/plain; charset=utf-8", deadline: deadline)
         guard let written = try await s3.head(object, deadline: deadline)?.lastModified else {
             throw Fault(.transient, code: "NotThere")
         }
@@ -103,8 +124,8 @@ final class CanaryRound {
     }
 
     private func renew(_ canary: Canaries.Canary) async throws(Fault) {
-        let object = try address(canary.name)
-        switch await s3.renew(key: prefix + canary.name, deadline: deadline).outcome {
+        let object = try address(key(canary))
+        switch await s3.renew(key: key(canary), deadline: deadline).outcome {
         case .renewed, .fresh: break
         case .unavailable(let retryAfter, let code): throw Fault(.transient, code: code, retryAfter: retryAfter)
         case .notFound: return trouble(canary, .early, "went while it was being renewed")
@@ -120,8 +141,8 @@ final class CanaryRound {
     }
 
     private func prove(_ canary: Canaries.Canary) async throws(Fault) {
-        let found = try await s3.get(address(canary.name), deadline: deadline)
-        if found?.body == content(canary.name) { return canaries.survived(canary, now: Date()) }
+        let found = try await s3.get(address(key(canary)), deadline: deadline)
+        if found?.body == content(key(canary)) { return canaries.survived(canary, now: Date()) }
         trouble(
             canary, found == nil ? .lost : .spoilt, found == nil ? "is gone, though it was renewed" : "has other bytes")
         canaries.drop(canary)

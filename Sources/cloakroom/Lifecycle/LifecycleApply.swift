@@ -13,6 +13,9 @@ enum LifecycleApply {
         } catch { return error.status }
         let settings = line.settings
         let flags = line.options.flags
+        if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
+            return Output.fail("nothing is changed: \(conflict.text); \(conflict.advice)")
+        }
         return line.withUpstreams { upstreams in try await apply(upstreams.s3, settings, flags) }
     }
 
@@ -26,12 +29,11 @@ enum LifecycleApply {
             found.configuration, found.versioning, terms, replacesAll: flags.contains("replace"))
         let review = LifecycleReview(plan.target, found.versioning, terms)
         if plan.changesNothing {
-            Output.print("\(settings.bucket): the rule is there already")
+            Output.print("\(settings.bucket): the rules are there already")
             return verdict(review)
         }
         Output.print("\(settings.bucket), versioning: \(found.versioning.word)")
         plan.changes.forEach { Output.print(text($0)) }
-        warnOfUsers(settings, terms)
         if flags.contains("dry-run") { return .success }
         guard flags.contains("yes") || isWanted() else {
             return Output.fail("nothing is changed; answer y, or give --yes where nobody can answer")
@@ -42,15 +44,6 @@ enum LifecycleApply {
             try await isThere(plan.target, s3)
                 ? "applied" : "applied; S3 still tells the former rules, which it may do for some minutes")
         return verdict(review)
-    }
-
-    /// The rule is for whatever lies in the bucket.
-    private static func warnOfUsers(_ settings: Settings, _ terms: LifecycleTerms) {
-        let folders = settings.vending.prefixes.filter { ($0 + "/").hasPrefix(terms.prefix) }
-        guard !folders.isEmpty else { return }
-        Output.note(
-            "the rule is for what users store with vended credentials as well (\(folders.joined(separator: ", "))): it "
-                + "expires unless something renews it; lifecycle.prefix keeps the rule to assets")
     }
 
     private static func text(_ change: LifecyclePlan.Change) -> String {
@@ -92,11 +85,14 @@ enum LifecycleApply {
     private static let help = """
         Usage: cloakroom lifecycle apply [--dry-run] [--yes] [--replace] SETTINGS
 
-        Puts the rule that lets objects expire: renewal.retentionDays after they were last written, for every object (or
-        those under lifecycle.prefix), unfinished uploads in parts after lifecycle.abortMultipartDays; where the bucket
-        keeps versions, old ones after lifecycle.noncurrentDays. What this changes is shown first: + added, - removed.
+        Puts the rules that let objects expire: one for each of lifecycle.prefixes, renewal.retentionDays after objects
+        were last written; where the bucket keeps versions, old ones there after lifecycle.noncurrentDays. One more
+        rule tidies up the whole bucket: unfinished uploads in parts after lifecycle.abortMultipartDays, and delete
+        markers behind which no version is left. What this changes is shown first: + added, - removed.
 
-        Rules for the same objects that say nothing else are replaced; all others stay as they are.
+        Prefixes that meet users' folders are refused, unless lifecycle.expiresUserFolders says that this is wanted.
+        Rules of earlier versions, and rules for the same objects that say nothing else, are replaced; all others stay
+        as they are.
 
         Options:
           --dry-run  show what would change, and end

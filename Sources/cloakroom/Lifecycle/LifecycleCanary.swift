@@ -29,10 +29,13 @@ enum LifecycleCanary {
             return Output.usage("--grace and --day-length take a number and a unit, such as 10s, 2h or 1d", see: see)
         }
         let settings = line.settings
+        let own = settings.ownObjects
+        let terms = LifecycleTerms(settings)
         let canaries = Canaries(
-            days: LifecycleTerms(settings).retentionDays, clock: ExpirationClock(dayLength: day), grace: grace)
-        // Where the worker may write: it is kept out of users' folders.
-        let prefix = "\(settings.renewal.keyPrefix)cloakroom-canary/\(name)/"
+            days: terms.retentionDays, clock: ExpirationClock(dayLength: day), grace: grace,
+            formerExpire: own.formerCanaries.map { terms.expires($0) } ?? true)
+        let prefix = "\(own.canaries)\(name)/"
+        let formerPrefix = own.formerCanaries.map { "\($0)\(name)/" }
         let textfile = values["textfile"]
         var renewal = RenewalSettings(settings.renewal)
         // A run may come earlier in its day than the one that stored: that canary is due, and may be young.
@@ -40,7 +43,7 @@ enum LifecycleCanary {
         return line.withUpstreams(
             renewal: renewal, permissions: "it takes what a worker has, by deploy/iam/worker-policy.json"
         ) { upstreams in
-            let round = CanaryRound(canaries, s3: upstreams.s3, prefix: prefix)
+            let round = CanaryRound(canaries, s3: upstreams.s3, prefix: prefix, formerPrefix: formerPrefix)
             try await round.run()
             return try tell(round, textfile)
         }
@@ -77,8 +80,9 @@ enum LifecycleCanary {
         which is renewed halfway through its days, as clients do and by the worker's own way. It looks after all earlier
         ones: gone too early, gone though renewed, still there long after, not to be renewed. Run it once a day.
 
-        All it knows lies in the bucket, under cloakroom-canary/NAME/ behind renewal.keyPrefix: each host has its own,
-        and what a host leaves behind expires. It runs with a worker's permissions; it deletes nothing.
+        All it knows lies in the bucket, under cloakroom-canary/NAME/ behind the first of lifecycle.prefixes that ends in
+        a slash: each host has its own, and what a host leaves behind expires. Canaries of earlier versions, behind
+        renewal.keyPrefix, are followed to their end. It runs with a worker's permissions; it deletes nothing.
 
         Options:
           --name N         whose canaries; this host's name. Give one where that changes, as in containers: canaries

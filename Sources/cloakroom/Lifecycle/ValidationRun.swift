@@ -82,7 +82,7 @@ final class ValidationRun {
             return
         }
         // What else lies in a bucket that is not ours is not to expire by this.
-        let terms = LifecycleTerms(prefix: plan.ownsBucket ? "" : plan.prefix, retentionDays: plan.days)
+        let terms = LifecycleTerms(prefixes: [plan.ownsBucket ? "" : plan.prefix], retentionDays: plan.days)
         guard var rule = terms.rules(.never).first else { return }
         rule.xml = XMLNode("Rule", [XMLNode("ID", ruleID)] + rule.xml.elements.filter { $0.name != "ID" })
         lifecycle.rules = lifecycle.rules.filter { $0.id != ruleID } + [rule]

@@ -24,6 +24,8 @@ struct TestSettings {
             ],
             "vending": ["roleARN": SeaweedFS.role],
             "renewal": ["minimumAgeSeconds": 0],
+            // The rule for the whole bucket, as tests of the commands about it have it.
+            "lifecycle": ["expiresUserFolders": true],
             // Long enough for a busy machine: only the tests of Redis' faults are about this time.
             "redis": ["address": "unix:\(folder)/redis.sock", "timeoutMilliseconds": 1000] as [String: Any],
             "audit": ["file": "\(folder)/audit.log"],

@@ -69,13 +69,21 @@ struct DoctorReportTests {
     func `settings that are weaker than they have to be`(more: String, expected: String) throws {
         let text =
             more.hasPrefix("vending")
-            ? smallest(vending: "lifetimeSeconds: 43200") : smallest(more)
+            ? smallest(beside, vending: "lifetimeSeconds: 43200") : smallest("\(more), \(beside)")
         #expect(SettingsFindings(try settings(text)).all.lines == ["warning: \(expected)"])
     }
 
+    @Test func `a lifecycle rule for users' folders is an error`() throws {
+        let lines = SettingsFindings(try settings(smallest())).all.lines
+        #expect(lines.count == 1 && lines[0].hasPrefix("error: lifecycle.prefixes has \"\", and users' folders"))
+    }
+
+    /// Rules that are beside users' folders.
+    private let beside = "lifecycle: {prefixes: ['assets/']}, uploads: {keyPrefix: 'assets/'}"
+
     @Test func `settings without a weakness`() throws {
         #expect(
-            SettingsFindings(try settings(smallest())).all.lines == [
+            SettingsFindings(try settings(smallest(beside))).all.lines == [
                 "ok: nothing in the settings is weaker than it has to be"
             ])
     }

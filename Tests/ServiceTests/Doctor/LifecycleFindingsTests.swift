@@ -5,11 +5,11 @@ import Testing
 
 struct LifecycleFindingsTests {
     @Test func `says of the rules what lifecycle verify says`() throws {
-        let terms = LifecycleTerms(try settings(smallest()))
+        let terms = LifecycleTerms(try settings(smallest("uploads: {keyPrefix: 'assets/'}")))
         let bare = LifecycleReview(LifecycleConfiguration(), .never, terms)
         let lines = LifecycleFindings.all(bare, terms).lines
         #expect(lines == bare.findings.map { "\($0.severity.rawValue): \($0.text)" })
-        #expect(lines.first == "error: no rule expires every object: what nobody renews stays for ever")
+        #expect(lines.first == "error: no rule expires every object under assets/: what nobody renews stays for ever")
         let good = LifecycleReview(LifecycleConfiguration(rules: terms.rules(.never)), .never, terms)
         #expect(LifecycleFindings.all(good, terms).lines == ["ok: what nobody renews expires after 30 days"])
     }

@@ -21,7 +21,8 @@ struct DeployedPolicyTests {
     private static let worker = "arn:aws:iam::123456789012:role/worker"
     private static let words = [
         ("PARTITION", "aws"), ("BUCKET", "b"), ("WORKER_ARN", worker), ("SESSION_ROLE_ARN", sessionRole),
-        ("USER_ID", "u_1"), ("BEFORE", "2026-11-22T12:00:00Z"), ("TEST_BUCKET", "t"), ("KEY_PREFIX", ""),
+        ("USER_ID", "u_1"), ("BEFORE", "2026-11-22T12:00:00Z"), ("TEST_BUCKET", "t"), ("PLACE", ""),
+        ("OWN_PREFIX", "assets/"),
         ("KMS_KEY_ARN", "arn:aws:kms:eu-central-1:123456789012:key/1"),
     ]
     /// Words of the others, and the one that stands for several values.
@@ -200,7 +201,10 @@ struct DeployedPolicyTests {
             let request = IAMRequest(action, "arn:aws:s3:::b")
             #expect([lifecycle, doctor, validate].map { $0.allows(request) } == [sets, looks, false], "\(action)")
         }
-        for (key, expected) in [("cloakroom-doctor/1", true), ("cloakroom-doctor-outside-1", false), ("a", false)] {
+        for (key, expected) in [
+            ("assets/cloakroom-doctor/1", true), ("cloakroom-doctor-outside-1", false), ("a", false),
+            ("assets/a", false),
+        ] {
             #expect(doctor.allows(Self.object("s3:DeleteObject", key, tag: nil)) == expected)
         }
         for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"] {

@@ -124,6 +124,30 @@ struct CanariesTests {
         #expect(canaries.canaries.allSatisfy { $0.renewed == nil })
     }
 
+    /// As the ledger of an earlier version has them, in another place of the bucket.
+    @Test(arguments: [true, false])
+    func `canaries of an earlier version are followed to their end`(formerExpire: Bool) throws {
+        var old = fresh()
+        old.made(.delete, now: start, written: start)
+        old.made(.keep, now: start, written: start)
+        var canaries = Canaries(days: 30, grace: .seconds(2 * 86_400), formerExpire: formerExpire)
+        #expect(canaries.read(try JSON(parsing: Array(old.ledger.text.utf8)), isFormer: true))
+        // From then on they are in the new ledger.
+        var next = Canaries(days: 30, grace: .seconds(2 * 86_400), formerExpire: formerExpire)
+        #expect(next.read(try JSON(parsing: Array(canaries.ledger.text.utf8))) && next == canaries)
+        let names = Set(canaries.canaries.map(\.name))
+        #expect(names.count == 2 && names.allSatisfy { $0.hasPrefix(Canaries.formerMark) })
+        // Today's are made all the same.
+        #expect(canaries.missing(start) == [.delete, .keep])
+        var gone = canaries
+        #expect(gone.compare(with: [], now: start.addingTimeInterval(86_400)).map(\.failure) == [.early, .early])
+        #expect(canaries.renewals(start.addingTimeInterval(16 * 86_400)).count == (formerExpire ? 1 : 0))
+        // Where no rule is for them any more, nothing can remove them, and they prove nothing.
+        let end = start.addingTimeInterval(40 * 86_400)
+        #expect(canaries.compare(with: names, now: end).map(\.failure) == (formerExpire ? [.late, .late] : []))
+        #expect(canaries.canaries.isEmpty == !formerExpire && canaries.lastSurvival == nil)
+    }
+
     @Test func `a rule that is gone is found though the ledger is lost`() throws {
         var bucket = Bucket()
         bucket.days = nil

@@ -8,9 +8,10 @@ struct LifecyclePlanTests {
 
     /// Each rule by its ID, with the sign of what becomes of it.
     private func changes(
-        _ rules: [LifecycleRule], _ versioning: BucketVersioning = .never, replacesAll: Bool = false
+        _ rules: [LifecycleRule], _ versioning: BucketVersioning = .never, replacesAll: Bool = false,
+        _ terms: LifecycleTerms? = nil
     ) -> [String] {
-        plan(rules, versioning, replacesAll: replacesAll).changes.map { change in
+        plan(rules, versioning, replacesAll: replacesAll, terms).changes.map { change in
             switch change {
             case .kept(let rule): "= \(rule.id)"
             case .added(let rule): "+ \(rule.id)"
@@ -20,24 +21,34 @@ struct LifecyclePlanTests {
     }
 
     private func plan(
-        _ rules: [LifecycleRule], _ versioning: BucketVersioning = .never, replacesAll: Bool = false
+        _ rules: [LifecycleRule], _ versioning: BucketVersioning = .never, replacesAll: Bool = false,
+        _ terms: LifecycleTerms? = nil
     ) -> LifecyclePlan {
         LifecyclePlan(
-            LifecycleConfiguration(rules: rules, transitionMinimumSize: "varies_by_storage_class"), versioning, terms,
-            replacesAll: replacesAll)
+            LifecycleConfiguration(rules: rules, transitionMinimumSize: "varies_by_storage_class"), versioning,
+            terms ?? self.terms, replacesAll: replacesAll)
     }
 
-    @Test func `puts one rule, and on a versioned bucket a second that tidies up`() {
-        #expect(changes([]) == ["+ expire-after-30-days"])
-        #expect(changes([], .enabled) == ["+ expire-after-30-days", "+ remove-expired-delete-markers"])
+    @Test func `puts one rule for each prefix, and one that tidies up the bucket without deleting an object`() throws {
+        #expect(changes([]) == ["+ expire-after-30-days", "+ clean-up"])
+        #expect(
+            changes([], .enabled, LifecycleTerms(prefixes: ["assets/", "ca0"], retentionDays: 7))
+                == ["+ expire-after-7-days-assets/", "+ expire-after-7-days-ca0", "+ clean-up"])
+        let cleanUp = try #require(plan([]).target.rules.last)
+        #expect(cleanUp.filter.isEverything && cleanUp.expiration == nil && cleanUp.noncurrentExpiration == nil)
+        #expect(cleanUp.abortMultipartDays == 7)
         let versioned = plan([], .suspended).target.rules
         #expect(versioned.map(\.expiration) == [.days(30), .deleteMarkers])
+        #expect(versioned.last?.noncurrentExpiration == nil)
         #expect(versioned.first?.noncurrentExpiration == .init(days: 7, newerVersions: nil))
     }
 
     @Test func `changes nothing where the rule is, by whatever name`() {
         #expect(plan(terms.rules(.enabled), .enabled).changesNothing)
-        #expect(plan([.test("terraform's")]).changesNothing)
+        let renamed = terms.rules(.never).map { rule in
+            LifecycleRule(xml: XMLNode("Rule", rule.xml.elements.filter { $0.name != "ID" }))
+        }
+        #expect(plan(renamed).changesNothing)
     }
 
     @Test func `takes the place of rules for the same objects, and of no other`() {
@@ -51,16 +62,31 @@ struct LifecyclePlanTests {
         #expect(
             changes(rules) == [
                 "- month", "- off", "= some", "= moves", "= strange", "- expire-after-30-days",
-                "+ expire-after-30-days",
+                "+ expire-after-30-days", "+ clean-up",
             ])
         #expect(
-            changes(rules, replacesAll: true) == rules.map { "- \($0.id)" } + ["+ expire-after-30-days"])
+            changes(rules, replacesAll: true) == rules.map { "- \($0.id)" } + ["+ expire-after-30-days", "+ clean-up"])
+    }
+
+    @Test func `removes rules of earlier versions, whatever they are for, and no rule of others for the bucket`() {
+        let assets = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30)
+        let markers = XMLNode("Expiration", [XMLNode("ExpiredObjectDeleteMarker", "true")])
+        let rules: [LifecycleRule] = [
+            .test("expire-after-30-days"), .test("expire-after-7-days", filter: [XMLNode("Prefix", "b/")]),
+            .test("clean-up", status: "Disabled"), .test("remove-expired-delete-markers", expiration: markers),
+            .test("expire-after-two-days"), .test("theirs", days: 7),
+        ]
+        #expect(
+            changes(rules, .never, assets) == [
+                "- expire-after-30-days", "- expire-after-7-days", "- clean-up", "- remove-expired-delete-markers",
+                "= expire-after-two-days", "= theirs", "+ expire-after-30-days-assets/", "+ clean-up",
+            ])
     }
 
     @Test func `keeps what it does not change, to the last element`() {
         let strange = LifecycleRule.test("strange", more: [XMLNode("Shred", [XMLNode("Twice", "")])])
         let target = plan([strange]).target
-        #expect(target.rules.first == strange && target.rules.count == 2)
+        #expect(target.rules.first == strange && target.rules.count == 3)
         #expect(target.transitionMinimumSize == "varies_by_storage_class")
     }
 

@@ -16,7 +16,7 @@ struct LifecycleReviewTests {
 
     @Test(arguments: [BucketVersioning.never, .enabled, .suspended])
     func `what apply puts is good`(versioning: BucketVersioning) {
-        for terms in [terms, LifecycleTerms(prefix: "assets/", retentionDays: 1)] {
+        for terms in [terms, LifecycleTerms(prefixes: ["assets/"], retentionDays: 1)] {
             #expect(findings(terms.rules(versioning), versioning, terms) == [])
         }
     }
@@ -37,7 +37,7 @@ struct LifecycleReviewTests {
             #expect(findings([.test("some", filter: [filter])]).prefix(1) == ["error filtered"], "\(filter)")
         }
         // The prefix of the settings is what the rule is to be for.
-        let assets = LifecycleTerms(prefix: "assets/", retentionDays: 30)
+        let assets = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30)
         #expect(findings([.test("assets", filter: [XMLNode("Prefix", "assets/")])], .never, assets) == [])
         #expect(findings([.test("all")], .never, assets) == [])
         #expect(
@@ -59,19 +59,94 @@ struct LifecycleReviewTests {
         let date = XMLNode("Expiration", [XMLNode("Date", "2027-01-01T00:00:00.000Z")])
         #expect(findings([.test("all"), .test("end", expiration: date)]) == ["error date"])
         // What lies elsewhere is not what these terms are about.
-        let assets = LifecycleTerms(prefix: "assets/", retentionDays: 30)
+        let assets = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30)
         #expect(findings([.test("all"), .test("tmp", filter: other, days: 7)], .never, assets) == [])
     }
 
     @Test func `a rule for what is no asset is nobody's promise, though the main rule is for everything`() throws {
         let terms = LifecycleTerms(
-            try settings(smallest("renewal: {keyPrefix: 'assets/'}, uploads: {keyPrefix: 'assets/new/'}")))
+            try settings(
+                smallest(
+                    "renewal: {keyPrefix: 'assets/'}, uploads: {keyPrefix: 'assets/new/'}, "
+                        + "lifecycle: {prefixes: ['assets/'], expiresUserFolders: true}")))
         let logs = LifecycleRule.test("logs", filter: [XMLNode("Prefix", "logs/")], days: 7)
         #expect(findings([.test("all"), logs], .never, terms) == [])
-        for prefix in ["assets/", "assets/old/", "as"] {
+        for (prefix, expected) in [
+            ("assets/old/", ["error expiresSomeEarly"]), ("assets/", ["error tooShort", "warning overlap"]),
+            ("as", ["error tooShort", "warning overlap"]),
+        ] {
             let inTheWay = LifecycleRule.test("tmp", filter: [XMLNode("Prefix", prefix)], days: 7)
-            #expect(findings([.test("all"), inTheWay], .never, terms) == ["error expiresSomeEarly"], "\(prefix)")
+            #expect(findings([.test("all"), inTheWay], .never, terms) == expected, "\(prefix)")
         }
+    }
+
+    /// Users' folders beside assets, and old assets in the bucket itself.
+    private func beside(_ more: String = "") throws -> LifecycleTerms {
+        LifecycleTerms(
+            try settings(
+                smallest("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/'], \(more)}")))
+    }
+
+    @Test func `every rule that can match an object in a user's folder is an error, by whatever it does`() throws {
+        let terms = try beside()
+        let marks = XMLNode("Expiration", [XMLNode("ExpiredObjectDeleteMarker", "true")])
+        let date = XMLNode("Expiration", [XMLNode("Date", "2027-01-01T00:00:00.000Z")])
+        let versions = XMLNode("NoncurrentVersionExpiration", [XMLNode("NoncurrentDays", "7")])
+        func transition(_ name: String, _ to: String) -> XMLNode {
+            XMLNode(
+                name, [XMLNode(name == "Transition" ? "Days" : "NoncurrentDays", "9"), XMLNode("StorageClass", to)])
+        }
+        let tag = XMLNode("Tag", [XMLNode("Key", "k"), XMLNode("Value", "v")])
+        for (prefix, isMet) in [
+            ("", true), ("p", true), ("photos", true), ("photos/", true), ("photos/u_1/2024", true),
+            ("metadata/", true),
+            ("assets/", false), ("photos2/", false), ("logs/", false),
+        ] {
+            for (effect, counts) in [
+                ([XMLNode("Expiration", [XMLNode("Days", "60")])], true), ([date], true), ([marks], false),
+                ([marks, versions], true), ([marks, transition("Transition", "DEEP_ARCHIVE")], true),
+                ([marks, transition("Transition", "STANDARD_IA")], false),
+                ([marks, transition("NoncurrentVersionTransition", "GLACIER")], true),
+            ] {
+                for filter in [
+                    [XMLNode("Prefix", prefix)], [XMLNode("And", [XMLNode("Prefix", prefix), tag])],
+                    [XMLNode("And", [XMLNode("Prefix", prefix), XMLNode("ObjectSizeGreaterThan", "1")])],
+                ] {
+                    let rule = LifecycleRule.test("r", filter: filter, expiration: effect[0], more: Array(effect[1...]))
+                    let found = LifecycleReview(LifecycleConfiguration(rules: [rule]), .never, terms).findings
+                        .filter { $0.code == .userFolders }
+                    #expect(found.count == (isMet && counts ? 1 : 0), "\(prefix) \(rule.xml)")
+                    #expect(found.allSatisfy { $0.severity == .error })
+                    let words = filter[0].name == "And" ? "may match" : "matches"
+                    #expect(found.allSatisfy { $0.text.contains(words) }, "\(found)")
+                }
+            }
+        }
+    }
+
+    @Test func `that users' folders expire is good where the settings say so, and an error of theirs where not`() throws
+    {
+        #expect(findings([.test("all")], .never, try beside("expiresUserFolders: true")) == [])
+        let whole = LifecycleTerms(try settings(smallest()))
+        #expect(findings(whole.rules(.never), .never, whole) == ["error userFolders"])
+        #expect(findings([], .never, whole).first == "error userFolders")
+    }
+
+    @Test func `noncurrent versions expire under the prefixes alone`() throws {
+        let terms = try beside()
+        for versioning in [BucketVersioning.enabled, .suspended] {
+            #expect(findings(terms.rules(versioning), versioning, terms) == [])
+        }
+    }
+
+    @Test func `a rule may take assets in the bucket itself early, where no rule of ours is for them`() throws {
+        let terms = try beside()
+        let short = { (prefix: String) in
+            LifecycleRule.test("short", filter: [XMLNode("Prefix", prefix)], days: 7)
+        }
+        #expect(findings(terms.rules(.never) + [short("c")], .never, terms) == ["error expiresSomeEarly"])
+        // What is in a folder is no name.
+        #expect(findings(terms.rules(.never) + [short("logs/")], .never, terms) == [])
     }
 
     @Test(arguments: [

@@ -4,7 +4,7 @@ import json
 import pathlib
 
 FOLDER = pathlib.Path(__file__).parents[2] / "iam"
-LISTS = ("FOLDER", "USER_ID")
+LISTS = ("FOLDER", "PLACE", "USER_ID")
 
 
 def policy(name, words):

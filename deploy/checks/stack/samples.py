@@ -14,7 +14,8 @@ def members(**sections):
     return json.dumps(sections)[1:-1]
 
 
-PLAIN = {"Bucket": "my-assets", "OtherSettings": members(tokens=TOKENS)}
+LAYOUT = {"KeyPrefix": "assets/", "RenewalKeyPrefix": "", "LifecyclePrefix": "assets/"}
+PLAIN = LAYOUT | {"Bucket": "my-assets", "OtherSettings": members(tokens=TOKENS)}
 
 RUNS = {
     "plain": PLAIN,
@@ -22,10 +23,12 @@ RUNS = {
         "Versioning": "enabled",
         "KmsKeyArn": KEY,
         "CorsOrigins": "https://app.example",
-        "KeyPrefix": "assets/",
+        "KeyPrefix": "new/",
+        "RenewalKeyPrefix": "new/",
         "Worker": "ecs",
         "Doctor": "false",
-        "LifecyclePrefix": "assets/",
+        "LifecyclePrefix": "",
+        "ExpiresUserFolders": "true",
         "Cdn": "true",
         "CdnAlias": "cdn.example",
         "CdnCertificateArn": "arn:aws:acm:us-east-1:123456789012:certificate/1",
@@ -41,7 +44,7 @@ RUNS = {
         "ServiceAccount": "production:cloakroom",
         "RenewsUsersFolders": "true",
     },
-    "keeps_everything": {
+    "keeps_everything": LAYOUT | {
         "Bucket": "my-assets",
         "RetentionDays": "0",
         "Worker": "existing",
@@ -62,7 +65,8 @@ def words(run):
         "PARTITION": "aws",
         "BUCKET": parameters["Bucket"],
         "TEST_BUCKET": parameters.get("TestBucket", ""),
-        "KEY_PREFIX": parameters.get("KeyPrefix", ""),
+        "PLACE": sorted({parameters["KeyPrefix"], parameters["RenewalKeyPrefix"]}),
+        "OWN_PREFIX": parameters["LifecyclePrefix"],
         "FOLDER": ["photos", "thumbnails", "metadata"],
         "WORKER_ARN": parameters["WorkerArn"] if existing else WORKER,
         "SESSION_ROLE_ARN": APP,

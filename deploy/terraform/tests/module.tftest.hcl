@@ -46,7 +46,10 @@ mock_provider "aws" {
 }
 
 variables {
-  bucket = "my-assets"
+  bucket             = "my-assets"
+  key_prefix         = "assets/"
+  renewal_key_prefix = ""
+  lifecycle_prefixes = ["assets/"]
 
   settings = {
     tokens = {
@@ -72,10 +75,12 @@ run "everything" {
     versioning             = "enabled"
     kms_key_arn            = "arn:aws:kms:eu-central-1:123456789012:key/1234"
     cors_origins           = ["https://app.example"]
-    key_prefix             = "assets/"
+    key_prefix             = "new/"
+    renewal_key_prefix     = "new/"
     worker                 = "ecs"
     doctor                 = false
-    lifecycle_prefix       = "assets/"
+    lifecycle_prefixes     = [""]
+    expires_user_folders   = true
     cdn                    = true
     cdn_aliases            = ["cdn.example"]
     cdn_certificate_arn    = "arn:aws:acm:us-east-1:123456789012:certificate/1"
@@ -132,6 +137,37 @@ run "needs_a_worker" {
   }
 
   expect_failures = [aws_iam_role.session]
+}
+
+run "refuses_a_rule_for_users_folders" {
+  command = plan
+
+  variables {
+    key_prefix         = ""
+    lifecycle_prefixes = [""]
+  }
+
+  expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
+}
+
+run "refuses_a_rule_within_users_folders" {
+  command = plan
+
+  variables {
+    lifecycle_prefixes = ["assets/", "photos/u_1"]
+  }
+
+  expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
+}
+
+run "refuses_uploads_that_never_expire" {
+  command = plan
+
+  variables {
+    lifecycle_prefixes = ["ca0"]
+  }
+
+  expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
 }
 
 run "refuses_a_bucket_with_dots" {

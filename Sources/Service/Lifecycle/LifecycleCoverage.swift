@@ -1,0 +1,15 @@
+/// Whether some prefixes are for all keys of a place.
+struct LifecycleCoverage {
+    private let prefixes: [String]
+
+    init(_ prefixes: [String]) { self.prefixes = prefixes }
+
+    /// - Parameter place: what stands before names that begin with hexadecimal digits in lower case, as
+    ///   ``AssetNames`` draws them.
+    func covers(_ place: String) -> Bool {
+        if prefixes.contains(where: place.hasPrefix) { return true }
+        // Only prefixes longer than the place are left, and each round takes one more character of them.
+        guard prefixes.contains(where: { $0.hasPrefix(place) }) else { return false }
+        return "0123456789abcdef".allSatisfy { covers("\(place)\($0)") }
+    }
+}

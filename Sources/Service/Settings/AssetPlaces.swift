@@ -1,0 +1,35 @@
+/// A place of assets in the bucket, and which setting says so.
+package struct AssetPlace: Sendable, Equatable {
+    /// Empty, or ending in `/`.
+    package let prefix: String
+    package let setting: String
+}
+
+extension Settings {
+    /// Where assets are put and renewed; each place once.
+    package var assetPlaces: [AssetPlace] {
+        let all =
+            [
+                AssetPlace(prefix: uploads.keyPrefix, setting: "uploads.keyPrefix"),
+                AssetPlace(prefix: renewal.keyPrefix, setting: "renewal.keyPrefix"),
+            ] + renewal.otherPrefixes.map { AssetPlace(prefix: $0, setting: "renewal.formerPrefixes") }
+        return all.reduce(into: []) { places, place in
+            if !places.contains(where: { $0.prefix == place.prefix }) { places.append(place) }
+        }
+    }
+
+    /// The places that the policies of the worker and of the CDN have to allow, as `BUCKET/PLACE*` without users'
+    /// folders; none lies within another.
+    ///
+    /// Where users renew in their own folders, the worker is let into all of `renewal.keyPrefix`, and these places are
+    /// no measure.
+    package var policyPlaces: [AssetPlace] {
+        let all = assetPlaces + [AssetPlace(prefix: ownObjects.canaries, setting: "lifecycle.prefixes")]
+        return all.enumerated().filter { index, place in
+            !all.enumerated().contains { other, wide in
+                place.prefix.hasPrefix(wide.prefix) && (place.prefix != wide.prefix || other < index)
+            }
+        }
+        .map(\.element)
+    }
+}

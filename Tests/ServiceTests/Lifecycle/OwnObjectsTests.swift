@@ -1,0 +1,64 @@
+import AWS
+import Testing
+
+@testable import Service
+
+struct OwnObjectsTests {
+    private func own(_ more: String, vending: String = "") throws -> OwnObjects {
+        try settings(smallest(more, vending: vending)).ownObjects
+    }
+
+    @Test func `lie under the first lifecycle prefix that ends in a slash and meets no users' folder`() throws {
+        for (more, expected) in [
+            ("", ""), ("uploads: {keyPrefix: 'assets/'}", "assets/"),
+            ("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['ca0', 'b/', 'assets/']}", "b/"),
+            (
+                "uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['photos/', 'assets/'], expiresUserFolders: true}",
+                "assets/"
+            ),
+        ] {
+            let own = try own(more)
+            #expect(own.canaries == "\(expected)cloakroom-canary/" && own.doctor == "\(expected)cloakroom-doctor/")
+            #expect(own.ruleless == [], "\(more)")
+        }
+    }
+
+    @Test func `have rules of their own where no prefix is for them`() throws {
+        let settings = try settings(
+            smallest("lifecycle: {prefixes: [\("0123456789abcdef".map { "'\($0)'" }.joined(separator: ", "))]}"))
+        #expect(settings.ownObjects.canaries == "cloakroom-canary/")
+        let rules = LifecycleTerms(settings).rules(.never)
+        for prefix in ["cloakroom-canary/", "cloakroom-doctor/"] {
+            #expect(rules.contains { $0.filter == .init(prefix: prefix) && $0.expirationDays == 30 })
+        }
+    }
+
+    @Test func `are known by their keys, those of earlier versions too`() throws {
+        let own = try own("uploads: {keyPrefix: 'assets/'}, renewal: {keyPrefix: 'old/'}")
+        #expect(own.formerCanaries == "old/cloakroom-canary/")
+        for (key, expected) in [
+            ("assets/cloakroom-canary/h/x", true), ("assets/cloakroom-doctor/x", true),
+            ("old/cloakroom-canary/x", true),
+            ("old/cloakroom-doctor/x", true), ("cloakroom-canary/x", false), ("assets/cloakroom-canary", false),
+            ("assets/x", false),
+        ] {
+            #expect(own.hold(key) == expected, "\(key)")
+        }
+        #expect(try self.own("").formerCanaries == nil)
+    }
+
+    @Test func `users' folders in the bucket itself meet whatever is not reserved`() {
+        let users = UserFolders(["", "photos/"], reserved: ["assets/"])
+        for (prefix, expected) in [
+            ("", ["", "photos/"]), ("assets/", []), ("assets/a", []), ("asset", [""]), ("u_1/", [""]),
+            ("photos/", ["photos/"]), ("ca0", [""]),
+        ] {
+            #expect(users.met(by: prefix) == expected, "\(prefix)")
+        }
+        for (key, expected) in [
+            ("u_1/a", true), ("assets/a", false), ("photos/u_1/a", true), ("photos/a", false), ("a.bin", false),
+        ] {
+            #expect(users.hold(key) == expected, "\(key)")
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Service
+
+struct PrefixPlanTests {
+    private let digits = "0123456789abcdef".map(String.init)
+
+    @Test func `splits a digit where a folder begins alike`() throws {
+        let plan = try PrefixPlan(places: [""], users: UserFolders(["photos/", "catalogs/"]))
+        #expect(
+            plan.prefixes
+                == digits.flatMap { first in
+                    guard first == "c" else { return [first] }
+                    return digits.flatMap { second in second == "a" ? digits.map { "ca\($0)" } : ["c\(second)"] }
+                })
+        #expect(plan.shortestName == 3)
+        #expect(!plan.text(UserFolders(["photos/", "catalogs/"])).contains("NOT SO"))
+    }
+
+    @Test func `is for the places of the settings, beside each other`() throws {
+        let users = UserFolders(["photos/"])
+        #expect(try PrefixPlan(places: ["assets/"], users: users).prefixes == ["assets/"])
+        #expect(try PrefixPlan(places: ["assets/", "assets/old/"], users: users).prefixes == ["assets/"])
+        // The place of new assets is no hexadecimal name, and its rule is one of its own.
+        let both = try PrefixPlan(places: ["assets/", ""], users: users).prefixes
+        #expect(both.first == "assets/" && both.contains("a0") && !both.contains("a"))
+        let settings = try settings(smallest("uploads: {keyPrefix: 'assets/'}"))
+        #expect(try PrefixPlan(settings).prefixes == both)
+    }
+
+    @Test func `refuses places that lie in users' folders`() {
+        #expect(throws: PrefixPlan.Refusal.meetsFolders(place: "", folders: [""])) {
+            try PrefixPlan(places: [""], users: UserFolders([""]))
+        }
+        #expect(throws: PrefixPlan.Refusal.meetsFolders(place: "photos/new/", folders: ["photos/"])) {
+            try PrefixPlan(places: ["photos/new/"], users: UserFolders(["photos/"]))
+        }
+    }
+
+    @Test func `is one rule for each hexadecimal name, and none for a key in a folder`() throws {
+        let letters = Array("0af9cz_")
+        for _ in 0..<300 {
+            let folders = (0..<Int.random(in: 1...4)).map { _ in
+                String((0..<Int.random(in: 1...4)).map { _ in letters.randomElement() ?? "a" }) + "/"
+            }
+            let users = UserFolders(folders)
+            let plan = try PrefixPlan(places: [""], users: users)
+            for _ in 0..<50 {
+                let name = String((0..<plan.shortestName + 2).map { _ in "0123456789abcdef".randomElement() ?? "0" })
+                #expect(plan.prefixes.count(where: name.hasPrefix) == 1, "\(folders) \(name)")
+            }
+            for folder in folders {
+                #expect(!plan.prefixes.contains { "\(folder)u_1/a.jpg".hasPrefix($0) }, "\(folders) \(plan.prefixes)")
+            }
+            // The settings take what is printed.
+            let list = plan.prefixes.map { "'\($0)'" }.joined(separator: ", ")
+            #expect(throws: Never.self) { try settings(smallest("lifecycle: {prefixes: [\(list)]}")) }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import Service
+
+struct LifecycleSettingsTests {
+    private func faults(_ more: String) -> [String] {
+        do throws(SettingsFaults) {
+            _ = try settings(smallest(more))
+            return []
+        } catch {
+            return error.faults.map(\.path)
+        }
+    }
+
+    @Test func `the prefixes are those of the settings, else the one of the former setting, else that of uploads`()
+        throws
+    {
+        for (more, expected) in [
+            ("", [""]), ("uploads: {keyPrefix: 'assets/'}", ["assets/"]),
+            ("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefix: ''}", [""]),
+            ("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/', 'ca0']}", ["assets/", "ca0"]),
+        ] {
+            #expect(try settings(smallest(more)).lifecycle.prefixes == expected, "\(more)")
+        }
+    }
+
+    @Test func `both settings together are refused`() {
+        #expect(faults("lifecycle: {prefix: '', prefixes: ['']}") == ["lifecycle.prefix"])
+    }
+
+    @Test func `uploads have to be under a prefix, and no other place`() {
+        #expect(faults("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['other/']}") == ["lifecycle.prefixes"])
+        #expect(faults("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefix: 'other/'}") == ["lifecycle.prefix"])
+        #expect(
+            faults("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/']}, renewal: {keyPrefix: ''}")
+                == [])
+        // New names are hexadecimal: these are all of them.
+        let digits = "0123456789abcdef".map { "'\($0)'" }
+        #expect(faults("lifecycle: {prefixes: [\(digits.joined(separator: ", "))]}") == [])
+        #expect(
+            faults("lifecycle: {prefixes: [\(digits.dropLast().joined(separator: ", "))]}") == ["lifecycle.prefixes"])
+    }
+
+    @Test func `a prefix within another, and what begins no key of ours, are refused`() {
+        #expect(faults("lifecycle: {prefixes: ['', 'ca0']}") == ["lifecycle.prefixes"])
+        #expect(faults("lifecycle: {prefixes: ['', '']}") == ["lifecycle.prefixes"])
+        for prefix in ["/a", "a//b", "../a", "a/*", String(repeating: "a", count: 201)] {
+            #expect(faults("lifecycle: {prefixes: ['', '\(prefix)']}") == ["lifecycle.prefixes[1]"], "\(prefix)")
+        }
+    }
+
+    @Test func `check says which rules would match users' folders, and which places expire never`() throws {
+        let whole = SettingsReview(try settings(smallest()))
+        #expect(whole.errors.count == 1 && whole.warnings.isEmpty)
+        let beside = "uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/']}"
+        let review = SettingsReview(try settings(smallest(beside)))
+        #expect(review.errors.isEmpty)
+        #expect(
+            review.warnings.map(\.text) == [
+                "what is renewed in the bucket itself (renewal.keyPrefix is \"\") never expires: none of lifecycle.prefixes is for it"
+            ])
+        let within = "uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/', 'photos/u_1']}"
+        #expect(SettingsReview(try settings(smallest(within))).errors.first?.text.contains("photos/u_1") == true)
+        let wanted = "lifecycle: {expiresUserFolders: true}"
+        #expect(SettingsReview(try settings(smallest(wanted))).errors.isEmpty)
+    }
+
+    @Test func `check says what the policies have to allow, each place once`() throws {
+        for (more, expected) in [
+            ("", "arn:aws:s3:::photos/* (uploads.keyPrefix), and deny users' folders"),
+            (
+                "uploads: {keyPrefix: 'assets/'}, renewal: {keyPrefix: 'assets/', formerPrefixes: ['old/']}",
+                "arn:aws:s3:::photos/assets/* (uploads.keyPrefix), arn:aws:s3:::photos/old/* (renewal.formerPrefixes),"
+                    + " and deny users' folders"
+            ),
+            (
+                "uploads: {keyPrefix: 'assets/'}, renewal: {keyPrefix: ''}",
+                "arn:aws:s3:::photos/* (renewal.keyPrefix), and deny users' folders"
+            ),
+            (
+                "uploads: {keyPrefix: 'assets/'}, renewal: {requireOwnPrefix: true}",
+                "arn:aws:s3:::photos/* (users renew in their own folders)"
+            ),
+        ] {
+            #expect(SettingsReview(try settings(smallest(more))).policies == "Policies allow: " + expected, "\(more)")
+        }
+    }
+}
