@@ -26,6 +26,7 @@ http {
     scgi_temp_path $folder/temp/scgi;
     uwsgi_temp_path $folder/temp/uwsgi;
     include cloakroom/log.conf;
+    include cloakroom/addresses.conf;
 EOF
         # upstream.conf with these sockets in place of the production ones.
         printf '    '

@@ -46,7 +46,8 @@ final class Nginx {
             (user + [
                 "worker_processes 2;", "daemon off;", "pid \(folder)/nginx.pid;", "error_log \(folder)/error.log;",
                 "events { worker_connections 4096; }", "http {",
-            ] + temporary + ["    include cloakroom/log.conf;"] + upstream + servers + [
+            ] + temporary + ["    include cloakroom/log.conf;", "    include cloakroom/addresses.conf;"] + upstream
+            + servers + [
                 "    }", "    server {", "        listen 127.0.0.1:\(port) backlog=4096;",
                 "        access_log \(folder)/access.log cloakroom;", "        include cloakroom/server.conf;", "    }",
                 "}",
