@@ -18,6 +18,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -169,7 +171,27 @@ static inline int cloakroom_pipe(int ends[2]) {
 static inline int cloakroom_duplicate(int fd, int lowest) { return fcntl(fd, F_DUPFD_CLOEXEC, lowest); }
 extern char **environ;
 static inline int cloakroom_pidfd(pid_t child) { return (int)syscall(SYS_pidfd_open, child, 0); }
+static inline int cloakroom_close_on_exec(int fd, int closes) { return fcntl(fd, F_SETFD, closes ? FD_CLOEXEC : 0); }
 static inline int cloakroom_nonblocking(int fd) { return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+// Whether the process leaves a core file when it crashes, and lets other processes of its user read its memory.
+static inline int cloakroom_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0); }
+static inline int cloakroom_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1; }
+
+// One datagram to a unix socket; a name that begins with @ is abstract (unix(7)).
+static inline int cloakroom_send_datagram(const char *path, const char *text, size_t count) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof address.sun_path) { errno = ENAMETOOLONG; return -1; }
+    memcpy(address.sun_path, path, length);
+    if (path[0] == '@') address.sun_path[0] = 0;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    ssize_t sent = sendto(fd, text, count, MSG_NOSIGNAL, (struct sockaddr *)&address,
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+    close(fd);
+    return sent == (ssize_t)count ? 0 : -1;
+}
 
 static inline char *const *cloakroom_environment(void) { return environ; }
 

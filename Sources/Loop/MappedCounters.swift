@@ -23,6 +23,16 @@ import CLinux
         try self.init(descriptor: file.raw, count: count)
     }
 
+    /// - Parameter path: a file of counters that is there; as many of them as it holds.
+    package convenience init(existing path: String) throws(SystemError) {
+        let file = try Descriptor(checking: unsafe cloakroom_open(path, O_RDWR | O_CLOEXEC, 0))
+        var status = unsafe stat()
+        guard unsafe fstat(file.raw, &status) == 0 else { throw SystemError() }
+        let count = Int(status.st_size) / MemoryLayout<UInt64>.size
+        guard count > 0 else { throw SystemError(code: EINVAL) }
+        try self.init(descriptor: file.raw, count: count)
+    }
+
     /// Counters that nobody else sees.
     package static func anonymous(count: Int) throws(SystemError) -> MappedCounters {
         try shared(count: count).counters
@@ -55,6 +65,31 @@ package final class SharedMemory: Sendable {
     private let descriptor: Descriptor
 
     fileprivate init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+    /// - Parameter descriptor: of such memory, that this process had before it ran this program; owned from here on.
+    package convenience init(adopting descriptor: Int32) {
+        _ = cloakroom_close_on_exec(descriptor, 1)
+        self.init(Descriptor(owning: descriptor))
+    }
+
+    /// Memory that holds this text, to be read from its start.
+    package convenience init(holding text: String) throws(SystemError) {
+        let descriptor = try Descriptor(checking: unsafe cloakroom_memfd("text"))
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor.raw, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw SystemError() }
+            rest = rest.dropFirst(count)
+        }
+        self.init(descriptor)
+    }
+
+    /// What it holds, at most `limit` bytes of it; `nil` where that is no UTF-8.
+    package func text(limit: Int) -> String? {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor.raw, $0.baseAddress, $0.count, 0) }
+        return count < 0 ? nil : String(validating: bytes[..<count], as: UTF8.self)
+    }
 
     /// The descriptor is open while `body` runs; a bare number would not keep it so.
     package func withDescriptor<Value, Failure: Error>(

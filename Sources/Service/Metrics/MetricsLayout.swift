@@ -12,6 +12,9 @@ struct MetricsLayout {
         let index: Int
         /// What a unit of the counter is worth; durations are kept in microseconds.
         var scale = 1.0
+
+        /// The same in every layout that has the series.
+        var title: String { "\(name) \(labels)" }
     }
 
     struct Family {
@@ -121,14 +124,17 @@ struct MetricsLayout {
         starts = builder.counters("cloakroom_worker_starts_total", "Workers started.", [[]])
         families = builder.families
         count = builder.count
+        description = builder.families.flatMap(\.series).map { "\($0.index) \($0.title)" }.joined(separator: "\n")
+        fingerprint = Self.fingerprint(of: description)
     }
 
-    /// Changes whenever a place does: rows of another layout are not added up.
-    var fingerprint: String {
-        let text = families.flatMap { family in
-            family.series.map { "\($0.index) \($0.name) \($0.labels)" }
-        }
-        return String(SHA256.hash(text.joined(separator: "\n").utf8).hexadecimal.prefix(12))
+    /// A line for each series: its place and its title.
+    let description: String
+    /// Changes whenever a place does: rows of another layout are added up by the titles of their series.
+    let fingerprint: String
+
+    static func fingerprint(of description: String) -> String {
+        String(SHA256.hash(description.utf8).hexadecimal.prefix(12))
     }
 
     private let boundsInNanoseconds = bounds.map { UInt64($0 * 1e9) }

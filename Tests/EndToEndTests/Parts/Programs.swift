@@ -30,6 +30,10 @@ enum Programs {
         get throws { try path("CLOAKROOM_REDIS_SERVER", orElse: inPath("redis-server"), "install redis-server") }
     }
 
+    static var prometheus: String {
+        get throws { try path("CLOAKROOM_PROMETHEUS", orElse: inPath("prometheus"), "install prometheus") }
+    }
+
     static var seaweedFS: String {
         get throws {
             try path("CLOAKROOM_WEED", orElse: inPath("weed"), "deploy/test installs SeaweedFS and sets the variable")

@@ -1,0 +1,65 @@
+import Foundation
+import Loop
+import Support
+import Testing
+
+@testable import Service
+
+@Suite(.onLoop)
+struct MetricsFolderTests {
+    /// A row as a worker of another version leaves it: some of our series in other places, and one we do not know.
+    @LoopActor private func leaveForeignRow(in folder: TemporaryFolder, _ counted: [UInt64]) throws {
+        let ours = MetricsLayout().families.flatMap(\.series)
+        let dropped = try #require(ours.first { $0.name == "cloakroom_log_lines_dropped_total" })
+        let gauge = try #require(ours.first { $0.name == "cloakroom_renewal_copies_allowed" })
+        let text = "0 cloakroom_former_total []\n1 \(dropped.title)\n2 \(gauge.title)"
+        let fingerprint = MetricsLayout.fingerprint(of: text)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: folder["\(fingerprint).layout"]))
+        let row = try MappedCounters(path: folder["unix--w-1-sock-\(fingerprint).counters"], count: counted.count)
+        for (place, count) in counted.enumerated() { row.add(count, at: place) }
+    }
+
+    @Test @LoopActor func `rows of all workers are added up`() throws {
+        let folder = try TemporaryFolder()
+        let (one, two) = (MetricsFolder(path: folder.path), MetricsFolder(path: folder.path))
+        let first = try one.metrics(worker: "unix:/w-1.sock")
+        try two.metrics(worker: "unix:/w-2.sock").linesDropped(2)
+        first.linesDropped(3)
+        // A successor goes on in the row.
+        try one.metrics(worker: "unix:/w-1.sock").linesDropped(4)
+        let sums = one.sums(of: first.layout)
+        #expect(sums.workers == 2)
+        #expect(sums.values[first.layout.droppedLines] == 9)
+        #expect(sums.values[first.layout.starts] == 3)
+    }
+
+    @Test @LoopActor func `what a worker of another version counted goes on counting, by its names`() throws {
+        let folder = try TemporaryFolder()
+        let metrics = MetricsFolder(path: folder.path)
+        let own = try metrics.metrics(worker: "unix:/w-1.sock")
+        own.linesDropped(1)
+        own.allowsCopies(5)
+        try leaveForeignRow(in: folder, [100, 20, 7])
+        let sums = metrics.sums(of: own.layout)
+        #expect(sums.values[own.layout.droppedLines] == 21)
+        // 21 lines, 5 copies and one start; nothing that we do not know.
+        let total: UInt64 = sums.values.reduce(0, +)
+        #expect(total == 27)
+        #expect(sums.workers == 1, "the two rows are one worker's place")
+    }
+
+    @Test @LoopActor func `a row without a true description is left out`() throws {
+        let folder = try TemporaryFolder()
+        let metrics = MetricsFolder(path: folder.path)
+        let own = try metrics.metrics(worker: "unix:/w-1.sock")
+        try leaveForeignRow(in: folder, [100, 20, 7])
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        where name.hasSuffix(".layout") && !name.hasPrefix(own.layout.fingerprint) {
+            try Data("1 cloakroom_log_lines_dropped_total []".utf8).write(to: URL(fileURLWithPath: folder[name]))
+        }
+        #expect(metrics.sums(of: own.layout).values[own.layout.droppedLines] == 0)
+        // A row that is shorter than its layout says.
+        try leaveForeignRow(in: folder, [])
+        #expect(metrics.sums(of: own.layout).values[own.layout.droppedLines] == 0)
+    }
+}
