@@ -24,7 +24,8 @@ package struct CredentialRequest: WireText {
         self.init()
         guard !body.isEmpty else { return }
         guard let json = try? JSON(parsing: body, maximumDepth: 4), let object = json.object else { throw Malformed() }
-        for member in object.members {
+        // null says nothing, as an absent member does.
+        for member in object.members where member.value != .null || !Self.names.contains(member.name) {
             switch member.name {
             case "scope":
                 guard let text = member.value.string else { throw Malformed() }
@@ -36,6 +37,8 @@ package struct CredentialRequest: WireText {
             }
         }
     }
+
+    private static let names: Set<String> = ["scope", "lifetimeSeconds"]
 
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()

@@ -27,10 +27,13 @@ package struct ErrorBody: Sendable, Equatable, Codable {
     package var error: String
     /// A code this version does not know stays as it came; `nil` from backends that have none.
     package var code: String?
+    /// Which of the code's reasons it is; `nil` for a code that has but one.
+    package var reason: String?
 
-    package init(error: String, code: ErrorCode) {
+    package init(error: String, code: ErrorCode, reason: String? = nil) {
         self.error = error
         self.code = code.rawValue
+        self.reason = reason
     }
 }
 
@@ -39,6 +42,7 @@ extension ErrorBody: WireBody {
         writer.beginObject()
         writer.member("error", error)
         if let code { writer.member("code", code) }
+        if let reason { writer.member("reason", reason) }
         writer.endObject()
     }
 }

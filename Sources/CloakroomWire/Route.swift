@@ -28,6 +28,9 @@ package enum Route: String, Sendable, CaseIterable {
             "GET"
         }
     }
+
+    /// Whether HEAD is answered as GET, without the body: probes of load balancers send it.
+    package var answersHead: Bool { [.health, .readiness, .metrics].contains(self) }
 }
 
 /// The limits both sides know.

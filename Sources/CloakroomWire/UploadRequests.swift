@@ -89,6 +89,7 @@ package struct CompletionRequest: WireText {
     package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
         guard !body.isEmpty else { return }
         for member in try members(of: body) {
+            if member.name == "etags", member.value == .null { continue }
             guard member.name == "etags", let tags = member.value.strings, (1...10_000).contains(tags.count),
                 tags.allSatisfy({ (1...128).contains($0.utf8.count) })
             else { throw MalformedUploadRequest() }
@@ -113,12 +114,15 @@ private func members(of body: [UInt8]) throws(MalformedUploadRequest) -> [JSON.O
     return object.members
 }
 
-private func string(_ json: JSON) throws(MalformedUploadRequest) -> String {
+/// - Returns: `nil` for null, which says nothing, as an absent member does.
+private func string(_ json: JSON) throws(MalformedUploadRequest) -> String? {
+    guard json != .null else { return nil }
     guard let text = json.string else { throw MalformedUploadRequest() }
     return text
 }
 
-private func integer(_ json: JSON) throws(MalformedUploadRequest) -> Int {
+private func integer(_ json: JSON) throws(MalformedUploadRequest) -> Int? {
+    guard json != .null else { return nil }
     guard let number = json.integer else { throw MalformedUploadRequest() }
     return number
 }

@@ -26,6 +26,25 @@ struct WireRequestTests {
         }
     }
 
+    @Test func `null says as little as no member`() throws {
+        #expect(
+            try CredentialRequest(parsing: Array(#"{"scope":null,"lifetimeSeconds":null}"#.utf8)) == CredentialRequest()
+        )
+        let post = #"{"contentType":"image/png","maximumBytes":null,"sha256":null,"filename":null}"#
+        #expect(
+            try PostUploadRequest(parsing: Array(post.utf8))
+                == PostUploadRequest(contentType: "image/png", maximumBytes: nil, sha256: nil))
+        let multipart = #"{"contentType":"image/png","contentLength":9,"sha256":null}"#
+        #expect(
+            try MultipartUploadRequest(parsing: Array(multipart.utf8))
+                == MultipartUploadRequest(contentType: "image/png", contentLength: 9, sha256: nil))
+        #expect(try CompletionRequest(parsing: Array(#"{"etags":null}"#.utf8)) == CompletionRequest(etags: nil))
+        #expect(throws: CredentialRequest.Malformed.self) {
+            try CredentialRequest(parsing: Array(#"{"scoop":null}"#.utf8))
+        }
+        #expect(throws: MalformedUploadRequest.self) { try CompletionRequest(parsing: Array(#"{"tags":null}"#.utf8)) }
+    }
+
     @Test func `requests for uploads come back as they were`() throws {
         for request in [
             PostUploadRequest(contentType: "image/png", maximumBytes: nil, sha256: nil),

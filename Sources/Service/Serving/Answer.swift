@@ -45,6 +45,14 @@ struct Answer {
         return answer
     }
 
+    /// 409; the body says which of the reasons it is.
+    static func incomplete(_ fault: PartFault) -> Answer {
+        var answer = json(
+            ErrorBody(error: fault.sentence, code: .uploadIncomplete, reason: fault.reason), status: 409)
+        answer.reason = fault.reason
+        return answer
+    }
+
     static func internalError(reason: String) -> Answer {
         error(500, "Internal error", .internalError, reason: reason)
     }

@@ -78,7 +78,7 @@ extension CloakroomService {
             let answer: Answer =
                 switch try await uploads.complete(ticket, etags: asked.etags) {
                 case .completed(let body): .json(body)
-                case .incomplete(let sentence): .error(409, sentence, .uploadIncomplete)
+                case .incomplete(let fault): .incomplete(fault)
                 case .gone: .noSuchUpload
                 }
             return .answered(answer)

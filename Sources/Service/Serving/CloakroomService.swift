@@ -89,8 +89,13 @@ package final class CloakroomService {
         guard let match else { return .done(.noSuchRoute) }
         let route = match.route
         guard request.method == route.method else {
+            if request.method == "HEAD", route.answersHead {
+                var request = request
+                request.method = route.method
+                return step(request, match).withoutBody
+            }
             var answer = Answer.error(405, "Method not allowed", .methodNotAllowed)
-            answer.response.fields.add("Allow", route.method)
+            answer.response.fields.add("Allow", route.answersHead ? "\(route.method), HEAD" : route.method)
             return .done(answer)
         }
         guard request.hasTrueLength else {

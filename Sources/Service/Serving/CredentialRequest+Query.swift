@@ -17,7 +17,7 @@ extension CredentialRequest {
         else { throw Malformed() }
         self.init(scope: parameters["scope"])
         guard let text = parameters["lifetimeSeconds"] else { return }
-        guard let seconds = Int(text) else { throw Malformed() }
+        guard let seconds = QueryParameters.integer(text) else { throw Malformed() }
         lifetimeSeconds = seconds
     }
 }

@@ -24,9 +24,16 @@ package final class Readiness {
     package var isReady: Bool { faults.isEmpty && known.allSatisfy { $0.fault() == nil } }
 
     /// Asks until the task is cancelled: often while something is wrong, seldom when all is well.
+    ///
+    /// A connection that is still being made at the first look is no fault to report yet.
     package func watch(log: Log) async {
+        var isFirstLook = true
         while !Task.isCancelled {
-            for (name, fault) in known { report(name, fault(), log) }
+            for (name, fault) in known {
+                let fault = fault()
+                if fault == nil || !isFirstLook { report(name, fault, log) }
+            }
+            isFirstLook = false
             for (name, probe) in probes {
                 let fault = await probe()
                 faults[name] = fault

@@ -7,6 +7,13 @@ enum Step {
     case work(Subject, Plan)
     /// Who it is takes asking somebody.
     case waiting(@LoopActor @Sendable () async -> Step)
+
+    /// What HEAD is answered where the answer is known at once (RFC 3875 §4.3.3: a response to HEAD has no body).
+    var withoutBody: Step {
+        guard case .done(var answer) = self else { return self }
+        answer.response.body = []
+        return .done(answer)
+    }
 }
 
 /// What a request costs and leads to, as soon as it is known who asks.

@@ -15,7 +15,7 @@ final class MultipartUploads {
     enum Outcome: Equatable {
         case completed(UploadedBody)
         /// Not yet; the sentence says which part.
-        case incomplete(String)
+        case incomplete(PartFault)
         case gone
     }
 
@@ -83,14 +83,14 @@ final class MultipartUploads {
         }
         let parts: [UploadedPart]
         do throws(PartFault) { parts = try ticket.plan.matching(stored, etags: etags) } catch {
-            return .incomplete(error.sentence)
+            return .incomplete(error)
         }
         switch try await s3.completeMultipartUpload(
             asset.object, uploadID: ticket.uploadID, parts: parts, deadline: deadline)
         {
         case .completed: return .completed(UploadedBody(objectKey: asset.key, assetUrl: asset.url))
         case .objectExists, .noSuchUpload: return try await completedBefore(ticket, asset, deadline)
-        case .partsRefused: return .incomplete("The store does not take the parts as they are")
+        case .partsRefused: return .incomplete(.refused)
         }
     }
 
@@ -117,9 +117,23 @@ enum PartFault: Error, Equatable {
     case length(Int, is: Int, expected: Int)
     case tag(Int)
     case tagCount(Int, expected: Int)
+    /// By the store, though they are all there.
+    case refused
+
+    /// For programs.
+    var reason: String {
+        switch self {
+        case .missing: "part_missing"
+        case .length: "part_length"
+        case .tag: "part_etag"
+        case .tagCount: "etag_count"
+        case .refused: "parts_refused"
+        }
+    }
 
     var sentence: String {
         switch self {
+        case .refused: "The store does not take the parts as they are"
         case .missing(let number): "Part \(number) has not been uploaded"
         case .length(let number, let count, let expected): "Part \(number) has \(count) bytes instead of \(expected)"
         case .tag(let number): "Part \(number) has another entity tag"

@@ -46,7 +46,9 @@ struct PartPlan: Sendable, Equatable {
         guard let parameters = QueryParameters(query), parameters.names == ["numbers"],
             let text = parameters["numbers"]
         else { throw .partNumbers(count: partCount) }
-        let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map { Int($0) }
+        let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map {
+            QueryParameters.integer($0)
+        }
         guard let first = ends[0], let last = ends[ends.count - 1], first >= 1, first <= last, last <= partCount,
             last - first < 100
         else { throw .partNumbers(count: partCount) }

@@ -17,6 +17,14 @@ struct QueryParameters {
 
     var names: Set<String> { Set(values.keys) }
 
+    /// - Returns: `nil` for anything but decimal digits: no sign, no space, no zero before others.
+    static func integer(_ text: some StringProtocol) -> Int? {
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            text.utf8.first != UInt8(ascii: "0") || text.utf8.count == 1
+        else { return nil }
+        return Int(text)
+    }
+
     private static func decoded(_ text: Substring) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []

@@ -20,7 +20,7 @@ struct UploadRequest: Sendable, Equatable {
         contentType = try rules.contentType(parameters["contentType"])
         if let text = parameters["contentLength"] {
             contentLength = try rules.length(
-                Int(text) ?? 0, named: "contentLength", upTo: rules.maximumBytesAtOnce)
+                QueryParameters.integer(text) ?? 0, named: "contentLength", upTo: rules.maximumBytesAtOnce)
         } else {
             guard !rules.requiresContentLength else { throw .noLength(name: "contentLength") }
             contentLength = nil

@@ -147,19 +147,23 @@ struct UploadAnswerTests {
 
     @Test @LoopActor func `says which part is missing, or not as it was to be`() async throws {
         let one = "<ListPartsResult><Part><PartNumber>1</PartNumber><ETag>a</ETag><Size>8388608</Size></Part>"
-        for (list, etags, sentence) in [
-            (one + "</ListPartsResult>", "", "Part 2 has not been uploaded"),
+        let both = one + "<Part><PartNumber>2</PartNumber><ETag>b</ETag><Size>3</Size></Part></ListPartsResult>"
+        for (list, etags, sentence, reason) in [
+            (one + "</ListPartsResult>", "", "Part 2 has not been uploaded", "part_missing"),
             (
                 one + "<Part><PartNumber>2</PartNumber><ETag>b</ETag><Size>4</Size></Part></ListPartsResult>", "",
-                "Part 2 has 4 bytes instead of 3"
-            ), ("<ListPartsResult/>", #"{"etags":["a"]}"#, "There are 1 etags for 2 parts"),
+                "Part 2 has 4 bytes instead of 3", "part_length"
+            ), ("<ListPartsResult/>", #"{"etags":["a"]}"#, "There are 1 etags for 2 parts", "etag_count"),
+            (both, #"{"etags":["a","c"]}"#, "Part 2 has another entity tag", "part_etag"),
         ] {
             let service = try service(["GET max-parts": .text(200, list)])
             let id = try await begun(service)
             let answer = await service.ask(
                 "POST", "/v2/uploads/\(id)/complete", token: try service.token(), fields: Self.json, body: etags)
             #expect(status(answer) == "409")
-            #expect(answer.hasSuffix(#"{"error":"\#(sentence)","code":"upload_incomplete"}"#))
+            #expect(
+                answer.hasSuffix(#"{"error":"\#(sentence)","code":"upload_incomplete","reason":"\#(reason)"}"#))
+            #expect(try await service.logLines().contains(#""reason":"\#(reason)""#))
         }
     }
 

@@ -36,7 +36,8 @@ struct PartPlanTests {
         ] { #expect(try plan.numbers(query: query) == numbers) }
         for query in [
             "", "numbers=", "numbers=0", "numbers=0-5", "numbers=151", "numbers=1-101", "numbers=100-151",
-            "numbers=5-4", "numbers=-5", "numbers=1-", "numbers=1-2-3", "numbers=a", "numbers=1&numbers=2",
+            "numbers=5-4", "numbers=+5", "numbers=05", "numbers=%205", "numbers=1-+5", "numbers=01-5", "numbers=1-05",
+            "numbers=-5", "numbers=1-", "numbers=1-2-3", "numbers=a", "numbers=1&numbers=2",
             "numbers=1&x=2", "number=1", "numbers=99999999999999999999", "numbers=1-9223372036854775807",
         ] { #expect(throws: UploadRules.Refusal.partNumbers(count: 150)) { try plan.numbers(query: query) } }
     }
