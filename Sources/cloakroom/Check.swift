@@ -16,6 +16,7 @@ enum Check {
             let settings = try SettingsFile.load(file)
             let chain = AWSCredentials.chain(settings.aws, transport: NoTransport(), surroundings: Surroundings())
             let origin = try chain.outlook()
+            if let fault = AuditFile.fault(settings) { throw fault }
             let multipart = settings.uploads.idKeys.isEmpty ? "none: uploads.idKeys is not set" : "set up"
             let review = SettingsReview(settings)
             let state = review.errors.isEmpty ? "good" : "serve starts with it, but it has errors"
@@ -24,6 +25,8 @@ enum Check {
             return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
         } catch let error as CredentialFault {
             return Output.fail("\(file) is good, but there are \(error)")
+        } catch let error as AuditFileFault {
+            return Output.fail("\(file) is good, but \(error)")
         } catch {
             return Output.fail("\(file) has faults:\n\(error)")
         }
@@ -33,8 +36,8 @@ enum Check {
         Usage: cloakroom check [--strict] SETTINGS
 
         Reads a settings file as `serve` would, with the environment and the files it names, and tells all that is
-        wrong: where, why, and what to do about it; then, where the worker's AWS credentials would come from. Nothing is
-        asked of the network.
+        wrong: where, why, and what to do about it; then, where the worker's AWS credentials would come from, and whether
+        the audit's file can be written. Run it as the worker's user. Nothing is asked of the network.
 
         Then follow errors and warnings about what the settings mean, with which serve starts all the same, and what the
         policies of the worker and of a CDN have to allow: where a place is missing in them, S3 answers 403.

@@ -39,11 +39,12 @@ extension CheckName {
         Finding(self, .skipped, found, nil, advice)
     }
 
-    package func warning(_ found: String, why: String, advice: String) -> Finding {
-        Finding(self, .warning, found, why, advice)
+    /// - Parameter command: what helps, with `FILE` for the settings file; `nil`: no command does by itself.
+    package func warning(_ found: String, why: String, advice: String, command: String? = nil) -> Finding {
+        Finding(self, .warning, found, why, advice, command: command)
     }
 
-    package func error(_ found: String, why: String, advice: String) -> Finding {
-        Finding(self, .error, found, why, advice)
+    package func error(_ found: String, why: String, advice: String, command: String? = nil) -> Finding {
+        Finding(self, .error, found, why, advice, command: command)
     }
 }

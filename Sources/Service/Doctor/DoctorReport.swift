@@ -4,7 +4,13 @@ import StrictJSON
 package struct DoctorReport: Sendable {
     package var findings: [Finding]
 
-    package init(_ findings: [Finding] = []) { self.findings = findings }
+    /// `nil`: none are named.
+    private let commands: NextCommands?
+
+    package init(_ findings: [Finding] = [], commands: NextCommands? = nil) {
+        self.findings = findings
+        self.commands = commands
+    }
 
     package func count(_ level: Finding.Level) -> Int { findings.count { $0.level == level } }
 
@@ -13,7 +19,7 @@ package struct DoctorReport: Sendable {
 
     /// A line each, and below it, where something is wrong, why that matters and what to do.
     package var table: String {
-        let lines = findings.flatMap(Self.lines)
+        let lines = findings.flatMap { Self.lines($0, next: next($0)) }
         let counts = Finding.Level.allCases.reversed().compactMap { level in
             count(level) > 0 ? "\(count(level)) \(level.rawValue)" : nil
         }
@@ -30,7 +36,7 @@ package struct DoctorReport: Sendable {
             writer.beginObject()
             for (name, text) in [
                 ("check", finding.check.rawValue), ("level", finding.level.rawValue), ("found", finding.found),
-                ("why", finding.why), ("advice", finding.advice),
+                ("why", finding.why), ("advice", finding.advice), ("next", next(finding)),
             ] {
                 guard let text else { continue }
                 writer.name(name)
@@ -51,12 +57,16 @@ package struct DoctorReport: Sendable {
     private static let levelWidth = 8
     private static let textWidth = 100
 
-    private static func lines(_ finding: Finding) -> [String] {
+    private func next(_ finding: Finding) -> String? { commands?.next(finding) }
+
+    private static func lines(_ finding: Finding, next: String?) -> [String] {
         let head = padded(finding.check.rawValue, checkWidth) + padded(finding.level.rawValue, levelWidth)
         let margin = String(repeating: " ", count: checkWidth + levelWidth)
         var lines = wrapped(finding.found, first: head, rest: margin)
         if let why = finding.why { lines += wrapped(why, first: margin + "  why: ", rest: margin + "       ") }
         if let advice = finding.advice { lines += wrapped(advice, first: margin + "  do:  ", rest: margin + "       ") }
+        // A command stays on its line, to be copied.
+        if let next { lines.append(margin + "  next: " + next.filter { !$0.isNewline }) }
         return lines
     }
 

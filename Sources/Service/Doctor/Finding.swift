@@ -18,12 +18,17 @@ package struct Finding: Sendable, Equatable {
     package let why: String?
     /// What to do about it.
     package let advice: String?
+    /// The command that helps with it, with `FILE` for the settings file; `nil` for the check itself, once more.
+    let command: String?
 
-    init(_ check: CheckName, _ level: Level, _ found: String, _ why: String?, _ advice: String?) {
+    init(
+        _ check: CheckName, _ level: Level, _ found: String, _ why: String?, _ advice: String?, command: String? = nil
+    ) {
         self.check = check
         self.level = level
         self.found = found
         self.why = why
         self.advice = advice
+        self.command = command
     }
 }

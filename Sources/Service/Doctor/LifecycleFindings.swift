@@ -9,11 +9,14 @@ package enum LifecycleFindings {
             switch finding.severity {
             case .error:
                 check.error(
-                    finding.text, why: "a promise is broken: objects go early, or stay for ever", advice: finding.advice
+                    finding.text, why: "a promise is broken: objects go early, or stay for ever",
+                    advice: finding.advice,
+                    command: "cloakroom lifecycle apply --dry-run FILE"
                 )
             case .warning:
                 check.warning(
-                    finding.text, why: "it costs money or patience; nothing is lost", advice: finding.advice)
+                    finding.text, why: "it costs money or patience; nothing is lost", advice: finding.advice,
+                    command: "cloakroom lifecycle apply --dry-run FILE")
             }
         }
         guard review.isGood else { return wrong }

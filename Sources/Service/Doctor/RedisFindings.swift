@@ -125,16 +125,17 @@ package struct RedisFindings {
         guard policy != "noeviction" else { return check.ok("eviction policy is noeviction") }
         let lost = info.number("evicted_keys").flatMap { $0 > 0 ? "; it has evicted \($0) keys already" : nil } ?? ""
         let advice = "set maxmemory-policy noeviction in Redis, and give it a Redis of its own"
+        let keep = "redis-cli CONFIG SET maxmemory-policy noeviction"
         guard policy.hasPrefix("allkeys-"), settings.entitlements.enabled else {
             return check.warning(
                 "eviction policy is \(policy)\(lost)",
                 why: "when memory is short, Redis forgets rate limits, which have an end, before all else",
-                advice: advice)
+                advice: advice, command: keep)
         }
         return check.error(
             "eviction policy is \(policy)\(lost)",
             why: "when memory is short, Redis forgets users' records: who was disabled or revoked comes back in",
-            advice: advice)
+            advice: advice, command: keep)
     }
 
     private func memory(_ info: RedisInfo) -> Finding? {
@@ -149,7 +150,7 @@ package struct RedisFindings {
         guard percent >= 80 else { return check.ok("\(percent) % of maxmemory are in use") }
         return check.warning(
             "\(percent) % of maxmemory are in use", why: "a full Redis refuses to count, and nothing is vended then",
-            advice: "raise maxmemory, or find out what fills it: redis-cli --bigkeys")
+            advice: "raise maxmemory, or find out what fills it", command: "redis-cli --bigkeys")
     }
 
     private func persistence(_ info: RedisInfo) -> Finding? {

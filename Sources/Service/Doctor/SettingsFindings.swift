@@ -11,7 +11,7 @@ package struct SettingsFindings {
             CheckName.settings.error(
                 (fault.path.isEmpty ? "" : "\(fault.path) ") + fault.cause,
                 why: "serve refuses to start with these settings",
-                advice: fault.wayOut)
+                advice: fault.wayOut, command: "cloakroom check FILE")
         }
     }
 
@@ -95,7 +95,8 @@ package struct SettingsFindings {
             guard let wrong = trial.rows.first(where: { !$0.isAsExpected }) else { return nil }
             return check.error(
                 "the scope \(name) answers \(wrong.isAllowed ? "yes" : "no") to \(wrong.action) on \(wrong.target)",
-                why: wrong.remark, advice: "see: cloakroom policy test --scope \(name)")
+                why: wrong.remark, advice: "see what it says of each action",
+                command: "cloakroom policy test --scope \(name) FILE")
         }
     }
 }

@@ -23,7 +23,8 @@ package enum SocketFindings {
             return check.error(
                 "the worker at \(address) is not ready\(missing(body))",
                 why: "nginx sends it requests that it must refuse",
-                advice: "see the findings about what it lacks, and its log")
+                advice: "see the findings about what it lacks, and its log",
+                command: "journalctl --unit cloakroom --lines 50")
         case .answered(let status, _):
             return check.error(
                 "\(address) answers \(status) to /readyz", why: "that is no worker, or one of another version",
@@ -31,11 +32,13 @@ package enum SocketFindings {
         case .silent:
             return check.error(
                 "the worker at \(address) does not answer", why: "it hangs, or is busy beyond measure",
-                advice: "look into its log; serve --workers replaces a worker that hangs")
+                advice: "look into its log; serve --workers replaces a worker that hangs",
+                command: "journalctl --unit cloakroom --lines 50")
         case .unreachable(let word):
             return check.error(
                 "nobody can be reached at \(address): \(word)", why: "nginx answers 502 for this worker's share",
-                advice: "start cloakroom serve; run the doctor as a user who may open the socket")
+                advice: "start cloakroom serve; run the doctor as a user who may open the socket",
+                command: "systemctl status cloakroom")
         }
     }
 

@@ -34,7 +34,7 @@ enum Doctor {
             return Output.usage("there is no check \(unknown.name); there are: \(known)", see: see)
         case .success(let checks):
             let report = report(
-                file, checks,
+                file, checks, commands(file, options),
                 DoctorRound.Options(
                     url: options.values["url"], certificateAuthorities: options.values["ca"], sockets: sockets,
                     isReadOnly: options.flags.contains("read-only"), limit: .seconds(seconds)))
@@ -73,11 +73,21 @@ enum Doctor {
         return names
     }
 
-    private static func report(_ file: String, _ checks: [CheckName], _ options: DoctorRound.Options) -> DoctorReport {
+    private static func commands(_ file: String, _ options: Options) -> NextCommands {
+        let values = ["url", "ca", "listen", "workers", "timeout-seconds"]
+            .flatMap { name in options.values[name].map { ["--\(name)", $0] } ?? [] }
+        let flags = options.flags.contains("read-only") ? ["--read-only"] : []
+        return NextCommands(settingsFile: file, doctor: ["cloakroom", "doctor", "--settings", file] + values + flags)
+    }
+
+    private static func report(
+        _ file: String, _ checks: [CheckName], _ commands: NextCommands, _ options: DoctorRound.Options
+    ) -> DoctorReport {
         do throws(SettingsFaults) {
-            return DoctorRound.run(try SettingsFile.load(file), checks, options)
+            let findings = DoctorRound.run(try SettingsFile.load(file), checks, options).findings
+            return DoctorReport(findings, commands: commands)
         } catch {
-            return DoctorReport(SettingsFindings.faults(error))
+            return DoctorReport(SettingsFindings.faults(error), commands: commands)
         }
     }
 
@@ -86,7 +96,7 @@ enum Doctor {
         Usage: cloakroom doctor --settings FILE [--url URL] [--listen ADDRESS] [--only NAMES | --skip NAMES] [--read-only] [--strict] [--json]
 
         Checks a deployment against its settings: asks Redis, STS, S3, the issuers and nginx what the workers will ask
-        them, and prints what it found, why it matters and what to do. Run it where a worker runs, and as that user, so
+        them, and prints what it found, why it matters, what to do and the command that comes next. Run it where a worker runs, and as that user, so
         that it has the worker's own credentials.
 
         What it writes, it takes away again: objects below cloakroom-doctor/ (as canaries) and in the

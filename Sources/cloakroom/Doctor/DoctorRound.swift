@@ -89,7 +89,8 @@ final class DoctorRound {
 
     private static func findings(of check: CheckName, _ world: DoctorWorld) async -> [Finding] {
         switch check {
-        case .settings: SettingsFindings(world.settings).all
+        case .settings:
+            SettingsFindings(world.settings).all + [AuditFile.fault(world.settings)?.finding].compactMap(\.self)
         case .redis: await RedisCheck(world).findings()
         case .keys: await KeysCheck(world).findings()
         case .endpoints: await EndpointsCheck(world).findings()
