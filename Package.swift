@@ -130,6 +130,8 @@ let package = Package(
                 "JOSE", "ScriptedS3", "Support",
             ],
             swiftSettings: house),
+        .testTarget(
+            name: "CommandTests", dependencies: ["cloakroom", "CLinux", "FastCGI", "Support"], swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
             name: "EndToEndTests",

@@ -46,29 +46,32 @@ package enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// A listening socket. A unix socket is bound under a temporary name and renamed, so that the path always leads to
-    /// a worker: to the old one, then to the new one.
-    ///
-    /// - Parameter publish: called to put a unix socket in its place; call it when the worker is ready.
-    package func listen(backlog: Int32 = 4096) throws(SystemError) -> (
-        socket: Int32, publish: @Sendable () throws(SystemError) -> Void
-    ) {
+    /// A listening socket. A unix socket is bound under a temporary name and renamed by ``publish(listener:)``, so that
+    /// the path always leads to a worker: to the old one, then to the new one.
+    package func listen(backlog: Int32 = 4096) throws(SystemError) -> Int32 {
+        let socket: Int32
         switch self {
-        case .unix(let path):
-            let temporary = "\(path).\(getpid())"
+        case .unix:
+            let temporary = temporaryPath(of: getpid()) ?? ""
             _ = unsafe unlink(temporary)
-            let socket = unsafe cloakroom_listen_unix(temporary, backlog)
-            guard socket >= 0 else { throw SystemError() }
-            return (
-                socket,
-                { () throws(SystemError) in
-                    guard unsafe rename(temporary, path) == 0 else { throw SystemError() }
-                }
-            )
-        case .internet(let host, let port):
-            let socket = unsafe cloakroom_listen_internet(host, port, backlog)
-            guard socket >= 0 else { throw SystemError() }
-            return (socket, {})
+            socket = unsafe cloakroom_listen_unix(temporary, backlog)
+        case .internet(let host, let port): socket = unsafe cloakroom_listen_internet(host, port, backlog)
         }
+        guard socket >= 0 else { throw SystemError() }
+        return socket
+    }
+
+    /// Where a process binds its unix socket until it is published; `nil` for an address of the internet.
+    package func temporaryPath(of process: Int32) -> String? {
+        if case .unix(let path) = self { "\(path).\(process)" } else { nil }
+    }
+
+    /// Puts the unix socket of a process that listens and is ready in its place. A process of a version that does this
+    /// by itself has done so already.
+    package func publish(listener process: Int32) throws(SystemError) {
+        guard case .unix(let path) = self, let temporary = temporaryPath(of: process) else { return }
+        guard unsafe rename(temporary, path) != 0 else { return }
+        let error = SystemError()
+        guard error.code == ENOENT, unsafe access(path, F_OK) == 0 else { throw error }
     }
 }

@@ -83,7 +83,6 @@ package enum ChildProcess {
             ended.append((child, signal >= 0 ? .killed(signal: signal) : .exited(status: cloakroom_exited(status))))
         }
     }
-
 }
 
 /// A pipe whose other end says, by ending, that the process that holds it is gone.
@@ -91,6 +90,17 @@ package struct Lifeline: ~Copyable {
     /// For the children.
     package let readEnd: Descriptor
     private let writeEnd: Descriptor
+
+    /// - Parameter ends: those of a lifeline that this process had before it ran this program; owned from here on.
+    package init(adopting ends: (read: Int32, write: Int32)) {
+        readEnd = Descriptor(owning: ends.read)
+        writeEnd = Descriptor(owning: ends.write)
+        _ = cloakroom_close_on_exec(ends.read, 1)
+        _ = cloakroom_close_on_exec(ends.write, 1)
+    }
+
+    /// Open as long as the lifeline is.
+    package var ends: (read: Int32, write: Int32) { (readEnd.raw, writeEnd.raw) }
 
     package init() throws(SystemError) {
         var ends: (Int32, Int32) = (-1, -1)

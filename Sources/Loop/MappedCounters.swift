@@ -26,7 +26,7 @@ import CLinux
     /// - Parameter path: a file of counters that is there; as many of them as it holds.
     package convenience init(existing path: String) throws(SystemError) {
         let file = try Descriptor(checking: unsafe cloakroom_open(path, O_RDWR | O_CLOEXEC, 0))
-        var status = unsafe stat()
+        var status = stat()
         guard unsafe fstat(file.raw, &status) == 0 else { throw SystemError() }
         let count = Int(status.st_size) / MemoryLayout<UInt64>.size
         guard count > 0 else { throw SystemError(code: EINVAL) }

@@ -27,9 +27,11 @@ struct Assembly {
     let redis: RedisConnection
     let identity: Identity
 
-    /// - Parameter worker: names the worker's row of counters.
-    init(settings: Settings, worker: String) throws {
-        let folder = settings.server.metricsFolder.map { MetricsFolder(path: $0) }
+    /// - Parameters:
+    ///   - worker: names the worker's row of counters.
+    ///   - sharedFolder: of the supervisor, for the counters of its workers, where the settings name none.
+    init(settings: Settings, worker: String, sharedFolder: String?) throws {
+        let folder = (settings.server.metricsFolder ?? sharedFolder).map { MetricsFolder(path: $0) }
         let metrics = try folder?.metrics(worker: worker) ?? Metrics()
         // A closed standard error must not keep the worker from starting: lines are dropped and counted then.
         let lines = try? LineSink(path: nil)

@@ -16,6 +16,7 @@ enum CommandLineTool {
         let rest = Array(arguments.dropFirst())
         switch rest.first {
         case "serve": return Serve.run(Array(rest.dropFirst()))
+        case "status": return Status.run(Array(rest.dropFirst()))
         case "check": return Check.run(Array(rest.dropFirst()))
         case "lifecycle": return LifecycleCommand.run(Array(rest.dropFirst()))
         case "doctor": return Doctor.run(Array(rest.dropFirst()))
@@ -38,6 +39,7 @@ enum CommandLineTool {
 
         Commands:
           serve       answer FastCGI requests from nginx
+          status      the workers of a running supervisor, and whether it runs the program that is installed
           check       say what is wrong with a settings file, all of it at once
           doctor      check a deployment: what was found, why it matters, what to do
           audit verify

@@ -5,16 +5,19 @@ import Loop
 final class Heartbeat {
     private let counter: MappedCounters
     private let interval: Duration
+    /// What the supervisor does for this worker.
+    let offers: WorkerMemory.Offers
 
-    /// - Parameter within: how long the supervisor waits for a beat.
-    init(descriptor: Int32, within patience: Duration) throws(SystemError) {
-        counter = try MappedCounters(descriptor: descriptor, count: 1)
-        interval = patience / 4
+    /// - Parameter limit: how long the supervisor waits for a beat.
+    init(descriptor: Int32, within limit: Duration) throws(SystemError) {
+        counter = try MappedCounters(descriptor: descriptor, count: WorkerMemory.count)
+        interval = limit / 4
+        offers = WorkerMemory.Offers(rawValue: counter[WorkerMemory.offers])
     }
 
     /// The first beat says that the worker is up; then one at least every interval, busy or idle.
     func start() {
-        counter.add(1, at: 0)
+        counter.add(1, at: WorkerMemory.beats)
         Reactor.shared.schedule(after: interval) { [weak self] in self?.start() }
     }
 }

@@ -1,12 +1,19 @@
 import CLinux
 import FastCGI
+import Loop
 import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `cloakroom serve`
 enum Serve {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: ["workers", "listen", "lifeline", "heartbeat"]) } catch {
+        do { options = try Options(arguments, names: ["workers", "listen", "lifeline", "heartbeat", "resume"]) } catch {
             return Output.usage("\(error)", see: "cloakroom serve --help")
         }
         if options.wantsHelp { return Output.print(help) }
@@ -16,6 +23,7 @@ enum Serve {
         guard let pattern = options.values["listen"] else {
             return Output.usage("serve takes --listen unix:PATH or HOST:PORT", see: "cloakroom serve --help")
         }
+        if let fault = ClockFault(now: Date()) { return Output.fail("cannot serve: \(fault)") }
         let settings: Settings
         do { settings = try SettingsFile.load(file) } catch {
             return Output.fail("\(file) has faults:\n\(error)")
@@ -39,9 +47,21 @@ enum Serve {
         guard count == 1 || pattern.contains("%d") else {
             return Output.usage("with several workers, --listen holds %d for the number", see: "cloakroom serve --help")
         }
-        let addresses = (1...count).map { pattern.replacing("%d", with: String($0)) }
-        if let wrong = addresses.first(where: { ListenAddress($0) == nil }) { return notAnAddress(wrong) }
-        return Supervisor.run(addresses: addresses, settings: settings, settingsFile: file)
+        let texts = (1...count).map { pattern.replacing("%d", with: String($0)) }
+        if let wrong = texts.first(where: { ListenAddress($0) == nil }) { return notAnAddress(wrong) }
+        let line = SupervisorCommandLine(workers: count, listen: pattern, settingsFile: file)
+        let addresses = texts.compactMap { ListenAddress($0) }
+        switch options.values["resume"] {
+        case nil: return Supervisor.run(line, addresses, settings, resuming: nil)
+        // The supervisor before this one asks whether this program could go on in its place.
+        case SupervisorCommandLine.trial: return .success
+        case .some(let number):
+            guard let descriptor = Int32(number), descriptor > 2,
+                let text = SharedMemory(adopting: descriptor).text(limit: SupervisorState.maximumBytes),
+                let state = SupervisorState(text, slots: count)
+            else { return Output.usage("--resume is for the supervisor's own use", see: "cloakroom serve --help") }
+            return Supervisor.run(line, addresses, settings, resuming: state)
+        }
     }
 
     private static func notAnAddress(_ text: String) -> ExitStatus {
@@ -62,6 +82,8 @@ enum Serve {
 
         Signals to the supervisor:
           SIGHUP   replaces the workers one by one, without losing a request; they read the settings anew
+          SIGUSR2  runs the program anew that lies at the supervisor's path, in the same process, without losing a
+                   request: after an upgrade and SIGHUP the workers run the new program, the supervisor the former one
           SIGTERM  answers what was taken, then exits with 0; SIGINT and SIGQUIT do the same
 
         Signals to a worker: SIGTERM, SIGINT, SIGQUIT as above.

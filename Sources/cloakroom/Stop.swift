@@ -3,7 +3,7 @@ import Loop
 /// The wish to stop, from a signal or from the end of the supervisor.
 @LoopActor
 final class Stop {
-    private var isWanted = false
+    private(set) var isWanted = false
     private var waiting: CheckedContinuation<Void, Never>?
 
     func now() {

@@ -15,8 +15,10 @@ enum Worker {
 
     static func run(listen address: ListenAddress, settings: Settings, reins: Reins) -> ExitStatus {
         signal(SIGPIPE, SIG_IGN)
-        Signals.block(stopSignals + [SIGHUP])
+        // SIGUSR2 is for a supervisor; sent to all of a service's processes it must not end the workers.
+        Signals.block(stopSignals + [SIGHUP, SIGUSR2])
         raiseDescriptorLimit()
+        if !settings.server.coreDumps { CoreDumps.refuse() }
         let status = LoopActor.run { await serve(on: address, settings, reins).rawValue }
         return ExitStatus(rawValue: status) ?? .failure
     }
@@ -26,8 +28,13 @@ enum Worker {
     @LoopActor
     private static func serve(on address: ListenAddress, _ settings: Settings, _ reins: Reins) async -> ExitStatus {
         do {
-            let assembly = try Assembly(settings: settings, worker: address.description)
-            let (socket, publish) = try address.listen()
+            let heart = try reins.heartbeat.map { try Heartbeat(descriptor: $0, within: settings.server.hungAfter) }
+            let offers = heart?.offers ?? []
+            let assembly = try Assembly(
+                settings: settings, worker: address.description,
+                sharedFolder: offers.contains(.metricsFolder)
+                    ? "/proc/self/fd/\(WorkerMemory.metricsFolderDescriptor)" : nil)
+            let socket = try address.listen()
             let listener = try FastCGIListener(
                 socket: socket, limits: .init(bodyBytes: settings.server.maximumBodyBytes),
                 fields: FieldTable(CloakroomService.fieldNames(settings)), tooLarge: CloakroomService.tooLarge
@@ -36,13 +43,13 @@ enum Worker {
             let signals = try Signals(stopSignals + [SIGHUP]) { number in
                 if number != SIGHUP { stop.now() }
             }
-            let heart = try reins.heartbeat.map { try Heartbeat(descriptor: $0, within: settings.server.hungAfter) }
             if let lifeline = reins.lifeline { stop.whenEnded(lifeline) }
             let probing = LoopActor.spawn { await assembly.service.watchReadiness() }
             let fetching = assembly.identity.keepKeysFresh()
             // Whoever is asked first should not have to say that Redis is away while the connection is being made.
             await assembly.redis.settle(within: .milliseconds(50))
-            try publish()
+            // A worker that is to stop already must not take the place of one that goes on.
+            if !offers.contains(.publishesSocket), !stop.isWanted { try address.publish(listener: getpid()) }
             heart?.start()
             if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
                 assembly.log.error(

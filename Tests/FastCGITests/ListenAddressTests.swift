@@ -1,3 +1,4 @@
+import Glibc
 import Support
 import Testing
 
@@ -27,10 +28,10 @@ struct ListenAddressTests {
         let room = ListenAddress.maximumPathBytes - folder.path.utf8.count - 1
         let path = folder[String(repeating: "x", count: room)]
         let address = try #require(ListenAddress("unix:\(path)"))
-        let (socket, publish) = try address.listen()
+        let socket = try address.listen()
         defer { _ = Peer.closing(socket) }
         #expect(throws: Peer.Failure.self) { try Peer(unixPath: path) }
-        try publish()
+        try address.publish(listener: getpid())
         _ = try Peer(unixPath: path)
         #expect(ListenAddress("unix:\(path)x") == nil)
     }
@@ -38,12 +39,12 @@ struct ListenAddressTests {
     @Test func `leads to the old worker until the new one is ready`() throws {
         let folder = try TemporaryFolder()
         let address = try #require(ListenAddress("unix:\(folder["w.sock"])"))
-        let (old, publishOld) = try address.listen()
-        try publishOld()
-        let (new, publishNew) = try address.listen()
+        let old = try address.listen()
+        try address.publish(listener: getpid())
+        let new = try address.listen()
         _ = try Peer(unixPath: folder["w.sock"])
         #expect(Peer.pendingConnection(of: old) && !Peer.pendingConnection(of: new))
-        try publishNew()
+        try address.publish(listener: getpid())
         _ = try Peer(unixPath: folder["w.sock"])
         #expect(!Peer.pendingConnection(of: old) && Peer.pendingConnection(of: new))
         for socket in [old, new] { Peer.closing(socket) }

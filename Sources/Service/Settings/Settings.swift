@@ -198,9 +198,11 @@ extension Settings {
     package struct Server: Sendable {
         package var maximumBodyBytes: Int
         package var requestDeadline: Duration
-        /// Where workers leave their counters for each other; `nil` means each shows its own.
+        /// Where workers leave their counters for each other; `nil`: where their supervisor says.
         package var metricsFolder: String?
         package var drain: Duration
         package var hungAfter: Duration
+        /// Whether a crash may leave a core file, and a debugger of the same user may attach.
+        package var coreDumps: Bool
     }
 }

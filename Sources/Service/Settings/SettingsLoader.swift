@@ -111,7 +111,8 @@ extension Settings {
             requestDeadline: values.milliseconds("server.requestDeadlineMilliseconds"),
             metricsFolder: values.optionalText("server.metricsFolder"),
             drain: values.seconds("server.drainSeconds"),
-            hungAfter: values.milliseconds("server.hungAfterMilliseconds"))
+            hungAfter: values.milliseconds("server.hungAfterMilliseconds"),
+            coreDumps: values.flag("server.coreDumps"))
     }
 }
 

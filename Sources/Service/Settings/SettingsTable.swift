@@ -267,7 +267,13 @@ package enum SettingsTable {
         .init(
             "server.requestDeadlineMilliseconds", .integer(100...300_000), .integer(15_000),
             "When a request is answered 503, whatever it waits for."),
-        .init("server.metricsFolder", .text(.path), .none, "Where workers share counters; null: each shows its own."),
+        .init(
+            "server.metricsFolder", .text(.path), .none,
+            "Where the workers of a host share counters; null: those of one supervisor share them."
+        ),
+        .init(
+            "server.coreDumps", .flag, .flag(false),
+            "Whether a crash may leave a core file, which holds secrets, and debuggers may attach."),
         .init("server.drainSeconds", .integer(1...600), .integer(20), "How long a stopping worker finishes requests."),
         .init(
             "server.hungAfterMilliseconds", .integer(500...60_000), .integer(5000),

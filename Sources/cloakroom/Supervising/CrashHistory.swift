@@ -3,8 +3,9 @@
 struct CrashHistory {
     private var crashesInARow = 0
 
-    private static let soon: Duration = .seconds(10)
-    private static let longest: Duration = .seconds(10)
+    /// A worker that lived so long was well: what came before it is forgotten.
+    static let soon: Duration = .seconds(10)
+    static let longest: Duration = .seconds(10)
 
     mutating func pause(afterUptime uptime: Duration) -> Duration {
         guard uptime < Self.soon else {

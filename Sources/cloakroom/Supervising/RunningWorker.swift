@@ -5,14 +5,25 @@ import Loop
 @LoopActor
 final class RunningWorker {
     let process: pid_t
-    private let heartbeat: MappedCounters
-    private let start = Monotonic.now
+    /// Shared with the process; see ``WorkerMemory``.
+    let memory: SharedMemory
+    /// In ``Monotonic`` nanoseconds.
+    let start: UInt64
+    /// Whether the path of the socket leads to it.
+    var isPublished = false
+    private let words: MappedCounters
     private var beats: UInt64 = 0
     private var lastBeat = Monotonic.now
+    private var killAt: UInt64?
+    private var isKilled = false
 
-    init(process: pid_t, heartbeat: MappedCounters) {
+    init(process: pid_t, memory: SharedMemory, start: UInt64 = Monotonic.now) throws(SystemError) {
         self.process = process
-        self.heartbeat = heartbeat
+        self.memory = memory
+        self.start = start
+        words = try memory.withDescriptor { (descriptor) throws(SystemError) in
+            try MappedCounters(descriptor: descriptor, count: WorkerMemory.count)
+        }
     }
 
     /// Whether it has said that it is ready.
@@ -24,11 +35,28 @@ final class RunningWorker {
     var silence: Duration { .nanoseconds(Int64(clamping: Monotonic.now &- lastBeat)) }
 
     func look() {
-        let now = heartbeat[0]
+        let now = words[WorkerMemory.beats]
         guard now != beats else { return }
         beats = now
         lastBeat = Monotonic.now
     }
 
-    func signal(_ number: Int32) { kill(process, number) }
+    /// Tells it to finish what it took, within `limit`. One that is not up has taken nothing: it is killed at once.
+    func leave(within limit: Duration) {
+        guard isUp else { return kill() }
+        Glibc.kill(process, SIGTERM)
+        killAt = Monotonic.now &+ limit.nanoseconds
+    }
+
+    /// Whether it was told to leave, and has not.
+    var isOverdue: Bool { !isKilled && killAt.map { $0 <= Monotonic.now } ?? false }
+
+    /// A process that is stopped (SIGSTOP) ends by this, too.
+    func kill() {
+        isKilled = true
+        Glibc.kill(process, SIGKILL)
+    }
+
+    /// Whether ``kill()`` was called: its end is only a matter of time.
+    var isEnding: Bool { isKilled }
 }

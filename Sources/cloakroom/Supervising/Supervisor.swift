@@ -1,3 +1,4 @@
+import FastCGI
 import Glibc
 import Loop
 import Service
@@ -7,29 +8,47 @@ import Service
 final class Supervisor {
     private enum Phase {
         case running
-        case stopping(since: UInt64)
+        case stopping
     }
 
+    private let line: SupervisorCommandLine
+    private let program = ProgramFile()
+    private let lifeline: SharedLifeline
+    private let folder: SupervisorFolder?
     private let slots: [WorkerSlot]
-    private let settingsFile: String
     private let log: Log
-    private let drain: Duration
     private let stop = Stop()
     private var phase = Phase.running
     /// The slots still to be replaced, the one at work first.
     private var replacing: ArraySlice<WorkerSlot> = []
+    /// What was asked for meanwhile, once however often: done when all are replaced.
+    private var reloadsAgain = false
+    private var changesProgram = false
+    /// The new program, started to see whether it could take over.
+    private var trial: pid_t?
+    private var told: SupervisorStatus?
+    /// When to look again whether another program lies at our path.
+    private var looksAgainAt: UInt64 = 0
 
     private static let tick: Duration = .milliseconds(50)
-    nonisolated private static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGCHLD]
+    /// While a worker starts.
+    private static let shortTick: Duration = .milliseconds(5)
+    private static let trialTimeout: Duration = .seconds(10)
+    nonisolated private static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR2, SIGCHLD]
 
-    nonisolated static func run(addresses: [String], settings: Settings, settingsFile: String) -> ExitStatus {
+    /// - Parameter state: what the program that ran in this process before hands on; `nil` for a start.
+    nonisolated static func run(
+        _ line: SupervisorCommandLine, _ addresses: [ListenAddress], _ settings: Settings,
+        resuming state: SupervisorState?
+    ) -> ExitStatus {
         Signals.block(signals)
         signal(SIGPIPE, SIG_IGN)
+        if !settings.server.coreDumps { CoreDumps.refuse() }
         let status = LoopActor.run {
             do {
                 let log = Log(sink: try? LineSink(path: nil), level: settings.log.level)
-                let supervisor = try Supervisor(addresses, settings, settingsFile, log)
-                return try await supervisor.run().rawValue
+                let supervisor = try Supervisor(line, addresses, settings, log, state)
+                return try await supervisor.run(resumed: state != nil).rawValue
             } catch {
                 return Output.fail("cannot supervise: \(error)").rawValue
             }
@@ -37,23 +56,43 @@ final class Supervisor {
         return ExitStatus(rawValue: status) ?? .failure
     }
 
-    private init(_ addresses: [String], _ settings: Settings, _ settingsFile: String, _ log: Log) throws(SystemError) {
-        self.settingsFile = settingsFile
+    private init(
+        _ line: SupervisorCommandLine, _ addresses: [ListenAddress], _ settings: Settings, _ log: Log,
+        _ state: SupervisorState?
+    ) throws(SystemError) {
+        self.line = line
         self.log = log
-        drain = settings.server.drain
-        let lifeline = SharedLifeline(try Lifeline())
-        let program = WorkerProgram(lifeline: lifeline, settingsFile: settingsFile)
-        slots = addresses.map { address in
-            WorkerSlot(address: address, program: program, patience: settings.server.hungAfter, log: log)
+        lifeline = SharedLifeline(try Self.lifeline(of: state))
+        do throws(SupervisorFolder.Failure) {
+            folder = try SupervisorFolder(listen: line.listen, isNew: state == nil)
+        } catch {
+            folder = nil
+            log.error("no folder for the supervisor: each worker shows its own metrics", ["reason": .text("\(error)")])
         }
+        let program = WorkerProgram(
+            file: program, lifeline: lifeline, settingsFile: line.settingsFile, folder: folder)
+        let terms = WorkerSlot.Terms(hungAfter: settings.server.hungAfter, drain: settings.server.drain)
+        slots = addresses.map { WorkerSlot(address: $0, program: program, terms: terms, log: log) }
+        for worker in state?.workers ?? [] { try slots[worker.slot].adopt(worker) }
     }
 
-    private func run() async throws -> ExitStatus {
+    nonisolated private static func lifeline(of state: SupervisorState?) throws(SystemError) -> Lifeline {
+        guard let state else { return try Lifeline() }
+        return Lifeline(adopting: state.lifeline)
+    }
+
+    private func run(resumed: Bool) async throws -> ExitStatus {
         let signals = try Signals(Self.signals) { [unowned self] in take($0) }
-        for slot in slots { slot.start() }
+        if resumed {
+            log.info("the supervisor runs its program anew", ["version": .text(CommandLineTool.version)])
+            // Children may have ended between the two programs.
+            reap()
+        }
+        for slot in slots where slot.current == nil { slot.start() }
         turn()
         await stop.wait()
         withExtendedLifetime(signals) {}
+        folder?.remove()
         log.info("supervisor is done")
         return .success
     }
@@ -63,27 +102,40 @@ final class Supervisor {
     private func take(_ signal: Int32) {
         switch signal {
         case SIGCHLD:
-            for (child, end) in ChildProcess.reap() { slots.forEach { $0.ended(child, end) } }
+            reap()
             turn(schedulesNext: false)
         case SIGHUP: replaceAll()
+        case SIGUSR2: tryProgram()
         default: stopAll()
+        }
+    }
+
+    private func reap() {
+        for (child, end) in ChildProcess.reap() {
+            if child == trial {
+                trial = nil
+                tried(end)
+            } else {
+                slots.forEach { $0.ended(child, end) }
+            }
         }
     }
 
     /// Looks after everything that only time can tell.
     private func turn(schedulesNext: Bool = true) {
+        for slot in slots { slot.look() }
         switch phase {
-        case .running:
-            for slot in slots { slot.look() }
-            goOnReplacing()
-        case .stopping(let since):
+        case .running: goOnReplacing()
+        case .stopping:
             if slots.allSatisfy(\.isEmpty) {
                 for slot in slots { slot.removeSocket() }
                 return stop.now()
             }
-            if Monotonic.now > since + drain.nanoseconds + 2_000_000_000 { slots.forEach { $0.kill() } }
         }
-        if schedulesNext { Reactor.shared.schedule(after: Self.tick) { [weak self] in self?.turn() } }
+        tellStatus()
+        guard schedulesNext else { return }
+        let delay = slots.contains(where: \.isStarting) ? Self.shortTick : Self.tick
+        Reactor.shared.schedule(after: delay) { [weak self] in self?.turn() }
     }
 
     // MARK: Stopping and replacing
@@ -91,16 +143,23 @@ final class Supervisor {
     private func stopAll() {
         guard case .running = phase else { return }
         log.info("supervisor stops its workers")
-        phase = .stopping(since: Monotonic.now)
+        ServiceManager.status("stopping")
+        phase = .stopping
         replacing = []
         for slot in slots { slot.stop() }
         turn(schedulesNext: false)
     }
 
+    /// One reload at a time: those that are asked for meanwhile are done afterwards, as one.
     private func replaceAll() {
         guard case .running = phase else { return }
+        guard replacing.isEmpty else {
+            if !reloadsAgain { log.info("the workers are being replaced; they will be once more") }
+            reloadsAgain = true
+            return
+        }
         do {
-            _ = try SettingsFile.load(settingsFile)
+            _ = try SettingsFile.load(line.settingsFile)
         } catch {
             // The workers would not start with them; those that run know better ones.
             return log.error("settings have faults; the workers stay", ["faults": .text("\(error)")])
@@ -117,11 +176,111 @@ final class Supervisor {
         case .underWay: return
         case .done:
             replacing.removeFirst()
-            if replacing.isEmpty { log.info("all workers are replaced") }
-            replacing.first?.replace()
+            guard replacing.isEmpty else {
+                replacing.first?.replace()
+                return
+            }
+            log.info("all workers are replaced")
+            tellProgram()
         case .failed:
             replacing = []
             log.error("a new worker did not come up; the others stay")
         }
+        looksAgainAt = 0
+        goOn()
+    }
+
+    /// Does what was asked for while the workers were replaced.
+    private func goOn() {
+        if reloadsAgain {
+            reloadsAgain = false
+            replaceAll()
+        } else if changesProgram {
+            changesProgram = false
+            tryProgram()
+        }
+    }
+
+    /// When something changed; a new program is noticed within a second.
+    private func tellStatus() {
+        let looks = Monotonic.now >= looksAgainAt
+        if looks { looksAgainAt = Monotonic.now &+ 1_000_000_000 }
+        let status = SupervisorStatus(
+            process: getpid(), program: program.path,
+            isOutdated: looks ? program.isReplaced : told?.isOutdated ?? false,
+            workers: slots.map { .init(listen: $0.address.description, process: $0.published?.process) })
+        guard status != told else { return }
+        told = status
+        ServiceManager.status(status.summary)
+        if let folder { status.write(in: folder) }
+    }
+
+    // MARK: Another program
+
+    private func tellProgram() {
+        guard program.isReplaced else { return }
+        log.warning(
+            "the workers run a new program, the supervisor itself still the former one; SIGUSR2 changes that",
+            ["program": .text(program.path), "process": .integer(Int(getpid()))])
+    }
+
+    /// Starts the program that lies at our path now, to see whether it could go on with these workers.
+    private func tryProgram() {
+        guard case .running = phase, trial == nil else { return }
+        guard replacing.isEmpty else {
+            changesProgram = true
+            return
+        }
+        do throws(SystemError) {
+            let child = try ChildProcess.spawn(
+                program.path, arguments: line.arguments(resuming: SupervisorCommandLine.trial), descriptors: [])
+            trial = child
+            Reactor.shared.schedule(after: Self.trialTimeout) { [weak self] in
+                if self?.trial == child { kill(child, SIGKILL) }
+            }
+        } catch {
+            stay(because: "\(error)")
+        }
+    }
+
+    private func tried(_ end: ChildProcess.End) {
+        guard case .running = phase else { return }
+        guard end == .exited(status: 0) else { return stay(because: "serve --resume \(end)") }
+        guard replacing.isEmpty else {
+            changesProgram = true
+            return
+        }
+        changeProgram()
+    }
+
+    /// The workers go on, and find their supervisor under the same process id.
+    private func changeProgram() {
+        let ends = lifeline.lifeline.ends
+        let known = slots.enumerated().flatMap { place, slot in slot.workers.map { (place, $0.role, $0.worker) } }
+        let workers = known.map { place, role, worker in
+            SupervisorState.Worker(
+                slot: place, role: role, process: worker.process, start: worker.start,
+                isPublished: worker.isPublished, memory: worker.memory.withDescriptor { $0 })
+        }
+        let state = SupervisorState(lifeline: ends, workers: workers)
+        let reason: SystemError
+        do throws(SystemError) {
+            let memory = try SharedMemory(holding: state.text)
+            reason = memory.withDescriptor { memory in
+                ChildProcess.replaceProgram(
+                    with: program.path, arguments: line.arguments(resuming: String(memory)),
+                    keeping: [ends.read, ends.write, memory] + workers.map(\.memory))
+            }
+        } catch {
+            reason = error
+        }
+        withExtendedLifetime(known) {}
+        stay(because: "\(reason)")
+    }
+
+    private func stay(because reason: String) {
+        log.error(
+            "the program at the supervisor's path cannot take over; this one goes on",
+            ["program": .text(program.path), "reason": .text(reason)])
     }
 }

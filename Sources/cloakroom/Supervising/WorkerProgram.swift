@@ -9,26 +9,29 @@ final class SharedLifeline: Sendable {
 }
 
 /// How a worker is started.
+@LoopActor
 struct WorkerProgram {
+    let file: ProgramFile
     let lifeline: SharedLifeline
     let settingsFile: String
+    /// `nil`: each worker counts for itself, or as the settings say.
+    let folder: SupervisorFolder?
 
-    /// - Returns: its process id, and the counter that its loop adds to.
-    func start(on address: String) throws(SystemError) -> (process: pid_t, heartbeat: MappedCounters) {
-        let (heartbeat, memory) = try MappedCounters.shared(count: 1)
+    func start(on address: String) throws(SystemError) -> RunningWorker {
+        let (words, memory) = try MappedCounters.shared(count: WorkerMemory.count)
+        var offers: WorkerMemory.Offers = .publishesSocket
+        // Numbers 3, 4 and, if there is a folder, 5.
         let arguments = [
             "cloakroom", "serve", "--listen", address, "--lifeline", "3", "--heartbeat", "4", settingsFile,
         ]
+        var descriptors = [lifeline.lifeline.readEnd.raw]
+        if folder != nil { offers.insert(.metricsFolder) }
+        words.add(offers.rawValue, at: WorkerMemory.offers)
         let process = try memory.withDescriptor { (memory) throws(SystemError) in
-            try ChildProcess.spawn(
-                Self.path, arguments: arguments, descriptors: [lifeline.lifeline.readEnd.raw, memory])
+            descriptors.append(memory)
+            if let folder { descriptors.append(folder.descriptor) }
+            return try ChildProcess.spawn(file.path, arguments: arguments, descriptors: descriptors)
         }
-        return (process, heartbeat)
-    }
-
-    /// Where this program lies now: after an upgrade, the new one.
-    private static var path: String {
-        let name = CommandLine.arguments[0]
-        return name.contains("/") ? name : "/proc/self/exe"
+        return try RunningWorker(process: process, memory: memory)
     }
 }

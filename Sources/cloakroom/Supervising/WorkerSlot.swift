@@ -1,8 +1,12 @@
+import FastCGI
 import Glibc
 import Loop
 import Service
 
 /// The place of one worker: the process that has it, the one that is to take it over, and those that leave it.
+///
+/// The path of the socket is given by this side alone, to a worker that is up: so it leads to ``current`` whatever
+/// becomes of a worker that starts.
 @LoopActor
 final class WorkerSlot {
     enum Replacement {
@@ -11,37 +15,62 @@ final class WorkerSlot {
         case failed
     }
 
-    private let address: String
+    let address: ListenAddress
     private let program: WorkerProgram
-    private let patience: Duration
+    private let terms: Terms
     private let log: Log
-    private var current: RunningWorker?
+    private(set) var current: RunningWorker?
     private var next: RunningWorker?
-    private var leaving: [RunningWorker] = []
+    private(set) var leaving: [RunningWorker] = []
     private var crashes = CrashHistory()
     /// When to start the next one after a crash.
     private var startsAt: UInt64?
     private(set) var replacement = Replacement.done
 
-    /// A worker that is not up by then never will be.
-    private static let startPatience: Duration = .seconds(10)
+    struct Terms {
+        /// How long a worker that is up may give no sign of life.
+        let hungAfter: Duration
+        /// How long a worker that is told to stop may finish requests.
+        let drain: Duration
+    }
 
-    init(address: String, program: WorkerProgram, patience: Duration, log: Log) {
+    /// A worker that is not up by then never will be.
+    private static let startTimeout: Duration = .seconds(10)
+    /// Beyond its own time to drain.
+    private static let leaveMargin: Duration = .seconds(2)
+
+    init(address: ListenAddress, program: WorkerProgram, terms: Terms, log: Log) {
         self.address = address
         self.program = program
-        self.patience = patience
+        self.terms = terms
         self.log = log
     }
 
     var isEmpty: Bool { current == nil && next == nil && leaving.isEmpty }
 
-    func start() { current = spawn() }
+    /// Whether a worker is about to come up: then ``look()`` is worth calling often.
+    var isStarting: Bool { [current, next].contains { $0.map { !$0.isUp } ?? false } }
 
-    /// Starts a second worker on the same address; when it is up, the first is told to stop.
+    /// The worker that the socket's path leads to.
+    var published: RunningWorker? { current.flatMap { $0.isPublished ? $0 : nil } }
+
+    func start() {
+        current = spawn()
+        if current == nil { startAgain(afterUptime: .zero) }
+    }
+
+    /// Starts a second worker on the same address; when it is up, the first is told to stop. A first one that is not up
+    /// itself is ended before.
     func replace() {
-        replacement = .underWay
+        look()
+        startsAt = nil
+        if let worker = current, !worker.isUp {
+            current = nil
+            leave(worker)
+        }
         next = spawn()
-        if next == nil { replacement = .failed }
+        replacement = next == nil ? .failed : .underWay
+        if current == nil, next == nil { startAgain(afterUptime: .zero) }
     }
 
     func stop() {
@@ -51,38 +80,45 @@ final class WorkerSlot {
         for worker in all { leave(worker) }
     }
 
-    func kill() { leaving.forEach { $0.signal(SIGKILL) } }
-
     /// After the last worker has gone: the path would lead nowhere.
     func removeSocket() {
-        if address.hasPrefix("unix:") { unlink(String(address.dropFirst(5))) }
+        if case .unix(let path) = address { unlink(path) }
     }
 
     // MARK: Watching
 
     func ended(_ process: pid_t, _ end: ChildProcess.End) {
-        if leaving.contains(where: { $0.process == process }) {
-            leaving.removeAll { $0.process == process }
-        } else if next?.process == process {
+        if let place = leaving.firstIndex(where: { $0.process == process }) {
+            forget(leaving.remove(at: place))
+        } else if let worker = next, worker.process == process {
             report(end, process)
+            forget(worker)
             next = nil
             replacement = .failed
+            if current == nil { startAgain(afterUptime: worker.uptime) }
         } else if let worker = current, worker.process == process {
             report(end, process)
+            forget(worker)
             current = nil
-            let pause = crashes.pause(afterUptime: worker.uptime)
-            startsAt = Monotonic.now &+ pause.nanoseconds
+            // One that is to replace it is on its way already.
+            if next == nil { startAgain(afterUptime: worker.uptime) }
         }
     }
 
     func look() {
-        if current == nil, let due = startsAt, due <= Monotonic.now {
+        if current == nil, next == nil, let due = startsAt, due <= Monotonic.now {
             startsAt = nil
             start()
-            if current == nil { startsAt = Monotonic.now &+ crashes.pause(afterUptime: .zero).nanoseconds }
         }
-        [current, next].compactMap(\.self).forEach(look)
-        if let worker = next, worker.isUp {
+        [current, next].compactMap(\.self).forEach(watch)
+        for worker in leaving where worker.isOverdue {
+            log.error(
+                "worker does not stop; it is ended",
+                ["listen": .text("\(address)"), "process": .integer(Int(worker.process))])
+            worker.kill()
+        }
+        if let worker = current, worker.isUp { publish(worker) }
+        if let worker = next, worker.isUp, publish(worker) {
             if let old = current { leave(old) }
             current = worker
             next = nil
@@ -90,35 +126,83 @@ final class WorkerSlot {
         }
     }
 
-    private func look(_ worker: RunningWorker) {
+    private func watch(_ worker: RunningWorker) {
         worker.look()
-        guard worker.silence > (worker.isUp ? patience : Self.startPatience) else { return }
+        guard !worker.isEnding, worker.silence > (worker.isUp ? terms.hungAfter : Self.startTimeout) else { return }
         log.error(
             "worker does not answer; it is ended",
             [
-                "listen": .text(address), "process": .integer(Int(worker.process)),
+                "listen": .text("\(address)"), "process": .integer(Int(worker.process)),
                 "silent": .milliseconds(worker.silence),
             ])
-        worker.signal(SIGKILL)
+        worker.kill()
+    }
+
+    private func startAgain(afterUptime uptime: Duration) {
+        startsAt = Monotonic.now &+ crashes.pause(afterUptime: uptime).nanoseconds
     }
 
     private func spawn() -> RunningWorker? {
-        do {
-            let (process, heartbeat) = try program.start(on: address)
-            return RunningWorker(process: process, heartbeat: heartbeat)
+        do throws(SystemError) {
+            return try program.start(on: address.description)
         } catch {
-            log.error("worker cannot be started", ["listen": .text(address), "reason": .text("\(error)")])
+            log.error("worker cannot be started", ["listen": .text("\(address)"), "reason": .text("\(error)")])
             return nil
         }
     }
 
+    /// Makes the socket's path lead to this worker, once.
+    ///
+    /// - Returns: whether it does. If it cannot, the worker is ended, and that end is told as any other.
+    @discardableResult
+    private func publish(_ worker: RunningWorker) -> Bool {
+        guard !worker.isPublished, !worker.isEnding else { return worker.isPublished }
+        do throws(SystemError) {
+            try address.publish(listener: worker.process)
+            worker.isPublished = true
+        } catch {
+            log.error(
+                "the worker's socket cannot be put in its place; the worker is ended",
+                [
+                    "listen": .text("\(address)"), "process": .integer(Int(worker.process)),
+                    "reason": .text("\(error)"),
+                ])
+            worker.kill()
+        }
+        return worker.isPublished
+    }
+
     private func leave(_ worker: RunningWorker) {
-        worker.signal(SIGTERM)
+        worker.leave(within: terms.drain + Self.leaveMargin)
         leaving.append(worker)
+    }
+
+    /// One that ended before it was published leaves its temporary socket.
+    private func forget(_ worker: RunningWorker) {
+        if !worker.isPublished, let path = address.temporaryPath(of: worker.process) { unlink(path) }
     }
 
     private func report(_ end: ChildProcess.End, _ process: pid_t) {
         log.error(
-            "worker ended", ["listen": .text(address), "process": .integer(Int(process)), "how": .text("\(end)")])
+            "worker ended", ["listen": .text("\(address)"), "process": .integer(Int(process)), "how": .text("\(end)")])
+    }
+
+    // MARK: Another program in place of this one
+
+    /// The workers as the next program is to know them; none is being replaced then.
+    var workers: [(role: SupervisorState.Worker.Role, worker: RunningWorker)] {
+        (current.map { [(.current, $0)] } ?? []) + leaving.map { (.leaving, $0) }
+    }
+
+    /// Takes over a child of the program that ran here before.
+    func adopt(_ state: SupervisorState.Worker) throws(SystemError) {
+        let worker = try RunningWorker(
+            process: state.process, memory: SharedMemory(adopting: state.memory), start: state.start)
+        worker.isPublished = state.isPublished
+        worker.look()
+        switch state.role {
+        case .current: current = worker
+        case .leaving: leave(worker)
+        }
     }
 }

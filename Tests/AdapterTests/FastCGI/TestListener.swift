@@ -1,4 +1,5 @@
 import FastCGI
+import Glibc
 import HTTPValues
 import Loop
 import Support
@@ -14,11 +15,12 @@ final class TestListener {
     {
         folder = try TemporaryFolder()
         path = folder["w.sock"]
-        let (socket, publish) = try ListenAddress.unix(path: path).listen()
+        let address = ListenAddress.unix(path: path)
+        let socket = try address.listen()
         listener = try FastCGIListener(
             socket: socket, limits: limits, fields: FieldTable(["Authorization", "Content-Type"]),
             tooLarge: Response(status: 413, body: Array("too large".utf8)), handler: handler)
-        try publish()
+        try address.publish(listener: getpid())
     }
 
     /// Answers with what was asked.

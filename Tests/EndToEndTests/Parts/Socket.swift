@@ -34,6 +34,19 @@ final class Socket {
 
     deinit { shut() }
 
+    /// The process that listened on the unix socket this one is connected to (SO_PEERCRED, unix(7)).
+    var peer: pid_t {
+        get throws {
+            // pid, uid and gid: ucred, which Glibc hides.
+            var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
+            var size = socklen_t(MemoryLayout.size(ofValue: credentials))
+            guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else {
+                throw Failure("SO_PEERCRED")
+            }
+            return credentials.0
+        }
+    }
+
     func shut() {
         guard descriptor >= 0 else { return }
         close(descriptor)

@@ -1,0 +1,54 @@
+import FastCGI
+import Foundation
+import Support
+import Testing
+
+@testable import cloakroom
+
+struct SupervisorStatusTests {
+    private static let workers: [SupervisorStatus.Worker] = [
+        .init(listen: "unix:/w-1.sock", process: 12), .init(listen: "unix:/w-2.sock", process: nil),
+    ]
+
+    @Test func `is read from its file as it was written`() throws {
+        let folder = try TemporaryFolder()
+        let listen = "unix:\(folder["w-%d.sock"])"
+        let own = try SupervisorFolder(listen: listen, isNew: true)
+        let status = SupervisorStatus(process: 7, program: "/bin/c", isOutdated: true, workers: Self.workers)
+        #expect(status.write(in: own))
+        let text = try Data(contentsOf: URL(fileURLWithPath: SupervisorFolder.statusFile(listen: listen)))
+        #expect(SupervisorStatus(Array(text)) == status)
+        // Its successor after SIGUSR2 keeps what is there, another supervisor does not.
+        _ = try SupervisorFolder(listen: listen, isNew: false)
+        #expect(FileManager.default.fileExists(atPath: own.statusFile))
+        _ = try SupervisorFolder(listen: listen, isNew: true)
+        #expect(!FileManager.default.fileExists(atPath: own.statusFile))
+        own.remove()
+        #expect(!FileManager.default.fileExists(atPath: own.path))
+    }
+
+    @Test func `a folder that others write to, or a link, is none`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder["w-N.sock.supervisor"]
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        chmod(path, 0o777)
+        #expect(throws: SupervisorFolder.Failure.self) {
+            try SupervisorFolder(listen: "unix:\(folder["w-%d.sock"])", isNew: true)
+        }
+        let target = folder["elsewhere"]
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder["l-N.sock.supervisor"], withDestinationPath: target)
+        #expect(throws: SupervisorFolder.Failure.self) {
+            try SupervisorFolder(listen: "unix:\(folder["l-%d.sock"])", isNew: true)
+        }
+    }
+
+    @Test func `says in a line what systemctl shows`() {
+        func summary(_ isOutdated: Bool) -> String {
+            SupervisorStatus(process: 7, program: "/bin/c", isOutdated: isOutdated, workers: Self.workers).summary
+        }
+        #expect(summary(false) == "1 of 2 workers run")
+        #expect(summary(true) == "1 of 2 workers run; the supervisor runs the former program: kill -USR2 7")
+    }
+}

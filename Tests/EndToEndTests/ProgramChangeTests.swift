@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// An upgrade without a restart: SIGHUP gives the workers the new program, SIGUSR2 the supervisor.
+    @Suite struct ChangingTheProgram {
+        /// Runs a copy of the program that the test can replace, `program` in the stack's folder.
+        private static var options: Stack.Options {
+            Stack.Options(
+                workers: 2, nginx: true,
+                shell: #"""
+                    for last; do :; done; folder=$(dirname "$last"); cp "$1" "$folder/program"; shift
+                    exec "$folder/program" "$@"
+                    """#
+            ) {
+                $0["limits.upload.requests"] = 1_000_000
+                $0["limits.uploadBytes.bytes"] = 999_999_999_999_999
+                $0["server.metricsFolder"] = nil
+            }
+        }
+
+        private static func install(_ program: String, in stack: Stack) throws {
+            let (new, path) = ("\(stack.folder)/program.new", "\(stack.folder)/program")
+            try FileManager.default.copyItem(atPath: program, toPath: new)
+            #expect(rename(new, path) == 0)
+        }
+
+        private static func status(_ stack: Stack) throws -> (status: Int32?, text: String) {
+            let command = try Command(["status", "--listen", "unix:\(stack.folder)/worker-%d.sock"])
+            return (command.status, command.text)
+        }
+
+        private static func reload(_ stack: Stack) throws {
+            let reloads = stack.logLines("all workers are replaced").count
+            stack.server?.signal(SIGHUP)
+            try wait(for: "new workers", within: .seconds(20)) {
+                stack.logLines("all workers are replaced").count > reloads && stack.workers.count == 2
+            }
+        }
+
+        @Test func `the supervisor runs its new program with the same workers, and loses no request`() throws {
+            try Stack.run("program", Self.options) { stack in
+                let supervisor = try #require(stack.server).pid
+                let port = try #require(stack.nginx).port
+                let token = Tokens.fresh()
+                let load = Load { _ in try HTTPClient.ask(port: port, .presign(token)) }
+                #expect(try Self.status(stack).status == 0)
+
+                try Self.install(try Programs.worker, in: stack)
+                try Self.reload(stack)
+                let message =
+                    "the workers run a new program, the supervisor itself still the former one; SIGUSR2 changes that"
+                #expect(stack.logLines(message).count == 1)
+                try wait(for: "the status") { try Self.status(stack).status == 1 }
+                #expect(try Self.status(stack).text.contains("kill -USR2 \(supervisor)"))
+
+                let workers = stack.workers
+                for round in 1...2 {
+                    stack.server?.signal(SIGUSR2)
+                    try wait(for: "the new program", within: .seconds(10)) {
+                        stack.logLines("the supervisor runs its program anew").count == round
+                    }
+                }
+                #expect(stack.workers == workers)
+                #expect(try Set((1...2).map { try Socket(path: stack.socket($0)).peer }) == Set(workers))
+                try wait(for: "the status") { try Self.status(stack).status == 0 }
+
+                // It looks after the workers that it took over as after its own.
+                try Self.reload(stack)
+                #expect(Set(workers).isDisjoint(with: stack.workers))
+                let counted = Metrics(try stack.askNginx(.metrics).text)
+                #expect(counted.sum("cloakroom_worker_starts_total") == 6)
+                let tally = load.stop()
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
+                let victim = try #require(stack.workers.first)
+                kill(victim, SIGKILL)
+                try wait(for: "its successor", within: .seconds(2)) {
+                    stack.workers.count == 2 && !stack.workers.contains(victim)
+                }
+            }
+        }
+
+        @Test func `a program that cannot take over leaves the one that runs`() throws {
+            try Stack.run("no-program", Self.options) { stack in
+                let workers = stack.workers
+                try Self.install("/bin/false", in: stack)
+                stack.server?.signal(SIGUSR2)
+                let message = "the program at the supervisor's path cannot take over; this one goes on"
+                try wait(for: "the refusal") { stack.logLines(message).count == 1 }
+                try FileManager.default.removeItem(atPath: "\(stack.folder)/program")
+                stack.server?.signal(SIGUSR2)
+                try wait(for: "the second refusal") { stack.logLines(message).count == 2 }
+                #expect(stack.workers == workers)
+                try Self.install(try Programs.worker, in: stack)
+                stack.server?.signal(SIGUSR2)
+                try wait(for: "the new program", within: .seconds(10)) {
+                    stack.logLines("the supervisor runs its program anew").count == 1
+                }
+                #expect(stack.workers == workers)
+            }
+        }
+
+        @Test func `reloads and changes of the program in any order end well`() throws {
+            try Stack.run("mixed", Self.options) { stack in
+                let port = try #require(stack.nginx).port
+                let load = Load { _ in try HTTPClient.ask(port: port, .health) }
+                for signal in [SIGHUP, SIGUSR2, SIGUSR2, SIGHUP, SIGUSR2, SIGHUP, SIGHUP] {
+                    stack.server?.signal(signal)
+                    usleep(20_000)
+                }
+                try wait(for: "the new program", within: .seconds(20)) {
+                    !stack.logLines("the supervisor runs its program anew").isEmpty
+                }
+                try wait(for: "two workers", within: .seconds(20)) {
+                    stack.workers.count == 2
+                        && (try? (1...2).map { try Socket(path: stack.socket($0)).peer }.sorted()) == stack.workers
+                }
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+    /// FAULTS row 29: reloads that overlap, and workers that end while they are replaced.
+    @Suite struct Reloading {
+        private static var pair: Stack.Options {
+            Stack.Options(workers: 2, nginx: true) {
+                $0["limits.upload.requests"] = 1_000_000
+                $0["limits.uploadBytes.bytes"] = 999_999_999_999_999
+            }
+        }
+
+        private static func load(_ stack: Stack) throws -> Load {
+            let port = try #require(stack.nginx).port
+            let token = Tokens.fresh()
+            return Load { number in try HTTPClient.ask(port: port, [.presign(token), .health][number % 2]) }
+        }
+
+        private static func drainsSoon(_ settings: inout TestSettings) {
+            settings["server.drainSeconds"] = 1
+            settings["server.requestDeadlineMilliseconds"] = 900
+            settings["aws.timeoutMilliseconds"] = 800
+            settings["redis.timeoutMilliseconds"] = 500
+        }
+
+        /// Every reload that began has ended, and there is one worker for each slot: each socket's own.
+        private static func isSettled(_ stack: Stack) -> Bool {
+            let ended = ["all workers are replaced", "a new worker did not come up; the others stay"]
+                .map { stack.logLines($0).count }.reduce(0, +)
+            let workers = stack.workers
+            let listening = (1...2).compactMap { try? Socket(path: stack.socket($0)).peer }
+            return stack.logLines("replacing the workers").count == ended && workers.count == 2
+                && listening.sorted() == workers
+        }
+
+        /// Waits until nothing changes any more.
+        private static func settle(_ stack: Stack) throws {
+            var looks = 0
+            try wait(for: "one worker for each socket, not \(stack.workers)", within: .seconds(60)) {
+                looks = isSettled(stack) ? looks + 1 : 0
+                return looks > 50
+            }
+            // A temporary socket would be one of a worker that nobody knows.
+            let sockets = try FileManager.default.contentsOfDirectory(atPath: stack.folder)
+                .filter { $0.contains(".sock.") && !$0.hasSuffix(".supervisor") }
+            #expect(sockets == [])
+        }
+
+        @Test(arguments: [0, 5, 50, 200])
+        func `forty reloads at any distance end with one worker for each socket and no lost request`(
+            milliseconds gap: UInt32
+        ) throws {
+            try Stack.run("reloads-\(gap)", Self.pair) { stack in
+                let load = try Self.load(stack)
+                let old = Set(stack.workers)
+                for _ in 1...40 {
+                    stack.server?.signal(SIGHUP)
+                    usleep(gap * 1000)
+                }
+                try wait(for: "a reload") { !stack.logLines("replacing the workers").isEmpty }
+                try Self.settle(stack)
+                #expect(old.isDisjoint(with: stack.workers))
+                // Those that came during a reload are one more reload.
+                if gap == 0 { #expect(stack.logLines("replacing the workers").count <= 3) }
+                try wait(for: "requests after it") { [seen = load.soFar.total] in load.soFar.total > seen + 50 }
+                let tally = load.stop()
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
+                #expect(stack.logLines("worker ended").isEmpty)
+            }
+        }
+
+        @Test(arguments: ["new", "old", "both"])
+        func `a worker killed while it is replaced leaves each socket its worker`(victim: String) throws {
+            try Stack.run("killed-\(victim)", Self.pair) { stack in
+                let load = try Self.load(stack)
+                for _ in 1...5 {
+                    let old = stack.workers
+                    stack.server?.signal(SIGHUP)
+                    try wait(for: "a new worker", within: .seconds(10)) { !stack.workers.allSatisfy(old.contains) }
+                    let new = stack.workers.filter { !old.contains($0) }
+                    if victim != "old" { new.forEach { kill($0, SIGKILL) } }
+                    if victim != "new" { old.first.map { _ = kill($0, SIGKILL) } }
+                    try Self.settle(stack)
+                }
+                let reloads = stack.logLines("replacing the workers").count
+                stack.server?.signal(SIGHUP)
+                try wait(for: "one more reload") { stack.logLines("replacing the workers").count > reloads }
+                try Self.settle(stack)
+                let tally = load.stop()
+                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.troubles)")
+                #expect(tally.byStatus[502, default: 0] <= 15)
+            }
+        }
+
+        @Test func `a worker that is replaced before it came up is ended`() throws {
+            try Stack.run("not-up", .init(workers: 1, waits: false)) { stack in
+                try wait(for: "the first worker") { !stack.workers.isEmpty }
+                let first = try #require(stack.workers.first)
+                kill(first, SIGSTOP)
+                try #require(!FileManager.default.fileExists(atPath: stack.socket()))
+                stack.server?.signal(SIGHUP)
+                try wait(for: "another one", within: .seconds(5)) { (try? stack.ask(.health))?.status == 200 }
+                try wait(for: "the end of the first") { !ProcessTable.isAlive(first) }
+                #expect(stack.workers.count == 1)
+                #expect(try Socket(path: stack.socket()).peer == stack.workers.first)
+            }
+        }
+
+        @Test func `the unit's ExecReload lines work twice in a row`() throws {
+            let unit = try String(
+                contentsOfFile: "\(Programs.checkout)/deploy/systemd/cloakroom.service", encoding: .utf8)
+            let lines = unit.components(separatedBy: "\n").filter { $0.hasPrefix("ExecReload=") }
+            #expect(lines.count == 2)
+            try Stack.run("exec-reload", Self.pair) { stack in
+                let load = try Self.load(stack)
+                let old = Set(stack.workers)
+                let supervisor = try #require(stack.server).pid
+                for line in lines + lines {
+                    let words = line.dropFirst("ExecReload=".count).split(separator: " ").map { word in
+                        word == "$MAINPID"
+                            ? "\(supervisor)" : word.hasPrefix("/etc/cloakroom/") ? stack.settingsFile : String(word)
+                    }
+                    if words[0].hasSuffix("/cloakroom") {
+                        #expect(try Command(Array(words.dropFirst())).status == 0)
+                    } else {
+                        let process = try Process.run(
+                            URL(fileURLWithPath: words[0]), arguments: Array(words.dropFirst()))
+                        process.waitUntilExit()
+                        #expect(process.terminationStatus == 0)
+                    }
+                }
+                try wait(for: "a reload") { !stack.logLines("replacing the workers").isEmpty }
+                try Self.settle(stack)
+                #expect(old.isDisjoint(with: stack.workers))
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
+            }
+        }
+
+        @Test func `a worker that is stopped does not keep its supervisor from ending`() throws {
+            try Stack.run(
+                "stopped",
+                .init(workers: 2) {
+                    Self.drainsSoon(&$0)
+                }
+            ) { stack in
+                let victim = try #require(stack.workers.first)
+                kill(victim, SIGSTOP)
+                stack.server?.signal(SIGTERM)
+                #expect(try stack.server?.waitForEnd(within: .seconds(8)) == 0)
+                #expect(!ProcessTable.isAlive(victim))
+                let line = try #require(stack.logLines("worker does not stop; it is ended").first)
+                #expect(line["process"] as? Int == Int(victim))
+            }
+        }
+
+        @Test func `a worker that is stopped when it is replaced is ended after its time to drain`() throws {
+            try Stack.run(
+                "stopped-old",
+                .init(workers: 1) {
+                    Self.drainsSoon(&$0)
+                }
+            ) { stack in
+                let victim = try #require(stack.workers.first)
+                kill(victim, SIGSTOP)
+                stack.server?.signal(SIGHUP)
+                try wait(for: "its end", within: .seconds(8)) { !ProcessTable.isAlive(victim) }
+                #expect(try stack.ask(.health).status == 200)
+                #expect(stack.workers.count == 1)
+            }
+        }
+
+        @Test func `a worker logs no fault of what it only has to wait a moment for`() throws {
+            try Stack.run("not-ready", .init(workers: 1)) { stack in
+                for round in 1...3 {
+                    stack.server?.signal(SIGHUP)
+                    try wait(for: "the new worker", within: .seconds(10)) {
+                        stack.logLines("all workers are replaced").count == round
+                    }
+                }
+                let faults = stack.logLines("dependency is not ready").compactMap { $0["dependency"] as? String }
+                #expect(!faults.contains("redis"))
+            }
+        }
+    }
+}
