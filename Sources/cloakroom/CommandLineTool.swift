@@ -21,6 +21,7 @@ enum CommandLineTool {
         case "lifecycle": return LifecycleCommand.run(Array(rest.dropFirst()))
         case "doctor": return Doctor.run(Array(rest.dropFirst()))
         case "audit": return AuditCommand.run(Array(rest.dropFirst()))
+        case "renew": return RenewCommand.run(Array(rest.dropFirst()))
         case "policy": return PolicyCommand.run(Array(rest.dropFirst()))
         case "token": return Token.run(Array(rest.dropFirst()))
         case "user": return User.run(Array(rest.dropFirst()))
@@ -46,6 +47,7 @@ enum CommandLineTool {
                       find what is missing from the audit, or was changed in it
           lifecycle   the bucket's rule that lets objects expire: show, apply, verify, validate, canary
           policy      what credentials allow: show, test
+          renew       renew objects of a list, or those older than an age
           token mint  make a token as an issuer would, to try things out
           usage scan  count what users have stored, for their storage limits
           user        what a user may do: set, get, disable, enable, delete, list, revoke

@@ -88,6 +88,81 @@ extension EndToEnd {
             }
         }
 
+        @Test func `apply counts what would go and what would stay, and renew saves what is old`() throws {
+            try withStore("count") { store, folder in
+                func put(_ key: String) throws {
+                    #expect(try store.ask("PUT", "/\(SeaweedFS.bucket)/\(key)", body: "four").status == 200)
+                }
+                let settings = try store.settings(folder) {
+                    $0["lifecycle"] = ["prefixes": ["assets/"]] as [String: Any]
+                    $0["uploads.keyPrefix"] = "assets/"
+                    $0["renewal.minimumAgeSeconds"] = 0
+                    $0["renewal.retentionDays"] = 1
+                }
+                for key in ["assets/a.bin", "assets/b.bin", "photos/u_1/a.jpg", "old.bin"] { try put(key) }
+                // The store's days are seconds, the command's are days: with one, all goes within two.
+                let later = try run(store, ["apply", "--dry-run", settings])
+                #expect(later.status == 0, "\(later.text)")
+                #expect(later.text.contains("2 objects would newly expire later: 8 bytes; the oldest is assets/"))
+                let whole =
+                    "<Rule><ID>expire-after-9-days</ID><Filter/><Status>Enabled</Status>"
+                    + "<Expiration><Days>9000</Days></Expiration></Rule>"
+                let rule = try store.ask(
+                    "PUT", "/\(SeaweedFS.bucket)?lifecycle=",
+                    body: "<LifecycleConfiguration>\(whole)</LifecycleConfiguration>")
+                #expect(rule.status == 200, "\(rule.told)")
+                let refused = try run(store, ["apply", "--yes", settings])
+                #expect(refused.status == 1 && refused.text.contains("2 objects would no longer expire: 8 bytes"))
+                #expect(refused.text.contains("--stop-expiring") && !refused.text.contains("--delete-existing"))
+                #expect(try store.ask("GET", "/\(SeaweedFS.bucket)?lifecycle=").text.contains("9000"))
+                let listing = "/\(SeaweedFS.bucket)?list-type=2&prefix=assets%2Fa.bin"
+                let before = try store.ask("GET", listing).text
+                #expect(before.contains("<Key>assets/a.bin</Key>"))
+                try "assets/a.bin\nassets/none.bin\nphotos/u_1/a.jpg\n".write(
+                    toFile: "\(folder)/keys", atomically: true, encoding: .utf8)
+                usleep(1_100_000)
+                let words = ["renew", "--from-list", "\(folder)/keys", "--state", "\(folder)/renew.state", settings]
+                let renewed = try Command(words, environment: store.environment)
+                #expect(renewed.status == 0, "\(renewed.text)")
+                #expect(renewed.text.contains("1 renewed or young enough, 1 gone, 0 refused, 1 left alone"))
+                #expect(try store.ask("GET", listing).text != before)
+                #expect(!FileManager.default.fileExists(atPath: "\(folder)/renew.state"))
+                let older = try Command(
+                    ["renew", "--older-than", "1s", "--prefix", "assets/", "--state", "\(folder)/s", settings],
+                    environment: store.environment)
+                #expect(older.status == 0 && older.text.contains(" renewed or young enough, 0 gone"), "\(older.text)")
+                #expect(try run(store, ["apply", "--yes", "--stop-expiring", settings]).status == 0)
+                for wrong in [
+                    [], ["--from-list", "x", "--older-than", "2d"], ["--older-than", "2x", "--prefix", "a"],
+                ] {
+                    #expect(try Command(["renew"] + wrong + [settings], environment: store.environment).status == 2)
+                }
+            }
+        }
+
+        @Test func `a renewal run that S3 interrupts goes on where it was`() throws {
+            let upstream = try ScriptedUpstream()
+            defer { upstream.s3.stop() }
+            let folder = try RunFolder.make("renew-resumes")
+            var settings = TestSettings(folder: folder, upstream: upstream.s3.url)
+            settings["aws.maximumAttempts"] = 1
+            try settings.write(to: "\(folder)/settings.json5")
+            try (0..<150).map { "none\($0).bin\n" }.joined().write(
+                toFile: "\(folder)/keys", atomically: true, encoding: .utf8)
+            upstream.s3.script(FaultRule(.noSuchBucket, on: .copyObject, key: "none120.bin", times: 1))
+            let words = [
+                "renew", "--from-list", "\(folder)/keys", "--keys-per-second", "10000", "--state", "\(folder)/state",
+                "\(folder)/settings.json5",
+            ]
+            let first = try Command(words)
+            #expect(first.status == 3 && first.text.contains("the same command goes on from"), "\(first.text)")
+            #expect(RunFolder.text(of: "\(folder)/state").contains(#""position":"100""#))
+            let other = try Command(words.map { $0 == "\(folder)/keys" ? "\(folder)/other" : $0 })
+            #expect(other.status == 1 && other.text.contains("belongs to a run with other keys"), "\(other.text)")
+            let second = try Command(words)
+            #expect(second.status == 0 && second.text.contains("150 gone"), "\(second.text)")
+        }
+
         @Test func `a validation that is killed goes on where it was, and proves it`() throws {
             try withStore("validate") { store, folder in
                 let settings = try store.settings(folder)

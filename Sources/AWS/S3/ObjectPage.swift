@@ -67,7 +67,7 @@ package struct ObjectPage: Sendable, Equatable {
     }
 
     /// S3 writes a space as `+` here (S3 API Reference, ListObjectsV2: "URL encoding"), and a plus sign as `%2B`.
-    private static func decoded(_ text: String) -> String? {
+    static func decoded(_ text: String) -> String? {
         let bytes = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
         return PercentEncoding.decodeText(bytes)
     }

@@ -1,4 +1,4 @@
-package import AWS
+import AWS
 
 /// What the rules do to whole prefixes, and to users' folders.
 extension LifecycleReview {

@@ -9,20 +9,27 @@ enum LifecycleApply {
         let line: LifecycleCommandLine
         do throws(LifecycleCommandLine.Ended) {
             line = try LifecycleCommandLine(
-                arguments, command: "apply", flags: ["dry-run", "yes", "replace"], help: help)
+                arguments, command: "apply", names: ["requests-per-second"],
+                flags: ["dry-run", "yes", "replace", "delete-existing", "stop-expiring"], help: help)
         } catch { return error.status }
+        guard let rate = Int(line.options.values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
+            return Output.usage("--requests-per-second takes 1…1000", see: "cloakroom lifecycle apply --help")
+        }
         let settings = line.settings
         let flags = line.options.flags
         if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
             return Output.fail("nothing is changed: \(conflict.text); \(conflict.advice)")
         }
-        return line.withUpstreams { upstreams in try await apply(upstreams.s3, settings, flags) }
+        return line.withUpstreams(maximumResponseBytes: ObjectPage.maximumBytes) { upstreams in
+            try await apply(
+                upstreams.s3, settings, flags, LifecycleCount(s3: upstreams.s3, interval: .seconds(1) / rate))
+        }
     }
 
     @LoopActor
-    private static func apply(_ s3: S3Client, _ settings: Settings, _ flags: Set<String>) async throws(Fault)
-        -> ExitStatus
-    {
+    private static func apply(
+        _ s3: S3Client, _ settings: Settings, _ flags: Set<String>, _ counting: LifecycleCount
+    ) async throws(Fault) -> ExitStatus {
         let terms = LifecycleTerms(settings)
         let found = try await BucketLifecycle(s3)
         let plan = LifecyclePlan(
@@ -34,7 +41,15 @@ enum LifecycleApply {
         }
         Output.print("\(settings.bucket), versioning: \(found.versioning.word)")
         plan.changes.forEach { Output.print(text($0)) }
-        if flags.contains("dry-run") { return .success }
+        // A rule reaches back to what is there already.
+        let count = try await counting.count(plan, found)
+        LifecycleCount.lines(count).forEach { Output.print($0) }
+        let refusal = LifecycleCount.refusal(count, flags)
+        if flags.contains("dry-run") {
+            if let refusal { Output.note("apply would refuse this: \(refusal)") }
+            return .success
+        }
+        if let refusal { return Output.fail("nothing is changed: \(refusal)") }
         guard flags.contains("yes") || isWanted() else {
             return Output.fail("nothing is changed; answer y, or give --yes where nobody can answer")
         }
@@ -83,7 +98,7 @@ enum LifecycleApply {
     }
 
     private static let help = """
-        Usage: cloakroom lifecycle apply [--dry-run] [--yes] [--replace] SETTINGS
+        Usage: cloakroom lifecycle apply [--dry-run] [--yes] [--replace] [--delete-existing] [--stop-expiring] SETTINGS
 
         Puts the rules that let objects expire: one for each of lifecycle.prefixes, renewal.retentionDays after objects
         were last written; where the bucket keeps versions, old ones there after lifecycle.noncurrentDays. One more
@@ -94,10 +109,18 @@ enum LifecycleApply {
         Rules of earlier versions, and rules for the same objects that say nothing else, are replaced; all others stay
         as they are.
 
+        A rule reaches back: what is older than its days goes within a day. So objects (and versions, where the bucket
+        keeps them) are counted first, by a listing: those that would newly expire within a day, those that would
+        later, and those that would no longer expire, each with the oldest. `cloakroom renew` saves some of them first.
+
         Options:
-          --dry-run  show what would change, and end
-          --yes      do not ask
-          --replace  remove every other rule as well
+          --dry-run          show what would change, and end
+          --yes              do not ask
+          --replace          remove every other rule as well
+          --delete-existing  apply though objects that are there would go within a day
+          --stop-expiring    apply though objects would no longer expire
+          --requests-per-second N
+                             of the listing, 1…1000; 10
 
         Exit status: 0 done, 1 not, or rules are left that are in the way, 2 the command line was not understood.
 

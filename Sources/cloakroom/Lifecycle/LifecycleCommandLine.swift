@@ -19,13 +19,20 @@ struct LifecycleCommandLine {
     init(
         _ arguments: [String], command: String, names: Set<String> = [], flags: Set<String> = [], help: String
     ) throws(Ended) {
-        let see = "cloakroom lifecycle \(command) --help"
+        try self.init(arguments, of: "lifecycle \(command)", names: names, flags: flags, help: help)
+    }
+
+    /// - Parameter command: with all its words.
+    init(
+        _ arguments: [String], of command: String, names: Set<String> = [], flags: Set<String> = [], help: String
+    ) throws(Ended) {
+        let see = "cloakroom \(command) --help"
         do { options = try Options(arguments, names: names, flags: flags) } catch {
             throw Ended(status: Output.usage("\(error)", see: see))
         }
         if options.wantsHelp { throw Ended(status: Output.print(help)) }
         guard options.operands.count == 1, let file = options.operands.first else {
-            throw Ended(status: Output.usage("lifecycle \(command) takes one settings file", see: see))
+            throw Ended(status: Output.usage("\(command) takes one settings file", see: see))
         }
         self.file = file
         do throws(SettingsFaults) { settings = try SettingsFile.load(file) } catch {
@@ -38,14 +45,17 @@ struct LifecycleCommandLine {
     /// - Parameters:
     ///   - renewal: `nil` for that of the settings.
     ///   - permissions: what the command takes, for a refusal.
+    ///   - maximumResponseBytes: `nil` for what answers to a worker need at most.
     func withUpstreams(
-        renewal: RenewalSettings? = nil, permissions: String = Self.permissions,
+        renewal: RenewalSettings? = nil, permissions: String = Self.permissions, maximumResponseBytes: Int? = nil,
         _ body: @escaping @LoopActor @Sendable (Upstreams) async throws -> ExitStatus
     ) -> ExitStatus {
         let settings = settings
         let status = LoopActor.run {
             do {
-                let upstreams = try Upstreams(settings: settings, renewal: renewal, metrics: Metrics())
+                let upstreams = try Upstreams(
+                    settings: settings, renewal: renewal, metrics: Metrics(),
+                    maximumResponseBytes: maximumResponseBytes)
                 try await upstreams.requireCredentials()
                 return try await body(upstreams).rawValue
             } catch let fault as Fault {
@@ -59,7 +69,8 @@ struct LifecycleCommandLine {
 
     /// For the commands about the rule.
     static let permissions =
-        "it takes s3:GetLifecycleConfiguration and s3:GetBucketVersioning, and s3:PutLifecycleConfiguration to apply"
+        "it takes s3:GetLifecycleConfiguration and s3:GetBucketVersioning, and to apply s3:PutLifecycleConfiguration,"
+        + " s3:ListBucket and s3:ListBucketVersions"
 
     /// What went wrong, and the way out.
     static func sentence(_ fault: Fault, bucket: String, permissions: String = permissions) -> String {

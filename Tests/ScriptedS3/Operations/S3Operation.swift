@@ -16,6 +16,7 @@ package enum S3Operation: String, Sendable, CaseIterable {
     case listParts = "ListParts"
     case listMultipartUploads = "ListMultipartUploads"
     case listObjects = "ListObjectsV2"
+    case listObjectVersions = "ListObjectVersions"
     case createBucket = "CreateBucket"
     case deleteBucket = "DeleteBucket"
     case headBucket = "HeadBucket"
@@ -63,7 +64,7 @@ package enum S3Operation: String, Sendable, CaseIterable {
         "GET": [
             ("location", .getBucketLocation), ("lifecycle", .getBucketLifecycle), ("versioning", .getBucketVersioning),
             ("encryption", .getBucketEncryption), ("object-lock", .getObjectLock), ("uploads", .listMultipartUploads),
-            ("list-type", .listObjects),
+            ("list-type", .listObjects), ("versions", .listObjectVersions),
         ],
         "PUT": [
             ("lifecycle", .putBucketLifecycle), ("versioning", .putBucketVersioning),

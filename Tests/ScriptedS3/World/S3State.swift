@@ -115,6 +115,7 @@ struct S3State {
         case .listParts: try listParts(call)
         case .listMultipartUploads: try listUploads(call)
         case .listObjects: try listObjects(call)
+        case .listObjectVersions: try listVersions(call)
         case .deleteBucket, .headBucket, .getBucketLocation, .getBucketLifecycle, .putBucketLifecycle,
             .deleteBucketLifecycle, .getBucketVersioning, .putBucketVersioning, .getBucketEncryption,
             .putBucketEncryption, .getObjectLock:

@@ -1,0 +1,123 @@
+import AWS
+import Glibc
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom renew`
+enum RenewCommand {
+    private static let see = "cloakroom renew --help"
+
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let line: LifecycleCommandLine
+        do throws(LifecycleCommandLine.Ended) {
+            line = try LifecycleCommandLine(
+                arguments, of: "renew",
+                names: ["from-list", "older-than", "prefix", "keys-per-second", "state"], help: help)
+        } catch { return error.status }
+        let values = line.options.values
+        guard let rate = Int(values["keys-per-second"] ?? "100"), (1...10_000).contains(rate) else {
+            return Output.usage("--keys-per-second takes 1…10000", see: see)
+        }
+        let source: RenewSource
+        switch (values["from-list"], values["older-than"], values["prefix"]) {
+        case (let path?, nil, nil): source = .list(path)
+        case (nil, let age?, let prefix?):
+            guard let span = Span.duration(age), span > .zero else {
+                return Output.usage("--older-than takes a number and a unit, such as 12h or 20d", see: see)
+            }
+            source = .older(age: span, prefix: prefix)
+        default:
+            return Output.usage("renew takes --from-list FILE, or --older-than AGE and --prefix PREFIX", see: see)
+        }
+        let settings = line.settings
+        let path = values["state"] ?? "cloakroom-renew.state"
+        let permissions = "it takes what a worker has, by deploy/iam/worker-policy.json, and s3:ListBucket"
+        return line.withUpstreams(
+            permissions: permissions, maximumResponseBytes: ObjectPage.maximumBytes
+        ) { upstreams in
+            try await renew(source, settings, upstreams.s3, interval: .seconds(1) / rate, state: path)
+        }
+    }
+
+    @LoopActor
+    private static func renew(
+        _ source: RenewSource, _ settings: Settings, _ s3: S3Client, interval: Duration, state path: String
+    ) async throws -> ExitStatus {
+        let state = try RenewState(path: path, source: source, bucket: settings.bucket)
+        if state.position != nil { Output.note("going on with \(path): \(words(state.totals))") }
+        let renewer = try Renewer(
+            settings: settings.renewal.ofWholeKeys, requestDeadline: settings.server.requestDeadline,
+            metrics: Metrics(), renew: { await s3.renew(key: $0, deadline: $1) })
+        let run = RenewalRun(
+            renewer, totals: state.totals, interval: interval, mayRenew: rule(settings),
+            onRefusal: { key, failure in Output.print("\(key): \(failure.rawValue)") })
+        var progress = Progress(what: "renewed", total: 0)
+        do throws(RenewalRun.Failure) {
+            try await source.batches(from: state.position, s3) { keys, position throws(RenewalRun.Failure) in
+                try await run.renew(keys)
+                guard state.keep(position, run.totals) else { throw .notKept }
+                progress.show(run.totals.renewed)
+            }
+            progress.clear()
+            state.remove()
+            Output.print(words(run.totals))
+            return run.totals.refused == 0 ? .success : .failure
+        } catch {
+            progress.clear()
+            _ = Output.fail("\(sentence(error)); \(words(run.totals)); the same command goes on from \(path)")
+            return .unfinished
+        }
+    }
+
+    /// Assets in users' folders are renewed where the settings say that assets are there.
+    private static func rule(_ settings: Settings) -> @Sendable (String) -> Bool {
+        let (own, users) = (settings.ownObjects, settings.userFolders)
+        let entersFolders = settings.renewal.ownFolders != nil || settings.lifecycle.expiresUserFolders
+        return { key in !own.hold(key) && (entersFolders || !users.hold(key)) }
+    }
+
+    private static func words(_ totals: RenewalRun.Totals) -> String {
+        "\(totals.renewed) renewed or young enough, \(totals.gone) gone, \(totals.refused) refused,"
+            + " \(totals.skipped) left alone (users' folders, or Cloakroom's own)"
+    }
+
+    private static func sentence(_ failure: RenewalRun.Failure) -> String {
+        switch failure {
+        case .unavailable(let code): "S3 cannot renew for now (\(code))"
+        case .misconfigured(let code): "S3 says \(code): the credentials, the bucket or the key of KMS are not right"
+        case .notKept: "the state cannot be written; is the disk full?"
+        case .cancelled: "interrupted"
+        case .unreadable(let what): what
+        }
+    }
+
+    private static let help = """
+        Usage: cloakroom renew --from-list FILE [options] SETTINGS
+               cloakroom renew --older-than AGE --prefix PREFIX [options] SETTINGS
+
+        Renews objects as the route does, by their whole keys: before lifecycle rules that would delete them are applied,
+        for one. With --from-list, those of a file, one key a line; with --older-than, those below a prefix that were
+        written longer ago than that. Objects in users' folders are left alone, unless renewal.requireOwnPrefix or
+        lifecycle.expiresUserFolders says that assets are there; so are the canaries and the doctor's objects.
+
+        A run that is interrupted goes on where it stopped when the same command is given again. Keys that are refused
+        (archived, forbidden, invalid) are printed, with the reason.
+
+        Options:
+          --keys-per-second N  1…10000; 100
+          --state FILE         where the run keeps how far it is; cloakroom-renew.state
+
+        Exit status: 0 all are renewed, young enough or gone, 1 some were refused, or it failed, 2 the command line was
+        not understood, 3 not at its end: give the same command again.
+
+        Examples:
+          cloakroom renew --older-than 20d --prefix assets/ cloakroom.json5
+          cloakroom renew --from-list keys.txt --state /var/lib/cloakroom/renew.state cloakroom.json5
+        """
+}

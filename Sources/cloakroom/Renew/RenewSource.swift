@@ -1,0 +1,90 @@
+import AWS
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Where the keys of `cloakroom renew` come from.
+enum RenewSource: Sendable {
+    /// A file, one key a line.
+    case list(String)
+    case older(age: Duration, prefix: String)
+
+    private static let maximumBytes = 1 << 28
+
+    /// For the state: another source does not go on from it.
+    var name: String {
+        switch self {
+        case .list(let path): "list \(path)"
+        case .older(let age, let prefix): "older than \(age.components.seconds) s: \(prefix)"
+        }
+    }
+
+    typealias Body = @LoopActor ([String], String) async throws(RenewalRun.Failure) -> Void
+
+    /// - Parameters:
+    ///   - position: what the body was last given; `nil` for the beginning.
+    ///   - body: takes a batch, and where the next one begins.
+    @LoopActor
+    func batches(
+        from position: String?, _ s3: S3Client, _ body: Body
+    ) async throws(RenewalRun.Failure) {
+        switch self {
+        case .list(let path): try await list(path, from: position.flatMap { Int($0) } ?? 0, body)
+        case .older(let age, let prefix): try await older(age, prefix, after: position, s3, body)
+        }
+    }
+
+    @LoopActor
+    private func list(_ path: String, from first: Int, _ body: Body) async throws(RenewalRun.Failure) {
+        guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
+            throw .unreadable("\(path) cannot be read")
+        }
+        guard data.count <= Self.maximumBytes else {
+            throw .unreadable("\(path) is larger than \(Self.maximumBytes) bytes; split it")
+        }
+        let lines = data.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D })
+        var start = first
+        while start < lines.count {
+            let end = min(start + RenewalRun.batchSize, lines.count)
+            var keys: [String] = []
+            for line in lines[start..<end] {
+                let key = String(decoding: line, as: UTF8.self)
+                guard key.utf8.elementsEqual(line) else { throw .unreadable("\(path) is not UTF-8") }
+                keys.append(key)
+            }
+            try await body(keys, String(end))
+            start = end
+        }
+    }
+
+    @LoopActor
+    private func older(
+        _ age: Duration, _ prefix: String, after key: String?, _ s3: S3Client, _ body: Body
+    ) async throws(RenewalRun.Failure) {
+        let limit = Date().addingTimeInterval(-(age / .seconds(1)))
+        var position: S3Client.ListPosition = key.map { .after(key: $0) } ?? .start
+        while true {
+            let page: ObjectPage
+            do throws(Fault) {
+                page = try await s3.list(prefix: prefix, from: position, deadline: .now + .seconds(60))
+            } catch {
+                if error.status == 403 { throw .misconfigured(code: error.code) }
+                throw .unavailable(code: error.code)
+            }
+            let old = page.entries.filter { $0.lastModified.map { $0 < limit } ?? false }.map(\.key)
+            for start in stride(from: 0, to: old.count, by: RenewalRun.batchSize) {
+                let keys = Array(old[start..<min(start + RenewalRun.batchSize, old.count)])
+                try await body(keys, keys.last ?? "")
+            }
+            if let last = page.entries.last?.key { try await body([], last) }
+            guard let continuation = page.continuation else { return }
+            guard position != .continuation(continuation) else { throw .unavailable(code: "SamePageAgain") }
+            position = .continuation(continuation)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Testing
+
+@testable import AWS
+
+struct VersionListTests {
+    private let world = TestWorld()
+
+    private func client(_ transport: ScriptedTransport) throws -> S3Client {
+        S3Client(
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            surroundings: world.surroundings)
+    }
+
+    private func page(_ contents: String) -> UpstreamResponse {
+        .xml(
+            200,
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <ListVersionsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>photos</Name>\
+            <EncodingType>url</EncodingType>\(contents)</ListVersionsResult>
+            """)
+    }
+
+    private func version(_ key: String, _ name: String = "Version", latest: Bool, size: String? = "3") -> String {
+        "<\(name)><Key>\(key)</Key><VersionId>v</VersionId><IsLatest>\(latest)</IsLatest>"
+            + "<LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+            + (size.map { "<Size>\($0)</Size>" } ?? "") + "</\(name)>"
+    }
+
+    @Test func `lists versions page after page`() async throws {
+        let more =
+            "<IsTruncated>true</IsTruncated><NextKeyMarker>a%2B+b</NextKeyMarker>"
+            + "<NextVersionIdMarker>v/1</NextVersionIdMarker>"
+        let transport = ScriptedTransport(
+            page(
+                more + version("a%2B+b", "DeleteMarker", latest: true, size: nil)
+                    + version("a%2B+b", latest: false, size: "7")),
+            page("<IsTruncated>false</IsTruncated>" + version("c", latest: true)))
+        let s3 = try client(transport)
+        let first = try await s3.versions(prefix: "", from: nil, deadline: world.deadline())
+        #expect(first.entries.map(\.key) == ["a+ b", "a+ b"] && first.entries.map(\.size) == [0, 7])
+        #expect(
+            first.entries.map(\.isDeleteMarker) == [true, false] && first.entries.map(\.isLatest) == [true, false])
+        #expect(first.next == VersionPage.Position(key: "a+ b", version: "v/1"))
+        let second = try await s3.versions(prefix: "", from: first.next, deadline: world.deadline())
+        #expect(second.entries.map(\.size) == [3] && second.next == nil)
+        let host = "https://photos.s3.eu-west-1.amazonaws.com/?encoding-type=url"
+        #expect(
+            transport.requests.map(\.url) == [
+                host + "&max-keys=1000&prefix=&versions=",
+                host + "&key-marker=a%2B%20b&max-keys=1000&prefix=&version-id-marker=v%2F1&versions=",
+            ])
+    }
+
+    @Test(arguments: [
+        "<IsTruncated>true</IsTruncated>", "<Version><Key>a</Key><Size>-1</Size></Version>",
+        "<Version><Key>b/a</Key><Size>1</Size></Version>", "<Version><Size>1</Size></Version>",
+    ])
+    func `takes no other answer for a listing`(contents: String) async throws {
+        let transport = ScriptedTransport(Array(repeating: page(contents), count: 3))
+        await #expect(throws: Fault.self) {
+            try await client(transport).versions(prefix: "a", from: nil, deadline: world.deadline())
+        }
+    }
+}
