@@ -173,7 +173,9 @@ final class SignedUpstream {
             }
         }
         do {
-            return .success(try judge(response))
+            let value = try judge(response)
+            if clockOffset != 0 { confirmClock(response) }
+            return .success(value)
         } catch {
             return .failure(await corrected(error, response: response, credentials: credentials, offset: offset))
         }
@@ -240,11 +242,29 @@ final class SignedUpstream {
 
     /// - Returns: whether the clocks did differ by more than they may when the request was signed.
     private func correctClock(_ response: UpstreamResponse, signedAt signedOffset: Double) -> Bool {
-        guard let text = response.fields["date"], let theirs = Timestamp(http: text) else { return false }
-        let offset = theirs.date.timeIntervalSince(surroundings.wallClock())
+        guard let offset = offset(in: response) else { return false }
         // AWS tolerates a quarter of an hour; its own SDKs correct from five minutes.
         guard abs(offset - signedOffset) >= 300 else { return false }
         clockOffset = offset
         return true
     }
+
+    /// A store may have told a wrong time once; presigned URLs, after which nobody corrects anything, would stay useless.
+    private func confirmClock(_ response: UpstreamResponse) {
+        guard let offset = offset(in: response), abs(offset - clockOffset) >= 300 else { return }
+        clockOffset = abs(offset) >= 300 ? offset : 0
+    }
+
+    /// By how much the store's clock is ahead of ours, in seconds.
+    ///
+    /// - Returns: `nil` without a `Date`, and for one that no clock of this century shows.
+    private func offset(in response: UpstreamResponse) -> Double? {
+        guard let text = response.fields["date"], let theirs = Timestamp(http: text),
+            Self.plausible.contains(theirs.secondsSince1970)
+        else { return nil }
+        return theirs.date.timeIntervalSince(surroundings.wallClock())
+    }
+
+    /// 2020 to 2099.
+    private static let plausible = 1_577_836_800..<4_102_444_800
 }

@@ -3,18 +3,34 @@ import CHiredis
 /// hiredis' parser, fed with what the socket gave.
 ///
 /// It makes no objects: whatever it reads is put down at the end of one list, so that replies cost no allocation.
-@safe final class ReplyReader {
+///
+/// A reply larger than ``Limits`` allow is none of Redis' to our commands.
+@safe package final class ReplyReader {
+    /// Of the replies that are read together.
+    package struct Limits {
+        /// Of texts, and of what has come of a text that is not whole.
+        package var bytes = 64 << 20
+        /// Elements of arrays included.
+        package var values = 1 << 20
+        /// Arrays within arrays; hiredis 0.14 stops at 7 by itself, later ones do not.
+        package var depth = 7
+
+        package init() {}
+    }
+
+    private let limits: Limits
     private let reader: UnsafeMutablePointer<redisReader>
     private let makers: UnsafeMutablePointer<redisReplyObjectFunctions>
     private let found: UnsafeMutablePointer<Found>
     /// Replies that are whole, and were not taken yet.
-    private(set) var count = 0
+    package private(set) var count = 0
 
-    init() {
+    package init(limits: Limits = Limits()) {
+        self.limits = limits
         unsafe makers = .allocate(capacity: 1)
         unsafe makers.initialize(to: Found.makers)
         unsafe found = .allocate(capacity: 1)
-        unsafe found.initialize(to: Found())
+        unsafe found.initialize(to: Found(limits: limits))
         guard let reader = unsafe redisReaderCreateWithFunctions(makers) else {
             preconditionFailure("redisReaderCreateWithFunctions")
         }
@@ -29,27 +45,29 @@ import CHiredis
     }
 
     /// - Returns: whether the bytes can still be Redis'.
-    func feed(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        unsafe redisReaderFeed(reader, bytes.bindMemory(to: CChar.self).baseAddress, bytes.count) == REDIS_OK
+    package func feed(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard unsafe bytes.count <= limits.bytes - min(limits.bytes, Int(reader.pointee.len)) else { return false }
+        return unsafe redisReaderFeed(reader, bytes.bindMemory(to: CChar.self).baseAddress, bytes.count) == REDIS_OK
     }
 
-    enum Next {
+    package enum Next {
         case reply
         case incomplete
         case garbage
     }
 
     /// Reads one more reply.
-    func next() -> Next {
+    package func next() -> Next {
         var root: UnsafeMutableRawPointer?
         guard unsafe redisReaderGetReply(reader, &root) == REDIS_OK else { return .garbage }
         guard unsafe root != nil else { return .incomplete }
         count += 1
-        return .reply
+        // A later hiredis has types of its own (RESP3), of which nothing was put down.
+        return unsafe found.pointee.roots == count ? .reply : .garbage
     }
 
     /// The replies that are whole, one or two.
-    var reading: RedisReading {
+    package var reading: RedisReading {
         unsafe RedisReading(values: found.pointee.values, text: found.pointee.text, other: found.pointee.other)
     }
 
@@ -64,7 +82,7 @@ import CHiredis
     /// Forgets all replies.
     ///
     /// - Precondition: none has been read in part.
-    func clear() {
+    package func clear() {
         unsafe found.pointee.clear()
         count = 0
     }
@@ -72,58 +90,83 @@ import CHiredis
 
 /// What the parser has read.
 private struct Found {
+    let limits: ReplyReader.Limits
     var values: [RedisValue] = []
     /// The bytes of all texts.
     var text: [UInt8] = []
     /// Where the second reply begins among the values.
     var other = 0
+    /// Replies that have begun.
+    var roots = 0
+
+    init(limits: ReplyReader.Limits) { self.limits = limits }
 
     mutating func clear() {
         values.removeAll(keepingCapacity: values.capacity < 1 << 16)
         if !text.isEmpty { text.removeAll(keepingCapacity: text.capacity < 1 << 20) }
+        roots = 0
     }
 
-    private mutating func add(_ value: RedisValue, isRoot: Bool) {
-        if isRoot { other = values.count }
+    /// - Returns: whether there is room.
+    private mutating func add(_ value: RedisValue, _ task: UnsafePointer<redisReadTask>?) -> Bool {
+        let depth = unsafe Self.depth(of: task)
+        guard values.count < limits.values, depth <= limits.depth else { return false }
+        if depth == 0 {
+            other = values.count
+            roots += 1
+        }
         values.append(value)
+        return true
     }
 
-    private mutating func add(_ type: Int32, _ bytes: UnsafeRawBufferPointer, isRoot: Bool) {
+    private mutating func add(_ bytes: UnsafeRawBufferPointer, _ task: UnsafePointer<redisReadTask>?) -> Bool {
+        guard bytes.count <= limits.bytes - text.count else { return false }
         let place = RedisValue.Text(start: text.count, count: bytes.count)
         unsafe text.append(contentsOf: bytes)
-        switch type {
-        case REDIS_REPLY_STATUS: add(.status(place), isRoot: isRoot)
-        case REDIS_REPLY_ERROR: add(.error(place), isRoot: isRoot)
-        default: add(.text(place), isRoot: isRoot)
+        return switch unsafe task!.pointee.type {
+        case REDIS_REPLY_STATUS: unsafe add(.status(place), task)
+        case REDIS_REPLY_ERROR: unsafe add(.error(place), task)
+        default: unsafe add(.text(place), task)
         }
     }
 
     /// What hiredis calls for each value that it reads, an array before its elements. It wants an object for each, and
-    /// does nothing with it but to take none for a lack of memory.
+    /// does nothing with it but to end with an error when there is none, as for a lack of memory.
     static var makers: redisReplyObjectFunctions {
         var makers = redisReplyObjectFunctions()
         unsafe makers.createString = { task, start, count in
             let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
-            unsafe Found.of(task).pointee.add(task!.pointee.type, bytes, isRoot: task!.pointee.parent == nil)
-            return unsafe UnsafeMutableRawPointer(Found.of(task))
+            return unsafe Found.put(task) { unsafe $0.add(bytes, task) }
         }
         unsafe makers.createArray = { task, count in
-            unsafe Found.of(task).pointee.add(.array(Int(count)), isRoot: task!.pointee.parent == nil)
-            return unsafe UnsafeMutableRawPointer(Found.of(task))
+            unsafe Found.put(task) { unsafe $0.add(.array(Int(count)), task) }
         }
         unsafe makers.createInteger = { task, number in
-            unsafe Found.of(task).pointee.add(.integer(Int(number)), isRoot: task!.pointee.parent == nil)
-            return unsafe UnsafeMutableRawPointer(Found.of(task))
+            unsafe Found.put(task) { unsafe $0.add(.integer(Int(number)), task) }
         }
         unsafe makers.createNil = { task in
-            unsafe Found.of(task).pointee.add(.null, isRoot: task!.pointee.parent == nil)
-            return unsafe UnsafeMutableRawPointer(Found.of(task))
+            unsafe Found.put(task) { unsafe $0.add(.null, task) }
         }
         unsafe makers.freeObject = { _ in }
         return makers
     }
 
-    private static func of(_ task: UnsafePointer<redisReadTask>?) -> UnsafeMutablePointer<Found> {
-        unsafe task!.pointee.privdata.assumingMemoryBound(to: Found.self)
+    /// - Returns: `nil` when there was no room.
+    private static func put(
+        _ task: UnsafePointer<redisReadTask>?, _ add: (inout Found) -> Bool
+    ) -> UnsafeMutableRawPointer? {
+        let found = unsafe task!.pointee.privdata.assumingMemoryBound(to: Found.self)
+        return unsafe add(&found.pointee) ? UnsafeMutableRawPointer(found) : nil
+    }
+
+    /// 0 for a reply itself.
+    private static func depth(of task: UnsafePointer<redisReadTask>?) -> Int {
+        var depth = 0
+        var parent = unsafe task!.pointee.parent
+        while let next = unsafe parent {
+            depth += 1
+            unsafe parent = next.pointee.parent
+        }
+        return depth
     }
 }

@@ -65,11 +65,16 @@ extension Fault {
     ]
 
     /// `x-amz-retry-after` is in milliseconds, `Retry-After` in seconds; one with a date is left alone.
+    ///
+    /// - Returns: an hour at most: our clients are told it, and no store is unreachable for years.
     package static func retryAfter(_ fields: HeaderFields) -> Duration? {
+        let asked: Duration
         if let text = fields["x-amz-retry-after"], let milliseconds = UInt32(text) {
-            return .milliseconds(Int64(milliseconds))
+            asked = .milliseconds(Int64(milliseconds))
+        } else {
+            guard let text = fields["retry-after"], let seconds = UInt32(text) else { return nil }
+            asked = .seconds(Int64(seconds))
         }
-        guard let text = fields["retry-after"], let seconds = UInt32(text) else { return nil }
-        return .seconds(Int64(seconds))
+        return min(asked, .seconds(3600))
     }
 }

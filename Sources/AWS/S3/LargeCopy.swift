@@ -8,9 +8,11 @@ enum LargeCopy {
     static let largestWhole = 5 << 30
     /// Of a size that S3 copies well within one try's timeout, and never more of them than an upload may have.
     private static let usualPart = 256 << 20
-    private static let mostParts = 10_000
+    private static let mostParts = StoredNumber.mostParts
 
     /// The parts of so many bytes, none larger than one UploadPartCopy may be.
+    ///
+    /// - Parameter byteCount: at most ``StoredNumber/largestObject``.
     static func ranges(byteCount: Int) -> [ClosedRange<Int>] {
         let part = max(usualPart, (byteCount + mostParts - 1) / mostParts)
         return stride(from: 0, to: byteCount, by: part).map { $0...min($0 + part, byteCount) - 1 }

@@ -47,8 +47,9 @@ struct PartPage {
         guard root.hasName("ListPartsResult") else { return nil }
         var parts: [UploadedPart] = []
         for child in root.children where child.hasName("Part") {
-            guard let number = child.text(of: "PartNumber").flatMap({ Int($0) }), (1...10_000).contains(number),
-                let size = child.text(of: "Size").flatMap({ Int($0) }), let tag = child.text(of: "ETag"), !tag.isEmpty
+            guard let number = child.text(of: "PartNumber").flatMap(StoredNumber.partNumber),
+                let size = child.text(of: "Size").flatMap(StoredNumber.byteCount), let tag = child.text(of: "ETag"),
+                !tag.isEmpty
             else { return nil }
             parts.append(UploadedPart(number: number, entityTag: tag, byteCount: size))
         }
@@ -57,7 +58,7 @@ struct PartPage {
             nextMarker = nil
             return
         }
-        guard let marker = root.text(of: "NextPartNumberMarker").flatMap({ Int($0) }) else { return nil }
+        guard let marker = root.text(of: "NextPartNumberMarker").flatMap(StoredNumber.partNumber) else { return nil }
         nextMarker = marker
     }
 }

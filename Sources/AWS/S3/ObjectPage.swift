@@ -53,7 +53,7 @@ package struct ObjectPage: Sendable, Equatable {
         var entries: [Entry] = []
         for element in root.children where element.name == "Contents" {
             guard let text = element.text(of: "Key"), let key = isEncoded ? Self.decoded(text) : text,
-                key.hasPrefix(prefix), let size = element.text(of: "Size").flatMap({ Int($0) }), size >= 0
+                key.hasPrefix(prefix), let size = element.text(of: "Size").flatMap(StoredNumber.byteCount)
             else { throw malformed }
             entries.append(Entry(key: key, size: size, element))
         }

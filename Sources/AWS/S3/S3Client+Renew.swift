@@ -108,6 +108,9 @@ extension S3Client {
             return .fresh(expiration: stored.expiration?.date)
         }
         if stored.isArchived { return .archived }
+        guard stored.hasReadableSize else { return .unrenewable(code: "UnreadableSize") }
+        // The copy would have to send them.
+        guard stored.hasSendableFields else { return .unrenewable(code: "UnreadableMetadata") }
         if stored.isOwnerEncrypted { return .unrenewable(code: "OwnerEncrypted") }
         // A copy would be a newer version without a lock.
         if stored.isLocked(at: upstream.time) { return .unrenewable(code: "ObjectLocked") }

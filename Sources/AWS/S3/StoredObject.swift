@@ -11,6 +11,7 @@ package struct StoredObject: Sendable, Equatable {
     /// With its quotation marks.
     package let entityTag: String
     package let lastModified: Date?
+    /// `nil` also for a size that no object of S3 has.
     package let byteCount: Int?
     /// The fields as they came.
     package let fields: HeaderFields
@@ -19,15 +20,26 @@ package struct StoredObject: Sendable, Equatable {
         guard let tag = response.fields["etag"], !tag.isEmpty else { return nil }
         entityTag = tag
         lastModified = response.fields["last-modified"].flatMap { Timestamp(http: $0)?.date }
-        byteCount = response.fields["content-length"].flatMap { Int($0) }
+        byteCount = response.fields["content-length"].flatMap { StoredNumber.byteCount($0) }
         fields = response.fields
     }
 
     /// S3 does not name the usual one.
     package var storageClass: String { fields["x-amz-storage-class"] ?? "STANDARD" }
 
-    /// 0 also when we may not read them.
-    package var tagCount: Int { fields["x-amz-tagging-count"].flatMap { Int($0) } ?? 0 }
+    /// 0 also when we may not read them; a number that no object has counts as one.
+    package var tagCount: Int {
+        fields["x-amz-tagging-count"].map { StoredNumber.number($0, in: 0...1000) ?? 1 } ?? 0
+    }
+
+    /// Whether ``byteCount`` is what the response said.
+    var hasReadableSize: Bool { byteCount != nil || fields["content-length"] == nil }
+
+    /// Whether every field can be sent back: none has a control character beside a tab (RFC 9110 §5.5).
+    var hasSendableFields: Bool {
+        // Each field ends in a NUL.
+        fields.text.count { $0 == 0 } == fields.count && fields.text.allSatisfy { $0 >= 0x20 || $0 == 0x09 || $0 == 0 }
+    }
 
     /// In an archive tier, and no restored copy is there to be read.
     ///
@@ -50,8 +62,8 @@ package struct StoredObject: Sendable, Equatable {
     /// The MD5 of its parts' MD5s in hexadecimal and their number, where the entity tag is that.
     package var partsMD5: (md5: String, count: Int)? {
         let halves = entityTag.filter { $0 != "\"" }.split(separator: "-", omittingEmptySubsequences: false)
-        guard !isKeyEncrypted, halves.count == 2, let md5 = Self.hexadecimal(halves[0]), let count = Int(halves[1]),
-            (1...10_000).contains(count)
+        guard !isKeyEncrypted, halves.count == 2, let md5 = Self.hexadecimal(halves[0]),
+            let count = StoredNumber.partNumber(String(halves[1]))
         else { return nil }
         return (md5, count)
     }

@@ -37,7 +37,8 @@ package struct StoredRange: Sendable, Equatable {
         }
         // RFC 9110 §14.4: `bytes 0-499/1234`.
         guard let asked, let text = response.fields["content-range"], text.hasPrefix("bytes ") else { return nil }
-        let parts = text.dropFirst(6).split(whereSeparator: { $0 == "-" || $0 == "/" }).map { Int64($0) }
+        let parts = text.dropFirst(6).split(whereSeparator: { $0 == "-" || $0 == "/" })
+            .map { StoredNumber.byteCount(String($0)).map { Int64($0) } }
         guard parts.count == 3, let first = parts[0], let last = parts[1], let size = parts[2], first == asked.first,
             last >= first, last < size, last == min(asked.last ?? .max, size - 1)
         else { return nil }

@@ -76,7 +76,7 @@ package struct AssumedRole: Sendable, Equatable {
         self.expiration = expiration
         self.arn = arn
         self.identifier = identifier
-        self.packedPolicySize = packedPolicySize.flatMap { Int($0) }
+        self.packedPolicySize = packedPolicySize.flatMap { StoredNumber.number($0, in: 0...10_000) }
     }
 
     private static func fault(_ code: String) -> Fault { Fault(.refused, status: 200, code: code) }

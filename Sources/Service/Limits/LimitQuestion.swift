@@ -64,11 +64,16 @@ extension LimitCount {
 }
 
 extension LimitCount.Window {
+    /// A year.
+    private static let longestMilliseconds = 366 * 86_400_000
+
     /// What was used, and the milliseconds that are left: neither is below zero, whatever Redis sends.
     fileprivate init?(_ reading: inout RedisReading) {
         guard case .integer(let used) = reading.next(), case .integer(let milliseconds) = reading.next() else {
             return nil
         }
-        self.init(used: max(0, used), left: .milliseconds(max(0, milliseconds)))
+        // The longest window is far shorter, and no count comes near.
+        self.init(
+            used: min(max(0, used), 1 << 53), left: .milliseconds(min(max(0, milliseconds), Self.longestMilliseconds)))
     }
 }

@@ -157,16 +157,18 @@ extension LifecycleRule.Filter {
         switch condition.name {
         case "Prefix": prefix = condition.text
         case "Tag": tags.append(Tag(key: condition["Key"]?.text ?? "", value: condition["Value"]?.text ?? ""))
-        case "ObjectSizeGreaterThan" where Int(condition.text) != nil: sizeGreaterThan = Int(condition.text)
-        case "ObjectSizeLessThan" where Int(condition.text) != nil: sizeLessThan = Int(condition.text)
+        case "ObjectSizeGreaterThan" where size(condition) != nil: sizeGreaterThan = size(condition)
+        case "ObjectSizeLessThan" where size(condition) != nil: sizeLessThan = size(condition)
         default: unknown.append(condition.name)
         }
     }
+
+    private func size(_ condition: XMLNode) -> Int? { StoredNumber.byteCount(condition.text) }
 }
 
 extension XMLNode {
-    /// A positive integer; everything else is nothing that S3 would write.
+    /// A positive integer of 32 bits; everything else is nothing that S3 would write.
     fileprivate func number(_ name: String) -> Int? {
-        self[name].flatMap { Int($0.text) }.flatMap { $0 > 0 ? $0 : nil }
+        self[name].flatMap { StoredNumber.number($0.text, in: 1...Int(Int32.max)) }
     }
 }
