@@ -83,6 +83,11 @@ let package = Package(
             ],
             path: "Tests/Conformance", swiftSettings: house),
 
+        .executableTarget(
+            name: "answer-fuzz",
+            dependencies: ["AWS", "CloakroomCrypto", "HTTPValues", "Redis", "Service"],
+            path: "Tests/AnswerFuzz", swiftSettings: house),
+
         .testTarget(
             name: "AWSTests", dependencies: ["AWS", "CloakroomCrypto", "HTTPValues"],
             resources: [.copy("Vectors")], swiftSettings: house),

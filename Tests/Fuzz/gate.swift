@@ -1,3 +1,5 @@
+@testable import FastCGI
+
 /// The gate in one piece and in two must agree, and end inside what it was given.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

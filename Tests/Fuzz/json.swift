@@ -1,3 +1,5 @@
+@testable import StrictJSON
+
 /// What is read must be written and read again as the same; JSON5 only must not fall over.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -1,6 +1,7 @@
-import CloakroomCrypto
-import Signatures
-import StrictJSON
+@testable import CloakroomCrypto
+@testable import JOSE
+@testable import Signatures
+@testable import StrictJSON
 
 /// Whatever is taken for a key set holds keys that can be used, and written and read again as the same.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,5 +1,6 @@
-import CloakroomCrypto
-import Signatures
+@testable import CloakroomCrypto
+@testable import JOSE
+@testable import Signatures
 
 /// Nobody who lacks the key makes a token that verifies.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,3 +1,5 @@
+@testable import AWS
+
 /// Nothing that is read may be more than it was given.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

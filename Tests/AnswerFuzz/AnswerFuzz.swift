@@ -1,0 +1,211 @@
+import AWS
+import CloakroomCrypto
+import HTTPValues
+import Redis
+@testable import Service
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Feeds changed responses to the readers of this process, all of them to the same clients.
+final class AnswerFuzz: Sendable {
+    private let world = FuzzWorld()
+    private let s3: S3Client
+    private let sts: STSClient
+    private let iam: IAMClient
+    private let limit: LimitTerms
+
+    init() throws {
+        let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
+        s3 = S3Client(
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: world,
+            credentials: credentials, surroundings: world.surroundings)
+        sts = STSClient(
+            endpoint: try .sts(region: "eu-west-1"), transport: world, credentials: credentials,
+            surroundings: world.surroundings)
+        iam = IAMClient(
+            endpoint: try .iam(region: "eu-west-1"), transport: world, credentials: credentials,
+            surroundings: world.surroundings)
+        let settings = try Settings.load(file: "settings.json5", environment: ["SECRET": Self.secret]) { name in
+            name == "settings.json5" ? Array(Self.settings.utf8) : nil
+        }
+        limit = LimitTerms(.vend, settings.limits)
+    }
+
+    private static let secret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
+    private static let settings = """
+        {
+          region: "us-east-1", bucket: "photos",
+          tokens: {issuers: [{issuer: "https://auth.example", audiences: ["cloakroom"], secret: {env: "SECRET"}}]},
+          vending: {roleARN: "arn:aws:iam::000000000000:role/session"},
+        }
+        """
+
+    /// One case: one request whose responses are all changed, or one reply of Redis'.
+    func run(_ generator: some RandomNumberGenerator) async {
+        var mutation = Mutation(generator)
+        let kind = mutation.number(below: 16)
+        if kind < 5 { return redis(&mutation) }
+        let templates = kind < 8 ? Templates.sts : kind == 8 ? Templates.iam : Templates.s3
+        world.answers((0..<6).map { _ in Self.changed(mutation.pick(templates), &mutation) })
+        switch kind {
+        case 5, 6, 7: await assumeRole()
+        case 8: await policy()
+        default: await object(mutation.number(below: 14))
+        }
+    }
+
+    /// Whether good responses are still read as what they are.
+    func isAlive() async -> Bool {
+        world.answersWell()
+        guard let address = ObjectAddress(key: "a"),
+            case .renewed(.some) = await s3.renew(key: "a", deadline: world.deadline).outcome
+        else { return false }
+        let terms = UploadTerms(contentType: "image/jpeg", lifetime: .seconds(900))
+        guard let url = try? await s3.presignUpload(address, terms: terms).url.reveal(),
+            url.contains("X-Amz-Date=20261120T140000Z")
+        else { return false }
+        let role = try? await sts.assumeRole(Self.role, deadline: world.deadline)
+        guard role?.credentials.accessKeyID == "ASIAIOSFODNN7EXAMPLE" else { return false }
+        let reader = ReplyReader()
+        guard Templates.redis[0].withUnsafeBytes({ reader.feed($0) }), case .reply = reader.next() else { return false }
+        var reading = reader.reading
+        return (try? LimitCount.read(&reading, by: limit).get()) != nil
+    }
+
+    private static let role = AssumeRole(
+        roleARN: "arn:aws:iam::123456789012:role/vending", sessionName: "u_1", duration: .seconds(3600))
+
+    private static func changed(_ response: UpstreamResponse, _ mutation: inout Mutation) -> UpstreamResponse {
+        var response = response
+        if mutation.number(below: 3) > 0 { response.fields = mutation.changed(response.fields) }
+        if !response.body.isEmpty, mutation.number(below: 3) > 0 { response.body = mutation.changed(response.body) }
+        if mutation.number(below: 8) == 0 {
+            response.status = mutation.pick([0, 100, 200, 204, 206, 301, 400, 403, 404, 409, 412, 416, 500, 503, 999])
+        }
+        return response
+    }
+
+    private func assumeRole() async {
+        let role = try? await sts.assumeRole(Self.role, deadline: world.deadline)
+        if let role { _ = (role.expiration.timeIntervalSince1970, Timestamp(role.expiration).iso8601) }
+    }
+
+    private func policy() async {
+        guard let text = try? await iam.policy("p", ofRole: "r", deadline: world.deadline),
+            var policy = try? RevocationPolicy(parsing: text)
+        else { return }
+        policy.drop(at: world.time, lifetime: .seconds(43_200))
+        _ = try? policy.text()
+    }
+
+    private func object(_ operation: Int) async {
+        guard let address = ObjectAddress(key: "a b/ü.bin") else { return }
+        let deadline = world.deadline
+        switch operation {
+        case 0, 1, 2, 3, 4: _ = await s3.renew(key: "a b/ü.bin", deadline: deadline)
+        case 5:
+            let stored = try? await s3.head(address, deadline: deadline)
+            if let stored { _ = (stored.md5, stored.partsMD5, stored.isLocked(at: world.time), stored.expiration) }
+        case 6: _ = try? await s3.exists(address, deadline: deadline)
+        case 7:
+            let page = try? await s3.list(prefix: "", from: .start, deadline: deadline)
+            _ = page?.entries.reduce(0) { $0 + $1.size + Int($1.lastModified?.timeIntervalSince1970 ?? 0) % 2 }
+        case 8: _ = try? await s3.parts(of: "u", address, deadline: deadline)
+        case 9: _ = try? await s3.tags(of: address, deadline: deadline)
+        case 10:
+            for rule in (try? await s3.lifecycle(deadline: deadline))?.rules ?? [] {
+                _ = (rule.filter, rule.expiration, rule.transitions, rule.unknown, rule.noncurrentExpiration)
+            }
+        case 11:
+            _ = try? await s3.completeMultipartUpload(
+                address, uploadID: "u", parts: [UploadedPart(number: 1, entityTag: "e", byteCount: 5)],
+                deadline: deadline)
+        case 12: _ = try? await s3.presence(deadline: deadline)
+        default:
+            let world = world
+            let transfer = Transfer(timeout: .seconds(1), deadline: deadline) {
+                request, timeout async throws(Fault) in
+                do throws(TransportError) { return try await world.send(request, timeout: timeout) } catch {
+                    throw Fault(.transient, code: "Interrupted")
+                }
+            }
+            _ = try? await s3.get(address, range: { ObjectRange(first: 0, last: 4) }, by: transfer)
+        }
+    }
+
+    /// In pieces, as a socket gives them.
+    private func redis(_ mutation: inout Mutation) {
+        let reader = ReplyReader()
+        var bytes = mutation.changed(mutation.pick(Templates.redis))
+        if mutation.number(below: 4) == 0 { bytes += mutation.changed(mutation.pick(Templates.redis)) }
+        let cut = mutation.number(below: bytes.count)
+        for piece in [bytes[..<cut], bytes[cut...]] where !piece.isEmpty {
+            guard piece.withUnsafeBytes({ reader.feed($0) }) else { return }
+            reading: while reader.count < 2 {
+                switch reader.next() {
+                case .reply: continue
+                case .incomplete: break reading
+                case .garbage: return
+                }
+            }
+        }
+        guard reader.count > 0 else { return }
+        for isOther in [false, true] where !isOther || reader.count == 2 {
+            for read in [
+                { (reading: inout RedisReading) in _ = RedisReply(&reading) },
+                { (reading: inout RedisReading) in _ = LimitCount.read(&reading, by: self.limit) },
+                { (reading: inout RedisReading) in _ = try? UserRecord.parse(&reading) },
+                { (reading: inout RedisReading) in _ = reading.refusal?.label },
+            ] {
+                var reading = reader.reading
+                if isOther { reading.goToOther() }
+                read(&reading)
+            }
+        }
+        reader.clear()
+    }
+}
+
+/// Time that passes only in sleeps, and the responses to the next requests.
+private final class FuzzWorld: Transport {
+    private struct State {
+        /// `nil` for good ones.
+        var answers: [UpstreamResponse]?
+        var elapsed = Duration.zero
+    }
+
+    private let state = Mutex(State())
+    private let start = ContinuousClock.now
+    /// 2026-11-20T14:00:00Z
+    let time = Date(timeIntervalSince1970: 1_795_183_200)
+
+    var deadline: ContinuousClock.Instant { start + state.withLock { $0.elapsed } + .seconds(15) }
+
+    var surroundings: Surroundings {
+        Surroundings(
+            wallClock: { self.time }, now: { self.start + self.state.withLock { $0.elapsed } },
+            sleep: { duration in self.state.withLock { $0.elapsed += duration } }, randomNumber: { .max })
+    }
+
+    /// The last one stays.
+    func answers(_ answers: [UpstreamResponse]) { state.withLock { $0.answers = answers } }
+
+    /// From now on, as a store does. What was learned of it before may need more than one request.
+    func answersWell() { state.withLock { $0.answers = nil } }
+
+    func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
+        state.withLock { state in
+            // No request is free, or a store could keep one busy for ever.
+            state.elapsed += .milliseconds(5)
+            guard var answers = state.answers, let next = answers.first else { return Templates.good(request) }
+            if answers.count > 1 { answers.removeFirst() }
+            state.answers = answers
+            return next
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import HTTPValues
+
+/// Valid responses of S3, STS, IAM and Redis.
+enum Templates {
+    private static let head: HeaderFields = [
+        "date": "Fri, 20 Nov 2026 14:00:00 GMT", "x-amz-request-id": "4442587FB7D0A2F9",
+    ]
+
+    private static func fields(_ more: HeaderFields) -> HeaderFields {
+        var fields = head
+        fields.add(more)
+        return fields
+    }
+
+    private static func xml(_ status: Int, _ text: String, _ more: HeaderFields = [:]) -> UpstreamResponse {
+        UpstreamResponse(
+            status: status, fields: fields(more), body: Array((#"<?xml version="1.0" encoding="UTF-8"?>"# + text).utf8))
+    }
+
+    private static func error(_ status: Int, _ code: String, _ more: String = "") -> UpstreamResponse {
+        xml(
+            status, "<Error><Code>\(code)</Code><Message>no</Message>\(more)<RequestId>1</RequestId></Error>",
+            ["retry-after": "3", "x-amz-retry-after": "250"])
+    }
+
+    static let copied = xml(
+        200,
+        "<CopyObjectResult><LastModified>2026-11-20T14:00:00.000Z</LastModified><ETag>&quot;9b2cf535f27731c9&quot;</ETag>"
+            + "</CopyObjectResult>", ["x-amz-expiration": #"expiry-date="Mon, 21 Dec 2026 00:00:00 GMT", rule-id="m""#])
+
+    private static let object = fields([
+        "etag": "\"9b2cf535f27731c974343645a3985328-3\"", "content-length": "6442450944", "content-type": "image/jpeg",
+        "last-modified": "Sun, 01 Nov 2026 00:00:00 GMT", "x-amz-storage-class": "STANDARD", "x-amz-tagging-count": "1",
+        "x-amz-meta-name": "picture", "x-amz-expiration": #"expiry-date="Mon, 21 Dec 2026 00:00:00 GMT", rule-id="m""#,
+        "x-amz-object-lock-mode": "GOVERNANCE", "x-amz-object-lock-retain-until-date": "2026-11-19T00:00:00Z",
+        "x-amz-restore": #"ongoing-request="false""#, "content-range": "bytes 0-4/5",
+    ])
+
+    private static let lifecycle = xml(
+        200,
+        """
+        <LifecycleConfiguration><Rule><ID>expire</ID><Filter><And><Prefix>a/</Prefix><Tag><Key>k</Key><Value>v</Value>\
+        </Tag><ObjectSizeGreaterThan>128</ObjectSizeGreaterThan></And></Filter><Status>Enabled</Status><Expiration><Days>30\
+        </Days></Expiration><NoncurrentVersionExpiration><NoncurrentDays>7</NoncurrentDays><NewerNoncurrentVersions>2\
+        </NewerNoncurrentVersions></NoncurrentVersionExpiration><AbortIncompleteMultipartUpload><DaysAfterInitiation>7\
+        </DaysAfterInitiation></AbortIncompleteMultipartUpload><Transition><Days>10</Days><StorageClass>GLACIER\
+        </StorageClass></Transition></Rule></LifecycleConfiguration>
+        """, ["x-amz-transition-default-minimum-object-size": "all_storage_classes_128K"])
+
+    /// What a store answers where all is well.
+    static func good(_ request: UpstreamRequest) -> UpstreamResponse {
+        switch request.method {
+        case "HEAD":
+            UpstreamResponse(
+                status: 200,
+                fields: fields([
+                    "etag": "\"e\"", "content-length": "5", "last-modified": "Sun, 01 Nov 2026 00:00:00 GMT",
+                ]))
+        case "POST": sts[0]
+        default: copied
+        }
+    }
+
+    /// Any of them may answer any request to S3.
+    static let s3: [UpstreamResponse] = [
+        copied, UpstreamResponse(status: 200, fields: object),
+        UpstreamResponse(status: 206, fields: object, body: [1, 2, 3, 4, 5]),
+        UpstreamResponse(status: 204, fields: head), UpstreamResponse(status: 404, fields: head),
+        xml(
+            200,
+            """
+            <ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextContinuationToken>1/+=x\
+            </NextContinuationToken><Contents><Key>a%2Bb</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
+            <ETag>&quot;e&quot;</ETag><Size>5000</Size><StorageClass>STANDARD</StorageClass></Contents></ListBucketResult>
+            """),
+        xml(
+            200,
+            """
+            <ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>1000</NextPartNumberMarker><Part>\
+            <PartNumber>1</PartNumber><ETag>&quot;a&quot;</ETag><Size>5242880</Size></Part></ListPartsResult>
+            """),
+        xml(200, "<InitiateMultipartUploadResult><UploadId>id/1+=</UploadId></InitiateMultipartUploadResult>"),
+        xml(200, "<CopyPartResult><ETag>&quot;p&quot;</ETag></CopyPartResult>"),
+        xml(200, "<CompleteMultipartUploadResult><ETag>&quot;e-2&quot;</ETag></CompleteMultipartUploadResult>"),
+        xml(200, "<Tagging><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tagging>"), lifecycle,
+        xml(200, "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"),
+        xml(200, "<LocationConstraint>eu-west-1</LocationConstraint>"),
+        error(400, "InvalidRequest", "<Condition>x</Condition>"), error(412, "PreconditionFailed"),
+        error(404, "NoSuchKey"), error(404, "NoSuchUpload"), error(403, "AccessDenied"), error(503, "SlowDown"),
+        error(403, "RequestTimeTooSkewed"), error(400, "ExpiredToken"), error(500, "InternalError"),
+        xml(400, "<Error><Code>InvalidRequest</Code><Message>trying to copy an object to itself</Message></Error>"),
+    ]
+
+    /// As AWS writes it, without a declaration.
+    private static let assumed = """
+        <AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><AssumedRoleUser>\
+        <AssumedRoleId>AROA123EXAMPLE123:u_1</AssumedRoleId><Arn>arn:aws:sts::123456789012:assumed-role/vending/u_1</Arn>\
+        </AssumedRoleUser><Credentials><AccessKeyId>ASIAIOSFODNN7EXAMPLE</AccessKeyId><SecretAccessKey>wJalrXUtnFEMI/K7\
+        </SecretAccessKey><SessionToken>AQoDYXdzEPT//wEXAMPLE+/==</SessionToken><Expiration>2026-11-20T15:00:00Z\
+        </Expiration></Credentials><PackedPolicySize>6</PackedPolicySize></AssumeRoleResult><ResponseMetadata>\
+        <RequestId>c6104cbe-af31-11e0</RequestId></ResponseMetadata></AssumeRoleResponse>
+        """
+
+    static let sts: [UpstreamResponse] = [
+        UpstreamResponse(status: 200, fields: head, body: Array(assumed.utf8)), xml(200, assumed),
+        xml(400, "<ErrorResponse><Error><Type>Sender</Type><Code>Throttling</Code></Error></ErrorResponse>"),
+        error(403, "SignatureDoesNotMatch"),
+    ]
+
+    static let iam: [UpstreamResponse] = [
+        xml(
+            200,
+            "<GetRolePolicyResponse><GetRolePolicyResult><PolicyDocument>%7B%22Version%22%3A%222012-10-17%22%2C%22"
+                + "Statement%22%3A%5B%7B%22Effect%22%3A%22Deny%22%2C%22Action%22%3A%22%2A%22%2C%22Resource%22%3A%22%2A%22"
+                + "%2C%22Condition%22%3A%7B%22StringEquals%22%3A%7B%22aws%3APrincipalTag%2FUserId%22%3A%5B%22u_1%22%5D%7D"
+                + "%2C%22DateLessThan%22%3A%7B%22aws%3ATokenIssueTime%22%3A%222026-11-20T14%3A00%3A00Z%22%7D%7D%7D%5D%7D"
+                + "</PolicyDocument></GetRolePolicyResult></GetRolePolicyResponse>"),
+        xml(404, "<ErrorResponse><Error><Code>NoSuchEntity</Code></Error></ErrorResponse>"),
+    ]
+
+    static let redis: [[UInt8]] = [
+        "*2\r\n:3\r\n:1800000\r\n", "*4\r\n:3\r\n:1800000\r\n:5\r\n:60000\r\n", "+PONG\r\n", "$5\r\nhello\r\n",
+        "$-1\r\n",
+        "-NOSCRIPT No matching script\r\n", ":1\r\n", "*-1\r\n",
+        "*7\r\n$10\r\n1795183200\r\n$3\r\npro\r\n$10\r\n1795183200\r\n$4\r\n5000\r\n$9\r\nunlimited\r\n$1\r\n0\r\n$-1\r\n",
+        "*2\r\n$1\r\n0\r\n*2\r\n$3\r\na:b\r\n$3\r\nc:d\r\n",
+    ].map { Array($0.utf8) }
+}
