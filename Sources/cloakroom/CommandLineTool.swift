@@ -15,6 +15,7 @@ enum CommandLineTool {
     static func run(_ arguments: [String]) -> ExitStatus {
         let rest = Array(arguments.dropFirst())
         switch rest.first {
+        case "init": return Init.run(Array(rest.dropFirst()))
         case "serve": return Serve.run(Array(rest.dropFirst()))
         case "status": return Status.run(Array(rest.dropFirst()))
         case "check": return Check.run(Array(rest.dropFirst()))
@@ -39,6 +40,7 @@ enum CommandLineTool {
         Hands out short-lived, narrow S3 credentials, and keeps alive what is still used.
 
         Commands:
+          init        write a settings file and its secrets to begin with
           serve       answer FastCGI requests from nginx
           status      the workers of a running supervisor, and whether it runs the program that is installed
           check       say what is wrong with a settings file, all of it at once

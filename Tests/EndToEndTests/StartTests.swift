@@ -69,6 +69,37 @@ extension EndToEnd {
             #expect(!check.text.contains(SeaweedFS.brokerSecret) && !check.text.contains(Tokens.secret))
         }
 
+        @Test(arguments: ["--aws", "--seaweedfs", "--ceph"])
+        func `init writes settings that pass, their secrets for the owner alone, and never again`(store: String) throws
+        {
+            let folder = try RunFolder.make("init")
+            let written = try Command(["init", store, folder])
+            #expect(written.status == 0, "\(written.text)")
+            let file = "\(folder)/cloakroom.json5"
+            #expect(written.text.contains("cloakroom check \(file)\n  cloakroom doctor \(file)\n  cloakroom serve"))
+            let check = try Command(["check", file], environment: ["AWS_EC2_METADATA_DISABLED": "true"])
+            #expect(check.text.hasPrefix("\(file): good") || store == "--aws", "\(check.text)")
+            let secrets = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/secrets")
+            #expect(secrets.count == (store == "--aws" ? 2 : 3))
+            for name in secrets {
+                let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/secrets/\(name)")
+                #expect(attributes[.posixPermissions] as? Int == 0o600)
+            }
+            let text = RunFolder.text(of: file)
+            let again = try Command(["init", store, folder])
+            #expect(again.status == 1 && again.text.contains("File exists; nothing was written"), "\(again.text)")
+            #expect(RunFolder.text(of: file) == text)
+        }
+
+        @Test func `init follows no symbolic link, and leaves nothing half done`() throws {
+            let folder = try RunFolder.make("init")
+            let target = "\(folder)/target"
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/cloakroom.json5", withDestinationPath: target)
+            let refused = try Command(["init", folder])
+            #expect(refused.status == 1)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["cloakroom.json5"])
+        }
+
         @Test func `all faults are named at once, and a good file is good`() throws {
             let folder = try RunFolder.make("check")
             let file = "\(folder)/settings.json5"

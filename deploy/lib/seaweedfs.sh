@@ -7,6 +7,8 @@
 
 bucket=photos
 region=us-east-1
+# The worker's access key.
+: "${broker:=cloakroom-broker}"
 role=arn:aws:iam::000000000000:role/cloakroom-app
 stop_hard seaweedfs
 
@@ -23,7 +25,7 @@ write_s3_config() {
     },
     {
       "name": "broker",
-      "credentials": [{"accessKey": "cloakroom-broker", "secretKey": "$(<"$state/secrets/s3-broker")"}],
+      "credentials": [{"accessKey": "$broker", "secretKey": "$(<"$state/secrets/s3-broker")"}],
       "actions": ["Write:$bucket"],
       "policyNames": ["BrokerPolicy"]
     }

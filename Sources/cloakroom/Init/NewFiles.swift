@@ -1,0 +1,51 @@
+import Glibc
+
+/// Files that were not there before, in one folder.
+struct NewFiles {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let folder: String
+    /// Their paths, in order.
+    private(set) var written: [String] = []
+    private var folders: [String] = []
+
+    init(folder: String) { self.folder = folder }
+
+    func path(_ name: String) -> String { folder == "." ? name : "\(folder)/\(name)" }
+
+    /// Makes the folders that the file needs, and the file.
+    ///
+    /// - Throws: where there is such a file, or a symbolic link of that name.
+    mutating func write(_ text: String, to name: String, mode: mode_t) throws(Failure) {
+        let file = path(name)
+        try makeFolder(folder, mode: 0o755)
+        if let slash = name.lastIndex(of: "/") { try makeFolder(path(String(name[..<slash])), mode: 0o700) }
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw Self.failure(file) }
+        written.append(file)
+        let bytes = Array(text.utf8)
+        let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        let isSafe = count == bytes.count && fsync(descriptor) == 0
+        guard close(descriptor) == 0, isSafe else { throw Self.failure(file) }
+    }
+
+    /// Removes what was written, and nothing else.
+    func remove() {
+        for file in written { unlink(file) }
+        for folder in folders.reversed() { rmdir(folder) }
+    }
+
+    private mutating func makeFolder(_ path: String, mode: mode_t) throws(Failure) {
+        if mkdir(path, mode) == 0 {
+            folders.append(path)
+        } else if errno != EEXIST {
+            throw Self.failure(path)
+        }
+    }
+
+    private static func failure(_ path: String) -> Failure {
+        Failure(description: "\(path): \(String(cString: strerror(errno)))")
+    }
+}
