@@ -23,6 +23,8 @@ struct LocalWindows {
     ) -> LimitDecision {
         let requests = ID(name: charge.name, party: party)
         let volume = charge.name.volume.map { ID(name: $0, party: party) }
+        // Once for both: room made for the second must not take the first.
+        makeRoom(for: [requests, volume].compactMap(\.self), now)
         let count = LimitCount(
             requests: open(requests, terms.requests, now),
             volume: volume.flatMap { id in terms.volume.map { open(id, $0, now) } })
@@ -36,15 +38,17 @@ struct LocalWindows {
 
     /// The window as it is, or a new one.
     private mutating func open(_ id: ID, _ limit: Settings.Limit, _ now: UInt64) -> LimitCount.Window {
-        if windows.count >= capacity, windows[id] == nil { makeRoom(now) }
         let window = windows[id].flatMap { $0.end > now ? $0 : nil } ?? Window(end: now &+ limit.window.nanoseconds)
         windows[id] = window
         return LimitCount.Window(used: window.used, left: .nanoseconds(Int64(clamping: window.end - now)))
     }
 
-    private mutating func makeRoom(_ now: UInt64) {
+    private mutating func makeRoom(for ids: [ID], _ now: UInt64) {
+        guard !hasRoom(for: ids) else { return }
         windows = windows.filter { $0.value.end > now }
         // Still full of open windows: one flood of names must not cost memory without bound, nor lock anyone out.
-        if windows.count >= capacity { windows = [:] }
+        if !hasRoom(for: ids) { windows = [:] }
     }
+
+    private func hasRoom(for ids: [ID]) -> Bool { windows.count + ids.count { windows[$0] == nil } <= capacity }
 }

@@ -67,6 +67,15 @@ struct LocalWindowsTests {
         #expect(take("d", at: 12).verdict == .open)
     }
 
+    @Test func `counts a request that fills the table with its two windows`() {
+        var windows = LocalWindows(capacity: 3)
+        for name in ["a", "b"] { _ = windows.take(.vend, name, by: LimitTerms(.vend, Self.limits(4)), now: 0) }
+        let terms = LimitTerms(.renew, Self.limits(4))
+        let decisions = (1...2).map { _ in windows.take(.renewal(keys: 3), "c", by: terms, now: 0) }
+        #expect(decisions.map(\.requests.remaining) == [3, 2])
+        #expect(decisions.map(\.volume?.remaining) == [7, 4])
+    }
+
     private static let policy = #"RateLimit-Policy: "renew";q=2;w=10, "renewKeys";q=10;w=20;qu="keys""#
 
     @Test(arguments: [
