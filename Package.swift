@@ -108,6 +108,7 @@ let package = Package(
             dependencies: [
                 "CloakroomKit", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite", "kit-crash",
                 .target(name: "CurlTransport", condition: .when(platforms: [.linux])),
+                .target(name: "Support", condition: .when(platforms: [.linux])),
             ],
             resources: [.copy("Vectors")], swiftSettings: house),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: house),

@@ -95,6 +95,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let diskFull = Code(rawValue: "disk_full")
         /// The kit's own records could not be read or written.
         public static let storeFailed = Code(rawValue: "store_failed")
+        /// A store or a journal is another user's, or of another endpoint: see ``StoreOwner``.
+        public static let storeOwnerMismatch = Code(rawValue: "store_owner_mismatch")
     }
 }
 

@@ -4,37 +4,47 @@ import SQLite
 /// Records of the kit's in a database, for one actor to own.
 ///
 /// All of them can do without what is lost, so a damaged file is moved aside and begun anew, when it is opened and
-/// whenever it turns out to be damaged; what fails, fails in the kit's words.
+/// whenever it turns out to be damaged; what fails, fails in the kit's words, and is tried again by the next call.
 struct RecordsFile {
     /// What the records of one kind look like, and are.
     struct Kind: Sendable {
         /// Such as "the records of renewals".
         var name: String
+        /// With ``RecordsFile/ownerTable``.
         var migrations: [String]
+        /// Those that hold records.
+        var tables: [String]
         var durability = SQLiteSettings.Durability.powerFailure
         /// How many pages of 4 KiB the file may have; `nil` for as many as there is room for.
         var maximumPages: Int?
     }
 
+    /// The migration since which a file names its owner.
+    static let ownerTable =
+        "CREATE TABLE owner (id INTEGER PRIMARY KEY CHECK (id = 1), user TEXT NOT NULL, endpoint TEXT NOT NULL)"
+
     private let path: String
     private let kind: Kind
+    private let owner: StoreOwner
+    private let unnamedRecords: UnnamedRecords
     private let wallClock: @Sendable () -> Date
-    private var database: SQLiteDatabase
-    /// Where damaged files are now, if there were any.
+    /// `nil` while the file could not be opened again.
+    private var database: SQLiteDatabase?
+    /// Where damaged files are now, and those of no named owner, if there were any.
     private(set) var movedAside: [URL] = []
 
     /// - Parameter file: made when it is not there, in a folder that exists; two more come beside it, `-wal` and `-shm`.
-    init(_ kind: Kind, at file: URL, wallClock: @escaping @Sendable () -> Date) throws(CloakroomError) {
+    /// - Throws: ``CloakroomError/Code/storeOwnerMismatch`` for another owner's file, besides what opening it throws.
+    init(
+        _ kind: Kind, at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords,
+        wallClock: @escaping @Sendable () -> Date
+    ) throws(CloakroomError) {
         path = file.path
         self.kind = kind
+        self.owner = owner
+        self.unnamedRecords = unnamedRecords
         self.wallClock = wallClock
-        do {
-            let opened = try Self.open(kind, file.path, on: wallClock())
-            database = opened.database
-            movedAside = opened.movedAside.map { [URL(fileURLWithPath: $0)] } ?? []
-        } catch {
-            throw CloakroomError(error, of: kind.name)
-        }
+        _ = try opened()
     }
 
     /// Reads or writes; on a file that turns out to be damaged it is done once more, on a new one.
@@ -42,27 +52,97 @@ struct RecordsFile {
     mutating func perform<Result>(
         _ work: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CloakroomError) -> Result {
-        do {
-            do {
-                return try work(database)
-            } catch .corrupt {
-                database.close()
-                let date = wallClock()
-                movedAside.append(URL(fileURLWithPath: try SQLiteDatabase.moveAside(at: path, on: date)))
-                database = try Self.open(kind, path, on: date).database
-                return try work(database)
+        let opened = try opened()
+        do throws(SQLiteError) {
+            do throws(SQLiteError) {
+                return try work(opened)
+            } catch {
+                guard error == .corrupt else { throw error }
+                database = nil
+                let new = try replace(opened, label: "corrupt")
+                database = new
+                return try work(new)
             }
         } catch {
             throw CloakroomError(error, of: kind.name)
         }
     }
 
-    private static func open(
-        _ kind: Kind, _ path: String, on date: Date
-    ) throws(SQLiteError) -> (database: SQLiteDatabase, movedAside: String?) {
+    private mutating func opened() throws(CloakroomError) -> SQLiteDatabase {
+        if let database { return database }
+        do throws(SQLiteError) {
+            let found = try connect()
+            let claim = try claim(found)
+            switch claim {
+            case .ours: database = found
+            case .another: break
+            case .unnamed: database = try replace(found, label: "unnamed")
+            case .damaged: database = try replace(found, label: "corrupt")
+            }
+        } catch {
+            throw CloakroomError(error, of: kind.name)
+        }
+        guard let database else {
+            throw CloakroomError(
+                .storeOwnerMismatch,
+                "\(kind.name) are those of another user or endpoint; open a file of this user's, or remove this one")
+        }
+        return database
+    }
+
+    private mutating func connect() throws(SQLiteError) -> SQLiteDatabase {
         let opened = try SQLiteDatabase.openOrReplace(
-            at: path, settings: SQLiteSettings(durability: kind.durability), migrations: kind.migrations, on: date)
+            at: path, settings: SQLiteSettings(durability: kind.durability), migrations: kind.migrations,
+            on: wallClock())
+        if let path = opened.movedAside { movedAside.append(URL(fileURLWithPath: path)) }
         if let pages = kind.maximumPages { try opened.database.run(script: "PRAGMA max_page_count = \(pages)") }
-        return opened
+        return opened.database
+    }
+
+    /// Moves a file aside and begins a new one.
+    private mutating func replace(_ old: SQLiteDatabase, label: String) throws(SQLiteError) -> SQLiteDatabase {
+        old.close()
+        let target = try SQLiteDatabase.moveAside(at: path, label: label, on: wallClock())
+        movedAside.append(URL(fileURLWithPath: target))
+        let new = try connect()
+        // Another process may have made one meanwhile.
+        guard try claim(new) == .ours else { throw .busy }
+        return new
+    }
+
+    // MARK: The owner
+
+    private enum Claim {
+        case ours, another
+        /// It holds records, and does not say whose.
+        case unnamed
+        case damaged
+    }
+
+    /// Reads whose file it is, and writes the owner's name into one without records.
+    private func claim(_ database: SQLiteDatabase) throws(SQLiteError) -> Claim {
+        do throws(SQLiteError) {
+            if let named = try named(database) { return named }
+            return try database.transaction { () throws(SQLiteError) in
+                // Another process may have been here meanwhile.
+                if let named = try named(database) { return named }
+                for table in kind.tables where unnamedRecords == .setAside {
+                    if try database.first("SELECT 1 FROM \(table)", read: { _ in true }) != nil { return .unnamed }
+                }
+                try database.run(
+                    "INSERT INTO owner (id, user, endpoint) VALUES (1, ?, ?)",
+                    [.text(owner.user), .text(owner.endpoint)])
+                return .ours
+            }
+        } catch {
+            guard error == .corrupt else { throw error }
+            return .damaged
+        }
+    }
+
+    private func named(_ database: SQLiteDatabase) throws(SQLiteError) -> Claim? {
+        try database.first("SELECT user, endpoint FROM owner") { row in
+            StoreOwner(user: row.text(0), endpointName: row.text(1)) == owner ? .ours : .another
+        }
     }
 }

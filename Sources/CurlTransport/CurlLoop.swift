@@ -17,6 +17,7 @@ import Foundation
     /// Nothing that runs ends by the clock before.
     private var nextEnd: ContinuousClock.Instant?
     private let maximumIdle: Int
+    private let certificateAuthorities: String?
 
     typealias Waiter = CheckedContinuation<Result<HTTPAnswer, HTTPTransportError>, Never>
 
@@ -35,11 +36,12 @@ import Foundation
     /// libcurl's own, once in a process.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    init(maximumConnectionsPerHost: Int) {
+    init(maximumConnectionsPerHost: Int, certificateAuthorities: String?) {
         precondition(Self.isReady, "curl_global_init")
         guard let multi = unsafe curl_multi_init() else { preconditionFailure("curl_multi_init") }
         unsafe self.multi = OpaquePointer(multi)
         maximumIdle = maximumConnectionsPerHost
+        self.certificateAuthorities = certificateAuthorities
         unsafe check(cloakroom_multi_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maximumConnectionsPerHost))
         unsafe check(cloakroom_multi_long(multi, CURLMOPT_MAXCONNECTS, maximumConnectionsPerHost))
         unsafe check(cloakroom_multi_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)))
@@ -117,6 +119,7 @@ import Foundation
             idle.append(handle)
             return waiter.resume(returning: .failure(.invalidRequest))
         }
+        if let certificateAuthorities { handle.set(CURLOPT_CAINFO, certificateAuthorities) }
         running[handle.id] = Running(exchange: exchange, handle: handle, waiter: waiter)
         nextEnd = min(nextEnd ?? exchange.end, exchange.end)
         unsafe check(curl_multi_add_handle(UnsafeMutableRawPointer(multi), handle.pointer))

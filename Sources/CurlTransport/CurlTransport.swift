@@ -20,8 +20,15 @@ public final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
     /// - Parameter maximumConnectionsPerHost: how many connections there are at most to one host at a time.
-    public init(maximumConnectionsPerHost: Int = 16) {
-        loop = CurlLoop(maximumConnectionsPerHost: max(1, maximumConnectionsPerHost))
+    public convenience init(maximumConnectionsPerHost: Int = 16) {
+        self.init(maximumConnectionsPerHost: maximumConnectionsPerHost, certificateAuthorities: nil)
+    }
+
+    /// - Parameter certificateAuthorities: a file of those to trust, in PEM; `nil` for libcurl's own.
+    package init(maximumConnectionsPerHost: Int = 16, certificateAuthorities: String?) {
+        loop = CurlLoop(
+            maximumConnectionsPerHost: max(1, maximumConnectionsPerHost),
+            certificateAuthorities: certificateAuthorities)
         loop.start()
     }
 

@@ -28,13 +28,15 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Renames a database that nobody has open to `<name>.corrupt-<date>`, with its log.
+    /// Renames a database that nobody has open to `<name>.<label>-<date>`, with its log.
     ///
     /// - Returns: its new path.
     @discardableResult
-    package static func moveAside(at path: String, on date: Date) throws(SQLiteError) -> String {
+    package static func moveAside(
+        at path: String, label: String = "corrupt", on date: Date
+    ) throws(SQLiteError) -> String {
         let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted)
-        let target = "\(path).corrupt-\(date.formatted(style))"
+        let target = "\(path).\(label)-\(date.formatted(style))"
         // The database first: SQLite does not take an old log for that of a new, empty file.
         for suffix in ["", "-wal", "-shm"] where unsafe rename(path + suffix, target + suffix) != 0 && errno != ENOENT {
             throw fileFailure(errno, at: path + suffix)
@@ -49,6 +51,14 @@ extension SQLiteDatabase {
         default: unsafe .other(code: code, message: "\(path): \(String(cString: strerror(code)))")
         }
     }
+}
+
+/// The path with the symbolic links of its folder resolved: a file of the name itself must not be one.
+func resolveFolder(of path: String) -> String {
+    let url = URL(fileURLWithPath: path, isDirectory: false)
+    guard let folder = unsafe realpath(url.deletingLastPathComponent().path, nil) else { return path }
+    defer { unsafe free(folder) }
+    return unsafe String(cString: folder) + "/" + url.lastPathComponent
 }
 
 /// Makes an empty file for its user alone; SQLite gives its log the same mode.

@@ -12,7 +12,8 @@
     private var connection: OpaquePointer?
     private var statements: [String: SQLiteStatement] = [:]
 
-    /// Opens a database, and makes it when it is not there: readable by its user alone, with a write-ahead log.
+    /// Opens a database, and makes it when it is not there: readable by its user alone, with a write-ahead log. A symbolic
+    /// link in the file's place is not followed.
     ///
     /// - Parameters:
     ///   - path: of the file, in a folder that exists; SQLite puts two more beside it, `-wal` and `-shm`.
@@ -20,12 +21,14 @@
     package init(
         at path: String, settings: SQLiteSettings = SQLiteSettings(), migrations: [String]? = nil
     ) throws(SQLiteError) {
+        // SQLite refuses a link anywhere in the path, and some systems' usual folders lie behind one.
+        let path = resolveFolder(of: path)
         try makeDatabaseFile(at: path)
         var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
         let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
         unsafe connection = opened
-        guard code == SQLITE_OK else { throw failure(code) }
+        guard code == SQLITE_OK else { throw failure(unsafe sqlite3_extended_errcode(opened)) }
         unsafe sqlite3_extended_result_codes(opened, 1)
         let milliseconds = settings.busyTimeout / .milliseconds(1)
         unsafe sqlite3_busy_timeout(opened, Int32(clamping: Int64(milliseconds)))

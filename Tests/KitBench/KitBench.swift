@@ -46,6 +46,7 @@ import Foundation
     }
 
     private static func renew(with client: CloakroomClient, _ store: URL) async throws {
+        let owner = StoreOwner(user: "bench", endpoint: store)
         let base = URL(string: "https://assets.example.com/")
         let assets = (0..<10_000).compactMap { number in
             URL(string: "https://assets.example.com/asset\(number).bin").map {
@@ -53,7 +54,7 @@ import Foundation
             }
         }
         let manager = AssetRenewalManager(
-            renewer: client, collector: CollectedAssets(assets), store: try SQLiteRenewalStore(at: store),
+            renewer: client, collector: CollectedAssets(assets), store: try SQLiteRenewalStore(at: store, owner: owner),
             origins: try AssetOrigins([base].compactMap { $0 }))
         let report = await manager.renewIfNeeded()
         guard report.renewed == 10_000, report.unrecorded == 0 else { throw Wrong(why: "\(report)") }

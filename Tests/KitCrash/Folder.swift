@@ -11,6 +11,8 @@ actor Folder {
     nonisolated let url: URL
     nonisolated let points: KillPoints
     nonisolated let date: Date
+    /// The one that the tests read the records as.
+    nonisolated let owner = StoreOwner(user: "u_1", endpoint: URL(string: "https://api.example")!)
 
     init(_ url: URL, _ points: KillPoints, date: Date) {
         self.url = url

@@ -6,7 +6,8 @@ extension KitCrash {
     /// One launch of an app: what was left unfinished, then what a renewal finds gone.
     static func runRecovery(in folder: Folder) async throws {
         let date = folder.date
-        let journal = try SQLiteRecoveryJournal(at: folder.url.appendingPathComponent("recoveries.sqlite"))
+        let journal = try SQLiteRecoveryJournal(
+            at: folder.url.appendingPathComponent("recoveries.sqlite"), owner: folder.owner)
         let recovery = AssetRecovery(
             uploader: folder, cache: folder, urls: folder,
             journal: MortalJournal(journal: journal, points: folder.points),

@@ -7,8 +7,9 @@ extension KitCrash {
     static func runRenewal(in folder: Folder) async throws {
         let surroundings = Surroundings(wallClock: { [date = folder.date] in date })
         let file = folder.url.appendingPathComponent("renewals.sqlite")
-        let store = MortalStore(store: try SQLiteRenewalStore(at: file), points: folder.points)
-        let journal = try SQLiteRecoveryJournal(at: folder.url.appendingPathComponent("recoveries.sqlite"))
+        let store = MortalStore(store: try SQLiteRenewalStore(at: file, owner: folder.owner), points: folder.points)
+        let journal = try SQLiteRecoveryJournal(
+            at: folder.url.appendingPathComponent("recoveries.sqlite"), owner: folder.owner)
         let recovery = AssetRecovery(
             uploader: folder, cache: folder, urls: folder,
             journal: MortalJournal(journal: journal, points: folder.points), renewals: store,

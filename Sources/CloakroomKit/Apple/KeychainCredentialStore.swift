@@ -8,15 +8,17 @@
     /// On macOS it is the data protection keychain, for which the app must be signed.
     public struct KeychainCredentialStore: CredentialStore {
         private let user: String
+        private let account: String
         private let service: String
         private let accessGroup: String?
 
         /// - Parameters:
-        ///   - user: whose credentials they are; each user has a record of their own.
+        ///   - owner: whose credentials they are; each user of each endpoint has a record of their own.
         ///   - service: what the records of this app are called.
         ///   - accessGroup: shared by apps and extensions that may read the record; `nil` for this app's own.
-        public init(user: String, service: String = "Cloakroom credentials", accessGroup: String? = nil) {
-            self.user = user
+        public init(owner: StoreOwner, service: String = "Cloakroom credentials", accessGroup: String? = nil) {
+            user = owner.user
+            account = String(decoding: owner.bytes, as: UTF8.self)
             self.service = service
             self.accessGroup = accessGroup
         }
@@ -44,12 +46,16 @@
                 if status == errSecDuplicateItem { status = update(credentials) }
             }
             guard status == errSecSuccess else { throw failure("written", status) }
+            // It may never be found again, and harms nobody.
+            SecItemDelete(formerRecord as CFDictionary)
         }
 
         /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``.
         public func clear() async throws {
-            let status = SecItemDelete(record as CFDictionary)
-            guard status == errSecSuccess || status == errSecItemNotFound else { throw failure("removed", status) }
+            for record in [record, formerRecord] {
+                let status = SecItemDelete(record as CFDictionary)
+                guard status == errSecSuccess || status == errSecItemNotFound else { throw failure("removed", status) }
+            }
         }
 
         private func update(_ credentials: StoredCredentials) -> OSStatus {
@@ -57,10 +63,15 @@
         }
 
         /// What finds the record, and nothing else's.
-        private var record: [String: Any] {
+        private var record: [String: Any] { record(account) }
+
+        /// Of an earlier version of the kit, which did not name the endpoint.
+        private var formerRecord: [String: Any] { record(user) }
+
+        private func record(_ account: String) -> [String: Any] {
             var query: [String: Any] = [
                 kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: service,
-                kSecAttrAccount as String: user, kSecAttrSynchronizable as String: false,
+                kSecAttrAccount as String: account, kSecAttrSynchronizable as String: false,
                 kSecUseDataProtectionKeychain as String: true,
             ]
             if let accessGroup { query[kSecAttrAccessGroup as String] = accessGroup }

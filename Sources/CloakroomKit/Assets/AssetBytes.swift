@@ -10,14 +10,12 @@ public struct AssetBytes: Sendable, Equatable {
         self.init(body: .bytes(data), contentType: contentType)
     }
 
-    /// A whole file, read while it is uploaded; it must not change meanwhile.
+    /// A whole file, read while it is uploaded; it must not change meanwhile. Of a symbolic link it is the file that it
+    /// leads to.
     ///
-    /// - Throws: ``CloakroomError`` with the code ``CloakroomError/Code/unreadableFile``.
+    /// - Throws: ``CloakroomError`` with the code ``CloakroomError/Code/unreadableFile``, also for what is no regular file.
     public init(contentsOf file: URL, contentType: String) throws {
-        guard let count = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int64 else {
-            throw CloakroomError(.unreadableFile, "no file can be read at \(file.path)")
-        }
-        self.init(body: .file(file, 0..<count), contentType: contentType)
+        self.init(body: .file(file, 0..<(try UploadFile(file).byteCount)), contentType: contentType)
     }
 
     public init(body: HTTPBody, contentType: String) {

@@ -25,8 +25,14 @@ struct PartialFile: Sendable {
 
     /// Of the object that the bytes are of; `nil` when nothing is there to go on from.
     var entityTag: String? {
-        guard byteCount > 0, let tag = try? Data(contentsOf: tagURL), tag.count <= 1024 else { return nil }
-        return String(data: tag, encoding: .utf8)
+        guard byteCount > 0 else { return nil }
+        var tag: [UInt8] = []
+        do throws(CloakroomError) {
+            try read(tagURL) { if tag.count <= Self.maximumTagBytes { tag += $0 } }
+        } catch {
+            return nil
+        }
+        return tag.count <= Self.maximumTagBytes ? String(validating: tag, as: UTF8.self) : nil
     }
 
     /// Begins with the first bytes of an object.
@@ -41,7 +47,7 @@ struct PartialFile: Sendable {
 
     /// Makes it the file, in one step, when it is on the disk.
     func finish() throws(CloakroomError) {
-        let file = open(url.path, O_RDONLY | O_CLOEXEC)
+        let file = open(url.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw failure(errno) }
         defer { close(file) }
         guard fsync(file) == 0 else { throw failure(errno) }
@@ -55,8 +61,13 @@ struct PartialFile: Sendable {
     }
 
     /// Hands over its bytes, in order.
-    func read(_ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) {
-        let file = open(url.path, O_RDONLY | O_CLOEXEC)
+    func read(_ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) { try read(url, take) }
+
+    private static let maximumTagBytes = 1024
+
+    /// Never through a link to somewhere else.
+    private func read(_ url: URL, _ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) {
+        let file = open(url.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw failure(errno) }
         defer { close(file) }
         var piece = [UInt8](repeating: 0, count: 1 << 18)

@@ -54,7 +54,7 @@ public struct PhotoBackup: Sendable {
         }
     }
 
-    /// Backs up these files.
+    /// Backs up these files; a symbolic link among them is a failure of its own.
     ///
     /// - Returns: what came of it, also of a run that failed or was cancelled.
     public func backUp(_ files: [URL], progress: BackupProgress.Observer? = nil) async -> BackupReport {

@@ -4,7 +4,7 @@ import SQLite
 /// Which MD5 the files of this device had when they were last read, so that unchanged ones are not read again.
 ///
 /// It is a cache: without it, or after its loss, a backup reads every file anew, and nothing else changes. That S3 has a
-/// photo is never concluded from it. Several may share one file, one after the other.
+/// photo is never concluded from it. Several of one user may share one file, one after the other.
 public actor PhotoIndex {
     private var file: RecordsFile
     private let wallClock: @Sendable () -> Date
@@ -13,15 +13,23 @@ public actor PhotoIndex {
 
     private static let batch = 256
 
-    /// - Parameter file: of the database; made when it is not there, made anew when it is damaged. Its folder exists.
-    /// - Throws: ``CloakroomError/Code/storeFailed``, ``CloakroomError/Code/diskFull``.
-    public init(at file: URL) throws {
-        try self.init(at: file, wallClock: { Date() })
+    /// - Parameters:
+    ///   - file: of the database; made when it is not there, made anew when it is damaged. Its folder exists.
+    ///   - owner: who is signed in, and where; another owner's file is refused.
+    ///   - unnamedRecords: what becomes of those that an earlier version of the kit left in the file.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/diskFull`` or
+    ///   ``CloakroomError/Code/storeFailed``.
+    public init(at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside) throws {
+        try self.init(at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: { Date() })
     }
 
-    package init(at file: URL, wallClock: @escaping @Sendable () -> Date) throws {
+    package init(
+        at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside,
+        wallClock: @escaping @Sendable () -> Date
+    ) throws {
         self.wallClock = wallClock
-        self.file = try RecordsFile(Self.kind, at: file, wallClock: wallClock)
+        self.file = try RecordsFile(
+            Self.kind, at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: wallClock)
         // Files that are gone, or that nobody backs up any more. Where that cannot be written, they stay.
         let oldest = wallClock().timeIntervalSince1970 - Self.longestUnseen
         _ = try? self.file.perform { database throws(SQLiteError) in
@@ -115,8 +123,10 @@ public actor PhotoIndex {
                 changed INTEGER NOT NULL, md5 BLOB NOT NULL, isStored INTEGER NOT NULL, seen REAL NOT NULL,
                 PRIMARY KEY (device, inode)
             ) WITHOUT ROWID
-            """
+            """,
+            RecordsFile.ownerTable,
         ],
+        tables: ["photo"],
         durability: .processEnd)
     private static let insertion = "INSERT OR REPLACE INTO photo VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     private static let selection = """

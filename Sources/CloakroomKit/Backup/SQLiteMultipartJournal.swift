@@ -14,14 +14,21 @@ public actor SQLiteMultipartJournal: MultipartJournal {
                 bucket TEXT NOT NULL, key TEXT NOT NULL, upload_id TEXT NOT NULL, part_size INTEGER NOT NULL,
                 byte_count INTEGER NOT NULL, modified INTEGER NOT NULL, PRIMARY KEY (bucket, key)
             ) WITHOUT ROWID
-            """
-        ])
+            """,
+            RecordsFile.ownerTable,
+        ],
+        tables: ["uploads"])
 
-    /// - Parameter file: made when it is not there, in a folder that exists. A damaged one is renamed and a new one begun:
-    ///   uploads then begin anew.
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/diskFull`` or ``CloakroomError/Code/storeFailed``.
-    public init(at file: URL) throws {
-        self.file = try RecordsFile(Self.kind, at: file, wallClock: { Date() })
+    /// - Parameters:
+    ///   - file: made when it is not there, in a folder that exists. A damaged one is renamed and a new one begun: uploads
+    ///     then begin anew.
+    ///   - owner: who is signed in, and where; another owner's file is refused.
+    ///   - unnamedRecords: what becomes of those that an earlier version of the kit left in the file.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/diskFull`` or
+    ///   ``CloakroomError/Code/storeFailed``.
+    public init(at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside) throws {
+        self.file = try RecordsFile(
+            Self.kind, at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: { Date() })
     }
 
     public func upload(of key: String, in bucket: String) throws -> MultipartUpload? {

@@ -5,7 +5,8 @@ public import Foundation
 ///
 /// A store keeps one record. It may fail: credentials are then vended anew, and nobody is harmed.
 public protocol CredentialStore: Sendable {
-    /// - Returns: what was saved last; `nil` when nothing was, when it is somebody else's, or when it is damaged.
+    /// - Returns: what was saved last; `nil` when nothing was, or when it is damaged.
+    /// - Throws: such as ``CloakroomError/Code/storeOwnerMismatch`` for another owner's.
     func load() async throws -> StoredCredentials?
 
     /// Takes the place of what was saved before, wholly or not at all.

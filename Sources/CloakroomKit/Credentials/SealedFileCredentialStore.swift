@@ -13,64 +13,88 @@ public import Foundation
 
 /// Keeps credentials in a file that only this user of the system can read, sealed with AES-256-GCM.
 ///
-/// The file is bound to the user of the app: another one's does not open. What does not open, is damaged or could be
-/// read by others is taken away, and credentials are vended anew.
+/// The file names its owner: another one's is refused with ``CloakroomError/Code/storeOwnerMismatch``, and left alone. What
+/// does not open, is damaged or could be read by others is taken away, and credentials are vended anew.
 ///
 /// Without a key of the app's own, one is made and kept beside the file. Then the seal keeps a copy of the file alone
 /// from being of use; it does not keep out who can read the whole folder.
 public actor SealedFileCredentialStore: CredentialStore {
     private let path: String
-    private let context: [UInt8]
+    /// What stands before the credentials in the sealed message.
+    private let owner: [UInt8]
     private let givenKey: SealingKey?
 
     /// - Parameters:
     ///   - folder: for this alone, such as `~/.local/state/my-app/credentials`; made, with mode 0700, when something is
     ///     saved. One that others can enter is shut to them.
-    ///   - user: who is signed in, as the app knows them.
+    ///   - owner: who is signed in, and where; give each one a folder of their own.
     ///   - key: a secret of any length, such as one from a hardware store; `nil` for a key file.
-    public init(folder: URL, user: String, key: Data? = nil) {
+    public init(folder: URL, owner: StoreOwner, key: Data? = nil) {
         path = folder.path
-        context = Array("\(Self.purpose)\n\(user)".utf8)
+        self.owner = SHA256.hash(owner.bytes)
         givenKey = key.map { SealingKey(from: Array($0), purpose: Self.purpose) }
     }
 
     public func load() async throws -> StoredCredentials? {
-        try converted { () throws(PrivateFolderError) -> StoredCredentials? in
-            guard let folder = try PrivateFolder.existing(at: path) else { return nil }
+        let content = try converted { () throws(PrivateFolderError) -> Content in
+            guard let folder = try PrivateFolder.existing(at: path) else { return .nothing }
             for name in [Self.fileName, Self.keyName] { folder.removeRemains(of: name) }
-            let overhead = 1 + SealingKey.nonceByteCount + SealingKey.tagByteCount
-            switch try folder.read(
-                Self.fileName, maximumByteCount: StoredCredentials.maximumByteCount + overhead)
-            {
-            case .missing: return nil
-            case .bytes(let bytes):
-                if bytes.first == Self.version, let key = try key(in: folder),
-                    let message = key.open(Array(bytes.dropFirst()), context: context)
-                {
-                    return StoredCredentials(bytes: Data(message))
-                }
-            case .unfit: break
-            }
-            try folder.remove(Self.fileName)
-            return nil
+            let content = try self.content(of: folder)
+            if case .useless = content { try folder.remove(Self.fileName) }
+            return content
+        }
+        switch content {
+        case .ours(let credentials): return credentials
+        case .nothing, .useless: return nil
+        case .others: throw Self.ownerMismatch
         }
     }
 
     public func save(_ credentials: StoredCredentials) async throws {
-        try converted { () throws(PrivateFolderError) -> Void in
+        let isSaved = try converted { () throws(PrivateFolderError) -> Bool in
             let folder = try PrivateFolder(making: path)
+            if case .others = try content(of: folder) { return false }
             let known = try key(in: folder)
             let key = if let known { known } else { try newKey(in: folder) }
-            let sealed = key.seal(Array(credentials.bytes), context: context)
+            let sealed = key.seal(owner + credentials.bytes, context: Self.context)
             try folder.write([Self.version] + sealed, to: Self.fileName)
+            return true
         }
+        guard isSaved else { throw Self.ownerMismatch }
     }
 
     public func clear() async throws {
-        try converted { () throws(PrivateFolderError) -> Void in
-            guard let folder = try PrivateFolder.existing(at: path) else { return }
+        let isCleared = try converted { () throws(PrivateFolderError) -> Bool in
+            guard let folder = try PrivateFolder.existing(at: path) else { return true }
             folder.removeRemains(of: Self.fileName)
+            if case .others = try content(of: folder) { return false }
             try folder.remove(Self.fileName)
+            return true
+        }
+        guard isCleared else { throw Self.ownerMismatch }
+    }
+
+    // MARK: The file
+
+    private enum Content {
+        case ours(StoredCredentials)
+        case others
+        case nothing
+        /// Damaged, of an earlier version, open to others, or sealed with another key.
+        case useless
+    }
+
+    private func content(of folder: borrowing PrivateFolder) throws(PrivateFolderError) -> Content {
+        let overhead = 1 + SealingKey.nonceByteCount + SealingKey.tagByteCount + owner.count
+        switch try folder.read(Self.fileName, maximumByteCount: StoredCredentials.maximumByteCount + overhead) {
+        case .missing: return .nothing
+        case .unfit: return .useless
+        case .bytes(let bytes):
+            guard bytes.first == Self.version, let key = try key(in: folder),
+                let message = key.open(Array(bytes.dropFirst()), context: Self.context), message.count >= owner.count
+            else { return .useless }
+            guard message.starts(with: owner) else { return .others }
+            return .ours(StoredCredentials(bytes: Data(message.dropFirst(owner.count))))
         }
     }
 
@@ -98,10 +122,14 @@ public actor SealedFileCredentialStore: CredentialStore {
     }
 
     private static let purpose = "Cloakroom credentials"
+    private static let context = Array(purpose.utf8)
     private static let fileName = "credentials.sealed"
     private static let keyName = "credentials.key"
     /// The first byte of the file.
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
+    private static let ownerMismatch = CloakroomError(
+        .storeOwnerMismatch,
+        "The stored credentials are those of another user or endpoint; give each a folder of their own, or remove it.")
 
     private func converted<Value>(
         _ work: () throws(PrivateFolderError) -> Value

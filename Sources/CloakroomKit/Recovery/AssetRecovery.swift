@@ -9,7 +9,8 @@ public import Foundation
 ///
 /// ```swift
 /// let recovery = AssetRecovery(
-///     uploader: client, cache: imageCache, urls: database, journal: try SQLiteRecoveryJournal(at: file))
+///     uploader: client, cache: imageCache, urls: database,
+///     journal: try SQLiteRecoveryJournal(at: file, owner: owner))
 /// ```
 public actor AssetRecovery: ExpiredAssetRecoveryHandler {
     let uploader: any AssetUploader & AssetRenewer
@@ -28,7 +29,7 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
 
     /// - Parameters:
     ///   - uploader: such as a ``CloakroomClient``. Its renewals tell whether an upload had arrived that was cut short.
-    ///   - journal: of this recovery alone.
+    ///   - journal: of this recovery alone, and of the user whose token the uploader sends.
     ///   - renewals: the store of the ``AssetRenewalManager``; it learns what was uploaded anew, and when, so that its first
     ///     renewal is not due at once.
     public init(

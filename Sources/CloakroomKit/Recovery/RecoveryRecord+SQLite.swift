@@ -12,7 +12,8 @@ extension RecoveryRecord {
             upload_url TEXT, upload_end REAL, upload_fields TEXT, byte_count INTEGER,
             PRIMARY KEY (kind, conversation_id, inbox_id, url)
         ) WITHOUT ROWID
-        """
+        """,
+        RecordsFile.ownerTable,
     ]
     static let columns = """
         kind, conversation_id, inbox_id, url, key, since, step, refusal, refused_until, \

@@ -8,16 +8,27 @@ import SQLite
 public actor SQLiteRecoveryJournal: RecoveryJournal {
     private var file: RecordsFile
 
-    /// - Parameter file: made when it is not there, in a folder that exists. A damaged one is renamed and a new one
-    ///   begun: images whose recovery was under way are then recovered anew.
-    /// - Throws: ``CloakroomError`` with ``CloakroomError/Code/diskFull`` or ``CloakroomError/Code/storeFailed``.
-    public init(at file: URL) throws { try self.init(at: file, wallClock: { Date() }) }
+    /// - Parameters:
+    ///   - file: made when it is not there, in a folder that exists. A damaged one is renamed and a new one begun: images
+    ///     whose recovery was under way are then recovered anew.
+    ///   - owner: who is signed in, and where; another owner's file is refused.
+    ///   - unnamedRecords: what becomes of those that an earlier version of the kit left in the file.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/diskFull`` or
+    ///   ``CloakroomError/Code/storeFailed``.
+    public init(at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside) throws {
+        try self.init(at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: { Date() })
+    }
 
     /// - Parameter maximumPages: how many pages of 4 KiB the file may have; more is ``CloakroomError/Code/diskFull``.
-    package init(at file: URL, maximumPages: Int = 8192, wallClock: @escaping @Sendable () -> Date) throws {
+    package init(
+        at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside, maximumPages: Int = 8192,
+        wallClock: @escaping @Sendable () -> Date
+    ) throws {
         let kind = RecordsFile.Kind(
-            name: "the records of recoveries", migrations: RecoveryRecord.migrations, maximumPages: maximumPages)
-        self.file = try RecordsFile(kind, at: file, wallClock: wallClock)
+            name: "the records of recoveries", migrations: RecoveryRecord.migrations, tables: ["recoveries"],
+            maximumPages: maximumPages)
+        self.file = try RecordsFile(
+            kind, at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: wallClock)
     }
 
     public func records() throws -> [RecoveryRecord] {

@@ -5,8 +5,8 @@ public import Foundation
 ///
 /// ```swift
 /// let renewals = AssetRenewalManager(
-///     renewer: client, collector: database, store: try SQLiteRenewalStore(at: file), recovery: recovery,
-///     origins: try AssetOrigins([URL(string: "https://cdn.example.com")!]))
+///     renewer: client, collector: database, store: try SQLiteRenewalStore(at: file, owner: owner),
+///     recovery: recovery, origins: try AssetOrigins([URL(string: "https://cdn.example.com")!]))
 /// renewals.renewInBackground()
 /// ```
 ///
@@ -73,7 +73,8 @@ public actor AssetRenewalManager {
     /// cancelled, the run ends.
     @discardableResult
     public func renewIfNeeded() async -> RenewalReport {
-        await join(run ?? start(isForced: false, without: [])).report
+        let running = await runningRun()
+        return await join(running ?? start(isForced: false, without: [])).report
     }
 
     /// Renews every asset, whatever its dates, but those that a run in progress renews meanwhile; that one is waited for.
@@ -82,8 +83,12 @@ public actor AssetRenewalManager {
     @discardableResult
     public func forceRenewal() async -> RenewalReport {
         var renewedMeanwhile: Set<AssetKey> = []
-        while let run, !run.isForced { renewedMeanwhile.formUnion(await join(run).renewedKeys) }
-        return await join(run ?? start(isForced: true, without: renewedMeanwhile)).report
+        var running = await runningRun()
+        while let run = running, !run.isForced {
+            renewedMeanwhile.formUnion(await join(run).renewedKeys)
+            running = await runningRun()
+        }
+        return await join(running ?? start(isForced: true, without: renewedMeanwhile)).report
     }
 
     /// Renews what is due, some time after this returned: for the launch of the app.
@@ -91,8 +96,14 @@ public actor AssetRenewalManager {
         Task.detached(priority: .utility) { await self.renewIfNeeded() }
     }
 
-    /// Ends the run in progress, if there is one. What it has recorded stays.
-    public func cancel() { run?.task.cancel() }
+    /// Ends the run in progress, if there is one, and returns when it has ended. What it has recorded stays.
+    ///
+    /// Not to be awaited by what the run itself waits for, such as its recovery handler.
+    public func cancel() async {
+        guard let run else { return }
+        run.task.cancel()
+        _ = await run.task.value
+    }
 
     /// When each asset that the collector names now is renewed next, by key.
     ///
@@ -112,6 +123,12 @@ public actor AssetRenewalManager {
         var record = RenewalRecord(key: key)
         record.noteRenewal(at: surroundings.wallClock(), expiresAt: expiresAt)
         try await ledger.store.save([record])
+    }
+
+    /// The run to join, if there is one. One that was cancelled is waited for: it leaves undone what its joiners want.
+    private func runningRun() async -> Run? {
+        while let run, run.task.isCancelled { _ = await run.task.value }
+        return run
     }
 
     private func start(isForced: Bool, without done: Set<AssetKey>) -> Run {

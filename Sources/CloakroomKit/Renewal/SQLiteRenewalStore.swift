@@ -7,15 +7,24 @@ import SQLite
 /// A damaged file is moved aside and begun anew: then each asset is renewed once more.
 public actor SQLiteRenewalStore: RenewalStore {
     private var file: RecordsFile
-    /// Where damaged files are now, if there were any.
+    /// Where damaged files are now, and those of no named owner, if there were any.
     public var movedAside: [URL] { file.movedAside }
 
-    /// - Parameter file: in a folder that exists; two more come beside it, `-wal` and `-shm`.
-    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/diskFull`` or ``CloakroomError/Code/storeFailed``.
-    public init(at file: URL) throws { try self.init(at: file, surroundings: Surroundings()) }
+    /// - Parameters:
+    ///   - file: in a folder that exists; two more come beside it, `-wal` and `-shm`.
+    ///   - owner: who is signed in, and where; another owner's file is refused.
+    ///   - unnamedRecords: what becomes of those that an earlier version of the kit left in the file.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/diskFull`` or
+    ///   ``CloakroomError/Code/storeFailed``.
+    public init(at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside) throws {
+        try self.init(at: file, owner: owner, unnamedRecords: unnamedRecords, surroundings: Surroundings())
+    }
 
-    package init(at file: URL, surroundings: Surroundings) throws {
-        self.file = try RecordsFile(Self.kind, at: file, wallClock: surroundings.wallClock)
+    package init(
+        at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside, surroundings: Surroundings
+    ) throws {
+        self.file = try RecordsFile(
+            Self.kind, at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: surroundings.wallClock)
     }
 
     public func records() throws -> [RenewalRecord] {
@@ -74,8 +83,10 @@ public actor SQLiteRenewalStore: RenewalStore {
                 failure_count INTEGER
             ) WITHOUT ROWID;
             CREATE TABLE server (id INTEGER PRIMARY KEY, pause_end REAL);
-            """
+            """,
+            RecordsFile.ownerTable,
         ],
+        tables: ["renewals", "server"],
         // What a failure of power takes is renewed once more.
         durability: .processEnd)
 }

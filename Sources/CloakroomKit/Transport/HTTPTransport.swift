@@ -68,7 +68,7 @@ public enum HTTPDestination: Sendable, Equatable {
     /// A longer one is ``HTTPTransportError/tooLarge``.
     case memory(maximumBytes: Int)
     /// Written to this file from this place on, for a status of 200 to 299; the body of any other answer stays in memory,
-    /// up to 64 KiB of it. The file must exist.
+    /// up to 64 KiB of it. The file must exist, and is no symbolic link.
     case file(URL, offset: Int64)
 }
 

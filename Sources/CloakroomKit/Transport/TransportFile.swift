@@ -17,11 +17,11 @@ final class TransportFile: Sendable {
         self.init(descriptor: file.descriptor, size: file.size)
     }
 
-    /// Opens one that exists.
+    /// Opens one that exists, and no symbolic link.
     ///
     /// - Throws: ``HTTPTransportError/unwritableFile(isFull:)``.
     convenience init(writing url: URL) throws(HTTPTransportError) {
-        guard let file = Self.open(url, O_WRONLY) else { throw .unwritableFile(isFull: false) }
+        guard let file = Self.open(url, O_WRONLY | O_NOFOLLOW) else { throw .unwritableFile(isFull: false) }
         self.init(descriptor: file.descriptor, size: file.size)
     }
 

@@ -35,6 +35,9 @@ struct Account: Codable {
         else { throw CocoaError(.fileWriteUnknown) }
     }
 
+    /// Whose the records are.
+    var owner: StoreOwner { StoreOwner(user: userID, endpoint: endpoint) }
+
     /// The worker's routes as calls.
     func client(over transport: any HTTPTransport) -> CloakroomClient {
         let token = token
@@ -43,10 +46,10 @@ struct Account: Codable {
 
     /// The user's objects in S3, with credentials that refresh themselves; these, and uploads in parts, survive a restart.
     func s3(over transport: any HTTPTransport, _ folder: URL) throws -> S3BackupClient {
-        let store = SealedFileCredentialStore(folder: folder.appendingPathComponent("credentials"), user: userID)
+        let store = SealedFileCredentialStore(folder: folder.appendingPathComponent("credentials"), owner: owner)
         let credentials = CredentialProvider(vendor: client(over: transport), store: store)
         return S3BackupClient(
             credentials: credentials, transport: transport, endpoint: s3Endpoint,
-            journal: try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite")))
+            journal: try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite"), owner: owner))
     }
 }

@@ -14,7 +14,7 @@ enum Backup {
         let backup = PhotoBackup(
             client: try account.s3(over: SampleTransport(), state),
             layout: try PhotoLayout(userID: account.userID),
-            index: index(in: state))
+            index: index(of: account, in: state))
 
         let (values, observer) = BackupProgress.stream()
         let bar = Task { await ProgressBar.show(values) }
@@ -31,8 +31,8 @@ enum Backup {
     }
 
     /// It only spares time: on a full disk, photos are backed up without it.
-    private static func index(in folder: URL) -> PhotoIndex? {
-        do { return try PhotoIndex(at: folder.appendingPathComponent("photos.sqlite")) } catch {
+    private static func index(of account: Account, in folder: URL) -> PhotoIndex? {
+        do { return try PhotoIndex(at: folder.appendingPathComponent("photos.sqlite"), owner: account.owner) } catch {
             Console.complain("every file is read anew: \(error)")
             return nil
         }

@@ -9,7 +9,7 @@ struct Renewals {
     init(_ account: Account, _ client: CloakroomClient, _ folder: URL, _ urls: [URL]) throws {
         manager = AssetRenewalManager(
             renewer: client, collector: CollectedAssets(urls.map(Self.asset)),
-            store: try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.sqlite")),
+            store: try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.sqlite"), owner: account.owner),
             origins: try AssetOrigins(Array(Set(urls.map { $0.deletingLastPathComponent() }))))
     }
 

@@ -8,42 +8,7 @@ import Testing
 /// With the openssl command as the other side.
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct CurlTLSTests {
-    private struct Server: Sendable {
-        let program: Program
-        let folder: TemporaryFolder
-        var certificate: String { folder["certificate.pem"] }
-
-        /// - Parameters:
-        ///   - name: the one the certificate is for, such as `IP:127.0.0.1`.
-        ///   - days: how long it is valid from now on; it has ended already with a negative number.
-        init(name: String, days: Int = 1, options: [String] = []) throws {
-            folder = try TemporaryFolder()
-            let (key, certificate, request) = (folder["key.pem"], folder["certificate.pem"], folder["request.pem"])
-            try Program.run(
-                "openssl",
-                [
-                    "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-subj", "/CN=test", "-addext", "subjectAltName=\(name)", "-keyout", key, "-out", request,
-                ])
-            try Program.run(
-                "openssl",
-                [
-                    "x509", "-req", "-in", request, "-signkey", key, "-days", "\(days)", "-copy_extensions", "copy",
-                    "-out", certificate,
-                ])
-            program = try Program(
-                "openssl",
-                arguments: ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key, "-cert", certificate] + options,
-                until: "ACCEPT 127.0.0.1:")
-        }
-
-        var url: String {
-            let line = program.announced.components(separatedBy: "ACCEPT 127.0.0.1:").last ?? ""
-            return "https://127.0.0.1:\(line.prefix { $0.isNumber })/"
-        }
-    }
-
-    @LoopActor private func outcome(_ server: Server, trusting file: String?) async -> Result<Int, TransportError> {
+    @LoopActor private func outcome(_ server: TLSServer, trusting file: String?) async -> Result<Int, TransportError> {
         var options = CurlTransport.Options()
         options.certificateAuthorities = file
         let request = UpstreamRequest(method: "GET", url: server.url)
@@ -55,8 +20,8 @@ struct CurlTLSTests {
     }
 
     @Test @LoopActor func `takes a certificate that it is told to trust, and no other`() async throws {
-        let server = try await onThread { try Server(name: "IP:127.0.0.1") }
-        let other = try await onThread { try Server(name: "IP:127.0.0.1") }
+        let server = try await onThread { try TLSServer(name: "IP:127.0.0.1") }
+        let other = try await onThread { try TLSServer(name: "IP:127.0.0.1") }
         #expect(await outcome(server, trusting: server.certificate) == .success(200))
         #expect(await outcome(server, trusting: nil) == .failure(.untrusted))
         #expect(await outcome(server, trusting: other.certificate) == .failure(.untrusted))
@@ -64,17 +29,17 @@ struct CurlTLSTests {
     }
 
     @Test @LoopActor func `takes no certificate for another name`() async throws {
-        let server = try await onThread { try Server(name: "DNS:sts.amazonaws.com,IP:127.0.0.2") }
+        let server = try await onThread { try TLSServer(name: "DNS:sts.amazonaws.com,IP:127.0.0.2") }
         #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
     }
 
     @Test @LoopActor func `takes no certificate that has expired`() async throws {
-        let server = try await onThread { try Server(name: "IP:127.0.0.1", days: -1) }
+        let server = try await onThread { try TLSServer(name: "IP:127.0.0.1", days: -1) }
         #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
     }
 
     @Test @LoopActor func `tells when a certificate ends, if it is to`() async throws {
-        let server = try await onThread { try Server(name: "IP:127.0.0.1", days: 40) }
+        let server = try await onThread { try TLSServer(name: "IP:127.0.0.1", days: 40) }
         var options = CurlTransport.Options()
         options.certificateAuthorities = server.certificate
         options.readsCertificates = true
@@ -86,7 +51,7 @@ struct CurlTLSTests {
 
     @Test @LoopActor func `speaks no TLS older than 1.2`() async throws {
         let server = try await onThread {
-            try Server(name: "IP:127.0.0.1", options: ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])
+            try TLSServer(name: "IP:127.0.0.1", options: ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])
         }
         #expect(await outcome(server, trusting: server.certificate) == .failure(.untrusted))
     }

@@ -49,4 +49,16 @@ import Testing
         }
         #expect(error?.code == .unreadableFile)
     }
+
+    @Test func `a file behind a symbolic link is uploaded whole, and a folder not at all`() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("photos/image", String(repeating: "image", count: 1000))
+        let link = folder.url.appendingPathComponent("link")
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "photos/image")
+        #expect(try AssetBytes(contentsOf: link, contentType: "image/jpeg").body == .file(link, 0..<5000))
+        let error = #expect(throws: CloakroomError.self) {
+            try AssetBytes(contentsOf: folder.url.appendingPathComponent("photos"), contentType: "image/jpeg")
+        }
+        #expect(error?.code == .unreadableFile)
+    }
 }

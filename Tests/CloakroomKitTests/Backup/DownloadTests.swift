@@ -103,6 +103,25 @@ struct DownloadTests {
         #expect(await bench.code { try await bench.client().download("k", to: nowhere) } == .unwritableFile)
     }
 
+    @Test(arguments: ["tag", "partial"])
+    func `goes on from nothing behind a symbolic link, and writes through none`(name: String) async throws {
+        await bench.s3.store("k", bytes)
+        await bench.s3.meet("GET", .answer(206, rangeFields(0, 15), numbered(16)))
+        await bench.s3.meet("GET", MemoryS3.error(403, "AccessDenied"))
+        let client = bench.client()
+        #expect(await bench.code { try await client.download("k", to: file) } == .accessDenied)
+        let kept = try #require(bench.fileNames.first { $0.hasSuffix(name) })
+        let (place, elsewhere) = (bench.folder.appendingPathComponent(kept), bench.folder.appendingPathComponent("e"))
+        try FileManager.default.moveItem(at: place, to: elsewhere)
+        let before = FileManager.default.contents(atPath: elsewhere.path)
+        let sent = await bench.http.sent.count
+        try FileManager.default.createSymbolicLink(at: place, withDestinationURL: elsewhere)
+        try await client.download("k", to: file)
+        #expect(await bench.http.sent.dropFirst(sent).compactMap { $0["range"] } == ["bytes=0-15", "bytes=16-"])
+        #expect(try Data(contentsOf: file) == bytes)
+        #expect(FileManager.default.contents(atPath: elsewhere.path) == before)
+    }
+
     @Test func `writes one file once at a time`() async throws {
         await bench.s3.store("k", numbered(5))
         await bench.s3.meet("GET", .hang)

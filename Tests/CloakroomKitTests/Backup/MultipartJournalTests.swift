@@ -16,11 +16,11 @@ struct MultipartJournalTests {
 
     @Test func `keeps uploads for the next run`() async throws {
         let file = bench.folder.appendingPathComponent("uploads.sqlite")
-        let first = try SQLiteMultipartJournal(at: file)
+        let first = try SQLiteMultipartJournal(at: file, owner: .test)
         try await first.save(upload("a", "1"))
         try await first.save(upload("a", "2"))
         try await first.save(upload("b", "3"))
-        let second = try SQLiteMultipartJournal(at: file)
+        let second = try SQLiteMultipartJournal(at: file, owner: .test)
         #expect(try await second.uploads() == [upload("a", "2"), upload("b", "3")])
         #expect(try await second.upload(of: "a", in: "photos") == upload("a", "2"))
         #expect(try await second.upload(of: "a", in: "others") == nil)
@@ -32,7 +32,7 @@ struct MultipartJournalTests {
 
     @Test func `begins anew when it is damaged`() async throws {
         let file = try bench.file("uploads.sqlite", Data(repeating: 7, count: 8192))
-        let journal = try SQLiteMultipartJournal(at: file)
+        let journal = try SQLiteMultipartJournal(at: file, owner: .test)
         #expect(try await journal.uploads().isEmpty)
     }
 }

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import Foundation
 import Testing
 
@@ -88,6 +89,16 @@ struct MultipartPutTests {
         await bench.s3.meet("POST http://127.0.0.1:1/photos/k?uploadId", .failure(.interrupted), afterwards: true)
         try await bench.client().put(file: file, to: "k", condition: .isNew)
         #expect(await bench.s3.objects["k"]?.bytes == bytes)
+    }
+
+    @Test(arguments: [("00000000000000000000000000000000-3", 25), ("-2", 25), ("-3", 24)])
+    func `takes no other object for the one that it has made`(tag: String, size: Int) async throws {
+        let file = try bench.file("f", bytes)
+        let sums = [0..<10, 10..<20, 20..<25].flatMap { MD5.hash(Array(bytes[$0])) }
+        let whole = tag.hasPrefix("-") ? MD5.hash(sums).hexadecimal + tag : tag
+        await bench.s3.meet(
+            "HEAD", .answer(200, [("ETag", "\"\(whole)\""), ("Content-Length", "\(size)")]), times: 1)
+        #expect(await bench.code { try await bench.client().put(file: file, to: "k") } == .checksumMismatch)
     }
 
     @Test func `takes no success whose body is an error, and goes on from there`() async throws {

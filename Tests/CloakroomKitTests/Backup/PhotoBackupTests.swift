@@ -105,6 +105,42 @@ import Testing
         #expect(await s3.objects[key("photo 3")]?.bytes == Data("photo 3".utf8))
     }
 
+    @Test func `what has another size under a photo's name is replaced, also when it is looked for alone`() async throws
+    {
+        let files = [try folder.write("a.jpg", "photo a"), try folder.write("b.jpg", "photo b")]
+        let s3 = FakeS3()
+        await s3.put(key("photo a"), Data("half".utf8))
+        let report = await backup(to: s3, filesAtOnce: 1).backUp(files)
+        #expect(
+            report
+                == self.report {
+                    $0.backedUp = 2
+                    $0.bytesUploaded = 14
+                })
+        #expect(await s3.objects[key("photo a")]?.bytes == Data("photo a".utf8))
+        #expect(
+            await s3.lines.filter { $0.hasSuffix(key("photo a")) }.map { $0.prefix(4) } == [
+                "HEAD", "PUT ", "HEAD", "PUT ",
+            ])
+    }
+
+    @Test(arguments: [nil, "half"])
+    func `a condition that failed is no proof of a photo: S3 is asked, and it is stored`(there: String?) async throws {
+        for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
+        let key = key("photo 3")
+        let refusals = Record<String>()
+        let s3 = FakeS3 { method, place, request in
+            guard method == "PUT", place == key, refusals.all.isEmpty else { return nil }
+            refusals.append(place)
+            return FakeS3.error(412, "PreconditionFailed")
+        }
+        if let there { await s3.put(key, Data(there.utf8)) }
+        let report = await backup(to: s3).backUp(folder: folder.url)
+        #expect(report.backedUp == 5)
+        #expect(refusals.all.count == 1)
+        #expect(await s3.objects[key]?.bytes == Data("photo 3".utf8))
+    }
+
     @Test func `a listing that does not come whole sends nothing and says why`() async throws {
         for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
         let s3 = FakeS3 { method, key, _ in
@@ -201,7 +237,7 @@ import Testing
         for number in 0..<6 { try folder.write("\(number).jpg", "photo \(number)") }
         let s3 = FakeS3()
         let later = Date().addingTimeInterval(3600)
-        let index = try PhotoIndex(at: folder.url.appendingPathComponent(".index"), wallClock: { later })
+        let index = try PhotoIndex(at: folder.url.appendingPathComponent(".index"), owner: .test, wallClock: { later })
         _ = await backup(to: s3, index: index).backUp(folder: folder.url)
         // Only who reads it finds out.
         let file = folder.url.appendingPathComponent("2.jpg")
@@ -225,7 +261,7 @@ import Testing
         for number in 0..<300 { try folder.write("\(number).jpg", "photo \(number)") }
         let place = folder.url.appendingPathComponent(".index")
         let later = Date().addingTimeInterval(3600)
-        let index = try PhotoIndex(at: place, wallClock: { later })
+        let index = try PhotoIndex(at: place, owner: .test, wallClock: { later })
         // As on a full disk, whatever is written to it is refused.
         try SQLiteDatabase(at: place.path).run(script: "DROP TABLE photo")
         let report = await backup(to: FakeS3(), index: index).backUp(folder: folder.url)

@@ -16,7 +16,7 @@ import Testing
 
     private func index(at time: Date? = nil) throws -> PhotoIndex {
         let time = time ?? later
-        return try PhotoIndex(at: folder.url.appendingPathComponent("index"), wallClock: { time })
+        return try PhotoIndex(at: folder.url.appendingPathComponent("index"), owner: .test, wallClock: { time })
     }
 
     @Test func `a digest is known again after the index was closed`() async throws {

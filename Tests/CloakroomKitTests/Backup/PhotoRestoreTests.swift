@@ -75,4 +75,26 @@ import Testing
         #expect(report.failures.first?.error.code == .checksumMismatch)
         #expect(try files() == ["\(name("three")).dat": "three"])
     }
+
+    @Test(arguments: ["../x", "x/y", "/x", ".", "JPG", "", "j pg", "j\u{0}", String(repeating: "j", count: 17), "é"])
+    func `a format that can be no file's extension is not used`(format: String) async throws {
+        let s3 = FakeS3()
+        let key = "photos/u_1/\(name("one")).dat"
+        await s3.put(key, Data("one".utf8), ["x-amz-meta-original-format": format])
+        // Where a path out of the folder would lead.
+        try folder.write("inside/\(name("one"))./x", "x")
+        let inside = folder.url.appendingPathComponent("inside")
+        let report = await PhotoRestore(client: .over(s3, world), layout: layout).restore(to: inside)
+        #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
+        #expect(try files() == ["\(name("one")).dat": "one", "x": "x"])
+    }
+
+    @Test func `a file of a photo's name and size with other bytes is not taken for it`() async throws {
+        let s3 = FakeS3()
+        await s3.put("photos/u_1/\(name("one")).dat", Data("one".utf8))
+        try folder.write("\(name("one")).dat", "eno")
+        let report = await PhotoRestore(client: .over(s3, world), layout: layout).restore(to: folder.url)
+        #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
+        #expect(try files() == ["\(name("one")).dat": "eno", "\(name("one")).2.dat": "one"])
+    }
 }

@@ -86,7 +86,7 @@ private struct KilledRecovery {
         }
         #expect(database.urls["lost"] == Self.oldURL("lost"))
         #expect(database.urls["changed"] == URL(string: "https://cdn.example/chosen.bin"))
-        let records = try await SQLiteRecoveryJournal(at: file("recoveries.sqlite")).records()
+        let records = try await SQLiteRecoveryJournal(at: file("recoveries.sqlite"), owner: .test).records()
         #expect(records.map(\.key) == ["lost.bin"])
     }
 
@@ -95,7 +95,7 @@ private struct KilledRecovery {
         #expect(database.urls["lost"] == nil)
         #expect(Set(database.writes.keys) == ["avatar", "group", "lost"])
         #expect(database.writes["lost"] == ["cleared"])
-        #expect(try await SQLiteRecoveryJournal(at: file("recoveries.sqlite")).records() == [])
+        #expect(try await SQLiteRecoveryJournal(at: file("recoveries.sqlite"), owner: .test).records() == [])
         // What was uploaded and nobody has: the image that the user had changed by then.
         let uploads = try FileManager.default.contentsOfDirectory(atPath: file("s3").path)
             .filter { $0.hasPrefix("new-") }

@@ -84,7 +84,7 @@ private struct KilledRenewal {
     }
 
     private func records() async throws -> [RenewalRecord] {
-        try await SQLiteRenewalStore(at: file("renewals.sqlite")).records()
+        try await SQLiteRenewalStore(at: file("renewals.sqlite"), owner: .test).records()
     }
 
     /// In order, each as often as S3 renewed it.

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import Foundation
 import Testing
 
@@ -13,8 +14,8 @@ import Testing
     private var file: String { folder.appendingPathComponent("credentials.sealed").path }
     private var key: String { folder.appendingPathComponent("credentials.key").path }
 
-    private func store(user: String = "u_1", key: Data? = nil) -> SealedFileCredentialStore {
-        SealedFileCredentialStore(folder: folder, user: user, key: key)
+    private func store(_ owner: StoreOwner = .test, key: Data? = nil) -> SealedFileCredentialStore {
+        SealedFileCredentialStore(folder: folder, owner: owner, key: key)
     }
 
     private func contents(_ path: String) -> Data? { FileManager.default.contents(atPath: path) }
@@ -47,7 +48,7 @@ import Testing
         #expect(try names() == ["credentials.key", "credentials.sealed"])
         let bytes = try #require(contents(file))
         #expect(bytes.range(of: record.bytes) == nil)
-        #expect(bytes.count == 1 + 12 + record.bytes.count + 16)
+        #expect(bytes.count == 1 + 12 + 32 + record.bytes.count + 16)
     }
 
     @Test func `a folder that others can enter is shut to them`() async throws {
@@ -63,10 +64,30 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test func `another user's file does not open, and is taken away`() async throws {
-        try await store(user: "u_2").save(record)
-        #expect(try await store().load() == nil)
-        #expect(try names() == ["credentials.key"])
+    @Test(arguments: [nil, Data("the app's own".utf8)] as [Data?])
+    func `another owner's file is refused, and stays`(key: Data?) async throws {
+        let others = StoreOwner(user: "u_1", endpoint: try #require(URL(string: "https://staging.example")))
+        try await store(key: key).save(record)
+        for owner in [.next, others] {
+            let other = store(owner, key: key)
+            let works: [() async throws -> Void] = [
+                { _ = try await other.load() }, { try await other.save(record) }, { try await other.clear() },
+            ]
+            for work in works {
+                let error = await #expect(throws: CloakroomError.self) { try await work() }
+                #expect(error?.code == .storeOwnerMismatch)
+            }
+        }
+        #expect(try await store(key: key).load() == record)
+    }
+
+    @Test func `a file of the version that named no endpoint is taken away`() async throws {
+        try await store(key: Data("k".utf8)).save(record)
+        let key = SealingKey(from: Array("k".utf8), purpose: "Cloakroom credentials")
+        let sealed = key.seal(Array(record.bytes), context: Array("Cloakroom credentials\nu_1".utf8))
+        put(Data([1] + sealed), at: file)
+        #expect(try await store(key: Data("k".utf8)).load() == nil)
+        #expect(try names() == [])
     }
 
     @Test func `another key does not open it`() async throws {

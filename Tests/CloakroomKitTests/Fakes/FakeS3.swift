@@ -29,7 +29,7 @@ actor FakeS3: HTTPTransport {
 
     init(_ gate: @escaping GateKeeper = { _, _, _ in nil }) { self.gate = gate }
 
-    func put(_ key: String, _ bytes: Data) { objects[key] = Object(bytes) }
+    func put(_ key: String, _ bytes: Data, _ fields: [String: String] = [:]) { objects[key] = Object(bytes, fields) }
 
     func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?

@@ -31,12 +31,12 @@ import Testing
         try await withJournal { file in
             let record = RecoveryRecord(
                 asset: Self.avatar, key: "a b.bin", since: Self.date, step: step, refusal: refusal)
-            let journal = try SQLiteRecoveryJournal(at: file)
+            let journal = try SQLiteRecoveryJournal(at: file, owner: .test)
             try await journal.write(
                 RecoveryRecord(asset: Self.avatar, key: "a b.bin", since: Self.date - 1, step: .expired))
             try await journal.write(record)
             #expect(try await journal.record(of: Self.avatar) == record)
-            #expect(try await SQLiteRecoveryJournal(at: file).records() == [record])
+            #expect(try await SQLiteRecoveryJournal(at: file, owner: .test).records() == [record])
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
                 .groupImage(url: url, conversationID: "c"),
                 .groupImage(url: URL(string: "https://cdn.example/b.bin")!, conversationID: "c"),
             ]
-            let journal = try SQLiteRecoveryJournal(at: file)
+            let journal = try SQLiteRecoveryJournal(at: file, owner: .test)
             for (number, asset) in assets.enumerated() {
                 let since = Self.date + Double(number)
                 try await journal.write(RecoveryRecord(asset: asset, key: "a.bin", since: since, step: .missing))
@@ -63,7 +63,7 @@ import Testing
 
     @Test func `only its user can read the file`() async throws {
         try await withJournal { file in
-            let journal = try SQLiteRecoveryJournal(at: file)
+            let journal = try SQLiteRecoveryJournal(at: file, owner: .test)
             try await journal.write(RecoveryRecord(asset: Self.avatar, key: "a", since: Self.date, step: .expired))
             for path in [file.path, file.path + "-wal"] {
                 let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -75,7 +75,7 @@ import Testing
     @Test func `a damaged file is put aside, and a new journal begun`() async throws {
         try await withJournal { file in
             try Data(repeating: 7, count: 8192).write(to: file)
-            let journal = try SQLiteRecoveryJournal(at: file, wallClock: { Self.date })
+            let journal = try SQLiteRecoveryJournal(at: file, owner: .test, wallClock: { Self.date })
             #expect(try await journal.records() == [])
             let names = try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path)
             #expect(names.contains { $0.hasPrefix("recoveries.sqlite.corrupt-") })
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `a full disk is reported as such, and what was there stays`() async throws {
         try await withJournal { file in
-            let journal = try SQLiteRecoveryJournal(at: file, maximumPages: 8, wallClock: { Self.date })
+            let journal = try SQLiteRecoveryJournal(at: file, owner: .test, maximumPages: 8, wallClock: { Self.date })
             let first = RecoveryRecord(asset: .group("first"), key: "first.bin", since: Self.date, step: .missing)
             try await journal.write(first)
             let error = await #expect(throws: CloakroomError.self) {

@@ -59,6 +59,48 @@ import Testing
         #expect(await manager.renewIfNeeded().renewed == 4)
     }
 
+    /// The second batch of the first run hangs until its task is cancelled, and ends a while later.
+    private func endSlowlyAtSecondBatch(_ hasEnded: Log<Bool>, seen: Log<Bool> = Log()) async {
+        let gate = Gate()
+        await app.renewer.answer { keys in
+            guard keys.contains("00002.bin"), hasEnded.all.isEmpty else { return results(keys) }
+            _ = await gate.pass()
+            seen.append(true)
+            for _ in 0..<1000 { await Task.yield() }
+            hasEnded.append(true)
+            throw CloakroomError(.cancelled, "cancelled")
+        }
+    }
+
+    @Test func `cancelling returns when the run has ended`() async throws {
+        let hasEnded = Log<Bool>()
+        await endSlowlyAtSecondBatch(hasEnded)
+        let manager = try app.manager(images(6))
+        async let report = manager.renewIfNeeded()
+        await untilTrue { await app.renewer.batches.count == 2 }
+        await manager.cancel()
+        #expect(hasEnded.all == [true])
+        #expect(await manager.callerCount == 0)
+        #expect(await report.error?.code == .cancelled)
+        await manager.cancel()
+    }
+
+    @Test(arguments: [false, true])
+    func `who asks for a run while a cancelled one ends gets one of their own`(isForced: Bool) async throws {
+        let (hasEnded, seen) = (Log<Bool>(), Log<Bool>())
+        await endSlowlyAtSecondBatch(hasEnded, seen: seen)
+        let manager = try app.manager(images(6))
+        let first = Task { await manager.renewIfNeeded() }
+        await untilTrue { await app.renewer.batches.count == 2 }
+        first.cancel()
+        await untilTrue { !seen.all.isEmpty }
+        let second = isForced ? await manager.forceRenewal() : await manager.renewIfNeeded()
+        #expect(await first.value.error?.code == .cancelled)
+        #expect(second.end == .finished)
+        #expect(second.renewed == (isForced ? 6 : 4))
+        #expect(await app.renewer.mostInFlight == 1)
+    }
+
     @Test func `the last caller that is cancelled takes the run along, the others do not`() async throws {
         await hangAtSecondBatch()
         let manager = try app.manager(images(6))
@@ -81,7 +123,7 @@ import Testing
         for _ in 0..<20 {
             // Each launch has a manager and a store of its own, and ends while its second request is out.
             var launch = app
-            launch.store = try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.db"))
+            launch.store = try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.db"), owner: .test)
             let counter = Log<Int>()
             await app.renewer.answer { keys in
                 counter.append(0)

@@ -46,8 +46,8 @@ import Testing
 
     @Test func `keeps records in a file, for the next launch, too`() async throws {
         try await withFolder {
-            try await check(SQLiteRenewalStore(at: file))
-            let again = try SQLiteRenewalStore(at: file)
+            try await check(SQLiteRenewalStore(at: file, owner: .test))
+            let again = try SQLiteRenewalStore(at: file, owner: .test)
             #expect(try await again.records().count == examples.count - 1)
             #expect(try await again.pauseEnd() == date + 7)
             try await again.savePauseEnd(nil)
@@ -58,7 +58,8 @@ import Testing
 
     @Test func `keys that look alike are two, in memory and in a file`() async throws {
         try await withFolder {
-            for store in [InMemoryRenewalStore(), try SQLiteRenewalStore(at: file)] as [any RenewalStore] {
+            for store in [InMemoryRenewalStore(), try SQLiteRenewalStore(at: file, owner: .test)] as [any RenewalStore]
+            {
                 try await store.save([RenewalRecord(key: "\u{e9}"), RenewalRecord(key: "e\u{301}")])
                 #expect(try await store.records().count == 2)
                 try await store.remove(keys: ["\u{e9}"])
@@ -70,7 +71,7 @@ import Testing
     @Test func `a damaged file is moved aside`() async throws {
         try await withFolder {
             try Data(repeating: 7, count: 5_000).write(to: file)
-            let store = try SQLiteRenewalStore(at: file, surroundings: surroundings)
+            let store = try SQLiteRenewalStore(at: file, owner: .test, surroundings: surroundings)
             try await check(store)
             #expect(await store.movedAside.map(\.lastPathComponent) == ["renewals.db.corrupt-20261120T140000Z"])
         }
@@ -78,7 +79,7 @@ import Testing
 
     @Test func `a file that is damaged while it is open is moved aside`() async throws {
         try await withFolder {
-            let store = try SQLiteRenewalStore(at: file, surroundings: surroundings)
+            let store = try SQLiteRenewalStore(at: file, owner: .test, surroundings: surroundings)
             let other = try SQLiteDatabase(at: file.path)
             // A page of the schema points nowhere.
             try other.run(
@@ -98,6 +99,6 @@ import Testing
         #expect(
             throws: CloakroomError(
                 .storeFailed, "the records of renewals: unable to open database file (SQLite 14)")
-        ) { try SQLiteRenewalStore(at: folder.appendingPathComponent("none/a.db")) }
+        ) { try SQLiteRenewalStore(at: folder.appendingPathComponent("none/a.db"), owner: .test) }
     }
 }

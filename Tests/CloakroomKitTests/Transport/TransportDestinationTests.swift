@@ -44,6 +44,23 @@ import Testing
         #expect(await server.connectionsEnded(1))
     }
 
+    @Test(arguments: TransportMaker.all) func `nothing is written through a symbolic link`(maker: TransportMaker)
+        async throws
+    {
+        let transport = maker.make()
+        let server = try LoopbackServer(answering: ok("hello"))
+        defer { server.stop() }
+        try await withFolder { folder in
+            let (file, link) = (folder.appendingPathComponent("file"), folder.appendingPathComponent("link"))
+            try Data("kept".utf8).write(to: file)
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+            await #expect(throws: HTTPTransportError.unwritableFile(isFull: false)) {
+                try await transport.send(.get(server.url, into: .file(link, offset: 0)))
+            }
+            #expect(try Data(contentsOf: file) == Data("kept".utf8))
+        }
+    }
+
     @Test(arguments: TransportMaker.all) func `a success goes to its place in a file and nowhere else`(
         maker: TransportMaker
     ) async throws {

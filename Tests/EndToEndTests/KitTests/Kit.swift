@@ -11,6 +11,8 @@ struct Kit {
     let bucket: URL
     let origins: AssetOrigins
     private let s3: URL
+    /// Of its records.
+    var owner: StoreOwner { StoreOwner(user: "u_1", endpoint: endpoint) }
 
     /// - Parameter s3: where it listens; `nil`: the suite's SeaweedFS.
     init(_ stack: Stack, token: String = Tokens.fresh(), s3: String? = nil, patience: Patience = Patience()) throws {

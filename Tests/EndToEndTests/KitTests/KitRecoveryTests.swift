@@ -14,8 +14,10 @@ extension EndToEnd {
                 let cached = try await uploads.uploadGroupImage(bytes, conversationID: "cached")
                 let uncached = try await uploads.uploadGroupImage(bytes, conversationID: "uncached")
                 let app = AppData([cached, uncached], cache: [cached: bytes])
-                let store = try SQLiteRenewalStore(at: URL(fileURLWithPath: "\(stack.folder)/renewals.db"))
-                let journal = try SQLiteRecoveryJournal(at: URL(fileURLWithPath: "\(stack.folder)/recoveries.db"))
+                let store = try SQLiteRenewalStore(
+                    at: URL(fileURLWithPath: "\(stack.folder)/renewals.db"), owner: kit.owner)
+                let journal = try SQLiteRecoveryJournal(
+                    at: URL(fileURLWithPath: "\(stack.folder)/recoveries.db"), owner: kit.owner)
                 let recovery = AssetRecovery(
                     uploader: kit.client, cache: app, urls: app, journal: journal, renewals: store,
                     surroundings: days.surroundings)

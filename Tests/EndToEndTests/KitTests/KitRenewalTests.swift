@@ -7,7 +7,9 @@ extension EndToEnd {
     /// Renewals of an app's assets, from its database to the dates in S3.
     @Suite struct KitRenewals {
         private func store(_ stack: Stack) throws -> SQLiteRenewalStore {
-            try SQLiteRenewalStore(at: URL(fileURLWithPath: "\(stack.folder)/renewals.db"))
+            try SQLiteRenewalStore(
+                at: URL(fileURLWithPath: "\(stack.folder)/renewals.db"),
+                owner: StoreOwner(user: "u_1", endpoint: URL(fileURLWithPath: stack.folder)))
         }
 
         /// Which keys are recorded as renewed.
