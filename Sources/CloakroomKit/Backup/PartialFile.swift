@@ -32,7 +32,7 @@ struct PartialFile: Sendable {
         } catch {
             return nil
         }
-        return tag.count <= Self.maximumTagBytes ? String(validating: tag, as: UTF8.self) : nil
+        return tag.count <= Self.maximumTagBytes ? String(bytes: tag, encoding: .utf8) : nil
     }
 
     /// Begins with the first bytes of an object.
