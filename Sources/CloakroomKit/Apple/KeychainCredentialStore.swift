@@ -47,7 +47,7 @@
             }
             guard status == errSecSuccess else { throw failure("written", status) }
             // It may never be found again, and harms nobody.
-            SecItemDelete(formerRecord as CFDictionary)
+            _ = SecItemDelete(formerRecord as CFDictionary)
         }
 
         /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``.
