@@ -35,7 +35,7 @@ struct SigV4Vectors: Decodable {
     let source: String
     let cases: [Case]
 
-    static let all: [Case] = ["sigv4-suite", "s3-documentation", "botocore"].flatMap { file in
+    static let all: [Case] = ["sigv4-suite", "sigv4-suite-query", "s3-documentation", "botocore"].flatMap { file in
         let url = Bundle.module.url(forResource: file, withExtension: "json", subdirectory: "Vectors")
         let data = url.flatMap { try? Data(contentsOf: $0) } ?? Data()
         return (try? JSONDecoder().decode(SigV4Vectors.self, from: data))?.cases ?? []

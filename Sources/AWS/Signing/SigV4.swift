@@ -98,7 +98,8 @@ package struct SigV4: Sendable {
 
     /// Signs in the query instead of in the fields: whoever has the URL may send that one request.
     ///
-    /// `message.query` becomes the whole query, signature included; `message.fields` must be sent as they then are.
+    /// `message.query` becomes the whole query, signature included; `message.fields` must be sent as they then are. The
+    /// payload's hash is signed and not sent: where S3 is to check a body, the message has `x-amz-content-sha256`.
     /// - Parameter seconds: how long it holds, at most 604,800 at S3.
     @discardableResult
     package func presign(
@@ -107,9 +108,6 @@ package struct SigV4: Sendable {
         let timestamp = time.basic
         // It stands in the query.
         message.fields["x-amz-date"] = nil
-        if rules.sendsPayloadHash, message.payloadHash != Self.unsignedPayload {
-            message.fields["x-amz-content-sha256"] = message.payloadHash
-        }
         let names = CanonicalFields(message.fields).names
         var query = CanonicalQuery(message.query)
         query.add("X-Amz-Algorithm", Self.algorithm)

@@ -15,7 +15,7 @@ package enum KeyWeakness: Sendable, Equatable {
     /// A few bytes over and over, or one after the other as they are counted.
     case pattern
     case lowVariety
-    /// Printed in a standard, a tutorial or a manual, or made of words from there.
+    /// Printed in a standard, a tutorial or a manual, or made of words from there by padding or repetition.
     case wellKnown
 
     package init?(of key: [UInt8]) {
@@ -25,10 +25,12 @@ package enum KeyWeakness: Sendable, Equatable {
         }
         if Self.isKeyFile(key) {
             self = .keyFile
-        } else if Self.isWellKnown(key) {
+        } else if Self.isMadeOfWords(key) {
             self = .wellKnown
         } else if Self.isPattern(key) {
             self = .pattern
+        } else if PublishedSecrets.contains(key) || PublishedSecrets.isMade(key) {
+            self = .wellKnown
         } else if Self.entropy(key) < Self.leastEntropy {
             self = .lowVariety
         } else {
@@ -68,20 +70,13 @@ package enum KeyWeakness: Sendable, Equatable {
             || (1...key.count / 2).contains { period in key.dropFirst(period).elementsEqual(key.dropLast(period)) }
     }
 
-    private static func isWellKnown(_ key: [UInt8]) -> Bool {
-        guard !examples.contains(key), !examples.contains(urlSafe(key)) else { return true }
+    private static func isMadeOfWords(_ key: [UInt8]) -> Bool {
         var rest = String(decoding: key, as: UTF8.self).lowercased()
         let length = rest.count
         for word in words { rest = rest.replacing(word, with: "") }
         guard rest.count < length else { return false }
         // A random key that had a word in it by chance is still random without it.
         return entropy(Array(rest.utf8)) < leastEntropy
-    }
-
-    /// base64 as base64url writes it.
-    private static func urlSafe(_ key: [UInt8]) -> [UInt8] {
-        let swapped = [UInt8(ascii: "+"): UInt8(ascii: "-"), UInt8(ascii: "/"): UInt8(ascii: "_")]
-        return key.filter { $0 != UInt8(ascii: "=") }.map { swapped[$0] ?? $0 }
     }
 
     /// Longer words first, so that none hides another.
@@ -93,16 +88,5 @@ package enum KeyWeakness: Sendable, Equatable {
         "least", "please", "change", "replace", "this", "that", "with", "your", "hmac", "sha256", "hs256", "token",
         "jwt", "admin", "test", "demo", "super", "value", "here", "must", "more", "than", "very", "bits", "foo", "bar",
         "key", "abc", "the", "not", "for", "and", "use", "bit",
-    ]
-
-    /// As text, and as the bytes it encodes.
-    private static let examples = Set(
-        printed.flatMap { text in [Array(text.utf8), Base64URL.decode(text.utf8) ?? []] })
-
-    /// RFC 7515 A.1, RFC 7520 §3.5, the secret key in AWS's manuals.
-    private static let printed = [
-        "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow",
-        "hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg",
-        "wJalrXUtnFEMI_K7MDENG_bPxRfiCYEXAMPLEKEY",
     ]
 }

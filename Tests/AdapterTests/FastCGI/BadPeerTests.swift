@@ -46,6 +46,44 @@ struct BadPeerTests {
         await worker.listener.drain()
     }
 
+    @Test @LoopActor func `closes one that sends half a request after an answer, on a connection that is kept`()
+        async throws
+    {
+        let worker = try TestListener.echoing(Self.impatient)
+        try await onThread {
+            let peer = try worker.connect()
+            let request = FastCGIRequest(target: "/").bytes
+            try peer.write(request)
+            #expect(try peer.answers().count == 1)
+            try peer.write(Array(request.dropLast(3)))
+            #expect(peer.waitForHangup())
+            #expect(try worker.ask("/good") == Self.good)
+        }
+        await worker.listener.drain()
+    }
+
+    @Test @LoopActor func `tells its values once before a request, and closes one that asks again`() async throws {
+        let worker = try TestListener.echoing()
+        try await onThread {
+            var asking = FastCGIRequest([])
+            asking.id = 0
+            let values = asking.record(9, [])
+            let peer = try worker.connect()
+            for _ in 0..<2 {
+                try peer.write(values)
+                #expect(try peer.read().dropFirst().first == 10)
+                try peer.write(FastCGIRequest(target: "/").bytes)
+                #expect(try peer.answers().count == 1)
+            }
+            try peer.write(values)
+            #expect(try peer.read().dropFirst().first == 10)
+            try peer.write(values)
+            #expect(try peer.readToEnd() == [])
+            #expect(try worker.ask("/good") == Self.good)
+        }
+        await worker.listener.drain()
+    }
+
     @Test @LoopActor func `closes one that does not read its answer, and delays nobody for it`() async throws {
         let worker = try TestListener(Self.impatient) { request, respond in
             let good = Response(status: 200, fields: ["X": "y"], body: Array("GET /good  - ".utf8))

@@ -178,4 +178,10 @@ struct IdentityTests {
         #expect(party("a", vouched: false) == party(nil, vouched: true))
         #expect(party("a", vouched: true) != party("b", vouched: true))
     }
+
+    @Test @LoopActor func `devices of two issuers are counted apart when they have one name`() throws {
+        let user = try #require(UserID("u_1"))
+        let parties = ["i", "j"].map { Subject(userID: user, deviceID: "d", tier: nil, issuer: $0).party }
+        #expect(parties[0] != parties[1])
+    }
 }
