@@ -52,6 +52,7 @@ package struct FirstSettings {
             "tokens.issuers": issuers, "redis.address": Self.quoted(redis),
             // What renews and expires lies apart from the users' folders, which do not.
             "uploads.keyPrefix": #""assets/""#, "renewal.keyPrefix": #""""#,
+            "lifecycle.prefixes": #"["assets/"]"#,
             "uploads.idKeys": #"[{file: "secrets/uploads"}]"#,
         ]
         if let endpoint {

@@ -29,6 +29,7 @@ struct FirstSettingsTests {
         #expect(settings.renewal.retention == .seconds(30 * 86_400) && settings.limits.vend.quota == 60)
         #expect(settings.vending.prefixes == ["photos", "thumbnails", "metadata"])
         #expect(settings.renewal.keyPrefix == "")
+        #expect(settings.lifecycle.prefixes == ["assets/"] && first.text.contains(#"    prefixes: ["assets/"],"#))
     }
 
     @Test func `have every key of the table, each once`() {
