@@ -92,9 +92,12 @@ struct MultipartTests {
         #expect(try await client(empty).parts(of: "i", try address(), deadline: world.deadline()) == [])
         let gone = ScriptedTransport(Self.noSuchUpload)
         #expect(try await client(gone).parts(of: "i", try address(), deadline: world.deadline()) == nil)
+        // Ceph's words for it.
+        let completed = ScriptedTransport(.s3Error(404, "NoSuchKey"))
+        #expect(try await client(completed).parts(of: "i", try address(), deadline: world.deadline()) == nil)
         for answer in [
             page(part(0), ""), page(part(10_001), ""), page("<Part><PartNumber>1</PartNumber></Part>", ""),
-            page(part(1), "<IsTruncated>true</IsTruncated>"), .s3Error(404, "NoSuchKey"),
+            page(part(1), "<IsTruncated>true</IsTruncated>"), .s3Error(404, "NoSuchBucket"),
             .s3Error(200, "InternalError"),
             page("", "<IsTruncated>true</IsTruncated><NextPartNumberMarker>0</NextPartNumberMarker>"),
         ] {

@@ -68,6 +68,33 @@ struct ObjectTests {
         }
     }
 
+    @Test func `sends the entity tag without its quotation marks where only that holds, and the object is the same`()
+        async throws
+    {
+        let refused = UpstreamResponse.s3Error(412, "PreconditionFailed")
+        func put(_ answers: UpstreamResponse...) async throws -> [String] {
+            let transport = ScriptedTransport(answers.map { .success($0) })
+            do {
+                let answer = try await client(transport).put(
+                    address(), body: [1], contentType: "text/plain", condition: .isStill(entityTag: #""e1""#),
+                    deadline: world.deadline())
+                #expect(answer.entityTag == #""e1""#)
+            } catch let fault as Fault {
+                #expect(fault.status == 412)
+            }
+            return transport.requests.map { "\($0.method) \($0.fields["if-match"] ?? "")" }
+        }
+        #expect(try await put(Self.stored) == [#"PUT "e1""#])
+        // As Ceph compares.
+        #expect(try await put(refused, Self.stored, Self.stored) == [#"PUT "e1""#, "HEAD ", "PUT e1"])
+        // Another object, and none: nothing is overwritten.
+        let other = UpstreamResponse(status: 200, fields: ["ETag": #""e2""#])
+        #expect(try await put(refused, other) == [#"PUT "e1""#, "HEAD "])
+        #expect(try await put(refused, UpstreamResponse(status: 404)) == [#"PUT "e1""#, "HEAD "])
+        // Changed between.
+        #expect(try await put(refused, Self.stored, refused) == [#"PUT "e1""#, "HEAD ", "PUT e1"])
+    }
+
     @Test func `reads an object whole`() async throws {
         let object = try #require(
             try await client(ScriptedTransport(Self.stored)).get(address(), deadline: world.deadline()))

@@ -8,12 +8,25 @@ import Testing
 enum EndToEnd {
     /// - Throws: why there is none, in words.
     static func s3() throws -> SeaweedFS { try RealParts.s3.withLock { try $0.get() } }
+
+    /// The second store, started at the first call.
+    ///
+    /// - Throws: why there is none, in words.
+    static func ceph() throws -> Ceph {
+        try RealParts.ceph.withLock { server in
+            let ceph = server ?? Result { try Ceph() }
+            server = ceph
+            return try ceph.get()
+        }
+    }
 }
 
-/// Starts the S3 server once for all tests; when they are done, looks through everything that was logged.
+/// Starts the S3 servers once for all tests; when they are done, looks through everything that was logged.
 struct RealParts: SuiteTrait, TestScoping {
     fileprivate static let s3 = Mutex<Result<SeaweedFS, any Error>>(
         .failure(PartMissing(description: "the S3 server runs only while the suite does")))
+    /// `nil` before a test wants it.
+    fileprivate static let ceph = Mutex<Result<Ceph, any Error>?>(nil)
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
@@ -27,6 +40,10 @@ struct RealParts: SuiteTrait, TestScoping {
             Self.s3.withLock { server in
                 if case .success(let started) = server { started.stop() }
                 server = .failure(PartMissing(description: "the S3 server has stopped"))
+            }
+            Self.ceph.withLock { server in
+                if case .success(let started) = server { started.stop() }
+                server = .failure(PartMissing(description: "Ceph has stopped"))
             }
             if ProcessInfo.processInfo.environment["CLOAKROOM_KEEP_TESTS"] == nil { RunFolder.remove() }
         }

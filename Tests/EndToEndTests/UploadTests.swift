@@ -9,10 +9,7 @@ extension EndToEnd {
         }
 
         private static func post(_ token: String, _ target: String, _ body: String = "") -> Ask {
-            var ask = Ask(method: "POST", target: target, fields: ["X-Convos-AuthToken": token])
-            if !body.isEmpty { ask.fields["Content-Type"] = "application/json" }
-            ask.body = Array(body.utf8)
-            return ask
+            .post(target, token: token, json: body)
         }
 
         /// Sends a form as a browser or an app would.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # For sourcing: the supervisor with two workers, and their settings.
-: "${state:?}" "${region:?}" "${bucket:?}" "${role:?}"
+: "${state:?}" "${region:?}" "${bucket:?}" "${role:?}" "${broker:?}" "${store:?}"
 
 workers=2
 
@@ -14,7 +14,7 @@ write_settings() {
   region: "$region",
   bucket: "$bucket",
   aws: {
-    accessKeyID: "cloakroom-broker",
+    accessKeyID: "$broker",
     secretAccessKey: {file: "$state/secrets/s3-broker"},
     stsEndpoint: "${s3:?}",
     s3Endpoint: "$s3",
@@ -29,7 +29,7 @@ write_settings() {
       },
     ],
   },
-  vending: {roleARN: "$role"},
+  vending: {roleARN: "$role", store: "$store"},
   // Assets have a prefix of their own: the lifecycle rule is for them, and not for what users keep in their folders.
   uploads: {keyPrefix: "assets/", idKeys: [{file: "$state/secrets/uploads"}]},
   lifecycle: {prefixes: ["assets/"]},

@@ -71,7 +71,7 @@ extension S3Client {
             let root = try? XMLReader.read(response.body, limits: .init(bytes: 1 << 20, elements: 16_384))
             if response.status == 200, let root, let page = PartPage(root) { return page }
             let error = root.flatMap { ErrorAnswer($0) }
-            if response.status == 404, error?.code == "NoSuchUpload" { return nil }
+            if response.status == 404, Self.isNoUpload(error) { return nil }
             throw Fault(response, error: error)
         }
     }
@@ -162,8 +162,13 @@ extension S3Client {
         ) { response throws(Fault) in
             let error = ErrorAnswer(response.body)
             if response.status == 204 || response.status == 200, error == nil { return true }
-            if response.status == 404, error?.code == "NoSuchUpload" { return false }
+            if response.status == 404, Self.isNoUpload(error) { return false }
             throw Fault(response, error: error)
         }
+    }
+
+    /// Ceph says of an upload that was completed or aborted that there is no such key.
+    private static func isNoUpload(_ error: ErrorAnswer?) -> Bool {
+        error?.code == "NoSuchUpload" || error?.code == "NoSuchKey"
     }
 }

@@ -44,6 +44,31 @@ extension S3Client {
         _ object: ObjectAddress, body: [UInt8], contentType: String, fields: HeaderFields = [:],
         condition: PutCondition = .none, deadline: ContinuousClock.Instant
     ) async throws(Fault) -> PutAnswer {
+        do {
+            return try await putOnce(
+                object, body: body, contentType: contentType, fields: fields, condition: condition, deadline: deadline)
+        } catch {
+            // Ceph compares with the entity tag without its quotation marks, so what AWS wants never holds there. Only where
+            // the object is the same still is the other form sent: a store that ignored it would overwrite another one.
+            guard error.status == 412, case .isStill(let tag) = condition, let bare = Self.bare(tag),
+                let found = try await head(object, deadline: deadline), found.entityTag == tag
+            else { throw error }
+            return try await putOnce(
+                object, body: body, contentType: contentType, fields: fields, condition: .isStill(entityTag: bare),
+                deadline: deadline)
+        }
+    }
+
+    /// - Returns: the tag between its quotation marks; `nil` for one without.
+    private static func bare(_ entityTag: String) -> String? {
+        guard entityTag.utf8.count > 2, entityTag.hasPrefix("\""), entityTag.hasSuffix("\"") else { return nil }
+        return String(entityTag.dropFirst().dropLast())
+    }
+
+    private func putOnce(
+        _ object: ObjectAddress, body: [UInt8], contentType: String, fields: HeaderFields,
+        condition: PutCondition, deadline: ContinuousClock.Instant
+    ) async throws(Fault) -> PutAnswer {
         var message = message("PUT", object)
         message.payloadHash = SHA256.hash(body).hexadecimal
         message.fields.add("content-type", contentType)

@@ -50,6 +50,7 @@ extension Settings {
 
     package struct Vending: Sendable {
         package var roleARN: String
+        package var store: ObjectStore
         package var lifetime: Duration
         package var externalID: String?
         package var scopes: Scopes

@@ -1,3 +1,4 @@
+import AWS
 import StrictJSON
 
 /// What each key may say alone, but not together with another.
@@ -23,7 +24,8 @@ struct SettingsCheck {
             templates.append((name, json))
         }
         return try Scopes(
-            PolicyTemplate(bucket: values.text("bucket"), partition: partitionOfRole),
+            PolicyTemplate(
+                bucket: values.text("bucket"), partition: partitionOfRole, store: values.choice("vending.store")),
             prefixes: values.texts("vending.prefixes"), templates: templates)
     }
 
@@ -37,7 +39,9 @@ struct SettingsCheck {
     }
 
     private var scopesFault: SettingsFault? {
-        let needed = ["bucket", "vending.roleARN", "vending.prefixes", "vending.scopes", "vending.scope"]
+        let needed = [
+            "bucket", "vending.roleARN", "vending.prefixes", "vending.scopes", "vending.scope", "vending.store",
+        ]
         guard needed.allSatisfy({ values.values[$0] != nil }),
             values.named("vending.scopes").allSatisfy({ $0.values.values["template"] != nil })
         else { return nil }

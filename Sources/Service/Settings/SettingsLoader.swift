@@ -59,6 +59,7 @@ extension Settings {
         session = IdentitySettings(values: values).session
         vending = Vending(
             roleARN: values.text("vending.roleARN"),
+            store: values.choice("vending.store"),
             lifetime: values.seconds("vending.lifetimeSeconds"),
             externalID: values.optionalText("vending.externalID"),
             scopes: scopes,

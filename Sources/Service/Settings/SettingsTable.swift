@@ -1,3 +1,4 @@
+import AWS
 import CloakroomWire
 
 /// The table of all keys. Decoding, defaults, faults and the README's section all come from it.
@@ -46,6 +47,10 @@ package enum SettingsTable {
 
     private static let vending: [SettingsRow] = [
         .init("vending.roleARN", .text(.roleARN), .required, "The role that users' sessions assume."),
+        .init(
+            "vending.store", .choice(ObjectStore.allCases.map(\.rawValue)), .text(ObjectStore.aws.rawValue),
+            "The kind of store; the built-in scopes name only actions that it has. `cloakroom doctor` finds out which it is."
+        ),
         .init("vending.lifetimeSeconds", .integer(900...43_200), .integer(3600), "How long credentials live."),
         .init(
             "vending.externalID", .text(.externalID), .none, "The external ID that the role's trust policy asks for."),

@@ -74,13 +74,15 @@ enum TextShape: Sendable, CaseIterable {
             && !text.hasSuffix("-") && labels.allSatisfy { !$0.isEmpty } && !isAddress
     }
 
-    /// IAM User Guide, "IAM identifiers"; the partition is looked at where the Region is known.
+    /// IAM User Guide, "IAM identifiers"; the partition is compared where the Region is known. Ceph's roles have no account
+    /// outside a tenant: `arn:aws:iam:::role/name` (Ceph documentation, "STS in Ceph").
     private func isRoleARN(_ text: String) -> Bool {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "arn", parts[1].hasPrefix("aws"), parts[2] == "iam", parts[3].isEmpty,
             parts[5].hasPrefix("role/")
         else { return false }
-        return ("a-z-" as ASCIIClass).holdsAll(of: parts[1]) && ASCIIClass.digits.holdsAll(of: parts[4], count: 12...12)
+        return ("a-z-" as ASCIIClass).holdsAll(of: parts[1])
+            && (parts[4].isEmpty || ASCIIClass.digits.holdsAll(of: parts[4], count: 12...12))
             && ("A-Za-z0-9_+=,.@/-" as ASCIIClass).holdsAll(of: parts[5].dropFirst(5), count: 1...512)
     }
 

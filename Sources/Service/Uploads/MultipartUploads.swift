@@ -1,4 +1,5 @@
 import AWS
+import CloakroomCrypto
 import CloakroomWire
 import Loop
 
@@ -79,7 +80,7 @@ final class MultipartUploads {
         let asset = try names.named(ticket.objectKey)
         let deadline = deadline
         guard let stored = try await s3.parts(of: ticket.uploadID, asset.object, deadline: deadline) else {
-            return try await completedBefore(ticket, asset, deadline)
+            return try await completedBefore(ticket, asset, etags, deadline)
         }
         let parts: [UploadedPart]
         do throws(PartFault) { parts = try ticket.plan.matching(stored, etags: etags) } catch {
@@ -89,7 +90,7 @@ final class MultipartUploads {
             asset.object, uploadID: ticket.uploadID, parts: parts, deadline: deadline)
         {
         case .completed: return .completed(UploadedBody(objectKey: asset.key, assetUrl: asset.url))
-        case .objectExists, .noSuchUpload: return try await completedBefore(ticket, asset, deadline)
+        case .objectExists, .noSuchUpload: return try await completedBefore(ticket, asset, etags, deadline)
         case .partsRefused: return .incomplete(.refused)
         }
     }
@@ -100,13 +101,22 @@ final class MultipartUploads {
         return try await s3.abortMultipartUpload(asset.object, uploadID: ticket.uploadID, deadline: deadline)
     }
 
-    /// The name was drawn for this upload: an object of it can only have come of its parts.
+    /// The name was drawn for this upload: an object of it can only have come of its parts. Which ones, its entity tag says
+    /// until a renewal copies it.
     private func completedBefore(
-        _ ticket: UploadTicket, _ asset: NewAsset, _ deadline: ContinuousClock.Instant
+        _ ticket: UploadTicket, _ asset: NewAsset, _ etags: [String]?, _ deadline: ContinuousClock.Instant
     ) async throws(Fault) -> Outcome {
         guard let stored = try await s3.head(asset.object, deadline: deadline),
             stored.byteCount == ticket.plan.byteCount
         else { return .gone }
+        if let etags, etags.count != ticket.plan.partCount {
+            return .incomplete(.tagCount(etags.count, expected: ticket.plan.partCount))
+        }
+        if let made = stored.partsMD5, made.count == ticket.plan.partCount,
+            let asked = etags.flatMap({ PartPlan.md5(ofParts: $0) }), asked != made.md5
+        {
+            return .incomplete(.otherParts)
+        }
         return .completed(UploadedBody(objectKey: asset.key, assetUrl: asset.url))
     }
 }
@@ -119,13 +129,15 @@ enum PartFault: Error, Equatable {
     case tagCount(Int, expected: Int)
     /// By the store, though they are all there.
     case refused
+    /// The object is there already, and not of these.
+    case otherParts
 
     /// For programs.
     var reason: String {
         switch self {
         case .missing: "part_missing"
         case .length: "part_length"
-        case .tag: "part_etag"
+        case .tag, .otherParts: "part_etag"
         case .tagCount: "etag_count"
         case .refused: "parts_refused"
         }
@@ -134,6 +146,7 @@ enum PartFault: Error, Equatable {
     var sentence: String {
         switch self {
         case .refused: "The store does not take the parts as they are"
+        case .otherParts: "The object is there, made of parts with other entity tags"
         case .missing(let number): "Part \(number) has not been uploaded"
         case .length(let number, let count, let expected): "Part \(number) has \(count) bytes instead of \(expected)"
         case .tag(let number): "Part \(number) has another entity tag"
@@ -163,6 +176,23 @@ extension PartPlan {
             parts.append(part)
         }
         return parts
+    }
+
+    /// What S3 makes the entity tag of a multipart upload's object of: the MD5 of its parts' MD5s.
+    ///
+    /// - Parameter etags: with or without quotation marks.
+    /// - Returns: in hexadecimal; `nil` when one of them is no MD5, as under a key of KMS.
+    static func md5(ofParts etags: [String]) -> String? {
+        var digests: [UInt8] = []
+        for etag in etags {
+            let digits = bare(etag).utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
+            guard digits.count == 2 * MD5.byteCount else { return nil }
+            for place in stride(from: 0, to: digits.count, by: 2) {
+                guard let high = digits[place], let low = digits[place + 1] else { return nil }
+                digests.append(UInt8(high << 4 | low))
+            }
+        }
+        return MD5.hash(digests).hexadecimal
     }
 
     private static func bare(_ tag: String) -> String { tag.filter { $0 != "\"" } }

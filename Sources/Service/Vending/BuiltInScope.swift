@@ -1,3 +1,4 @@
+import AWS
 import StrictJSON
 
 /// The scopes that are there without a template of the operator's.
@@ -29,10 +30,13 @@ enum BuiltInScope: String, CaseIterable {
         }
     }
 
-    /// - Parameter prefixes: where each user has a folder; an empty one is the bucket itself.
-    func template(prefixes: [String]) -> JSON {
+    /// - Parameters:
+    ///   - prefixes: where each user has a folder; an empty one is the bucket itself.
+    ///   - store: which actions there are.
+    func template(prefixes: [String], store: ObjectStore = .aws) -> JSON {
+        let actions = objectActions.filter { !store.missingActions.contains("s3:\($0)".lowercased()) }
         let folders = prefixes.map { "\($0.isEmpty ? "" : $0 + "/")\(PolicyTemplate.userPlaceholder)/*" }
-        var statements = [Self.statement(objectActions, folders.map { "arn:${partition}:s3:::${bucket}/\($0)" })]
+        var statements = [Self.statement(actions, folders.map { "arn:${partition}:s3:::${bucket}/\($0)" })]
         if lists {
             statements.append(
                 Self.statement(

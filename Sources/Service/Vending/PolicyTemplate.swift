@@ -1,3 +1,4 @@
+import AWS
 import StrictJSON
 
 /// The places a template leaves open, and what fills those that are the same for all users.
@@ -15,11 +16,13 @@ struct PolicyTemplate: Sendable {
     let bucket: String
     /// As in ARNs: `aws`, `aws-cn`, `aws-us-gov`, …
     let partition: String
+    /// Which actions a policy may name.
+    var store = ObjectStore.aws
 
     /// The policy a template makes, if it gives each user what is theirs and nothing else.
     func policy(from template: JSON) throws(SessionPolicyError) -> SessionPolicy {
         let policy = SessionPolicy(
-            try SessionPolicyCheck(bucket: bucket, partition: partition).checked(filled(template)))
+            try SessionPolicyCheck(bucket: bucket, partition: partition, store: store).checked(filled(template)))
         guard policy.longestLength <= SessionPolicy.maximumLength else { throw .tooLong(policy.longestLength) }
         let tags = Grant.tags(for: Self.longest, tier: String(Self.longest.text.suffix(16)))
         let size = PackedSize(policy: policy.text(for: Self.longest), tags: tags)

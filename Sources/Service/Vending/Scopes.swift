@@ -16,8 +16,10 @@ package struct Scopes: Sendable {
     /// - Parameter templates: by name; one with the name of a built-in scope takes its place.
     init(_ template: PolicyTemplate, prefixes: [String], templates: [(name: String, json: JSON)]) throws(Failure) {
         var all: [Scope] = []
-        let builtIn = BuiltInScope.allCases.map { ($0.rawValue, $0.template(prefixes: prefixes)) }
-            .filter { name, _ in !templates.contains { $0.name == name } }
+        let builtIn = BuiltInScope.allCases.map {
+            ($0.rawValue, $0.template(prefixes: prefixes, store: template.store))
+        }
+        .filter { name, _ in !templates.contains { $0.name == name } }
         for (name, json) in builtIn + templates.map({ ($0.name, $0.json) }) {
             do throws(SessionPolicyError) {
                 all.append(Scope(name: name, policy: try template.policy(from: json)))

@@ -1,3 +1,4 @@
+import AWS
 import StrictJSON
 
 /// Refuses every policy that could give a user more than objects below a folder of their own.
@@ -23,6 +24,7 @@ struct SessionPolicyCheck: Sendable {
 
     let bucket: String
     let partition: String
+    let store: ObjectStore
 
     private var bucketARN: String { "arn:\(partition):s3:::\(bucket)" }
 
@@ -63,6 +65,9 @@ struct SessionPolicyCheck: Sendable {
         } else {
             for action in actions where !Self.objectActions.contains(action) {
                 throw .actionRefused(place: "\(place).Action", action: action)
+            }
+            for action in actions where store.missingActions.contains(action) {
+                throw .actionMissing(place: "\(place).Action", action: action, store: store)
             }
             for resource in resources {
                 let key = resource.hasPrefix(bucketARN + "/") ? resource.dropFirst(bucketARN.count + 1) : ""

@@ -1,9 +1,13 @@
+import AWS
+
 /// Why a policy template is refused; `place` is such as `Statement[0].Resource[1]`.
 enum SessionPolicyError: Error, Sendable, Equatable {
     case notJSON
     /// Not the shape of an IAM policy, or an element that this template may not have.
     case badShape(place: String, expected: String)
     case actionRefused(place: String, action: String)
+    /// One that the store of the settings does not have.
+    case actionMissing(place: String, action: String, store: ObjectStore)
     /// Reaches beyond the user's own folder.
     case tooBroad(place: String, value: String)
     case tooLong(Int)
@@ -18,6 +22,8 @@ extension SessionPolicyError: CustomStringConvertible {
         case .notJSON: "is not JSON"
         case .badShape(let place, let expected): "has at \(place) something other than \(expected)"
         case .actionRefused(let place, let action): "allows \(action) at \(place)"
+        case .actionMissing(let place, let action, let store):
+            "allows \(action) at \(place), which \(store.name) does not have"
         case .tooBroad(let place, let value): "reaches beyond the user's own folder with \(value) at \(place)"
         case .tooLong(let length): "is \(length) characters long for the longest user id"
         case .tooLarge(let percent): "takes about \(percent) % of what STS can pack, for the longest user id"
@@ -29,6 +35,7 @@ extension SessionPolicyError: CustomStringConvertible {
         case .notJSON: "write an IAM policy as JSON, each name once, without comments"
         case .badShape: "write Version 2012-10-17 and statements of Effect, Action, Resource and Condition"
         case .actionRefused: "leave it out; a session may read, write, delete and restore objects and list"
+        case .actionMissing: "leave it out, or correct vending.store"
         case .tooBroad:
             "confine it to ${bucket} and a folder ${user}/, with nothing but plain names before it"
         case .tooLarge: "name fewer actions and resources"

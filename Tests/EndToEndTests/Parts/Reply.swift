@@ -63,6 +63,14 @@ struct Ask {
         return ask
     }
 
+    /// - Parameter json: the body; empty for none.
+    static func post(_ target: String, token: String, json: String = "") -> Ask {
+        var ask = Ask(method: "POST", target: target, fields: ["X-Convos-AuthToken": token])
+        if !json.isEmpty { ask.fields["Content-Type"] = "application/json" }
+        ask.body = Array(json.utf8)
+        return ask
+    }
+
     static func presign(_ token: String, query: String = "contentType=image/jpeg&filename=a.jpg") -> Ask {
         .get("/v2/attachments/presigned?\(query)", token: token)
     }

@@ -12,6 +12,8 @@ final class Stack {
         var redis = true
         /// Whether STS and S3 are there.
         var s3 = false
+        /// What the workers' environment has besides the ordinary.
+        var environment = TestSettings.environment
         /// A command line around the worker's, such as `ulimit -n 64; exec "$@"`.
         var shell: String?
         /// What the settings have otherwise than usual.
@@ -132,7 +134,7 @@ final class Stack {
         let command = [try Programs.worker, "serve", "--listen"] + listen + workers + [settingsFile]
         let words = options.shell.map { ["/bin/sh", "-c", $0, "sh"] + command } ?? command
         let server = try RunningProgram(
-            words[0], Array(words.dropFirst()), output: logFile, environment: TestSettings.environment)
+            words[0], Array(words.dropFirst()), output: logFile, environment: options.environment)
         self.server = server
         guard options.waits else { return }
         for number in 1...(options.workers ?? 1) {

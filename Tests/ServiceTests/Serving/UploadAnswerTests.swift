@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import Foundation
 import HTTPValues
 import Loop
@@ -173,6 +174,9 @@ struct UploadAnswerTests {
         let gone = UpstreamResponse.error(404, "NoSuchUpload")
         for (answers, expected) in [
             (["GET max-parts": gone, "HEAD": there], "200"),
+            // Ceph's words for it.
+            (["GET max-parts": .error(404, "NoSuchKey"), "HEAD": there], "200"),
+            (["GET max-parts": .error(404, "NoSuchKey"), "HEAD": other], "404"),
             (["POST uploadId": gone, "HEAD": there], "200"),
             (["POST uploadId": .error(412, "PreconditionFailed"), "HEAD": there], "200"),
             (["POST uploadId": .error(412, "PreconditionFailed"), "HEAD": other], "404"),
@@ -183,6 +187,28 @@ struct UploadAnswerTests {
             let answer = await service.ask("POST", "/v2/uploads/\(id)/complete", token: try service.token())
             #expect(status(answer) == expected)
         }
+    }
+
+    /// The entity tag of an object is the MD5 of its parts' MD5s, and their number.
+    @Test @LoopActor func `completed again is the object of the same parts alone`() async throws {
+        let (one, two) = (MD5.hash("one".utf8), MD5.hash("two".utf8))
+        let tag = MD5.hash(one + two).hexadecimal
+        func answer(_ tag: String, _ etags: [[UInt8]]) async throws -> String {
+            let there = UpstreamResponse(status: 200, fields: ["ETag": "\"\(tag)\"", "Content-Length": "8388611"])
+            let service = try service(["GET max-parts": .error(404, "NoSuchKey"), "HEAD": there])
+            let id = try await begun(service)
+            let list = etags.map { "\"\($0.hexadecimal)\"" }.joined(separator: ",")
+            return await service.ask(
+                "POST", "/v2/uploads/\(id)/complete", token: try service.token(), fields: Self.json,
+                body: "{\"etags\":[\(list)]}")
+        }
+        #expect(status(try await answer("\(tag)-2", [one, two])) == "200")
+        let other = try await answer("\(tag)-2", [two, one])
+        #expect(status(other) == "409" && other.contains("made of parts with other entity tags"))
+        #expect(status(try await answer("\(tag)-2", [one])) == "409")
+        // Renewed since: copied in one piece, or in other parts.
+        #expect(status(try await answer(tag, [one, two])) == "200")
+        #expect(status(try await answer("\(tag)-3", [one, two])) == "200")
     }
 
     @Test(arguments: [

@@ -39,6 +39,14 @@ struct SettingsTests {
         }
     }
 
+    @Test(arguments: ["arn:aws:iam:::role/x", "arn:aws:iam::123456789012:role/x"])
+    func `takes a role with an account, and one of Ceph without`(role: String) throws {
+        let text = smallest(vending: #"store: "ceph""#).replacing("arn:aws:iam::000000000000:role/session", with: role)
+        let settings = try settings(text)
+        #expect(settings.vending.roleARN == role && settings.vending.store == .ceph)
+        #expect(faults(smallest(vending: #"store: "minio""#)).map { $0.prefix(13) } == ["vending.store"])
+    }
+
     @Test func `takes the defaults for what is left out`() throws {
         let settings = try settings(smallest())
         #expect(settings.region == "eu-central-1" && settings.bucket == "photos")
@@ -49,6 +57,7 @@ struct SettingsTests {
         #expect(settings.tokens.header == "X-Convos-AuthToken" && settings.tokens.leeway == .seconds(30))
         #expect(settings.tokens.issuers.map(\.audiences) == [["cloakroom"]])
         #expect(settings.tokens.issuers.map(\.claims) == [ClaimNames()])
+        #expect(settings.vending.store == .aws)
         #expect(settings.vending.lifetime == .seconds(3600) && settings.vending.defaultTier == "free")
         #expect(settings.renewal.mode == .auto && settings.renewal.retention == .seconds(30 * 86_400))
         #expect(settings.renewal.storageClass == "STANDARD" && settings.renewal.acl == nil)

@@ -8,7 +8,7 @@ struct TextShapeTests {
         [
             (.region, /[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/),
             (.endpoint, /https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]{2,45}\])(?::[0-9]{1,5})?/),
-            (.roleARN, /arn:aws[a-z-]*:iam::[0-9]{12}:role\/[A-Za-z0-9_+=,.@\/-]{1,512}/),
+            (.roleARN, /arn:aws[a-z-]*:iam::(?:[0-9]{12})?:role\/[A-Za-z0-9_+=,.@\/-]{1,512}/),
             (.externalID, /[A-Za-z0-9_+=,.@:\/-]{2,1224}/),
             (.keyID, /[A-Za-z0-9_.-]{1,64}/),
             (.scope, /[a-z][a-z0-9_-]{0,31}/),
@@ -20,6 +20,7 @@ struct TextShapeTests {
 
     private static let sound = [
         "eu-central-1", "https://s3.example:9000", "http://[::1]:18333", "arn:aws-cn:iam::123456789012:role/a/b",
+        "arn:aws:iam:::role/x", "arn:aws-us-gov:iam:::role/x",
         "key_1.a", "read-only", "image/svg+xml", "https://cdn.example/assets/v1", "alias/photos",
     ]
 

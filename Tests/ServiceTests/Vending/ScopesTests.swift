@@ -1,3 +1,4 @@
+import AWS
 import CloakroomWire
 import StrictJSON
 import Testing
@@ -44,6 +45,31 @@ struct ScopesTests {
                 + #""s3:AbortMultipartUpload","s3:ListMultipartUploadParts"],"#
                 + #""Resource":"arn:aws:s3:::photos/photos/u_1/*"}]}"#)
         #expect(scopes["full"]?.writes == true && scopes["upload"]?.writes == true && scopes["read"]?.writes == false)
+    }
+
+    @Test(arguments: [
+        (
+            ObjectStore.aws,
+            ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:RestoreObject", "s3:GetObjectAttributes"]
+        ),
+        (.ceph, ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:RestoreObject"]),
+        (.seaweedfs, ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:GetObjectAttributes"]),
+    ])
+    func `names in the built-in scopes only actions that the store has`(store: ObjectStore, expected: [String]) throws {
+        let template = PolicyTemplate(bucket: "photos", partition: "aws", store: store)
+        let scopes = try Scopes(template, prefixes: ["photos"], templates: [])
+        let policy = try #require(scopes["full"]).policy.text(for: try #require(UserID("u_1")))
+        let statement = try JSON(parsing: Array(policy.utf8)).object?["Statement"]?.array?.first?.object
+        #expect(
+            statement?["Action"]?.strings == expected + ["s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"])
+        // Neither in one of the operator's.
+        let own = try JSON(
+            parsing: Array(Self.policy(Self.objects(#""s3:GetObjectAttributes""#, Self.key("photos/${user}/*"))).utf8))
+        guard store == .ceph else { return _ = try template.policy(from: own) }
+        #expect(
+            throws: SessionPolicyError.actionMissing(
+                place: "Statement[0].Action", action: "s3:getobjectattributes", store: .ceph)
+        ) { try template.policy(from: own) }
     }
 
     @Test func `lets read and upload stand within full, and nothing the other way round`() throws {
