@@ -75,6 +75,35 @@ extension S3Client {
         }
     }
 
+    /// Whose the bucket is: the ID that its access control list names.
+    ///
+    /// - Throws: ``Fault``; status 403 without `s3:GetBucketAcl`.
+    package func owner(deadline: ContinuousClock.Instant) async throws(Fault) -> String {
+        try await bucketCall(.probe, "GET", "acl", deadline) { response throws(Fault) in
+            let root = try? XMLReader.read(response.body)
+            guard response.status == 200, let root, root.hasName("AccessControlPolicy"),
+                let owner = root["Owner"]?.text(of: "ID"), !owner.isEmpty
+            else { throw Fault(response, error: root.flatMap { ErrorAnswer($0) }) }
+            return owner
+        }
+    }
+
+    /// Whose an object is: the ID that a listing names.
+    ///
+    /// - Parameter key: the whole of it, and the beginning of no other.
+    /// - Returns: `nil` when the store names none.
+    package func owner(ofKey key: String, deadline: ContinuousClock.Instant) async throws(Fault) -> String? {
+        let query = "fetch-owner=true&list-type=2&max-keys=1&prefix=\(PercentEncoding.encode(key))"
+        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(Fault) in
+            let root = try? XMLReader.read(response.body)
+            guard response.status == 200, let root, root.hasName("ListBucketResult") else {
+                throw Fault(response, error: root.flatMap { ErrorAnswer($0) })
+            }
+            guard let entry = root["Contents"], entry.text(of: "Key") == key else { return nil }
+            return entry["Owner"]?.text(of: "ID")
+        }
+    }
+
     /// HEAD: an answer to everybody who may list, and the Region even to those who may not.
     package func presence(deadline: ContinuousClock.Instant) async throws(Fault) -> BucketPresence {
         try await bucketCall(.headBucket, "HEAD", "", deadline) { response throws(Fault) in

@@ -7,6 +7,7 @@ package enum CheckName: String, Sendable, CaseIterable {
     case bucket
     case lifecycle
     case touch
+    case store
     case worker
     case role
     case scopes
@@ -23,6 +24,7 @@ package enum CheckName: String, Sendable, CaseIterable {
         case .bucket: "is there, in its Region; versions; a missing key is 404"
         case .lifecycle: "the rule that ends what nobody renews"
         case .touch: "which way of renewing works, and what survives it"
+        case .store: "what it is; whether it honours conditions, checksums and owners"
         case .worker: "the worker's own credentials, and that they open no more than needed"
         case .role: "the role of users' sessions: tags, lifetime"
         case .scopes: "vended credentials: own folder open, all else closed"

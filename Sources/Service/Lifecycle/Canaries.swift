@@ -160,7 +160,9 @@ package struct Canaries: Sendable, Equatable {
 
     /// By more than clocks may differ.
     private func isOver(_ canary: Canary, _ now: Date) -> Bool {
-        now >= expiration(canary).addingTimeInterval(-min(clock.day / 20, 900))
+        now
+            >= clock.earliestExpiration(of: canary.renewed ?? canary.written, days: days)
+            .addingTimeInterval(-min(clock.day / 20, 900))
     }
 
     // MARK: What is to be done
@@ -169,8 +171,7 @@ package struct Canaries: Sendable, Equatable {
     package func renewals(_ now: Date) -> [Canary] {
         canaries.filter { canary in
             guard canary.role == .keep, !isOver(canary, now), formerExpire || !canary.isFormer else { return false }
-            let start = clock.startOfDay(canary.renewed ?? canary.written)
-            return start.addingTimeInterval(Double(max(1, days / 2)) * clock.day) <= now
+            return clock.renewal(of: canary.renewed ?? canary.written, days: days) <= now
         }
     }
 

@@ -27,4 +27,31 @@ package struct ExpirationClock: Sendable, Equatable {
     package func expiration(of written: Date, days: Int) -> Date {
         startOfDay(written).addingTimeInterval(Double(days + 1) * day)
     }
+
+    /// The moment before which nothing may expire.
+    ///
+    /// The same on S3. A store whose days are shorter need not wait for their end: Ceph's `rgw_lc_debug_interval` counts
+    /// from the second of the write.
+    package func earliestExpiration(of written: Date, days: Int) -> Date {
+        isShort ? written.addingTimeInterval(Double(days) * day) : expiration(of: written, days: days)
+    }
+
+    /// When an object is to be renewed: halfway through its days, at least a day later, as clients do; of short days half of
+    /// them, whether or not they are rounded.
+    package func renewal(of written: Date, days: Int) -> Date {
+        isShort
+            ? written.addingTimeInterval(Double(days) * day / 2)
+            : startOfDay(written).addingTimeInterval(Double(max(1, days / 2)) * day)
+    }
+
+    private var isShort: Bool { dayLength < .seconds(86_400) }
+
+    /// Whether what a store says of an object's expiration is in these days: Ceph's `x-amz-expiration` counts days of 24 hours,
+    /// however short those are by which it expires.
+    ///
+    /// - Parameter told: `nil` where the store does not tell.
+    func agrees(_ told: Date?, written: Date, days: Int) -> Bool {
+        guard let told else { return false }
+        return abs(told.timeIntervalSince(expiration(of: written, days: days))) <= day
+    }
 }

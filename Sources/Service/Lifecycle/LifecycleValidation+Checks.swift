@@ -56,6 +56,13 @@ extension LifecycleValidation {
             return Check(result: .untold, title: title, detail: "the store does not send it")
         }
         let expected = plan.clock.expiration(of: written, days: plan.days)
+        if plan.clock.day < 86_400, !plan.clock.agrees(first, written: written, days: plan.days) {
+            return Check(
+                result: .untold, title: title,
+                detail:
+                    "\(first.wireText), which counts other days than those of \(LifecycleWords.span(plan.clock.day)); "
+                    + "it is not trusted")
+        }
         guard first == expected else {
             return Check(
                 result: .failed, title: title,

@@ -119,13 +119,21 @@ package struct LifecycleValidation: Sendable, Equatable {
 
     /// When S3's rule takes it; `nil` before it is written.
     package func expiration(_ object: Object) -> Date? {
-        if let told = object.renewals.isEmpty ? object.toldExpiration : object.toldRenewedExpiration { return told }
-        return object.lastWritten.map { plan.clock.expiration(of: $0, days: plan.days) }
+        expiration(
+            of: object.lastWritten, told: object.renewals.isEmpty ? object.toldExpiration : object.toldRenewedExpiration
+        )
     }
 
-    /// When the rule would have taken it, had nobody renewed it.
+    /// When the rule would have taken it without a renewal.
     package func firstExpiration(_ object: Object) -> Date? {
-        object.toldExpiration ?? object.written.map { plan.clock.expiration(of: $0, days: plan.days) }
+        expiration(of: object.written, told: object.toldExpiration)
+    }
+
+    /// - Parameter told: trusted only where it agrees with the days of the plan.
+    private func expiration(of written: Date?, told: Date?) -> Date? {
+        guard let written else { return nil }
+        if let told, plan.clock.agrees(told, written: written, days: plan.days) { return told }
+        return plan.clock.expiration(of: written, days: plan.days)
     }
 
     /// When the controls are all to be gone.
@@ -141,8 +149,7 @@ package struct LifecycleValidation: Sendable, Equatable {
     /// Halfway through the days, as clients do; at least a day later.
     private func renewalDue(_ object: Object) -> Date? {
         guard object.role == .renewed, object.missed == nil, let written = object.lastWritten else { return nil }
-        let days = Double(max(1, plan.days / 2))
-        return plan.clock.startOfDay(written).addingTimeInterval(days * plan.clock.day + margin)
+        return plan.clock.renewal(of: written, days: plan.days).addingTimeInterval(margin)
     }
 
     private var controlsAreGone: Bool { controls.allSatisfy { $0.missed != nil } }
@@ -230,7 +237,10 @@ package struct LifecycleValidation: Sendable, Equatable {
 
     /// Gone before S3's rule may have taken it, by more than clocks may differ.
     package func isEarly(_ object: Object) -> Bool {
-        guard let missed = object.missed, let end = expiration(object) else { return false }
+        guard let missed = object.missed, let written = object.lastWritten, let told = expiration(object) else {
+            return false
+        }
+        let end = min(told, plan.clock.earliestExpiration(of: written, days: plan.days))
         return missed < end.addingTimeInterval(-min(margin, 900))
     }
 }

@@ -97,6 +97,7 @@ final class DoctorRound {
         case .bucket: await BucketCheck(world).findings()
         case .lifecycle: await LifecycleCheck(world).findings()
         case .touch: await TouchCheck(world).findings()
+        case .store: await StoreCheck(world).findings()
         case .worker: await WorkerCheck(world).findings()
         case .role: await RoleCheck(world).findings()
         case .scopes: await ScopesCheck(world).findings()

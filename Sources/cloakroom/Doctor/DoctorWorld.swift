@@ -83,6 +83,16 @@ final class DoctorWorld {
 
     // MARK: What was written
 
+    /// Whether the worker may not take away what it writes; sent for an object that is not there yet.
+    func refusesDeletion(of object: ObjectAddress) async -> Bool {
+        do throws(Fault) {
+            try await s3.ask(.delete(object), deadline: deadline)
+            return false
+        } catch {
+            return ProbeOutcome(error) == .refused
+        }
+    }
+
     /// To be called before an object is put.
     func willWrite(_ key: String, as client: S3Client) { written.append((key, client)) }
 

@@ -16,7 +16,7 @@ struct TouchCheck {
         let prefix = world.settings.ownObjects.doctor
         guard !world.options.isReadOnly else { return [check.skipped("nothing may be written (--read-only)")] }
         guard let object = ObjectAddress(key: prefix + world.name) else { return [] }
-        if await refusesDeletion(of: object) {
+        if await world.refusesDeletion(of: object) {
             return [
                 check.skipped(
                     "the worker may not delete, so nothing was written that would stay",
@@ -43,16 +43,6 @@ struct TouchCheck {
                     advice: "allow s3:PutObject, s3:GetObject, s3:PutObjectTagging and s3:GetObjectTagging:"
                         + " deploy/iam/worker-policy.json")
             ]
-        }
-    }
-
-    /// Asked of an object that is not there yet.
-    private func refusesDeletion(of object: ObjectAddress) async -> Bool {
-        do throws(Fault) {
-            try await world.s3.ask(.delete(object), deadline: world.deadline)
-            return false
-        } catch {
-            return ProbeOutcome(error) == .refused
         }
     }
 

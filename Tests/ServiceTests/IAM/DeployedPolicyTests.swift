@@ -196,7 +196,7 @@ struct DeployedPolicyTests {
         for (action, sets, looks) in [
             ("s3:GetLifecycleConfiguration", true, true), ("s3:GetBucketVersioning", true, true),
             ("s3:PutLifecycleConfiguration", true, false), ("s3:DeleteBucket", false, false),
-            ("s3:PutBucketPolicy", false, false),
+            ("s3:PutBucketPolicy", false, false), ("s3:GetBucketAcl", false, true), ("s3:PutBucketAcl", false, false),
         ] {
             let request = IAMRequest(action, "arn:aws:s3:::b")
             #expect([lifecycle, doctor, validate].map { $0.allows(request) } == [sets, looks, false], "\(action)")

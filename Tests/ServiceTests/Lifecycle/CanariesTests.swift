@@ -186,4 +186,18 @@ struct CanariesTests {
         #expect(lines.contains(#"cloakroom_canary_objects{role="delete",state="late"} 1"#))
         #expect(!lines.contains { $0.hasPrefix("cloakroom_canary_last_expiry") })
     }
+
+    @Test func `shorter days need not end at a midnight`() throws {
+        let clock = ExpirationClock(dayLength: .seconds(10))
+        let written = start.addingTimeInterval(1)
+        var canaries = Canaries(days: 2, clock: clock, grace: .seconds(20))
+        for role in Canaries.Role.allCases { canaries.made(role, now: written, written: written) }
+        let kept = Canaries.name(.keep, clock.startOfDay(written))
+        #expect(canaries.renewals(written.addingTimeInterval(9.9)).isEmpty)
+        #expect(canaries.renewals(written.addingTimeInterval(10)).map(\.name) == [kept])
+        var early = canaries
+        #expect(early.compare(with: [kept], now: written.addingTimeInterval(19)).map(\.failure) == [.early])
+        #expect(canaries.compare(with: [kept], now: written.addingTimeInterval(20)).isEmpty)
+        #expect(canaries.lastExpiry == written.addingTimeInterval(20))
+    }
 }

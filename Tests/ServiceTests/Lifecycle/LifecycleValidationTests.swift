@@ -10,6 +10,10 @@ struct LifecycleValidationTests {
         /// After the expiration, until the object is gone; `nil`: it never goes.
         var delay: Double? = 600
         var tellsExpiration = true
+        /// What `x-amz-expiration` counts; `nil` for the days by which objects expire.
+        var toldDay: Double?
+        /// Whether objects expire to the second of their age, as Ceph's with `rgw_lc_debug_interval`.
+        var rounds = true
         /// Whether a copy onto itself moves the date.
         var renews = true
         /// The days that objects really live; `nil` for those of the rule.
@@ -88,14 +92,20 @@ struct LifecycleValidationTests {
     private func whole(_ date: Date) -> Date { Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down)) }
 
     private func told(_ written: Date, _ plan: LifecycleValidation.Plan, _ store: Store) -> Date? {
-        store.tellsExpiration ? plan.clock.expiration(of: written, days: plan.days) : nil
+        let clock = store.toldDay.map { ExpirationClock(dayLength: .seconds($0)) } ?? plan.clock
+        return store.tellsExpiration ? clock.expiration(of: written, days: plan.days) : nil
     }
 
     private func isGone(
         _ object: LifecycleValidation.Object, _ plan: LifecycleValidation.Plan, _ store: Store, _ now: Date
     ) -> Bool {
         guard let delay = store.delay, let written = object.lastWritten else { return false }
-        return now >= plan.clock.expiration(of: written, days: store.days ?? plan.days).addingTimeInterval(delay)
+        let days = store.days ?? plan.days
+        let end =
+            store.rounds
+            ? plan.clock.expiration(of: written, days: days)
+            : written.addingTimeInterval(Double(days) * plan.clock.day)
+        return now >= end.addingTimeInterval(delay)
     }
 
     private func results(_ outcome: Outcome) -> [LifecycleValidation.Check.Result] {
@@ -147,6 +157,26 @@ struct LifecycleValidationTests {
         let outcome = try run(plan(), store)
         #expect(outcome.verdict == .proven)
         #expect(results(outcome) == [.passed, .passed, .untold, .passed, .passed])
+    }
+
+    /// As Ceph does with `rgw_lc_debug_interval`: its `x-amz-expiration` counts days of 24 hours all the same.
+    @Test(arguments: [(1, 0.0), (1, 3.0), (1, 9.9), (2, 0.0), (3, 7.5)])
+    func `trusts x-amz-expiration only where it counts the days by which objects go`(days: Int, offset: Double) throws {
+        var store = Store()
+        store.delay = 0
+        store.toldDay = 86_400
+        store.rounds = false
+        let outcome = try run(
+            plan(days: days, day: .seconds(10), started: Self.start.addingTimeInterval(offset)), store)
+        #expect(outcome.verdict == .proven)
+        #expect(results(outcome) == [.passed, .passed, .untold, .passed, .passed])
+    }
+
+    @Test func `an x-amz-expiration of other days is a fault of a store whose days are as long as ours`() throws {
+        var store = Store()
+        store.toldDay = 10
+        let outcome = try run(plan(days: 30), store)
+        #expect(outcome.verdict == .proven && results(outcome) == [.passed, .passed, .failed, .passed, .passed])
     }
 
     // MARK: What is not as it should be

@@ -1,0 +1,66 @@
+import AWS
+import Testing
+
+@testable import Service
+
+struct StoreFindingsTests {
+    private static let sound = StoreAnswers.Written(
+        presignedCondition: .honoured, condition: .honoured, checksum: .honoured, ownersAgree: .success(true))
+
+    private static func lines(
+        _ store: ObjectStore?, expected: ObjectStore = .aws, _ written: StoreAnswers.Written? = sound
+    ) -> [String] {
+        StoreFindings(StoreAnswers(store: store, written: written), expected: expected).all.lines
+    }
+
+    @Test func `has nothing to say against S3`() {
+        #expect(
+            Self.lines(.aws) == [
+                "ok: the store is Amazon S3, as vending.store says",
+                "ok: a presigned upload leaves an object alone that is there already",
+                "ok: a PUT with If-None-Match leaves an object alone that is there already",
+                "ok: a presigned upload of other bytes than announced is refused",
+                "ok: what the worker writes belongs to the bucket's owner",
+            ])
+    }
+
+    @Test func `tells which store it is, and when the settings say another`() {
+        for (store, expected, line) in [
+            (.ceph, .ceph, "ok: the store is Ceph's RADOS Gateway, as vending.store says"),
+            (.ceph, .aws, "error: the store is Ceph's RADOS Gateway, but vending.store is \"aws\""),
+            (.seaweedfs, .aws, "warning: the store is SeaweedFS, but vending.store is \"aws\""),
+            (.aws, .ceph, "warning: the store is Amazon S3, but vending.store is \"ceph\""),
+            (nil, .ceph, "skipped: the store does not tell what it is; vending.store is \"ceph\""),
+        ] as [(ObjectStore?, ObjectStore, String)] {
+            #expect(Self.lines(store, expected: expected, nil) == [line])
+        }
+    }
+
+    @Test func `names what does not hold`() {
+        let written = StoreAnswers.Written(
+            presignedCondition: Heed(status: 200, refusal: 412), condition: Heed(status: 204, refusal: 412),
+            checksum: Heed(status: 200, refusal: 400), ownersAgree: .success(false))
+        #expect(
+            Self.lines(.ceph, expected: .ceph, written).dropFirst() == [
+                "warning: a presigned upload overwrites an object that is there already: If-None-Match in its query is "
+                    + "ignored",
+                "warning: a PUT overwrites an object that is there already: If-None-Match is ignored",
+                "warning: a presigned upload of other bytes than announced is stored: its SHA-256 is ignored",
+                "warning: what the worker writes belongs to the worker, not to the bucket's owner",
+            ])
+    }
+
+    @Test func `says what cannot be told`() {
+        #expect(
+            Heed(status: 412, refusal: 412) == .honoured && Heed(status: 500, refusal: 412) == .unclear("answered 500"))
+        let written = StoreAnswers.Written(
+            presignedCondition: .unclear("answered 500"), condition: .honoured, checksum: .honoured,
+            ownersAgree: .failure(Fault(.refused, status: 403, code: "AccessDenied")))
+        let lines = Self.lines(.aws, written)
+        #expect(
+            lines[1]
+                == "skipped: whether a presigned upload leaves an object alone that is there already cannot be told: "
+                + "answered 500")
+        #expect(lines.last == "skipped: whose the worker's objects are cannot be told: AccessDenied (403)")
+    }
+}
