@@ -86,6 +86,25 @@ final class Ceph: Sendable {
         return "\(folder)/settings.json5"
     }
 
+    /// The bucket with a rule that expires what begins so, while the test runs.
+    func withRule(prefix: String, days: Int, _ body: () throws -> Void) throws {
+        let rule =
+            "<Rule><ID>test</ID><Filter><Prefix>\(prefix)</Prefix></Filter><Status>Enabled</Status>"
+            + "<Expiration><Days>\(days)</Days></Expiration></Rule>"
+        let put = try ask(
+            "PUT", "?lifecycle=", body: "<LifecycleConfiguration>\(rule)</LifecycleConfiguration>")
+        guard put.status == 200 else { throw PartMissing(description: "PUT ?lifecycle: \(put.told)") }
+        defer { _ = try? ask("DELETE", "?lifecycle=") }
+        try body()
+    }
+
+    /// - Returns: the keys that begin so, a thousand at most.
+    func keys(below prefix: String) throws -> Set<String> {
+        let list = try ask("GET", "?list-type=2&max-keys=1000&prefix=\(prefix.replacing("/", with: "%2F"))")
+        guard list.status == 200 else { throw PartMissing(description: "GET ?prefix=\(prefix): \(list.told)") }
+        return Set(list.text.matches(of: /<Key>([^<]*)<\/Key>/).map { String($0.1) })
+    }
+
     /// As the worker's own identity, signed by curl.
     ///
     /// - Parameter target: behind the bucket's name, such as `/key` or `?lifecycle=`.
