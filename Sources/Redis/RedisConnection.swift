@@ -55,6 +55,12 @@ package final class RedisConnection {
     /// Whether commands are being answered.
     package var isReady: Bool { active?.isReady == true }
 
+    /// Why the server takes no connection, if it has said so.
+    package var refusal: RedisError? {
+        guard !isReady, case .refused = reason else { return nil }
+        return reason
+    }
+
     /// - Throws: also for an error reply of the server's; the connection stays then, unless the code says that this
     ///   server cannot help.
     package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {

@@ -34,10 +34,25 @@ package enum RedisError: Error, Sendable, Equatable {
     /// The server's refusal; the code is the first word, such as `LOADING`.
     case refused(code: String)
 
-    /// - Parameter message: an error reply. Its first word is the code, but for one that Redis gives none.
+    /// - Parameter message: an error reply. Its first word is the code, but for one that Redis gives none, and for what
+    ///   went wrong inside a script: servers before Redis 7 put that behind an `ERR` of their own.
     init(refusal message: String) {
         let code = String(message.prefix { $0 != " " })
-        self = .refused(code: message.hasPrefix("ERR max number of clients") ? "MAXCLIENTS" : code)
+        if message.hasPrefix("ERR max number of clients") {
+            self = .refused(code: "MAXCLIENTS")
+        } else if message.hasPrefix("ERR Error running script"), let inner = Self.codeInside(message) {
+            self = .refused(code: inner)
+        } else {
+            self = .refused(code: code)
+        }
+    }
+
+    /// The word of the last ` -WORD ` of a message, such as `… @user_script: 5: -READONLY You can't write …`.
+    private static func codeInside(_ message: String) -> String? {
+        message.split(separator: " ").last { word in
+            word.count > 3 && word.first == "-" && word.dropFirst().allSatisfy { ("A"..."Z").contains($0) }
+        }
+        .map { String($0.dropFirst()) }
     }
 
     /// Whether this server cannot help, but another at the same address may.

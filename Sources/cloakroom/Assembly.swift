@@ -25,6 +25,7 @@ struct Assembly {
     let service: CloakroomService
     let log: Log
     let redis: RedisConnection
+    let redisHealth: RedisHealth
     let identity: Identity
 
     /// - Parameters:
@@ -43,8 +44,16 @@ struct Assembly {
         let redis = RedisConnection(options: redisOptions)
         redis.onRepeat = { metrics.repeatedRedisRequest() }
         self.redis = redis
+        let health = RedisHealth(
+            redis: redis, trial: RedisTrial(settings, name: randomBytes(8).hexadecimal), log: log)
+        health.onRefusal = { metrics.redisFailed($0) }
+        redisHealth = health
+        let redisFailed: @LoopActor (RedisError) -> Void = {
+            metrics.redisFailed($0)
+            health.failed($0)
+        }
         let limiter = RateLimiter(redis: redis, keyPrefix: settings.redis.keyPrefix, limits: settings.limits)
-        limiter.onRedisFailure = { metrics.redisFailed($0) }
+        limiter.onRedisFailure = redisFailed
 
         var issuersOptions = CurlTransport.Options()
         issuersOptions.certificateAuthorities = settings.tokens.certificateAuthorities
@@ -67,44 +76,44 @@ struct Assembly {
                 limiter: limiter,
                 vendor: Vendor(
                     sts: upstreams.sts, settings: settings.vending, requestDeadline: seconds, metrics: metrics,
-                    shared: Self.sharedCache(settings, redis, metrics)),
+                    shared: Self.sharedCache(settings, redis, redisFailed)),
                 renewer: Renewer(
                     settings: settings.renewal, requestDeadline: seconds, metrics: metrics, pace: pace,
                     renew: { await s3.renew(key: $0, deadline: $1) }),
                 uploader: Uploader(
                     s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL, requestDeadline: seconds),
                 audit: AuditLog(
-                    try Self.auditDestination(settings, redis, metrics), worker: worker, process: Int(getpid())),
+                    try Self.auditDestination(settings, redis, redisFailed), worker: worker, process: Int(getpid())),
                 log: log, metrics: metrics, metricsFolder: folder,
                 readiness: Readiness(
-                    known: Self.known(redis, identity),
+                    known: Self.known(health, identity),
                     probes: upstreams.probes)))
     }
 
     private static func known(
-        _ redis: RedisConnection, _ identity: Identity
+        _ redis: RedisHealth, _ identity: Identity
     ) -> [(name: String, fault: @LoopActor () -> String?)] {
         var known: [(name: String, fault: @LoopActor () -> String?)] = [
-            ("redis", { redis.isReady ? nil : "no connection" })
+            ("redis", { redis.fault })
         ]
         if identity.needsKeys { known.append((name: "keys", fault: { identity.fault })) }
         return known
     }
 
     private static func sharedCache(
-        _ settings: Settings, _ redis: RedisConnection, _ metrics: Metrics
+        _ settings: Settings, _ redis: RedisConnection, _ failed: @escaping @LoopActor (RedisError) -> Void
     ) -> SharedCredentialCache? {
         let keys = settings.vending.credentialCache.sharedKeys
         guard !keys.isEmpty else { return nil }
         let shared = SharedCredentialCache(
             redis: redis, keyPrefix: settings.redis.keyPrefix, keys: keys,
             requestDeadline: settings.server.requestDeadline)
-        shared.onFailure = { metrics.redisFailed($0) }
+        shared.onFailure = failed
         return shared
     }
 
     private static func auditDestination(
-        _ settings: Settings, _ redis: RedisConnection, _ metrics: Metrics
+        _ settings: Settings, _ redis: RedisConnection, _ failed: @escaping @LoopActor (RedisError) -> Void
     ) throws -> AuditLog.Destination {
         let path: String?
         switch settings.audit.destination {
@@ -112,7 +121,7 @@ struct Assembly {
         case .file(let file): path = file
         case .stream(let name, let maximumLength):
             let stream = AuditStream(redis: redis, key: settings.redis.keyPrefix + name, maximumLength: maximumLength)
-            stream.onFailure = { metrics.redisFailed($0) }
+            stream.onFailure = failed
             return .stream(stream)
         }
         do {

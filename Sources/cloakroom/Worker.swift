@@ -45,6 +45,7 @@ enum Worker {
             }
             if let lifeline = reins.lifeline { stop.whenEnded(lifeline) }
             let probing = LoopActor.spawn { await assembly.service.watchReadiness() }
+            let checkingRedis = LoopActor.spawn { await assembly.redisHealth.watch() }
             let fetching = assembly.identity.keepKeysFresh()
             // Whoever is asked first should not have to say that Redis is away while the connection is being made.
             await assembly.redis.settle(within: .milliseconds(50))

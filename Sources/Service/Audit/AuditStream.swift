@@ -12,7 +12,7 @@ package final class AuditStream {
     private let redis: RedisConnection
     private let key: String
     private let maximumLength: Int
-    private let script = RedisScript(
+    static let script = RedisScript(
         source: AuditStream.source, digest: SHA1.hash(Array(AuditStream.source.utf8)).hexadecimal)
 
     /// Called with why Redis did not take lines.
@@ -36,7 +36,7 @@ package final class AuditStream {
     func add(_ lines: [ArraySlice<UInt8>]) async -> Outcome {
         let texts = lines.map { String(decoding: $0, as: UTF8.self) }
         do throws(RedisError) {
-            _ = try await redis.run(script.call(keys: [key], arguments: [String(maximumLength)] + texts))
+            _ = try await redis.run(Self.script.call(keys: [key], arguments: [String(maximumLength)] + texts))
             return .kept
         } catch {
             onFailure?(error)

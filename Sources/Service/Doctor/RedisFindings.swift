@@ -8,13 +8,14 @@ package struct RedisAnswers: Sendable {
     package var save: String?
     /// Of one PING each.
     package var latencies: [Duration]
-    /// Of a script; `nil`: none was run.
-    package var script: RedisError?
+    /// What was refused of the workers' own scripts; `nil`: nothing, or none was run.
+    package var script: RedisTrial.Refusal?
     /// Whether the script wrote, and took away what it wrote.
     package var scriptWrote: Bool
 
     package init(
-        info: Result<String, RedisError>, save: String? = nil, latencies: [Duration] = [], script: RedisError? = nil,
+        info: Result<String, RedisError>, save: String? = nil, latencies: [Duration] = [],
+        script: RedisTrial.Refusal? = nil,
         scriptWrote: Bool = true
     ) {
         self.info = info
@@ -55,7 +56,7 @@ package struct RedisFindings {
         }
         let advice =
             switch error {
-            case .refused("NOAUTH"), .refused("WRONGPASS"): "set redis.username and redis.password as Redis has them"
+            case .refused("NOAUTH"), .refused("WRONGPASS"): error.advice
             case .unavailable: "start Redis, or mend redis.address, redis.tls and redis.certificateAuthorities"
             case .timeout, .interrupted, .refused: "look into Redis' own log"
             }
@@ -91,14 +92,12 @@ package struct RedisFindings {
     }
 
     private var script: Finding? {
-        guard let error = answers.script else {
+        guard let refusal = answers.script else {
             return check.ok(answers.scriptWrote ? "scripts run and write" : "scripts run; writing was not tried")
         }
         return check.error(
-            "a script is refused: \(error.label)", why: "every request is counted by a script",
-            advice: error == .refused(code: "NOPERM")
-                ? "let the Redis user do +eval, +evalsha and +@write on \(settings.redis.keyPrefix)*"
-                : "look into Redis' own log; its memory may be full, or it may be a replica")
+            "a script is refused: \(refusal.error.label)", why: "workers need it for \(refusal.purpose)",
+            advice: refusal.error.advice)
     }
 
     private var latency: Finding? {

@@ -14,7 +14,7 @@ package final class UserRecords {
     let redis: RedisConnection
     let keyPrefix: String
     private let now: @Sendable () -> Date
-    private let script = RedisScript(
+    static let script = RedisScript(
         source: UserRecords.source, digest: SHA1.hash(Array(UserRecords.source.utf8)).hexadecimal)
 
     /// - Parameter keyPrefix: of all our keys.
@@ -29,7 +29,11 @@ package final class UserRecords {
 
     /// What asks for all that a request has to know.
     nonisolated static func read(_ user: UserID, prefix: String) -> RedisCommand {
-        RedisCommand(["HMGET", key(of: user, prefix: prefix)] + UserRecord.requestFields.map(\.rawValue))
+        read(key: key(of: user, prefix: prefix))
+    }
+
+    nonisolated static func read(key: String) -> RedisCommand {
+        RedisCommand(["HMGET", key] + UserRecord.requestFields.map(\.rawValue))
     }
 
     /// - Returns: `nil` when there is no record.
@@ -111,7 +115,7 @@ package final class UserRecords {
         for (field, value) in change.values {
             if let value { set += [field.rawValue, value] } else { removed.append(field.rawValue) }
         }
-        let call = script.call(
+        let call = Self.script.call(
             keys: [Self.key(of: user, prefix: keyPrefix)], arguments: [String(set.count)] + set + removed)
         do throws(RedisError) { _ = try await redis.run(call) } catch { throw UserRecordError(error) }
     }

@@ -8,7 +8,7 @@ package final class RateLimiter {
     private let redis: RedisConnection
     private let keyPrefix: String
     private let limits: Settings.Limits
-    private let script = RedisScript(
+    static let script = RedisScript(
         source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
     private var local = LocalWindows(capacity: 100_000)
     private var questions: [LimitQuestion.Asker: LimitQuestion] = [:]
@@ -105,7 +105,7 @@ package final class RateLimiter {
             keys.append("\(keyPrefix)limit:\(name.rawValue):{\(key)}")
             arguments += [String(sign * charge.volume), String(volume.quota), String(volume.window.milliseconds)]
         }
-        return script.call(keys: keys, arguments: arguments)
+        return Self.script.call(keys: keys, arguments: arguments)
     }
 
     /// Adds to all windows or to none. A key without an end, or with one beyond its window (Redis' clock was set back, or

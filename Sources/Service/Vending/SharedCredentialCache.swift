@@ -132,7 +132,7 @@ package final class SharedCredentialCache {
     }
 
     /// An entry other than the known one, else the lock, else nothing.
-    private static let lookScript = RedisScript(
+    static let lookScript = RedisScript(
         text: """
             local entry = redis.call('GET', KEYS[1])
             if entry and (ARGV[1] == '' or redis.sha1hex(entry) ~= ARGV[1]) then return entry end
@@ -140,7 +140,7 @@ package final class SharedCredentialCache {
             return 0
             """)
 
-    private static let finishScript = RedisScript(
+    static let finishScript = RedisScript(
         text: """
             if #ARGV == 3 then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
             if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end

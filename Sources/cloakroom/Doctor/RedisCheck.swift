@@ -1,4 +1,3 @@
-import CloakroomCrypto
 import Loop
 import Redis
 import Service
@@ -39,7 +38,7 @@ struct RedisCheck {
 
     private func info(_ redis: RedisConnection) async -> Result<String, RedisError> {
         do throws(RedisError) {
-            guard case .text(let bytes) = try await redis.send(RedisCommand(["INFO"])) else {
+            guard case .text(let bytes) = try await redis.read(RedisCommand(["INFO"])) else {
                 return .failure(.interrupted)
             }
             return .success(String(decoding: bytes, as: UTF8.self))
@@ -66,17 +65,19 @@ struct RedisCheck {
         return latencies
     }
 
-    private func script(_ redis: RedisConnection) async -> RedisError? {
-        let source =
-            world.options.isReadOnly
-            ? "return 1" : "redis.call('SET', KEYS[1], '1', 'PX', '1000') return redis.call('DEL', KEYS[1])"
-        let script = RedisScript(source: source, digest: SHA1.hash(Array(source.utf8)).hexadecimal)
-        let key = "\(world.settings.redis.keyPrefix)doctor:\(world.name)"
-        do throws(RedisError) {
-            _ = try await redis.run(script.call(keys: [key], arguments: []))
+    /// The workers' own scripts, on keys of the doctor's.
+    private func script(_ redis: RedisConnection) async -> RedisTrial.Refusal? {
+        guard !world.options.isReadOnly else {
+            let script = RedisScript(source: "return 1", digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
+            do throws(RedisError) { _ = try await redis.run(script.call(keys: [], arguments: [])) } catch {
+                return RedisTrial.Refusal(purpose: "limits", error: error)
+            }
             return nil
+        }
+        do throws(RedisError) {
+            return try await RedisTrial(world.settings, name: "doctor:\(world.name)").run(on: redis)
         } catch {
-            return error
+            return RedisTrial.Refusal(purpose: "limits", error: error)
         }
     }
 }

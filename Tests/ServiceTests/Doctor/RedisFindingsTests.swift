@@ -31,7 +31,7 @@ struct RedisFindingsTests {
         for (line, other) in changes { text = text.replacing("\(line)\r\n", with: "\(other)\r\n") }
         var answers = RedisAnswers(info: .success(text), save: save)
         answers.latencies = Array(repeating: .microseconds(50), count: 98) + [ping, ping]
-        answers.script = script
+        answers.script = script.map { RedisTrial.Refusal(purpose: "limits", error: $0) }
         return RedisFindings(answers, try settings(smallest(more))).all.lines
     }
 
