@@ -286,7 +286,9 @@ final class RedisLink {
             }
             judge(refusal)
         }
-        if request.question.replies == 2, let refusal = reader.refusal(1) { judge(refusal) }
+        for number in 1..<max(1, request.question.replies) {
+            if let refusal = reader.refusal(number) { judge(refusal) }
+        }
         request.completion(.reply(reader.reading))
     }
 

@@ -1,11 +1,11 @@
 import Loop
 
-/// A script's call, a command, or one beside the other, as the bytes that go out together: in one write, and so in one
-/// round trip. On a cluster the keys of the two may lie in different slots.
+/// Calls of one script, a command, or both, as the bytes that go out together: in one write, and so in one round trip. On
+/// a cluster the keys of each may lie in different slots.
 package final class RedisQuestion: Sendable {
     let bytes: [UInt8]
-    /// Of the bytes, those of the script's call.
-    private let callCount: Int
+    /// Where in the bytes each call ends.
+    private let callEnds: [Int]
     private let script: RedisScript?
     /// How many replies there will be.
     package let replies: Int
@@ -13,22 +13,28 @@ package final class RedisQuestion: Sendable {
     /// does little harm. Never for refunds, locks and lines of the audit.
     let mayRepeat: Bool
 
-    package init(_ command: RedisCommand, mayRepeat: Bool = false) {
-        bytes = command.bytes
-        callCount = 0
-        script = nil
-        replies = 1
-        self.mayRepeat = mayRepeat
+    package convenience init(_ command: RedisCommand, mayRepeat: Bool = false) {
+        self.init(bytes: command.bytes, replies: 1, mayRepeat: mayRepeat)
     }
 
     static let ping = RedisQuestion(RedisCommand(["PING"]), mayRepeat: true)
 
-    package init(_ call: RedisScript.Call, beside command: RedisCommand? = nil, mayRepeat: Bool = false) {
+    package convenience init(_ call: RedisScript.Call, beside command: RedisCommand? = nil, mayRepeat: Bool = false) {
+        self.init([call], beside: command, mayRepeat: mayRepeat)
+    }
+
+    /// - Parameter calls: one or two, of one script.
+    package init(_ calls: [RedisScript.Call], beside command: RedisCommand? = nil, mayRepeat: Bool = false) {
+        precondition((1...2).contains(calls.count), "a question has one call or two")
+        var bytes: [UInt8] = []
+        callEnds = calls.map { call in
+            bytes += call.short.bytes
+            return bytes.count
+        }
+        self.bytes = bytes + (command?.bytes ?? [])
+        script = calls[0].script
+        replies = calls.count + (command == nil ? 0 : 1)
         self.mayRepeat = mayRepeat
-        bytes = call.short.bytes + (command?.bytes ?? [])
-        callCount = call.short.bytes.count
-        script = call.script
-        replies = command == nil ? 1 : 2
     }
 
     /// The same with the text of the script, for a server that does not know it; `nil` without a script.
@@ -36,23 +42,28 @@ package final class RedisQuestion: Sendable {
     /// Made from the short form, because thousands of questions are kept and hardly one is ever asked so.
     var whole: RedisQuestion? {
         guard let script else { return nil }
-        let call = script.whole(RedisCommand(bytes: Array(bytes[..<callCount])))
-        return RedisQuestion(bytes: call.bytes + bytes[callCount...], replies: replies, mayRepeat: mayRepeat)
+        var whole: [UInt8] = []
+        var start = 0
+        for end in callEnds {
+            whole += script.whole(RedisCommand(bytes: Array(bytes[start..<end]))).bytes
+            start = end
+        }
+        return RedisQuestion(bytes: whole + bytes[start...], replies: replies, mayRepeat: mayRepeat)
     }
 
     private init(bytes: [UInt8], replies: Int, mayRepeat: Bool) {
-        self.mayRepeat = mayRepeat
         self.bytes = bytes
-        callCount = 0
+        callEnds = []
         script = nil
         self.replies = replies
+        self.mayRepeat = mayRepeat
     }
 }
 
 /// What became of a question.
 package enum RedisAnswer: Sendable {
-    /// It may be a refusal. Of two the first is read first: see ``RedisReading/goToOther()``.
+    /// It may be a refusal. Of several the first is read first: see ``RedisReading/goTo(reply:)``.
     case reply(RedisReading)
-    /// Of two replies both are lost with one.
+    /// Of several replies all are lost with one.
     case failure(RedisError)
 }

@@ -21,25 +21,30 @@ package enum RedisValue: Sendable, Equatable {
     }
 }
 
-/// A reply to be read from its beginning to its end, where the parser has put it; with another after it, if two
-/// commands were asked beside each other.
+/// A reply to be read from its beginning to its end, where the parser has put it; with others after it, if
+/// more than one command was asked.
 package struct RedisReading: Sendable {
     private let values: [RedisValue]
     private let text: [UInt8]
-    private let other: Int
+    private let second: Int
+    private let third: Int
     private var place = 0
 
     /// - Parameters:
-    ///   - values: of both replies.
-    ///   - other: where the second begins.
-    init(values: [RedisValue], text: [UInt8], other: Int) {
+    ///   - values: of all replies.
+    ///   - second: where the second begins, and so `third`.
+    init(values: [RedisValue], text: [UInt8], second: Int, third: Int) {
         self.values = values
         self.text = text
-        self.other = other
+        self.second = second
+        self.third = third
     }
 
     /// Goes to the beginning of the second reply, wherever the first was left.
-    package mutating func goToOther() { place = other }
+    package mutating func goToOther() { place = second }
+
+    /// - Parameter number: 0, 1 or 2.
+    package mutating func goTo(reply number: Int) { place = number == 0 ? 0 : number == 1 ? second : third }
 
     /// The next value; after the last of a reply what comes is none of it.
     package mutating func next() -> RedisValue {
@@ -54,7 +59,7 @@ package struct RedisReading: Sendable {
 
     /// What the server says instead of a reply, before any of that is read.
     package var refusal: RedisError? {
-        guard case .error(let message) = values[place] else { return nil }
+        guard place < values.count, case .error(let message) = values[place] else { return nil }
         return RedisError(refusal: String(decoding: bytes(of: message), as: UTF8.self))
     }
 }

@@ -40,6 +40,9 @@ package enum RedisError: Error, Sendable, Equatable {
         let code = String(message.prefix { $0 != " " })
         if message.hasPrefix("ERR max number of clients") {
             self = .refused(code: "MAXCLIENTS")
+        } else if message.hasPrefix("ERR "), message.contains("The user executing the script can't") {
+            // Redis 7.0 has no word of its own for a right that a script's user lacks.
+            self = .refused(code: "NOPERM")
         } else if message.hasPrefix("ERR Error running script"), let inner = Self.codeInside(message) {
             self = .refused(code: inner)
         } else {

@@ -66,16 +66,19 @@ import CHiredis
         return unsafe found.pointee.roots == count ? .reply : .garbage
     }
 
-    /// The replies that are whole, one or two.
+    /// The replies that are whole, one to three.
     package var reading: RedisReading {
-        unsafe RedisReading(values: found.pointee.values, text: found.pointee.text, other: found.pointee.other)
+        unsafe RedisReading(
+            values: found.pointee.values, text: found.pointee.text, second: found.pointee.second,
+            third: found.pointee.third)
     }
 
-    /// What the server says instead of the first reply, 0, or the second, 1.
+    /// What the server says instead of a reply, from 0.
     func refusal(_ number: Int) -> RedisError? {
-        guard case .error = unsafe found.pointee.values[number == 0 ? 0 : found.pointee.other] else { return nil }
+        let place = number == 0 ? 0 : number == 1 ? unsafe found.pointee.second : unsafe found.pointee.third
+        guard case .error = unsafe found.pointee.values[place] else { return nil }
         var reading = reading
-        if number == 1 { reading.goToOther() }
+        reading.goTo(reply: number)
         return reading.refusal
     }
 
@@ -94,8 +97,9 @@ private struct Found {
     var values: [RedisValue] = []
     /// The bytes of all texts.
     var text: [UInt8] = []
-    /// Where the second reply begins among the values.
-    var other = 0
+    /// Where the second reply begins among the values, and the third.
+    var second = 0
+    var third = 0
     /// Replies that have begun.
     var roots = 0
 
@@ -112,7 +116,8 @@ private struct Found {
         let depth = unsafe Self.depth(of: task)
         guard values.count < limits.values, depth <= limits.depth else { return false }
         if depth == 0 {
-            other = values.count
+            if roots == 1 { second = values.count }
+            if roots == 2 { third = values.count }
             roots += 1
         }
         values.append(value)

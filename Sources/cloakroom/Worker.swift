@@ -63,6 +63,7 @@ enum Worker {
                 "worker drains", ["process": .integer(Int(getpid())), "requests": .integer(listener.inFlight)])
             await drain(listener, within: settings.server.drain)
             probing.cancel()
+            checkingRedis.cancel()
             for task in fetching { task.cancel() }
             withExtendedLifetime((signals, heart)) {}
             return .success

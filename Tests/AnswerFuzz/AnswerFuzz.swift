@@ -17,7 +17,6 @@ final class AnswerFuzz: Sendable {
     private let s3: S3Client
     private let sts: STSClient
     private let iam: IAMClient
-    private let limit: LimitTerms
 
     init() throws {
         let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
@@ -33,7 +32,6 @@ final class AnswerFuzz: Sendable {
         let settings = try Settings.load(file: "settings.json5", environment: ["SECRET": Self.secret]) { name in
             name == "settings.json5" ? Array(Self.settings.utf8) : nil
         }
-        limit = LimitTerms(.vend, settings.limits)
     }
 
     private static let secret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
@@ -74,7 +72,7 @@ final class AnswerFuzz: Sendable {
         let reader = ReplyReader()
         guard Templates.redis[0].withUnsafeBytes({ reader.feed($0) }), case .reply = reader.next() else { return false }
         var reading = reader.reading
-        return (try? LimitCount.read(&reading, by: limit).get()) != nil
+        return (try? LimitCount.read(&reading, isSplit: false, hasVolume: false).get()) != nil
     }
 
     private static let role = AssumeRole(
@@ -158,7 +156,8 @@ final class AnswerFuzz: Sendable {
         for isOther in [false, true] where !isOther || reader.count == 2 {
             for read in [
                 { (reading: inout RedisReading) in _ = RedisReply(&reading) },
-                { (reading: inout RedisReading) in _ = LimitCount.read(&reading, by: self.limit) },
+                { (reading: inout RedisReading) in _ = LimitCount.read(&reading, isSplit: false, hasVolume: false) },
+                { (reading: inout RedisReading) in _ = LimitCount.read(&reading, isSplit: true, hasVolume: true) },
                 { (reading: inout RedisReading) in _ = try? UserRecord.parse(&reading) },
                 { (reading: inout RedisReading) in _ = reading.refusal?.label },
             ] {

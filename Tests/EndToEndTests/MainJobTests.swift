@@ -137,13 +137,14 @@ extension EndToEnd {
                     #expect(reply.status == 200)
                     #expect(
                         reply.fields["ratelimit-policy"]
-                            == #""renew";q=10;w=3600, "renewKeys";q=1000;w=3600;qu="keys""#)
+                            == #""renew";q=10;w=3600, "renewKeys";q=1000;w=3600;qu="keys", "#
+                            + #""renewUser";q=40;w=3600, "renewKeysUser";q=4000;w=3600;qu="keys""#)
                     let left = try #require(
                         reply.fields["ratelimit"]?.wholeMatch(
-                            of: /"renew";r=(\d+);t=(\d+), "renewKeys";r=(\d+);t=\d+/))
+                            of: /"renew";r=(\d+);t=(\d+), "renewKeys";r=(\d+);t=\d+, "renewUser";r=(\d+);t=.*/))
                     #expect(Int(left.1) == 10 - number)
                     #expect((3590...3600).contains(Int(left.2) ?? 0))
-                    #expect(Int(left.3) == 1000 - number)
+                    #expect(Int(left.3) == 1000 - number && Int(left.4) == 40 - number)
                     #expect(reply.fields["retry-after"] == nil)
                 }
                 let reply = try stack.askNginx(.renew(token, ["gone.bin"]))

@@ -5,7 +5,7 @@ extension EndToEnd {
     /// The clients that apps have, through nginx: boto3 and the aws CLI.
     @Suite struct RealClients {
         private static func run(
-            _ stack: Stack, _ program: String, _ arguments: [String], token: String
+            _ stack: Stack, _ program: String, _ arguments: [String], token: String, query: String = ""
         ) throws -> (status: Int32?, text: String) {
             let port = try #require(stack.nginx).port
             let folder = try RunFolder.make("client")
@@ -13,7 +13,7 @@ extension EndToEnd {
                 "\(try Programs.clients)/\(program)", arguments, output: "\(folder)/output",
                 environment: [
                     "HOME": folder, "AWS_EC2_METADATA_DISABLED": "true", "AWS_DEFAULT_REGION": SeaweedFS.region,
-                    "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1:\(port)/v1/credentials",
+                    "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1:\(port)/v1/credentials\(query)",
                     "AWS_CONTAINER_AUTHORIZATION_TOKEN": token, "PYTHONDONTWRITEBYTECODE": "1",
                 ])
             defer { client.stop(SIGKILL) }
@@ -36,6 +36,22 @@ extension EndToEnd {
                 #expect(text == "used\nrefreshed\n")
                 #expect(status == 0)
                 #expect(Self.vended(stack, to: "u_boto") == 2)
+            }
+        }
+
+        /// boto3 refreshes from 15 minutes before the end on, which credentials of 900 s never are away from.
+        @Test func `boto3 calls 200 times with credentials of 900 s, and is never refused`() throws {
+            try Stack.run("boto3-short", .init(nginx: true, s3: true)) { stack in
+                let token = Tokens.token(user: "u_short", device: "boto3")
+                let script = "\(Programs.checkout)/Tests/EndToEndTests/Clients/boto3_short.py"
+                let (status, text) = try Self.run(
+                    stack, "python", [script, try EndToEnd.s3().url, SeaweedFS.bucket, "photos/u_short/a.jpg"],
+                    token: token, query: "?lifetimeSeconds=900")
+                #expect(text == "200 calls\n")
+                #expect(status == 0)
+                #expect(Self.vended(stack, to: "u_short") >= 200)
+                let metrics = Metrics(try stack.ask(.metrics).text)
+                #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "vend"]) == 1)
             }
         }
 

@@ -62,7 +62,7 @@ extension EndToEnd {
         @Test func `twenty losses of a connection at 2,000 vends a second refuse nobody`() throws {
             let (tally, _, metrics) = try Self.run("redis-loss-file") { _ in }
             #expect(tally.byStatus == [200: Self.crowd * Self.losses * 10])
-            #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "vend", "verdict": "allowed"]) == 4001)
+            #expect(metrics.sum("cloakroom_limit_decisions_total", ["limit": "vendAll", "verdict": "allowed"]) == 4001)
             #expect(metrics.samples.keys.contains { $0.name == "cloakroom_redis_repeats_total" })
         }
 

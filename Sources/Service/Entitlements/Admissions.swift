@@ -45,8 +45,9 @@ final class Admissions {
     private func read(
         _ question: LimitQuestion, _ reading: inout RedisReading, _ completion: @escaping @LoopActor (Admission) -> Void
     ) {
-        let count = LimitCount.read(&reading, by: question.terms)
-        reading.goToOther()
+        let count = LimitCount.read(
+            &reading, isSplit: question.isSplit, hasVolume: question.terms.volume != nil)
+        reading.goTo(reply: question.isSplit ? 2 : 1)
         switch count {
         case .failure(let error):
             // The record may have come although Redis could not count, as from a replica.
@@ -82,6 +83,9 @@ final class Admissions {
                 completion(Admission(decision: $0, terms: terms, entitlement: entitlement))
             }
         }
+        // Of two calls one may have counted what the other refused. Nothing waits for the refund: the next request of
+        // anybody is counted after it.
+        if !decision.isAllowed { limiter.giveBack(question.taken(before), of: question, by: terms) }
         completion(Admission(decision: decision, terms: terms, entitlement: entitlement))
     }
 
@@ -90,8 +94,9 @@ final class Admissions {
         _ question: LimitQuestion, _ before: LimitCount, _ decision: LimitDecision, _ terms: LimitTerms,
         _ completion: @escaping @LoopActor (LimitDecision) -> Void
     ) {
-        let isTaken = before.admits(question.charge, by: question.terms)
-        guard isTaken || !decision.isAllowed else {
+        let taken = question.taken(before)
+        guard taken == .all || !decision.isAllowed else {
+            limiter.giveBack(taken, of: question, by: terms)
             return limiter.recount(question, by: terms) { [limiter] count in
                 switch count {
                 case .success(let before): completion(LimitDecision(question.charge, before, by: terms))
@@ -100,8 +105,8 @@ final class Admissions {
             }
         }
         limiter.learn(terms, of: question)
-        guard isTaken, !decision.isAllowed else { return completion(decision) }
-        limiter.giveBack(question, by: terms) { completion(decision) }
+        guard !decision.isAllowed else { return completion(decision) }
+        limiter.giveBack(taken, of: question, by: terms) { completion(decision) }
     }
 
     /// What the token alone would give.

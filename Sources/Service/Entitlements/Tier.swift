@@ -10,6 +10,7 @@ package final class Tier: Sendable {
     package let requiresSubscription: Bool
     private let renew: LimitTerms
     private let vend: LimitTerms
+    private let vendAll: LimitTerms
     private let upload: LimitTerms
     private let session: LimitTerms
     private let notification: LimitTerms
@@ -20,9 +21,15 @@ package final class Tier: Sendable {
         scope = settings.scope
         storageLimit = settings.storageLimit
         requiresSubscription = settings.requiresSubscription
-        renew = LimitTerms(.renew, limits, quota: settings.renewals, volume: settings.renewedKeys)
-        vend = LimitTerms(.vend, limits, quota: settings.vends)
-        upload = LimitTerms(.upload, limits, quota: settings.uploads, volume: settings.uploadedBytes)
+        renew = LimitTerms(
+            .renew, limits, quota: .init(settings.renewals, user: settings.userRenewals),
+            volume: .init(settings.renewedKeys, user: settings.userRenewedKeys))
+        let vends = LimitTerms.Quota(settings.vends, user: settings.userVends)
+        vend = LimitTerms(.vend, limits, quota: vends)
+        vendAll = LimitTerms(.vendAll, limits, quota: vends.times(LimitName.vendsForEach))
+        upload = LimitTerms(
+            .upload, limits, quota: .init(settings.uploads, user: settings.userUploads),
+            volume: .init(settings.uploadedBytes, user: settings.userUploadedBytes))
         session = LimitTerms(.session, limits)
         notification = LimitTerms(.notification, limits)
     }
@@ -31,6 +38,7 @@ package final class Tier: Sendable {
         switch charge.name {
         case .renew, .renewKeys: renew
         case .vend: vend
+        case .vendAll: vendAll
         case .upload, .uploadBytes: upload
         case .session: session
         case .notification: notification

@@ -29,6 +29,6 @@ package final class BelievedIssuer {
         guard let userID = userID(token.subject) else { throw .badSubject }
         return Subject(
             userID: userID, deviceID: token.deviceID, tier: token.tier, issuer: issuer.name,
-            isDeviceVouchedFor: !isOurselves)
+            isDeviceVouchedFor: issuer.vouchesForDevice && !isOurselves)
     }
 }

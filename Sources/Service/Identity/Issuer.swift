@@ -37,6 +37,8 @@ package struct Issuer: Sendable {
     package var subjects: Subjects
     /// Whether an identity token without a nonce is refused.
     package var requiresNonce: Bool
+    /// Whether it proves the device that its tokens name, and does not copy it from a request.
+    package var vouchesForDevice: Bool
     /// Whether it is Apple, which tells of withdrawn consent and deleted accounts.
     package var notifies: Bool
     /// How far its clock may be from ours; `nil`: as anybody's.
@@ -45,7 +47,7 @@ package struct Issuer: Sendable {
     package init(
         name: String, audiences: [String], algorithms: Set<SignatureAlgorithm>, keys: Keys,
         claims: ClaimNames = ClaimNames(), use: Use = .requests, subjects: Subjects = .plain,
-        requiresNonce: Bool = false, notifies: Bool = false, leeway: Duration? = nil
+        requiresNonce: Bool = false, vouchesForDevice: Bool = false, notifies: Bool = false, leeway: Duration? = nil
     ) {
         self.name = name
         self.audiences = audiences
@@ -55,6 +57,7 @@ package struct Issuer: Sendable {
         self.use = use
         self.subjects = subjects
         self.requiresNonce = requiresNonce
+        self.vouchesForDevice = vouchesForDevice
         self.notifies = notifies
         self.leeway = leeway
     }

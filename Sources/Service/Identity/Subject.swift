@@ -11,27 +11,37 @@ package final class Subject: Sendable, Equatable {
     /// As the token's claim has it; `nil` when it names none. What it opens is an entitlement's affair.
     package let tier: String?
     package let issuer: String
-    /// By which requests are counted: a digest of the device, else of the user. Neither is kept in the open in Redis.
-    package let party: String
+    /// Issuer and user, by which requests are counted: a digest, for neither is kept in the open in Redis.
+    package let owner: String
+    /// The device among those of the user, by which requests are counted as well; one for all that name none.
+    package let device: String
+    /// The device by itself, where its issuer proves it: then it is counted for all its users together.
+    package let provenDevice: String?
 
-    /// - Parameter isDeviceVouchedFor: whether the issuer knows the device. A device that only the app itself names
-    ///   could be another one in every request; then it is the user who is counted.
+    /// - Parameter isDeviceVouchedFor: whether the issuer proves the device. One that the app alone names could be
+    ///   another one in every request.
     package init(
-        userID: UserID, deviceID: String?, tier: String?, issuer: String, isDeviceVouchedFor: Bool = true
+        userID: UserID, deviceID: String?, tier: String?, issuer: String, isDeviceVouchedFor: Bool = false
     ) {
         self.userID = userID
         self.deviceID = deviceID
         self.tier = tier
         self.issuer = issuer
-        let device = isDeviceVouchedFor ? deviceID : nil
-        let name = device.map { "device:\(issuer):\($0)" } ?? "user:\(userID.text)"
-        party = Base64URL.encode(SHA256.hash(Array(name.utf8)).prefix(18))
+        owner = Self.digest("user", issuer, userID.text)
+        device = deviceID.map { Self.digest("device", $0) } ?? "none"
+        provenDevice = isDeviceVouchedFor ? deviceID.map { Self.digest("proven", issuer, $0) } : nil
+    }
+
+    /// Each text with its length before it: no two lists of texts have one digest.
+    private static func digest(_ texts: String...) -> String {
+        let text = texts.map { "\($0.utf8.count):\($0)" }.joined()
+        return Base64URL.encode(SHA256.hash(Array(text.utf8)).prefix(18))
     }
 
     package static func == (left: Subject, right: Subject) -> Bool {
         left === right
             || left.userID == right.userID && left.deviceID == right.deviceID && left.tier == right.tier
-                && left.issuer == right.issuer && left.party == right.party
+                && left.issuer == right.issuer && left.provenDevice == right.provenDevice
     }
 
     /// Whether a tier can be the value of a session tag: 1 to 64 of those characters STS takes that are ASCII.

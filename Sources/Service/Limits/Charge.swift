@@ -10,6 +10,7 @@ package struct Charge: Sendable, Hashable {
     }
 
     package static let vend = Charge(.vend)
+    package static let vendAll = Charge(.vendAll)
     package static let session = Charge(.session)
     package static let notification = Charge(.notification)
 

@@ -19,10 +19,15 @@ package struct LimitDecision: Sendable, Equatable {
     }
 
     package let verdict: Verdict
-    /// The window that refuses; of two, the one that ends later.
+    /// The window that refuses; of several, the one that ends last.
     package let refusing: LimitName?
+    /// Whether that is the user's, of all devices.
+    package let refusesUser: Bool
+    /// The device's.
     package let requests: Window
     package let volume: Window?
+    package let userRequests: Window
+    package let userVolume: Window?
     /// When the same may be asked again.
     package let retryAfter: Duration
 
@@ -30,8 +35,8 @@ package struct LimitDecision: Sendable, Equatable {
 
     /// Redis is away, and nobody knows.
     static let closed = LimitDecision(
-        verdict: .closed, refusing: nil, requests: Window(remaining: 0, reset: .zero), volume: nil,
-        retryAfter: .seconds(1))
+        verdict: .closed, refusing: nil, refusesUser: false, requests: Window(remaining: 0, reset: .zero), volume: nil,
+        userRequests: Window(remaining: 0, reset: .zero), userVolume: nil, retryAfter: .seconds(1))
 }
 
 extension LimitDecision {
@@ -39,8 +44,9 @@ extension LimitDecision {
     ///   - count: what the windows held before.
     ///   - isLocal: whether this process alone has counted.
     init(_ charge: Charge, _ count: LimitCount, by terms: LimitTerms, isLocal: Bool = false) {
-        let refusing = count.windowsRefusing(charge, by: terms)
+        let refusing = count.refusal(charge, by: terms)
         self.refusing = refusing?.name
+        refusesUser = refusing?.isOfUser == true
         verdict =
             switch (refusing, isLocal) {
             case (nil, false): .allowed
@@ -49,10 +55,14 @@ extension LimitDecision {
             case (_?, true): .openRefused
             }
         // All or nothing: what is refused has taken nothing.
-        let isTaken = refusing == nil
-        requests = Window(count.requests, quota: terms.requests.quota, taken: isTaken ? 1 : 0)
+        let (one, amount) = refusing == nil ? (1, charge.volume) : (0, 0)
+        requests = Window(count.device.requests, quota: terms.requests.quota, taken: one)
+        userRequests = Window(count.user.requests, quota: terms.requests.userQuota, taken: one)
         volume = terms.volume.flatMap { limit in
-            count.volume.map { Window($0, quota: limit.quota, taken: isTaken ? charge.volume : 0) }
+            count.device.volume.map { Window($0, quota: limit.quota, taken: amount) }
+        }
+        userVolume = terms.volume.flatMap { limit in
+            count.user.volume.map { Window($0, quota: limit.userQuota, taken: amount) }
         }
         retryAfter = refusing?.left ?? .zero
     }

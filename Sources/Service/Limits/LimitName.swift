@@ -3,7 +3,10 @@ package enum LimitName: String, Sendable, CaseIterable {
     case renew
     /// Keys, in all renewals together.
     case renewKeys
+    /// Requests for credentials that ask STS.
     case vend
+    /// All requests for credentials, those too that are answered with credentials at hand.
+    case vendAll
     case upload
     /// Bytes announced, in all uploads together.
     case uploadBytes
@@ -15,17 +18,32 @@ package enum LimitName: String, Sendable, CaseIterable {
         switch self {
         case .renew: .renewKeys
         case .upload: .uploadBytes
-        case .renewKeys, .vend, .uploadBytes, .session, .notification: nil
+        case .renewKeys, .vend, .vendAll, .uploadBytes, .session, .notification: nil
         }
     }
+
+    /// How the window of all devices of a user is called.
+    var ofUser: String { rawValue + "User" }
 
     /// What is counted; `nil` for requests.
     var unit: String? {
         switch self {
         case .renewKeys: "keys"
         case .uploadBytes: "bytes"
-        case .renew, .vend, .upload, .session, .notification: nil
+        case .renew, .vend, .vendAll, .upload, .session, .notification: nil
         }
+    }
+}
+
+extension LimitName {
+    /// How many requests for credentials there may be for each that asks STS.
+    static let vendsForEach = 10
+}
+
+extension Settings.Limit {
+    func times(_ factor: Int) -> Settings.Limit {
+        Settings.Limit(
+            quota: quota * factor, userQuota: userQuota * factor, window: window, whenRedisIsAway: whenRedisIsAway)
     }
 }
 
@@ -35,6 +53,7 @@ extension Settings.Limits {
         case .renew: renew
         case .renewKeys: renewKeys
         case .vend: vend
+        case .vendAll: vend.times(LimitName.vendsForEach)
         case .upload: upload
         case .uploadBytes: uploadBytes
         case .session: session

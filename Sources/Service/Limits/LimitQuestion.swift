@@ -5,19 +5,19 @@ final class LimitQuestion: Sendable {
     /// Whose requests are counted together, and whose record is read with the count.
     struct Asker: Hashable {
         let name: LimitName
-        let party: String
-        let user: UserID
+        let owner: String
+        let device: String
 
         init(_ charge: Charge, _ subject: Subject) {
             name = charge.name
-            party = subject.party
-            user = subject.userID
+            owner = subject.owner
+            device = subject.device
         }
 
         /// Users may share a device: many of them must not share one place in a table.
         func hash(into hasher: inout Hasher) {
-            hasher.combine(party)
-            hasher.combine(user)
+            hasher.combine(owner)
+            hasher.combine(device)
         }
     }
 
@@ -34,32 +34,59 @@ final class LimitQuestion: Sendable {
         self.words = words
     }
 
-    var readsRecord: Bool { words.replies == 2 }
+    /// Whether the device's windows and the user's are counted by a call each: they may lie in different slots.
+    var isSplit: Bool { subject.provenDevice != nil }
+    var readsRecord: Bool { words.replies == (isSplit ? 3 : 2) }
 
     /// Whether it is just what its asker asks now. A token may come that names another tier.
     func isFor(_ charge: Charge, _ subject: Subject, readsRecord: Bool) -> Bool {
         charge.volume == self.charge.volume && readsRecord == self.readsRecord && subject.tier == self.subject.tier
+            && subject.provenDevice == self.subject.provenDevice
+    }
+
+    /// What of the request Redis has counted: all or nothing by each call.
+    func taken(_ count: LimitCount) -> LimitParts {
+        let admitting = count.admitting(charge, by: terms)
+        return isSplit || admitting == .all ? admitting : []
     }
 }
 
 extension LimitCount {
-    /// Reads the script's answer: used and left of each window, before the request was counted.
-    static func read(_ reading: inout RedisReading, by terms: LimitTerms) -> Result<LimitCount, RedisError> {
+    /// Reads what the script answers, or each of its two calls: used and left of each window, before the request was
+    /// counted.
+    static func read(_ reading: inout RedisReading, isSplit: Bool, hasVolume: Bool) -> Result<LimitCount, RedisError> {
         if let refusal = reading.refusal { return .failure(refusal) }
-        let hasVolume = terms.volume != nil
-        guard reading.next() == .array(hasVolume ? 4 : 2), let requests = Window(&reading) else {
+        let values = hasVolume ? 4 : 2
+        guard reading.next() == .array(isSplit ? values : 2 * values), let device = Pair(&reading, hasVolume) else {
             return .failure(.refused(code: "MALFORMED"))
         }
-        guard hasVolume else { return .success(LimitCount(requests: requests, volume: nil)) }
-        guard let volume = Window(&reading) else { return .failure(.refused(code: "MALFORMED")) }
-        return .success(LimitCount(requests: requests, volume: volume))
+        if isSplit {
+            reading.goTo(reply: 1)
+            if let refusal = reading.refusal { return .failure(refusal) }
+            guard reading.next() == .array(values) else { return .failure(.refused(code: "MALFORMED")) }
+        }
+        guard let user = Pair(&reading, hasVolume) else { return .failure(.refused(code: "MALFORMED")) }
+        return .success(LimitCount(device: device, user: user))
     }
 
-    static func read(_ answer: RedisAnswer, by terms: LimitTerms) -> Result<LimitCount, RedisError> {
+    static func read(_ answer: RedisAnswer, of question: LimitQuestion) -> Result<LimitCount, RedisError> {
         switch answer {
         case .failure(let error): .failure(error)
-        case .reply(var reading): read(&reading, by: terms)
+        case .reply(var reading):
+            read(&reading, isSplit: question.isSplit, hasVolume: question.terms.volume != nil)
         }
+    }
+}
+
+extension LimitCount.Pair {
+    fileprivate init?(_ reading: inout RedisReading, _ hasVolume: Bool) {
+        guard let requests = LimitCount.Window(&reading) else { return nil }
+        guard hasVolume else {
+            self.init(requests: requests, volume: nil)
+            return
+        }
+        guard let volume = LimitCount.Window(&reading) else { return nil }
+        self.init(requests: requests, volume: volume)
     }
 }
 

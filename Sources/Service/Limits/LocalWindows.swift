@@ -10,6 +10,7 @@ struct LocalWindows {
     private struct ID: Hashable {
         let name: LimitName
         let party: String
+        let isOfUser: Bool
     }
 
     private let capacity: Int
@@ -18,22 +19,41 @@ struct LocalWindows {
     init(capacity: Int) { self.capacity = capacity }
 
     /// All or nothing, as in Redis.
+    ///
+    /// - Parameters:
+    ///   - device: whose windows are counted beside the user's.
+    ///   - user: `nil` for the same name.
     mutating func take(
-        _ charge: Charge, _ party: String, by terms: LimitTerms, now: UInt64 = Monotonic.now
+        _ charge: Charge, _ device: String, user: String? = nil, by terms: LimitTerms, now: UInt64 = Monotonic.now
     ) -> LimitDecision {
-        let requests = ID(name: charge.name, party: party)
-        let volume = charge.name.volume.map { ID(name: $0, party: party) }
-        // Once for both: room made for the second must not take the first.
-        makeRoom(for: [requests, volume].compactMap(\.self), now)
-        let count = LimitCount(
-            requests: open(requests, terms.requests, now),
-            volume: volume.flatMap { id in terms.volume.map { open(id, $0, now) } })
+        let ofDevice = IDs(charge.name, device, isOfUser: false)
+        let ofUser = IDs(charge.name, user ?? device, isOfUser: true)
+        let ids = [ofDevice.requests, ofDevice.volume, ofUser.requests, ofUser.volume].compactMap(\.self)
+        // Once for all: room made for a later one must not take an earlier one.
+        makeRoom(for: ids, now)
+        let count = LimitCount(device: open(ofDevice, terms, now), user: open(ofUser, terms, now))
         let decision = LimitDecision(charge, count, by: terms, isLocal: true)
         if decision.isAllowed {
-            windows[requests]?.used += 1
-            if let volume { windows[volume]?.used += charge.volume }
+            for id in ids { windows[id]?.used += id.name == charge.name ? 1 : charge.volume }
         }
         return decision
+    }
+
+    /// The windows of a device, or of a user.
+    private struct IDs {
+        let requests: ID
+        let volume: ID?
+
+        init(_ name: LimitName, _ party: String, isOfUser: Bool) {
+            requests = ID(name: name, party: party, isOfUser: isOfUser)
+            volume = name.volume.map { ID(name: $0, party: party, isOfUser: isOfUser) }
+        }
+    }
+
+    private mutating func open(_ ids: IDs, _ terms: LimitTerms, _ now: UInt64) -> LimitCount.Pair {
+        LimitCount.Pair(
+            requests: open(ids.requests, terms.requests, now),
+            volume: ids.volume.flatMap { id in terms.volume.map { open(id, $0, now) } })
     }
 
     /// The window as it is, or a new one.

@@ -2,9 +2,14 @@ import HTTPValues
 
 extension Settings.Limit {
     /// An element of `RateLimit-Policy`, such as `"renew";q=10;w=3600`, or `"renewKeys";q=1000;w=3600;qu="keys"`.
-    func policy(named name: LimitName) -> String {
+    func policy(named name: LimitName) -> String { policy(name.rawValue, quota, name) }
+
+    /// The same of the window of all devices of a user, such as `"renewUser";q=40;w=3600`.
+    func userPolicy(named name: LimitName) -> String { policy(name.ofUser, userQuota, name) }
+
+    private func policy(_ text: String, _ quota: Int, _ name: LimitName) -> String {
         let unit = name.unit.map { ";qu=\"\($0)\"" } ?? ""
-        return "\"\(name.rawValue)\";q=\(quota);w=\(window.components.seconds)\(unit)"
+        return "\"\(text)\";q=\(quota);w=\(window.components.seconds)\(unit)"
     }
 }
 
@@ -15,12 +20,11 @@ extension HeaderFields {
         if decision.verdict != .closed {
             add("RateLimit-Policy", terms.policy)
             var text: [UInt8] = []
-            text.append(addingCapacity: 160) { text in
+            text.append(addingCapacity: 320) { text in
                 text.append(decision.requests, terms.label)
-                guard let volume = decision.volume else { return }
-                text.append(UInt8(ascii: ","))
-                text.append(UInt8(ascii: " "))
-                text.append(volume, terms.volumeLabel)
+                if let volume = decision.volume { text.append(next: volume, terms.volumeLabel) }
+                text.append(next: decision.userRequests, terms.userLabel)
+                if let volume = decision.userVolume { text.append(next: volume, terms.userVolumeLabel) }
             }
             add("RateLimit", text)
         }
@@ -29,6 +33,12 @@ extension HeaderFields {
 }
 
 extension OutputSpan<UInt8> {
+    fileprivate mutating func append(next window: LimitDecision.Window, _ label: [UInt8]) {
+        append(UInt8(ascii: ","))
+        append(UInt8(ascii: " "))
+        append(window, label)
+    }
+
     /// Writes an element of `RateLimit`, such as `"renew";r=9;t=3600`: at most 70 bytes.
     fileprivate mutating func append(_ window: LimitDecision.Window, _ label: [UInt8]) {
         for byte in label { append(byte) }

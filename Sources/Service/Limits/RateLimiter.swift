@@ -22,14 +22,26 @@ package final class RateLimiter {
         self.limits = limits
     }
 
-    /// Counts one request of the subject's device, else of the subject, by the limits of everybody.
+    /// Counts one request of the subject and of its device, by the limits of everybody.
     package func take(_ charge: Charge, for subject: Subject) async -> LimitDecision {
-        let question = question(charge, subject, expecting: LimitTerms(charge.name, limits), readsRecord: false)
+        await take(charge, for: subject, by: LimitTerms(charge.name, limits))
+    }
+
+    /// - Parameter terms: those of the subject's tier.
+    func take(_ charge: Charge, for subject: Subject, by terms: LimitTerms) async -> LimitDecision {
+        var question = question(charge, subject, expecting: terms, readsRecord: false)
+        if !question.terms.hasQuotas(of: terms) { question = learn(terms, of: question) }
+        return await take(question)
+    }
+
+    private func take(_ question: LimitQuestion) async -> LimitDecision {
         do throws(RedisError) {
             let count = try await withCheckedContinuation { continuation in
-                ask(question) { continuation.resume(returning: LimitCount.read($0, by: question.terms)) }
+                ask(question) { continuation.resume(returning: LimitCount.read($0, of: question)) }
             }.get()
-            return LimitDecision(charge, count, by: question.terms)
+            let decision = LimitDecision(question.charge, count, by: question.terms)
+            if !decision.isAllowed { giveBack(question.taken(count), of: question, by: question.terms) }
+            return decision
         } catch {
             return decideWithoutRedis(question, by: question.terms, error)
         }
@@ -57,29 +69,42 @@ package final class RateLimiter {
         _ question: LimitQuestion, by terms: LimitTerms,
         _ completion: @escaping @LoopActor (Result<LimitCount, RedisError>) -> Void
     ) {
-        learn(terms, of: question)
-        redis.ask(RedisQuestion(call(question.charge, question.subject, terms), mayRepeat: true)) {
-            completion(LimitCount.read($0, by: terms))
+        let question = learn(terms, of: question)
+        let words = RedisQuestion(calls(question.charge, question.subject, terms), mayRepeat: true)
+        redis.ask(words) { [self] answer in
+            let count = LimitCount.read(answer, of: question)
+            if case .success(let before) = count, question.taken(before) != .all {
+                giveBack(question.taken(before), of: question, by: terms)
+            }
+            completion(count)
         }
     }
 
-    /// Gives back what was counted by terms of another tier, and is refused by those that hold.
+    /// Gives back what was counted of a request that is refused by other windows, or by the terms of another tier.
     ///
     /// - Parameter completion: called when that is done; without Redis there is nothing to give back to.
-    func giveBack(_ question: LimitQuestion, by terms: LimitTerms, _ completion: @escaping @LoopActor () -> Void) {
-        redis.ask(RedisQuestion(call(question.charge, question.subject, terms, sign: -1))) { _ in completion() }
+    func giveBack(
+        _ parts: LimitParts, of question: LimitQuestion, by terms: LimitTerms,
+        _ completion: @escaping @LoopActor () -> Void = {}
+    ) {
+        guard !parts.isEmpty else { return completion() }
+        let calls = calls(question.charge, question.subject, terms, of: parts, sign: -1)
+        redis.ask(RedisQuestion(calls)) { _ in completion() }
     }
 
     /// Takes note of the terms that an asker has.
-    func learn(_ terms: LimitTerms, of question: LimitQuestion) {
-        _ = keep(question.charge, question.subject, terms, readsRecord: question.readsRecord)
+    @discardableResult
+    func learn(_ terms: LimitTerms, of question: LimitQuestion) -> LimitQuestion {
+        keep(question.charge, question.subject, terms, readsRecord: question.readsRecord)
     }
 
     /// The route's word on going on without Redis.
     func decideWithoutRedis(_ question: LimitQuestion, by terms: LimitTerms, _ error: RedisError) -> LimitDecision {
         onRedisFailure?(error)
         guard terms.requests.whenRedisIsAway == .open else { return .closed }
-        return local.take(question.charge, question.subject.party, by: terms)
+        let subject = question.subject
+        return local.take(
+            question.charge, subject.provenDevice ?? subject.owner + subject.device, user: subject.owner, by: terms)
     }
 
     /// Who asks once mostly asks again, and mostly for as much.
@@ -88,24 +113,60 @@ package final class RateLimiter {
     ) -> LimitQuestion {
         let record = readsRecord ? UserRecords.read(subject.userID, prefix: keyPrefix) : nil
         let question = LimitQuestion(
-            charge, subject, by: terms, RedisQuestion(call(charge, subject, terms), beside: record, mayRepeat: true))
+            charge, subject, by: terms, RedisQuestion(calls(charge, subject, terms), beside: record, mayRepeat: true))
         if questions.count >= 4096 { questions.removeAll(keepingCapacity: true) }
         questions[LimitQuestion.Asker(charge, subject)] = question
         return question
     }
 
-    private func call(
-        _ charge: Charge, _ subject: Subject, _ terms: LimitTerms, sign: Int = 1
-    ) -> RedisScript.Call {
-        let key = "\(keyPrefix)limit:\(charge.name.rawValue):\(subject.party)"
-        var keys = [key]
-        var arguments = [String(sign), String(terms.requests.quota), String(terms.requests.window.milliseconds)]
-        if let name = charge.name.volume, let volume = terms.volume {
-            // The other key is this one's hash tag: both are in one slot, and the first is what it always was.
-            keys.append("\(keyPrefix)limit:\(name.rawValue):{\(key)}")
-            arguments += [String(sign * charge.volume), String(volume.quota), String(volume.window.milliseconds)]
+    /// One call for the windows of device and user, which have one hash tag; one each for a device that its issuer proves.
+    private func calls(
+        _ charge: Charge, _ subject: Subject, _ terms: LimitTerms, of parts: LimitParts = .all, sign: Int = 1
+    ) -> [RedisScript.Call] {
+        guard let device = subject.provenDevice else {
+            var call = Windows(charge, terms, keyPrefix, sign)
+            call.add("{\(subject.owner)}:\(subject.device)", terms.requests.quota, terms.volume?.quota)
+            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.volume?.userQuota)
+            return [Self.script.call(keys: call.keys, arguments: call.arguments)]
         }
-        return Self.script.call(keys: keys, arguments: arguments)
+        var calls: [RedisScript.Call] = []
+        if parts.contains(.device) {
+            var call = Windows(charge, terms, keyPrefix, sign)
+            call.add("{\(device)}", terms.requests.quota, terms.volume?.quota)
+            calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
+        }
+        if parts.contains(.user) {
+            var call = Windows(charge, terms, keyPrefix, sign)
+            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.volume?.userQuota)
+            calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
+        }
+        return calls
+    }
+
+    /// The keys and arguments of a call.
+    private struct Windows {
+        var keys: [String] = []
+        var arguments: [String] = []
+        private let charge: Charge
+        private let terms: LimitTerms
+        private let prefix: String
+        private let sign: Int
+
+        init(_ charge: Charge, _ terms: LimitTerms, _ keyPrefix: String, _ sign: Int) {
+            self.charge = charge
+            self.terms = terms
+            prefix = "\(keyPrefix)limit:"
+            self.sign = sign
+        }
+
+        /// - Parameter party: whose windows, with a hash tag.
+        mutating func add(_ party: String, _ quota: Int, _ volumeQuota: Int?) {
+            keys.append("\(prefix)\(charge.name.rawValue):\(party)")
+            arguments += [String(sign), String(quota), String(terms.requests.window.milliseconds)]
+            guard let name = charge.name.volume, let volume = terms.volume, let volumeQuota else { return }
+            keys.append("\(prefix)\(name.rawValue):\(party)")
+            arguments += [String(sign * charge.volume), String(volumeQuota), String(volume.window.milliseconds)]
+        }
     }
 
     /// Adds to all windows or to none. A key without an end, or with one beyond its window (Redis' clock was set back, or

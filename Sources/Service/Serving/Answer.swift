@@ -7,6 +7,14 @@ struct Answer {
     var user: String?
     /// Why it was refused, for the log alone.
     var reason: String?
+    /// The limit that is told instead of the one by which the request was let in.
+    var limited: Limited?
+
+    /// A decision, and the terms that it was made by.
+    struct Limited {
+        let terms: LimitTerms
+        let decision: LimitDecision
+    }
 
     private static let fields: HeaderFields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
 

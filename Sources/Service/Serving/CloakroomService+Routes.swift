@@ -4,10 +4,16 @@ import HTTPValues
 import JOSE
 import Loop
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension CloakroomService {
     /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
     func vend(_ request: Request, _ route: Route) -> Step {
-        identified(request, .vend, acceptsBare: route == .containerCredentials) { [self] subject, entitlement in
+        identified(request, .vendAll, acceptsBare: route == .containerCredentials) { [self] subject, entitlement in
             let grant: Grant
             switch narrowed(entitlement.grant, by: request, route) {
             case .success(let granted): grant = granted
@@ -20,22 +26,44 @@ extension CloakroomService {
             if let held = parts.vendor.held(for: subject, grant, revokedBefore: revoked) {
                 return issued(held, to: subject, tier: tier, request, route)
             }
+            let permit = VendPermit(subject, entitlement.tier.terms(of: .vend), parts.limiter, parts.metrics)
             return .waiting { [self] in
                 do throws(STSError) {
-                    let vended = try await parts.vendor.credentials(for: subject, grant, revokedBefore: revoked)
-                    return issued(vended, to: subject, tier: tier, request, route)
+                    let vended = try await vended(subject, grant, revokedBefore: revoked, permit)
+                    return issued(vended, to: subject, tier: tier, request, route, permit.granted)
                 } catch {
-                    return .answered(Answer(error))
+                    var answer = permit.refusal ?? Answer(error)
+                    answer.limited = permit.limited
+                    return .answered(answer)
                 }
             }
         }
     }
 
+    /// Of requests that wait for one call of STS only the first needs the permit. When it does not get it, the next one
+    /// tries with its own.
+    private func vended(
+        _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ permit: VendPermit
+    ) async throws(STSError) -> VendedCredentials {
+        for _ in 0..<3 {
+            do throws(STSError) {
+                return try await parts.vendor.credentials(
+                    for: subject, grant, revokedBefore: revokedBefore, permit: { await permit.take() })
+            } catch {
+                guard error == Vendor.notPermitted, permit.limited == nil else { throw error }
+            }
+        }
+        throw .unavailable(retryAfter: .seconds(1), code: "TooManyVends")
+    }
+
     private func issued(
-        _ vended: VendedCredentials, to subject: Subject, tier: String?, _ request: Request, _ route: Route
+        _ vended: VendedCredentials, to subject: Subject, tier: String?, _ request: Request, _ route: Route,
+        _ limited: Answer.Limited? = nil
     ) -> Outcome {
         let issue = AuditLog.Issue(.credentials(vended.audited), to: subject, tier: tier, by: request)
-        return .issued(issue, .json(vended.body(for: route, settings: parts.settings)))
+        var answer = Answer.json(vended.body(for: route, settings: parts.settings))
+        answer.limited = limited
+        return .issued(issue, answer)
     }
 
     /// The grant, or the part of it that the request asks for: in its body, or where that has no body in its query.
@@ -134,7 +162,9 @@ extension Answer {
     /// 429; the window that refuses is named in the log.
     static func tooMany(_ charge: Charge, _ decision: LimitDecision) -> Answer {
         let name = decision.refusing ?? charge.name
-        return error(429, name.refusal, .tooManyRequests, reason: "\(decision.verdict.rawValue): \(name.rawValue)")
+        return error(
+            429, name.refusal, .tooManyRequests,
+            reason: "\(decision.verdict.rawValue): \(decision.refusesUser ? name.ofUser : name.rawValue)")
     }
 }
 
@@ -143,7 +173,7 @@ extension LimitName {
         switch self {
         // The same words for both: clients know them.
         case .renew, .renewKeys: "Too many renewal requests"
-        case .vend: "Too many credential requests"
+        case .vend, .vendAll: "Too many credential requests"
         case .upload: "Too many upload requests"
         case .uploadBytes: "Too many bytes to upload"
         case .session: "Too many sign-ins"

@@ -85,7 +85,8 @@ final class Exchange {
     private func finish(_ answer: Answer, _ counted: Counted) {
         var answer = answer
         let admission = counted.admission
-        answer.response.fields.add(admission.terms, admission.decision)
+        let limited = answer.limited
+        answer.response.fields.add(limited?.terms ?? admission.terms, limited?.decision ?? admission.decision)
         answer.user = counted.subject.userID.text
         finish(answer)
     }

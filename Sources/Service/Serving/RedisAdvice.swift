@@ -27,7 +27,8 @@ extension RedisError {
         case "LOADING": "Redis is loading its data; it answers when that is done"
         case "BUSY": "a script has been running in Redis for long; end it with SCRIPT KILL"
         case "MAXCLIENTS": "Redis takes no more connections; raise its maxclients"
-        case "CLUSTERDOWN", "MOVED": "redis.address is a node of a cluster; give a server or a proxy that takes all keys"
+        case "CLUSTERDOWN", "MOVED":
+            "redis.address is a node of a cluster; give a server or a proxy that takes all keys"
         case nil: "look whether Redis is running, and whether redis.address, redis.tls and the network are right"
         default: "look into Redis' own log"
         }

@@ -62,7 +62,10 @@ package final class RedisHealth {
         if let found {
             log.warning(
                 "Redis refuses commands",
-                ["code": .text(found.error.code ?? ""), "advice": .text(found.error.advice), "for": .text(found.purpose)])
+                [
+                    "code": .text(found.error.code ?? ""), "advice": .text(found.error.advice),
+                    "for": .text(found.purpose),
+                ])
         } else {
             log.info("Redis takes commands again")
         }

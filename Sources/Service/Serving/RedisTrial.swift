@@ -1,5 +1,5 @@
 package import Redis
-import Loop
+package import Loop
 
 /// Every script and command that these settings have a worker send to Redis, run on keys of its own.
 ///
@@ -10,6 +10,11 @@ package struct RedisTrial: Sendable {
         /// Such as `limits`.
         package let purpose: String
         package let error: RedisError
+
+        package init(purpose: String, error: RedisError) {
+            self.purpose = purpose
+            self.error = error
+        }
     }
 
     private struct Step {
@@ -38,14 +43,16 @@ package struct RedisTrial: Sendable {
             steps.append(
                 step(
                     "changes of users' records",
-                    UserRecords.script.call(keys: [user], arguments: ["2", "updated", "0", "disabled"]), removing: user))
+                    UserRecords.script.call(keys: [user], arguments: ["2", "updated", "0", "disabled"]), removing: user)
+            )
         }
         if !settings.vending.credentialCache.sharedKeys.isEmpty {
             let keys = [prefix + "cred", prefix + "cred:lock"]
             steps.append(
                 step(
                     "shared credentials",
-                    SharedCredentialCache.lookScript.call(keys: keys, arguments: ["", name, "1000"]), removing: keys[1]))
+                    SharedCredentialCache.lookScript.call(keys: keys, arguments: ["", name, "1000"]), removing: keys[1])
+            )
             steps.append(
                 step(
                     "shared credentials",

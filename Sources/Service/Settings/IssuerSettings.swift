@@ -36,7 +36,8 @@ struct IssuerSettings {
                 tier: values.text("claims.tier")),
             use: use,
             subjects: values.optionalText("subjects").flatMap(Issuer.Subjects.init) ?? (isAlone ? .plain : .mapped),
-            requiresNonce: values.flag("requireNonce"), notifies: isApple,
+            requiresNonce: values.flag("requireNonce"),
+            vouchesForDevice: values.flag("vouchesForDevice"), notifies: isApple,
             leeway: values.optionalInteger("leewaySeconds").map { .seconds($0) })
     }
 

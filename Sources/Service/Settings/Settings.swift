@@ -73,6 +73,12 @@ extension Settings {
         package var uploads: Int?
         package var renewedKeys: Int?
         package var uploadedBytes: Int?
+        /// The same for all devices of a user; `nil` means four times the tier's own number, else as many as everybody.
+        package var userRenewals: Int?
+        package var userVends: Int?
+        package var userUploads: Int?
+        package var userRenewedKeys: Int?
+        package var userUploadedBytes: Int?
         /// In bytes; `nil` means no limit.
         package var storageLimit: Int?
         package var requiresSubscription = false
@@ -155,11 +161,24 @@ extension Settings {
     package struct Limit: Sendable {
         package enum WithoutRedis: String, Sendable, CaseIterable { case open, closed }
 
-        /// How many requests, keys or bytes in a window.
+        /// How many requests, keys or bytes of a device in a window.
         package var quota: Int
+        /// How many of all devices of a user.
+        package var userQuota: Int
         package var window: Duration
         /// As the requests' limit has it.
         package var whenRedisIsAway: WithoutRedis
+
+        /// - Parameter userQuota: `nil` for four times as many as a device has.
+        package init(quota: Int, userQuota: Int? = nil, window: Duration, whenRedisIsAway: WithoutRedis) {
+            self.quota = quota
+            self.userQuota = userQuota ?? Self.userQuota(forDevice: quota)
+            self.window = window
+            self.whenRedisIsAway = whenRedisIsAway
+        }
+
+        /// Header fields hold integers of 15 digits (RFC 9651 §3.3.1).
+        static func userQuota(forDevice quota: Int) -> Int { min(4 * quota, 999_999_999_999_999) }
     }
 
     package struct Redis: Sendable {

@@ -195,10 +195,12 @@ struct SettingsCheck {
         guard case .flag(false)? = values.values["uploads.requireContentLength"],
             let assumed = integer("uploads.assumedBytes"), let maximum = integer("uploads.maximumBytes")
         else { return nil }
-        var limits = [("limits.uploadBytes.bytes", integer("limits.uploadBytes.bytes"))]
+        var limits = ["bytes", "userBytes"].map { ("limits.uploadBytes.\($0)", integer("limits.uploadBytes.\($0)")) }
         if case .named(let tiers)? = values.values["tiers"] {
-            limits += tiers.map { name, values in
-                ("tiers.\(name).limits.uploadBytes", SettingsCheck(values: values).integer("limits.uploadBytes"))
+            limits += tiers.flatMap { name, values in
+                ["limits.uploadBytes", "userLimits.uploadBytes"].map {
+                    ("tiers.\(name).\($0)", SettingsCheck(values: values).integer($0))
+                }
             }
         }
         for (path, limit) in limits {

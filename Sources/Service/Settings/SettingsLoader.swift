@@ -149,6 +149,11 @@ extension Settings.Tier {
             uploads: values.optionalInteger("limits.upload"),
             renewedKeys: values.optionalInteger("limits.renewKeys"),
             uploadedBytes: values.optionalInteger("limits.uploadBytes"),
+            userRenewals: values.optionalInteger("userLimits.renew"),
+            userVends: values.optionalInteger("userLimits.vend"),
+            userUploads: values.optionalInteger("userLimits.upload"),
+            userRenewedKeys: values.optionalInteger("userLimits.renewKeys"),
+            userUploadedBytes: values.optionalInteger("userLimits.uploadBytes"),
             storageLimit: values.optionalInteger("storageLimitBytes"),
             requiresSubscription: values.flag("requiresSubscription"))
     }
@@ -157,9 +162,12 @@ extension Settings.Tier {
 extension Settings.Limit {
     /// - Parameter kind: of request; what it adds up to is limited as long as requests are, Redis or not.
     fileprivate init(_ values: SettingsValues, _ name: String, _ unit: String = "requests", of kind: String? = nil) {
-        quota = values.integer("limits.\(name).\(unit)")
-        window = values.seconds("limits.\(name).windowSeconds")
-        whenRedisIsAway = values.choice("limits.\(kind ?? name).whenRedisIsAway")
+        let unitOfUser = "user\(unit.prefix(1).uppercased())\(unit.dropFirst())"
+        self.init(
+            quota: values.integer("limits.\(name).\(unit)"),
+            userQuota: values.optionalInteger("limits.\(name).\(unitOfUser)"),
+            window: values.seconds("limits.\(name).windowSeconds"),
+            whenRedisIsAway: values.choice("limits.\(kind ?? name).whenRedisIsAway"))
     }
 }
 

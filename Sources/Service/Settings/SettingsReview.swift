@@ -14,11 +14,13 @@ package struct SettingsReview: Sendable {
     package init(_ settings: Settings) {
         let terms = LifecycleTerms(settings)
         errors = [LifecycleConflict(terms)].compactMap(\.self).map { Remark(text: $0.text, advice: $0.advice) }
-        warnings = settings.assetPlaces.filter { terms.names.contains($0.prefix) }.map { place in
-            Remark(
-                text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
-                advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
-        }
+        warnings =
+            Self.shortLifetimes(settings)
+            + settings.assetPlaces.filter { terms.names.contains($0.prefix) }.map { place in
+                Remark(
+                    text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
+                    advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
+            }
         let bucket = "arn:\(settings.vending.partition):s3:::\(settings.bucket)/"
         policies =
             settings.renewal.ownFolders != nil
@@ -30,6 +32,18 @@ package struct SettingsReview: Sendable {
 
     package var lines: [String] {
         errors.map { "error: \($0.text)\n    \($0.advice)" } + warnings.map { "warning: \($0.text)\n    \($0.advice)" }
+    }
+
+    /// AWS SDKs fetch credentials with every call from 15 minutes before their end on.
+    private static func shortLifetimes(_ settings: Settings) -> [Remark] {
+        let tiers = settings.tiers.map { ("tiers.\($0.key).lifetimeSeconds", $0.value.lifetime) }
+        let lifetimes = tiers.isEmpty ? [("vending.lifetimeSeconds", settings.vending.lifetime)] : tiers
+        return lifetimes.filter { $0.1 < .seconds(2400) }.map(\.0).sorted().map { name in
+            Remark(
+                text:
+                    "\(name) is below 2400: AWS SDKs that read /v1/credentials fetch credentials with every call in the"
+                    + " last 15 minutes", advice: "give 3600 if clients use that route")
+        }
     }
 
     private static func place(_ place: AssetPlace) -> String {

@@ -39,6 +39,10 @@ extension SettingsTable {
         .init(
             "claims.device", .text(.claimName), .text("deviceId"),
             "The claim that names the device; rate limits count by it."),
+        .init(
+            "vouchesForDevice", .flag, .flag(false),
+            "Whether this issuer proves the device, as by attestation: then a device is counted for all its users together."
+        ),
         .init("claims.tier", .text(.claimName), .text("tier"), "The claim that names the subscription tier."),
         .init(
             "subjects", .choice(Issuer.Subjects.allCases.map(\.rawValue)), .none,

@@ -110,6 +110,21 @@ package enum SettingsTable {
             .init(
                 "limits.uploadBytes", .integer(uploadedBytes), .none,
                 "How many bytes a device announces in a window; null: `limits.uploadBytes.bytes`."),
+        ]
+        + ["renew", "vend", "upload"].map { name in
+            .init(
+                "userLimits.\(name)", .integer(1...4_000_000), .none,
+                "How many requests all devices of a user have in a window; null: four times the tier's `limits.\(name)`,"
+                    + " without that `limits.\(name).userRequests`.")
+        } + [
+            .init(
+                "userLimits.renewKeys", .integer(renewedKeys), .none,
+                "How many keys all devices of a user renew in a window; null: four times the tier's `limits.renewKeys`,"
+                    + " without that `limits.renewKeys.userKeys`."),
+            .init(
+                "userLimits.uploadBytes", .integer(uploadedBytes), .none,
+                "How many bytes all devices of a user announce in a window; null: four times the tier's"
+                    + " `limits.uploadBytes`, without that `limits.uploadBytes.userBytes`."),
             .init(
                 "storageLimitBytes", .integer(0...1_000_000_000_000_000), .none,
                 "From how much on nothing can be stored; null: no limit. A record can have its own."),
@@ -211,6 +226,9 @@ package enum SettingsTable {
                 "limits.\(name).requests", .integer(1...1_000_000), .integer(requests),
                 "How many requests a device has in a window."),
             SettingsRow(
+                "limits.\(name).userRequests", .integer(1...4_000_000), .none,
+                "How many requests all devices of a user have in a window; null: four times `requests`."),
+            SettingsRow(
                 "limits.\(name).windowSeconds", .integer(1...86_400), .integer(3600),
                 "The window, from the first request on."),
             SettingsRow(
@@ -225,11 +243,17 @@ package enum SettingsTable {
             "limits.renewKeys.keys", .integer(renewedKeys), .integer(1000),
             "How many keys a device renews in a window, in all its requests."),
         .init(
+            "limits.renewKeys.userKeys", .integer(renewedKeys), .none,
+            "How many keys all devices of a user renew in a window; null: four times `keys`."),
+        .init(
             "limits.renewKeys.windowSeconds", .integer(1...86_400), .integer(3600),
             "The window, from the first request on."),
         .init(
             "limits.uploadBytes.bytes", .integer(uploadedBytes), .integer(10_737_418_240),
             "How many bytes a device announces in a window, in all its uploads; what is larger is never let in."),
+        .init(
+            "limits.uploadBytes.userBytes", .integer(uploadedBytes), .none,
+            "How many bytes all devices of a user announce in a window; null: four times `bytes`."),
         .init(
             "limits.uploadBytes.windowSeconds", .integer(1...86_400), .integer(3600),
             "The window, from the first request on."),

@@ -54,28 +54,37 @@ package final class Vendor {
         return known
     }
 
+    /// What is thrown when `permit` says no, as if STS could not be asked: credentials at hand stand in for new ones.
+    static let notPermitted = STSError.unavailable(retryAfter: nil, code: "NotPermitted")
+
     /// New ones, for a subject for whom none are ``held(for:_:revokedBefore:)``.
+    ///
+    /// - Parameter permit: whether STS may be asked; called just before, and by none that waits for the call
+    ///   of another.
     package func credentials(
-        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil
+        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil,
+        permit: @escaping @LoopActor @Sendable () async -> Bool = { true }
     ) async throws(STSError) -> VendedCredentials {
         guard let cache else {
             metrics.lookedUp(.off)
+            guard await permit() else { throw Self.notPermitted }
             return try await assume(for: subject, grant, .now + requestDeadline)
         }
         let key = CredentialCache.Key(user: subject.userID, grant: grant)
-        return try await fetched(key, subject, grant, revokedBefore: revokedBefore, cache)
+        return try await fetched(key, subject, grant, revokedBefore: revokedBefore, cache, permit)
     }
 
     private func fetched(
-        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ cache: CredentialCache
+        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ cache: CredentialCache,
+        _ permit: @escaping @LoopActor @Sendable () async -> Bool
     ) async throws(STSError) -> VendedCredentials {
         // For all that follows: no request waits twice as long as it may.
         let deadline = ContinuousClock.now + requestDeadline
-        var (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline)
+        var (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
         if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: revokedBefore) {
             // They were on their way when they were revoked.
             cache.drop(key)
-            (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline)
+            (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
         }
         metrics.lookedUp(outcome)
         let vended = try result.get()
@@ -88,20 +97,22 @@ package final class Vendor {
 
     private func flight(
         _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?,
-        _ deadline: ContinuousClock.Instant
+        _ deadline: ContinuousClock.Instant, _ permit: @escaping @LoopActor @Sendable () async -> Bool
     ) async -> CredentialCache.Outcome {
         await cache?.credentials(key) { [self] previous in
-            guard let shared else { return (await assumed(for: subject, grant, deadline), .miss) }
+            guard let shared else { return (await assumed(for: subject, grant, deadline, permit), .miss) }
             let name = "\(settings.roleARN)\n\(grant.scope.identity)\n\(grant.tier)\n\(grant.lifetime.milliseconds)"
             return await shared.credentials(
                 at: CredentialPlace(user: key.user, name: name), previous: previous, revokedBefore: revokedBefore
-            ) { await assumed(for: subject, grant, deadline) }
+            ) { await assumed(for: subject, grant, deadline, permit) }
         } ?? (.failure(.cancelled), .off)
     }
 
     private func assumed(
-        for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant
+        for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant,
+        _ permit: @LoopActor () async -> Bool
     ) async -> CredentialCache.Result {
+        guard await permit() else { return .failure(Self.notPermitted) }
         do throws(STSError) { return .success(try await assume(for: subject, grant, deadline)) } catch {
             return .failure(error)
         }

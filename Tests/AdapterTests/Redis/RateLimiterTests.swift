@@ -16,14 +16,17 @@ struct RateLimiterTests {
         session: .init(quota: 2, window: .seconds(3600), whenRedisIsAway: .closed),
         notification: .init(quota: 2, window: .seconds(3600), whenRedisIsAway: .closed))
 
-    private func subject(_ user: String, device: String? = nil) throws -> Subject {
-        Subject(userID: try #require(UserID(user)), deviceID: device, tier: "free", issuer: "https://a.example")
+    private func subject(_ user: String, device: String? = nil, isProven: Bool = false) throws -> Subject {
+        Subject(
+            userID: try #require(UserID(user)), deviceID: device, tier: "free", issuer: "https://a.example",
+            isDeviceVouchedFor: isProven)
     }
 
-    @Test @LoopActor func `counts for all workers together, by device, else by user`() async throws {
+    @Test @LoopActor func `counts for all workers together, by device and by user`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
-        let (one, two) = (try subject("u_1", device: "phone"), try subject("u_2", device: "phone"))
+        let one = try subject("u_1", device: "phone", isProven: true)
+        let two = try subject("u_2", device: "phone", isProven: true)
         let (bare, other) = (try subject("u_1"), try subject("u_1", device: "tablet"))
         try await withRedis(server.path) { first in
             try await withRedis(server.path) { second in
@@ -35,17 +38,21 @@ struct RateLimiterTests {
                 #expect(seen.map(\.verdict) == [.allowed, .allowed, .allowed, .refused])
                 #expect(seen.map(\.requests.remaining) == [2, 1, 0, 0])
                 #expect(seen.allSatisfy { $0.requests.reset > .seconds(3590) && $0.requests.reset <= .seconds(3600) })
-                for subject in [bare, other] {
-                    #expect(await limiters[0].take(.renewal(keys: 1), for: subject).requests.remaining == 2)
+                // What was refused on this connection is given back by now.
+                _ = await second.outcome("PING")
+                for (subject, left) in [(bare, 9), (other, 8)] {
+                    let decision = await limiters[0].take(.renewal(keys: 1), for: subject)
+                    #expect(decision.requests.remaining == 2 && decision.userRequests.remaining == left)
                 }
                 #expect(await limiters[0].take(.vend, for: one).requests.remaining == 2)
             }
             // Nothing of a user or device can be read in Redis, and nothing stays for ever.
             guard case .success(.array(let keys)) = await first.outcome("KEYS", "*") else { return }
-            #expect(keys.count == 7)
+            #expect(keys.count == 12)
             for case .text(let key) in keys {
                 let name = String(decoding: key, as: UTF8.self)
-                #expect(name.wholeMatch(of: /c:limit:(renewKeys:{c:limit:)?(renew|vend):[A-Za-z0-9_-]{24}}?/) != nil)
+                let pattern = /c:limit:(renew|renewKeys|vend):\{[A-Za-z0-9_-]{24}\}(:[A-Za-z0-9_-]{24}|:none)?/
+                #expect(name.wholeMatch(of: pattern) != nil, "\(name)")
                 guard case .success(.integer(let left)) = await first.outcome("PTTL", name) else { continue }
                 #expect(left > 0)
             }
@@ -62,7 +69,7 @@ struct RateLimiterTests {
             _ = await redis.outcome("FLUSHALL")
             _ = await redis.outcome("SCRIPT", "FLUSH")
             #expect(await limiter.take(.renewal(keys: 1), for: subject).requests.remaining == 2)
-            guard case .success(.array(let keys)) = await redis.outcome("KEYS", "c:limit:renew:*"),
+            guard case .success(.array(let keys)) = await redis.outcome("KEYS", "c:limit:renew:*:none"),
                 case .text(let key)? = keys.first
             else { return _ = Issue.record("no key") }
             let name = String(decoding: key, as: UTF8.self)
@@ -96,7 +103,7 @@ struct RateLimiterTests {
             #expect(seen.allSatisfy { $0.volume?.reset ?? .zero > .seconds(1790) })
             #expect(seen[3].retryAfter <= .seconds(1800) && seen[5].retryAfter > .seconds(1800))
             // The keys' window ends first; the requests' goes on.
-            guard case .success(.array(let names)) = await redis.outcome("KEYS", "c:limit:renewKeys:*"),
+            guard case .success(.array(let names)) = await redis.outcome("KEYS", "c:limit:renewKeys:*:none"),
                 case .text(let name)? = names.first
             else { return _ = Issue.record("no key") }
             #expect(await redis.outcome("DEL", String(decoding: name, as: UTF8.self)) == .success(.integer(1)))
@@ -107,22 +114,44 @@ struct RateLimiterTests {
         }
     }
 
-    @Test @LoopActor func `counts on with what an older worker has counted`() async throws {
+    @Test @LoopActor func `all devices of a user share a window, whatever they call themselves`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
-        let subject = try subject("u_1")
         try await withRedis(server.path) { redis in
-            // An older worker counts requests alone, by INCR, and those that it refuses too.
-            let key = "c:limit:renew:\(subject.party)"
-            #expect(await redis.outcome("SET", key, "2", "PX", "5000") == .success(.status("OK")))
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
-            let decision = await limiter.take(.renewal(keys: 10), for: subject)
-            #expect(decision.verdict == .allowed && decision.requests.remaining == 0)
-            #expect(decision.requests.reset <= .seconds(5) && decision.volume?.remaining == 140)
-            #expect(await redis.outcome("INCR", key) == .success(.integer(4)))
-            let refused = await limiter.take(.renewal(keys: 10), for: subject)
-            #expect(refused.refusing == .renew && refused.volume?.remaining == 140)
-            #expect(await redis.outcome("GET", key) == .success(.text(Array("4".utf8))))
+            var seen: [LimitDecision] = []
+            for number in 0..<13 {
+                seen.append(await limiter.take(.vend, for: try subject("u_1", device: "device \(number)")))
+            }
+            #expect(seen.map(\.verdict) == Array(repeating: .allowed, count: 12) + [.refused])
+            #expect(seen[12].refusing == .vend && seen[12].refusesUser && seen[12].requests.remaining == 3)
+            #expect(seen.map(\.userRequests.remaining) == Array((0..<12).reversed()) + [0])
+            // Another user of one of these devices has windows of their own.
+            let other = await limiter.take(.vend, for: try subject("u_2", device: "device 1"))
+            #expect(other.requests.remaining == 2 && other.userRequests.remaining == 11)
+        }
+    }
+
+    @Test @LoopActor func `a refusal charges neither the user nor a device that its issuer proves`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        try await withRedis(server.path) { redis in
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            func take(_ user: String, _ device: String) async throws -> LimitDecision {
+                await limiter.take(.vend, for: try subject(user, device: device, isProven: true))
+            }
+            for _ in 0..<3 { #expect(try await take("u_1", "shared").verdict == .allowed) }
+            for _ in 0..<3 {
+                let refused = try await take("u_2", "shared")
+                #expect(refused.verdict == .refused && !refused.refusesUser && refused.userRequests.remaining == 12)
+            }
+            #expect(try await take("u_2", "own").userRequests.remaining == 11)
+            for number in 0..<11 { #expect(try await take("u_2", "own \(number)").verdict == .allowed) }
+            for _ in 0..<3 {
+                let refused = try await take("u_2", "new")
+                #expect(refused.verdict == .refused && refused.refusesUser && refused.requests.remaining == 3)
+            }
+            #expect(try await take("u_3", "new").requests.remaining == 2)
         }
     }
 
@@ -143,6 +172,8 @@ struct RateLimiterTests {
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
             #expect(await limiter.take(.renewal(keys: 100), for: subject).verdict == .allowed)
             #expect(await limiter.take(.upload(bytes: 100), for: subject).volume?.remaining == 900)
+            let proven = try self.subject("u_1", device: "phone", isProven: true)
+            #expect(await limiter.take(.renewal(keys: 100), for: proven).verdict == .allowed)
         }
     }
 

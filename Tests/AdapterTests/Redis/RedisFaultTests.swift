@@ -78,6 +78,18 @@ struct RedisFaultTests {
         ("LOADING Redis is loading the dataset in memory", "LOADING", 1), ("OOM command not allowed", "OOM", 1),
         ("BUSY Redis is busy running a script", "BUSY", 1), ("NOSCRIPT No matching script", "NOSCRIPT", 1),
         ("ERR max number of clients reached", "MAXCLIENTS", 1), ("ERR unknown command", "ERR", 1),
+        (
+            "ERR Error running script (call to f_1): @user_script:5: @user_script: 5: -OOM command not allowed", "OOM",
+            1
+        ),
+        ("ERR Error running script (call to f_1): @user_script:5: @user_script: 5: wrong number -X", "ERR", 1),
+        ("ERR The user executing the script can't run this command or subcommand script: e4b6", "NOPERM", 1),
+        ("NOREPLICAS Not enough good replicas to write.", "NOREPLICAS", 1),
+        ("MISCONF Redis is configured to save RDB snapshots", "MISCONF", 1),
+        (
+            "ERR Error running script (call to f_1): @user_script:5: @user_script: 5: -READONLY You can't write against "
+                + "a read only replica.", "READONLY", 2
+        ),
         ("READONLY You can't write", "READONLY", 2),
         ("NOAUTH Authentication required.", "NOAUTH", 2), ("MASTERDOWN Link with MASTER is down", "MASTERDOWN", 2),
     ])

@@ -36,22 +36,27 @@ struct EntitlementTests {
             let found = try #require(tiers.tier(record: record, claim: claim))
             #expect(found.name == expected && found.tier.lifetime == .seconds(1800) && found.tier.scope.name == "full")
             #expect(!found.tier.requiresSubscription && found.tier.storageLimit == nil)
-            #expect(found.tier.terms(of: .vend).policy == "\"vend\";q=60;w=3600")
+            #expect(found.tier.terms(of: .vend).policy == "\"vend\";q=60;w=3600, \"vendUser\";q=240;w=3600")
         }
     }
 
     @Test func `gives a tier what it names, and for the rest what all have`() throws {
         let text =
-            "free: {}, pro: {lifetimeSeconds: 900, scope: \"read\", limits: {vend: 7, uploadBytes: 20000000}, storageLimitBytes: 5}"
-        let pro = try #require(try tiers(text, "limits: {vend: {windowSeconds: 60}}")["pro"])
+            "free: {}, pro: {lifetimeSeconds: 900, scope: \"read\", limits: {vend: 7, uploadBytes: 20000000},"
+            + " userLimits: {upload: 7}, storageLimitBytes: 5}"
+        let limits = "limits: {vend: {windowSeconds: 60}, renewKeys: {userKeys: 500}}"
+        let pro = try #require(try tiers(text, limits)["pro"])
         #expect(pro.lifetime == .seconds(900) && pro.scope.name == "read" && pro.storageLimit == 5)
-        #expect(pro.terms(of: .vend).policy == "\"vend\";q=7;w=60")
+        #expect(pro.terms(of: .vend).policy == "\"vend\";q=7;w=60, \"vendUser\";q=28;w=60")
+        #expect(pro.terms(of: .vendAll).policy == "\"vendAll\";q=70;w=60, \"vendAllUser\";q=280;w=60")
         #expect(
             pro.terms(of: .renewal(keys: 1)).policy
-                == #""renew";q=10;w=3600, "renewKeys";q=1000;w=3600;qu="keys""#)
+                == #""renew";q=10;w=3600, "renewKeys";q=1000;w=3600;qu="keys", "#
+                + #""renewUser";q=40;w=3600, "renewKeysUser";q=500;w=3600;qu="keys""#)
         #expect(
             pro.terms(of: .upload(bytes: 1)).policy
-                == #""upload";q=120;w=3600, "uploadBytes";q=20000000;w=3600;qu="bytes""#)
+                == #""upload";q=120;w=3600, "uploadBytes";q=20000000;w=3600;qu="bytes", "#
+                + #""uploadUser";q=7;w=3600, "uploadBytesUser";q=80000000;w=3600;qu="bytes""#)
     }
 
     @Test func `wants a subscription that has not ended, where the tier does`() throws {

@@ -169,19 +169,28 @@ struct IdentityTests {
         #expect(transport.requests.map(\.url) == [TestIssuer.keysURL, TestIssuer.keysURL])
     }
 
-    @Test @LoopActor func `a device that the app names is not what is counted`() throws {
-        let user = try #require(UserID("u_1"))
-        func party(_ device: String?, vouched: Bool) -> String {
-            Subject(userID: user, deviceID: device, tier: nil, issuer: "i", isDeviceVouchedFor: vouched).party
+    @Test @LoopActor func `a device is one of its user's, unless the issuer proves it`() throws {
+        func subject(_ user: String, _ device: String?, _ issuer: String = "i", vouched: Bool = false) throws -> Subject
+        {
+            let user = try #require(UserID(user))
+            return Subject(userID: user, deviceID: device, tier: nil, issuer: issuer, isDeviceVouchedFor: vouched)
         }
-        #expect(party("a", vouched: false) == party("b", vouched: false))
-        #expect(party("a", vouched: false) == party(nil, vouched: true))
-        #expect(party("a", vouched: true) != party("b", vouched: true))
+        let phone = try subject("u_1", "a")
+        #expect(try phone.owner == subject("u_1", "b").owner && phone.device != subject("u_1", "b").device)
+        #expect(try phone.owner != subject("u_2", "a").owner)
+        #expect(try phone.owner != subject("u_1", "a", "j").owner)
+        // Without lengths these two were one text.
+        #expect(try subject("1u_1", "a", "i").owner != subject("u_1", "a", "i1").owner)
+        #expect(phone.provenDevice == nil)
+        let proven = try subject("u_1", "a", vouched: true).provenDevice
+        #expect(try proven != nil && proven == subject("u_2", "a", vouched: true).provenDevice)
+        #expect(try proven != subject("u_1", "a", "j", vouched: true).provenDevice)
+        #expect(try subject("u_1", nil, vouched: true).provenDevice == nil)
     }
 
     @Test @LoopActor func `devices of two issuers are counted apart when they have one name`() throws {
         let user = try #require(UserID("u_1"))
-        let parties = ["i", "j"].map { Subject(userID: user, deviceID: "d", tier: nil, issuer: $0).party }
+        let parties = ["i", "j"].map { Subject(userID: user, deviceID: "d", tier: nil, issuer: $0).owner }
         #expect(parties[0] != parties[1])
     }
 }

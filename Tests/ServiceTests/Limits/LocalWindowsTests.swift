@@ -54,8 +54,19 @@ struct LocalWindowsTests {
         #expect(windows.take(.upload(bytes: 1000), "a", by: terms, now: 0).volume?.remaining == 0)
     }
 
+    @Test func `all devices of a user together have four times as much as one`() {
+        var windows = LocalWindows(capacity: 100)
+        let terms = LimitTerms(.renew, Self.limits(1, keys: 3))
+        let decisions = (1...5).map { windows.take(.renewal(keys: 1), "device \($0)", user: "u", by: terms, now: 0) }
+        #expect(decisions.map(\.userRequests.remaining) == [3, 2, 1, 0, 0])
+        #expect(decisions.map(\.refusesUser) == [false, false, false, false, true])
+        #expect(decisions.map(\.verdict) == [.open, .open, .open, .open, .openRefused])
+        // The device that was refused by its user's window has its own untouched.
+        #expect(decisions[4].requests.remaining == 1 && decisions[4].userVolume?.remaining == 8)
+    }
+
     @Test func `forgets what is over before it forgets what is not, and locks nobody out`() {
-        var windows = LocalWindows(capacity: 3)
+        var windows = LocalWindows(capacity: 6)
         let terms = LimitTerms(.vend, Self.limits(2))
         func take(_ name: String, at time: UInt64) -> LimitDecision {
             windows.take(.vend, name, by: terms, now: time * Self.second)
@@ -67,8 +78,8 @@ struct LocalWindowsTests {
         #expect(take("d", at: 12).verdict == .open)
     }
 
-    @Test func `counts a request that fills the table with its two windows`() {
-        var windows = LocalWindows(capacity: 3)
+    @Test func `counts a request that fills the table with its windows`() {
+        var windows = LocalWindows(capacity: 6)
         for name in ["a", "b"] { _ = windows.take(.vend, name, by: LimitTerms(.vend, Self.limits(4)), now: 0) }
         let terms = LimitTerms(.renew, Self.limits(4))
         let decisions = (1...2).map { _ in windows.take(.renewal(keys: 3), "c", by: terms, now: 0) }
@@ -76,19 +87,27 @@ struct LocalWindowsTests {
         #expect(decisions.map(\.volume?.remaining) == [7, 4])
     }
 
-    private static let policy = #"RateLimit-Policy: "renew";q=2;w=10, "renewKeys";q=10;w=20;qu="keys""#
+    private static let policy =
+        #"RateLimit-Policy: "renew";q=2;w=10, "renewKeys";q=10;w=20;qu="keys", "#
+        + #""renewUser";q=8;w=10, "renewKeysUser";q=40;w=20;qu="keys""#
+
+    private static func told(_ requests: Int, _ keys: Int) -> String {
+        #"RateLimit: "renew";r=\#(requests);t=2, "renewKeys";r=\#(keys);t=2, "#
+            + #""renewUser";r=\#(requests + 6);t=2, "renewKeysUser";r=\#(keys + 30);t=2"#
+    }
 
     @Test(arguments: [
-        (1, false, [policy, #"RateLimit: "renew";r=0;t=2, "renewKeys";r=2;t=2"#]),
-        (1, true, [policy, #"RateLimit: "renew";r=0;t=2, "renewKeys";r=2;t=2"#]),
-        (4, false, [policy, #"RateLimit: "renew";r=1;t=2, "renewKeys";r=3;t=2"#, "Retry-After: 2"]),
-        (4, true, [policy, #"RateLimit: "renew";r=1;t=2, "renewKeys";r=3;t=2"#, "Retry-After: 2"]),
+        (1, false, [policy, told(0, 2)]),
+        (1, true, [policy, told(0, 2)]),
+        (4, false, [policy, told(1, 3), "Retry-After: 2"]),
+        (4, true, [policy, told(1, 3), "Retry-After: 2"]),
     ])
     func `tells the client in fields`(keys: Int, isLocal: Bool, expected: [String]) {
         var fields = HeaderFields()
         let terms = LimitTerms(.renew, Self.limits(2))
-        let count = LimitCount(
+        let pair = LimitCount.Pair(
             requests: .init(used: 1, left: .milliseconds(1500)), volume: .init(used: 7, left: .milliseconds(1001)))
+        let count = LimitCount(device: pair, user: pair)
         let decision = LimitDecision(.renewal(keys: keys), count, by: terms, isLocal: isLocal)
         fields.add(terms, decision)
         #expect(fields.map { "\($0.name): \($0.value)" } == expected)

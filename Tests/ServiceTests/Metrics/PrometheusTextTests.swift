@@ -29,7 +29,8 @@ struct PrometheusTextTests {
         let limits = Settings.Limits(
             renew: window, renewKeys: window, vend: window, upload: window, uploadBytes: window, session: window,
             notification: window)
-        let unused = LimitCount(requests: .init(used: 0, left: .zero), volume: .init(used: 0, left: .zero))
+        let pair = LimitCount.Pair(requests: .init(used: 0, left: .zero), volume: .init(used: 0, left: .zero))
+        let unused = LimitCount(device: pair, user: pair)
         metrics.limited(.vend, LimitDecision(.vend, unused, by: LimitTerms(.vend, limits)))
         metrics.limited(
             .renewal(keys: 2), LimitDecision(.renewal(keys: 2), unused, by: LimitTerms(.renew, limits)))

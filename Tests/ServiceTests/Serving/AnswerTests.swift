@@ -11,7 +11,8 @@ struct AnswerTests {
     private static let json = "Content-Type: application/json\nCache-Control: no-store"
 
     private static func limit(_ name: String, left: Int) -> String {
-        "RateLimit-Policy: \"\(name)\";q=2;w=3600\nRateLimit: \"\(name)\";r=\(left);t=3600"
+        "RateLimit-Policy: \"\(name)\";q=2;w=3600, \"\(name)User\";q=8;w=3600\n"
+            + "RateLimit: \"\(name)\";r=\(left);t=3600, \"\(name)User\";r=\(left + 6);t=3600"
     }
 
     /// Of two windows: requests, and keys or bytes.
@@ -19,8 +20,10 @@ struct AnswerTests {
         -> String
     {
         let unit = volume == "renewKeys" ? "keys" : "bytes"
-        return "RateLimit-Policy: \"\(name)\";q=2;w=3600, \"\(volume)\";q=\(quota);w=3600;qu=\"\(unit)\"\n"
+        return "RateLimit-Policy: \"\(name)\";q=2;w=3600, \"\(volume)\";q=\(quota);w=3600;qu=\"\(unit)\""
+            + ", \"\(name)User\";q=8;w=3600, \"\(volume)User\";q=\(4 * quota);w=3600;qu=\"\(unit)\"\n"
             + "RateLimit: \"\(name)\";r=\(left);t=3600, \"\(volume)\";r=\(volumeLeft);t=3600"
+            + ", \"\(name)User\";r=\(left + 6);t=3600, \"\(volume)User\";r=\(volumeLeft + 3 * quota);t=3600"
     }
 
     @Test @LoopActor func `vends credentials`() async throws {
@@ -210,7 +213,7 @@ struct AnswerTests {
     }
 
     @Test @LoopActor func `lets nobody ask more often than they may`() async throws {
-        let service = try TestService()
+        let service = try TestService(vending: "credentialCache: {enabled: false}")
         let token = try service.token()
         for _ in 0..<2 { _ = await service.ask("POST", "/api/v1/auth/sts-token", token: token) }
         #expect(
@@ -235,8 +238,10 @@ struct AnswerTests {
             try await renew(41) == """
                 429
                 \(Self.json)
-                RateLimit-Policy: "renew";q=4;w=3600, "renewKeys";q=100;w=3600;qu="keys"
-                RateLimit: "renew";r=3;t=3600, "renewKeys";r=40;t=3600
+                RateLimit-Policy: "renew";q=4;w=3600, "renewKeys";q=100;w=3600;qu="keys", \
+                "renewUser";q=16;w=3600, "renewKeysUser";q=400;w=3600;qu="keys"
+                RateLimit: "renew";r=3;t=3600, "renewKeys";r=40;t=3600, \
+                "renewUser";r=15;t=3600, "renewKeysUser";r=340;t=3600
                 Retry-After: 3600
 
                 {"error":"Too many renewal requests","code":"too_many_requests"}

@@ -202,7 +202,7 @@ struct SessionTests {
         let service = try service(limits: "notification: {requests: 1, whenRedisIsAway: 'open'}")
         #expect(await notification(service, Self.event("consent-revoked")).hasPrefix("503\n"))
         let refused = await notification(service, Self.event("consent-revoked"))
-        #expect(refused.hasPrefix("429\n") && refused.contains("\nRateLimit-Policy: \"notification\";q=1;w=3600\n"))
+        #expect(refused.hasPrefix("429\n") && refused.contains("\nRateLimit-Policy: \"notification\";q=1;w=3600, "))
     }
 
     @Test @LoopActor func `tells notifications and identity tokens apart`() async throws {

@@ -83,6 +83,53 @@ struct VendorTests {
         #expect((0..<4).map { metrics.row[cache + $0] } == [0, 1, 999, 0])
     }
 
+    @Test @LoopActor func `needs one permit for all who wait for one call of STS, and none for what is at hand`()
+        async throws
+    {
+        let barrier = Barrier()
+        let transport = ScriptedTransport { _ in
+            await barrier.wait()
+            return .assumed()
+        }
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        let grant = Grant(scope: vending.scope, lifetime: vending.lifetime, tier: "free")
+        var permits = 0
+        let tasks = (0..<1000).map { _ in
+            LoopActor.spawn {
+                try? await vendor.credentials(for: subject, grant) {
+                    permits += 1
+                    return true
+                }
+            }
+        }
+        await barrier.gathers(1)
+        barrier.open()
+        for task in tasks { #expect(await task.value != nil) }
+        #expect(vendor.held(for: subject, grant) != nil)
+        #expect(permits == 1)
+    }
+
+    @Test @LoopActor func `asks STS for nothing without a permit, and hands out what it has instead`() async throws {
+        let transport = Self.counting()
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        let grant = Grant(scope: vending.scope, lifetime: vending.lifetime, tier: "free")
+        do throws(STSError) {
+            _ = try await vendor.credentials(for: subject, grant, permit: { false })
+            Issue.record("vended")
+        } catch {
+            #expect(error == Vendor.notPermitted)
+        }
+        #expect(transport.requests.isEmpty)
+        // That one may not ask STS keeps no other from it.
+        #expect(try await vendor.credentials(for: subject, grant).role.credentials.accessKeyID == "ASIA1")
+        clock.pass(2000)
+        #expect(vendor.held(for: subject, grant) == nil)
+        let stale = try await vendor.credentials(for: subject, grant, permit: { false })
+        #expect(stale.role.credentials.accessKeyID == "ASIA1" && transport.requests.count == 1)
+    }
+
     /// Otherwise one who asks for many lifetimes has each search go past all of them.
     @Test func `spreads what a user may choose over the cache`() throws {
         let user = try subject().userID

@@ -1,0 +1,68 @@
+import AWS
+import Foundation
+import HTTPValues
+import Loop
+import Support
+import Synchronization
+import Testing
+
+@testable import Service
+
+/// AWS SDKs ask `/v1/credentials` with every call from 15 minutes before the end of their credentials on.
+@Suite(.onLoop)
+struct VendLimitTests {
+    private static let open = "limits: {vend: {requests: 60, whenRedisIsAway: \"open\"}}"
+
+    @Test @LoopActor func `an hour of credentials of 900 s with a request every 18 s refuses none`() async throws {
+        let clock = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+        let service = try TestService(Self.open) { _ in
+            let end = clock.withLock { $0.addingTimeInterval(900) }
+            return .assumed(until: end.formatted(.iso8601))
+        }
+        var asked = 0
+        var expiration = ""
+        for number in 0..<200 {
+            let answer = await service.ask(
+                "GET", "/v1/credentials?lifetimeSeconds=900", fields: ["Authorization": try service.token()])
+            #expect(answer.hasPrefix("200\n"), "request \(number): \(answer)")
+            if service.transport.requests.count > asked {
+                asked = service.transport.requests.count
+                expiration = clock.withLock { $0.addingTimeInterval(900) }.formatted(.iso8601)
+                let body = String(decoding: service.transport.requests.last?.body ?? [], as: UTF8.self)
+                #expect(body.contains("DurationSeconds=900&"), "\(body)")
+                #expect(answer.contains(#"RateLimit-Policy: "vend";q=60;w=3600, "vendUser";q=240;w=3600"#))
+            } else {
+                #expect(answer.contains(#"RateLimit-Policy: "vendAll";q=600;w=3600, "vendAllUser";q=2400;w=3600"#))
+            }
+            // What is told is what STS said, of whatever age the credentials are.
+            #expect(answer.contains("\"Expiration\":\"\(expiration)\""))
+            clock.withLock { $0 += 18 }
+            service.clock.pass(18)
+        }
+        #expect(asked > 3 && asked < 60, "\(asked)")
+    }
+
+    @Test @LoopActor func `credentials at hand are handed out ten times as often as STS may be asked`() async throws {
+        let service = try TestService()
+        func ask() async throws -> String {
+            await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token())
+        }
+        for _ in 0..<20 { #expect(try await ask().hasPrefix("200\n")) }
+        let refused = try await ask()
+        #expect(refused.hasPrefix("429\n") && refused.contains("Too many credential requests"))
+        #expect(try await service.logLines().contains(#""reason":"open_refused: vendAll""#))
+        #expect(service.transport.requests.count == 1)
+    }
+
+    @Test func `check tells which lifetimes have SDKs ask with every call`() throws {
+        func named(_ vending: String, _ more: String = "") throws -> [String] {
+            SettingsReview(try settings(smallest(more, vending: vending))).warnings.map(\.text)
+                .filter { $0.contains("is below 2400") }.map { String($0.prefix { $0 != " " }) }
+        }
+        #expect(try named("lifetimeSeconds: 2399") == ["vending.lifetimeSeconds"])
+        #expect(try named("lifetimeSeconds: 2400") == [])
+        #expect(try named("") == [])
+        #expect(
+            try named("", "tiers: {free: {lifetimeSeconds: 900}, pro: {}}") == ["tiers.free.lifetimeSeconds"])
+    }
+}
