@@ -34,7 +34,7 @@ package struct FirstSettings {
             roleARN = "arn:aws:iam::000000000000:role/cloakroom-session"
         case .ceph:
             (region, endpoint) = ("us-east-1", "http://127.0.0.1:7480")
-            roleARN = "arn:aws:iam::000000000000:role/cloakroom-session"
+            roleARN = "arn:aws:iam:::role/cloakroom-session"
         }
     }
 
@@ -60,6 +60,7 @@ package struct FirstSettings {
             values["aws.s3Endpoint"] = Self.quoted(endpoint)
         }
         if store != .aws {
+            values["vending.store"] = Self.quoted(store.rawValue)
             values["aws.accessKeyID"] = #""cloakroom""#
             values["aws.secretAccessKey"] = #"{file: "secrets/s3"}"#
         }

@@ -21,6 +21,7 @@ struct FirstSettingsTests {
         #expect(settings.tokens.issuers.map(\.name) == [issuer ?? "https://auth.example.com"])
         #expect(settings.uploads.idKeys.count == 1)
         #expect((settings.aws.keys == nil) == (store == .aws))
+        #expect(settings.vending.store.rawValue == store.rawValue)
     }
 
     @Test func `differ from the defaults in nothing that they do not say`() throws {
