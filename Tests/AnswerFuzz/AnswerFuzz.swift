@@ -29,19 +29,7 @@ final class AnswerFuzz: Sendable {
         iam = IAMClient(
             endpoint: try .iam(region: "eu-west-1"), transport: world, credentials: credentials,
             surroundings: world.surroundings)
-        let settings = try Settings.load(file: "settings.json5", environment: ["SECRET": Self.secret]) { name in
-            name == "settings.json5" ? Array(Self.settings.utf8) : nil
-        }
     }
-
-    private static let secret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
-    private static let settings = """
-        {
-          region: "us-east-1", bucket: "photos",
-          tokens: {issuers: [{issuer: "https://auth.example", audiences: ["cloakroom"], secret: {env: "SECRET"}}]},
-          vending: {roleARN: "arn:aws:iam::000000000000:role/session"},
-        }
-        """
 
     /// One case: one request whose responses are all changed, or one reply of Redis'.
     func run(_ generator: some RandomNumberGenerator & Sendable) async {

@@ -150,8 +150,9 @@ enum Templates {
     ]
 
     static let redis: [[UInt8]] = [
-        "*2\r\n:3\r\n:1800000\r\n", "*4\r\n:3\r\n:1800000\r\n:5\r\n:60000\r\n", "+PONG\r\n", "$5\r\nhello\r\n",
-        "$-1\r\n",
+        "*4\r\n:3\r\n:1800000\r\n:9\r\n:1800000\r\n",
+        "*8\r\n:3\r\n:1800000\r\n:5\r\n:60000\r\n:9\r\n:1800000\r\n:7\r\n:60000\r\n",
+        "*2\r\n:3\r\n:1800000\r\n", "+PONG\r\n", "$5\r\nhello\r\n", "$-1\r\n",
         "-NOSCRIPT No matching script\r\n", ":1\r\n", "*-1\r\n",
         "*7\r\n$10\r\n1795183200\r\n$3\r\npro\r\n$10\r\n1795183200\r\n$4\r\n5000\r\n$9\r\nunlimited\r\n$1\r\n0\r\n$-1\r\n",
         "*2\r\n$1\r\n0\r\n*2\r\n$3\r\na:b\r\n$3\r\nc:d\r\n",
