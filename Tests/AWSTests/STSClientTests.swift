@@ -56,6 +56,26 @@ struct STSClientTests {
         #expect(world.attempts.map(\.fault) == [nil])
     }
 
+    /// What is no visible ASCII could break out of a header field. In AWS's own shape, which is read past the XML reader,
+    /// and in any other; in the first block of sixteen bytes, and behind it.
+    @Test(arguments: ["\u{7F}", "&#x7F;", "&#127;", "\u{80}", "\u{E9}", "&#xE9;", "\u{FFFD}"], [0, 5, 15, 16, 33, 40])
+    func `takes no key with a byte from 0x7F on`(character: String, place: Int) async throws {
+        let key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY"
+        let hostile = key.prefix(place) + character + key.dropFirst(place)
+        let text = String(decoding: UpstreamDocuments.assumed, as: UTF8.self)
+        for shape in [text, text.replacing(" xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"", with: "")] {
+            for (name, whole) in [("SecretAccessKey", key), ("AccessKeyId", "ASIAIOSFODNN7EXAMPLE")] {
+                let bad = shape.replacing(
+                    "<\(name)>\(whole)</\(name)>", with: "<\(name)>\(hostile)</\(name)>")
+                #expect(bad != shape, "\(name)")
+                let transport = ScriptedTransport(UpstreamResponse(status: 200, body: Array(bad.utf8)))
+                await #expect(throws: STSError.self) {
+                    try await client(transport).assumeRole(request, deadline: world.deadline())
+                }
+            }
+        }
+    }
+
     @Test(arguments: [nil, Secret("t/=")])
     func `signs as the whole request would be signed`(token: Secret?) async throws {
         let credentials = Credentials(

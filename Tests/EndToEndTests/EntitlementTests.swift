@@ -141,6 +141,29 @@ extension EndToEnd {
             }
         }
 
+        /// Its bytes were counted when it began; what is full since then takes no more.
+        @Test func `a full user goes on with no upload that was begun before`() throws {
+            try Stack.run("full", .init(s3: true) { $0["uploads.idKeys"] = [["env": "TEST_TOKEN_SECRET"]] }) { stack in
+                try stack.waitUntilReady()
+                let token = Tokens.token(user: "u_full")
+                func post(_ target: String, _ body: String) -> Ask {
+                    Ask(
+                        method: "POST", target: target,
+                        fields: ["X-Convos-AuthToken": token, "Content-Type": "application/json"],
+                        body: Array(body.utf8))
+                }
+                let begun = try stack.ask(post("/v2/uploads", #"{"contentType":"video/mp4","contentLength":3}"#))
+                let upload = "/v2/uploads/\(try #require(begun["uploadId"], "\(begun.told)"))"
+                #expect(try stack.ask(.get("\(upload)/parts?numbers=1", token: token)).status == 200)
+                try user(stack, "set", "u_full", "--storage-limit", "5", "--storage-used", "5")
+                #expect(try stack.ask(.get("\(upload)/parts?numbers=1", token: token)).told == Self.full)
+                #expect(try stack.ask(post("\(upload)/complete", "{}")).told == Self.full)
+                // Giving it up frees room.
+                let giveUp = Ask(method: "DELETE", target: upload, fields: ["X-Convos-AuthToken": token])
+                #expect(try stack.ask(giveUp).status == 200)
+            }
+        }
+
         @Test func `a record that cannot be read closes, and is told of as an error`() throws {
             try Stack.run("malformed", .init(s3: true)) { stack in
                 try stack.waitUntilReady()

@@ -6,6 +6,17 @@ struct CredentialPlace: Sendable, Hashable {
     /// All else that tells credentials apart: role, scope, tier, lifetime.
     let name: String
 
+    init(user: UserID, name: String) {
+        self.user = user
+        self.name = name
+    }
+
+    init(user: UserID, role: String, grant: Grant) {
+        self.init(
+            user: user,
+            name: "\(role)\n\(grant.scope.identity)\n\(grant.tier)\n\(grant.lifetime.milliseconds)")
+    }
+
     /// In braces what decides a cluster's slot, so that entry and lock are on one server.
     func key(prefix: String) -> String {
         "\(prefix)cred:{\(user.text)}:\(Base64URL.encode(SHA256.hash(Array(name.utf8)).prefix(18)))"

@@ -101,9 +101,9 @@ package final class Vendor {
     ) async -> CredentialCache.Outcome {
         await cache?.credentials(key) { [self] previous in
             guard let shared else { return (await assumed(for: subject, grant, deadline, permit), .miss) }
-            let name = "\(settings.roleARN)\n\(grant.scope.identity)\n\(grant.tier)\n\(grant.lifetime.milliseconds)"
             return await shared.credentials(
-                at: CredentialPlace(user: key.user, name: name), previous: previous, revokedBefore: revokedBefore
+                at: CredentialPlace(user: key.user, role: settings.roleARN, grant: grant), previous: previous,
+                revokedBefore: revokedBefore
             ) { await assumed(for: subject, grant, deadline, permit) }
         } ?? (.failure(.cancelled), .off)
     }

@@ -17,6 +17,8 @@ struct RevocationTests {
     private final class PolicyKeeper: Transport {
         private let policy = Mutex<String?>(nil)
         var text: String? { policy.withLock { $0 } }
+        /// Runs between the reading of the policy and the answer.
+        let whileReading = Mutex<(@Sendable () async -> Void)?>(nil)
 
         func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
             let form = String(decoding: request.body, as: UTF8.self)
@@ -25,7 +27,8 @@ struct RevocationTests {
                 return UpstreamResponse(status: 200, body: Array("<PutRolePolicyResponse/>".utf8))
             }
             // Whoever does not wait for the other reads what is about to be replaced.
-            await Task.yield()
+            let text = text
+            await whileReading.withLock { $0 }?()
             guard let text else {
                 let error = "<ErrorResponse><Error><Code>NoSuchEntity</Code></Error></ErrorResponse>"
                 return UpstreamResponse(status: 404, body: Array(error.utf8))
@@ -98,6 +101,55 @@ struct RevocationTests {
             #expect(try await records.record(of: user)?.revokedBefore == time.addingTimeInterval(15))
             #expect(try await revocation.stopVending(to: user, disables: false) == time)
         }
+    }
+
+    /// Each replaces the whole policy: without the lock the later one forgets the other's user.
+    @Test @LoopActor func `keeps both of two denials that come together`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
+        let keeper = PolicyKeeper()
+        let iam = IAMClient(
+            endpoint: try .iam(region: "eu-west-1"), transport: keeper,
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            place: LoopActor.shared)
+        let time = time
+        try await withRedis(server.path) { redis in
+            try await withRedis(server.path) { other in
+                #expect(await redis.becomesReady(within: .seconds(5)))
+                #expect(await other.becomesReady(within: .seconds(5)))
+                let before = try await Self.locks(redis)
+                // The first to read answers when both have asked for the lock, and the other had time to read as well.
+                keeper.whileReading.withLock {
+                    $0 = { @LoopActor in
+                        while let locks = try? await Self.locks(redis), locks < before + 2 {
+                            try? await LoopActor.sleep(for: .milliseconds(1))
+                        }
+                        for _ in 0..<100 { await Task.yield() }
+                    }
+                }
+                let tasks = try [(redis, "u_1"), (other, "u_2")].map { redis, user in
+                    let revocation = Revocation(records: UserRecords(redis: redis, keyPrefix: "c:"), now: { time })
+                    let user = try #require(UserID(user))
+                    return LoopActor.spawn {
+                        try? await revocation.deny(
+                            user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(15))
+                    }
+                }
+                var counts: [Int?] = []
+                for task in tasks { counts.append(await task.value) }
+                #expect(Set(counts) == [1, 2])
+            }
+        }
+        let text = try #require(keeper.text?.removingPercentEncoding)
+        #expect(text.contains(#""aws:PrincipalTag/UserId":["u_1","u_2"]"#))
+    }
+
+    /// How often `SET` was called, as Redis itself counts it.
+    @LoopActor private static func locks(_ redis: RedisConnection) async throws -> Int {
+        guard case .text(let bytes) = try await redis.send(RedisCommand(["INFO", "commandstats"])) else { return 0 }
+        let line = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+            .first { $0.hasPrefix("cmdstat_set:calls=") }
+        return line.flatMap { Int($0.dropFirst("cmdstat_set:calls=".count).prefix { $0 != "," }) } ?? 0
     }
 
     @Test @LoopActor func `does not write over a policy of somebody else`() async throws {

@@ -131,6 +131,34 @@ struct SharedCredentialCacheTests {
         }
     }
 
+    /// The place has the scope, or a device with `read` would be handed what another with `full` left there.
+    @Test @LoopActor func `shares nothing between scopes, tiers and lifetimes`() async throws {
+        try await withWorkers { one, two, _ in
+            let world = World()
+            let template = PolicyTemplate(bucket: "photos", partition: "aws")
+            guard let scopes = try? Scopes(template, prefixes: ["photos"], templates: []), let full = scopes["full"],
+                let read = scopes["read"], let user = UserID("u_1")
+            else {
+                Issue.record("no scopes")
+                return
+            }
+            let grants = [
+                Grant(scope: full, lifetime: .seconds(3600), tier: "free"),
+                Grant(scope: read, lifetime: .seconds(3600), tier: "free"),
+                Grant(scope: read, lifetime: .seconds(3600), tier: "pro"),
+                Grant(scope: read, lifetime: .seconds(900), tier: "pro"),
+            ]
+            for (redis, outcome) in [(one, "miss"), (two, "shared")] {
+                for (index, grant) in grants.enumerated() {
+                    let place = CredentialPlace(user: user, role: "arn:aws:iam::000000000000:role/r", grant: grant)
+                    #expect(await ask(cache(redis, world), world, at: place) == "ASIA\(index + 1) \(outcome)")
+                }
+            }
+            let other = CredentialPlace(user: user, role: "arn:aws:iam::000000000000:role/other", grant: grants[0])
+            #expect(await ask(cache(two, world), world, at: other) == "ASIA5 miss")
+        }
+    }
+
     @Test @LoopActor func `asks STS once for a hundred subjects of four workers that come together`() async throws {
         try await withWorkers { one, two, _ in
             let world = World(delay: .milliseconds(50))
