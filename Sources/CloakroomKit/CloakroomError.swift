@@ -41,6 +41,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let invalidRequest = Code(rawValue: "invalid_request")
         /// Not signed in, or no longer: the token provider was asked again, and that did not help.
         public static let unauthorized = Code(rawValue: "unauthorized")
+        /// The user's sessions were ended by the operator: sign out, and let the user sign in again.
+        public static let sessionRevoked = Code(rawValue: "session_revoked")
         public static let forbidden = Code(rawValue: "forbidden")
         public static let userDisabled = Code(rawValue: "user_disabled")
         public static let subscriptionRequired = Code(rawValue: "subscription_required")
@@ -59,7 +61,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
 
         /// Those of the worker.
         static let known: Set<Code> = [
-            .invalidRequest, .unauthorized, .forbidden, .userDisabled, .subscriptionRequired, .storageQuotaExceeded,
+            .invalidRequest, .unauthorized, .sessionRevoked, .forbidden, .userDisabled, .subscriptionRequired,
+            .storageQuotaExceeded,
             .notFound, .methodNotAllowed, .bodyTooLarge, .contentTypeNotAllowed, .uploadNotFound, .uploadIncomplete,
             .tooManyRequests, .unavailable, .internalError,
         ]

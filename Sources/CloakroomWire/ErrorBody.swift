@@ -4,6 +4,8 @@ package import StrictJSON
 package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     case invalidRequest = "invalid_request"
     case unauthorized
+    /// The token is from before the user was revoked: sign in again.
+    case sessionRevoked = "session_revoked"
     case forbidden
     case userDisabled = "user_disabled"
     case subscriptionRequired = "subscription_required"

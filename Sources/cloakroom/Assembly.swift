@@ -63,6 +63,12 @@ struct Assembly {
             settings: settings, transport: CurlTransport(options: issuersOptions),
             surroundings: Surroundings(sleep: { try await LoopActor.sleep(for: $0) }), metrics: metrics, log: log)
         self.identity = identity
+        let undated = UndatedIssuers(redis: redis, keyPrefix: settings.redis.keyPrefix)
+        identity.authenticator.onUndatedToken = { [log] issuer in
+            guard undated.note(issuer) else { return }
+            // What that means for a revocation, the manual says.
+            log.warning("tokens have neither iat nor nbf", ["issuer": .text(issuer)])
+        }
 
         let pace = CopyPace(maximum: settings.renewal.maximumInFlight, metrics: metrics)
         let upstreams = try Upstreams(settings: settings, metrics: metrics, pace: pace, log: log)

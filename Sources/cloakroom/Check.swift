@@ -21,7 +21,7 @@ enum Check {
             let review = SettingsReview(settings)
             let state = review.errors.isEmpty ? "good" : "serve starts with it, but it has errors"
             Output.print("\(file): \(state)\nAWS credentials: \(origin)\nUploads in parts: \(multipart)")
-            (review.lines + [review.policies]).forEach { Output.print($0) }
+            (review.lines + notes(settings) + [review.policies]).forEach { Output.print($0) }
             return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
         } catch let error as CredentialFault {
             return Output.fail("\(file) is good, but there are \(error)")
@@ -30,6 +30,23 @@ enum Check {
         } catch {
             return Output.fail("\(file) has faults:\n\(error)")
         }
+    }
+
+    /// What is good, but should be known.
+    private static func notes(_ settings: Settings) -> [String] {
+        let reserved = settings.reservedUserIDs.components.map {
+            "Reserved user id: \($0.id), the folder of which \($0.setting) uses, beside vending.prefixes \"\""
+        }
+        let large = settings.vending.scopes.names.compactMap { settings.vending.scopes[$0] }
+            .filter { $0.policy.packedPercent > 100 }.map {
+                "The scope \($0.name) takes about \($0.policy.packedPercent) % of what STS packs, by estimate: "
+                    + "`cloakroom doctor --only role,scopes` asks STS"
+            }
+        let undated = settings.tokens.issuers.filter { !$0.datesTokens }.map {
+            "Tokens without iat and nbf: of \($0.name); once a user is revoked, all of them are refused until "
+                + "`cloakroom user set ID --accept-undated-tokens`"
+        }
+        return reserved + large + undated
     }
 
     private static let help = """

@@ -10,7 +10,7 @@ extension EndToEnd {
     /// Signing in with an issuer of the test's own: it publishes its keys over HTTP, and stands in Apple's place as well.
     @Suite struct SignIn {
         /// Signs with keys that it publishes, and counts who asks for them.
-        private final class Issuer: Sendable {
+        final class Issuer: Sendable {
             let server: HTTPServer
             private let key: TokenSigningKey
 
@@ -50,7 +50,7 @@ extension EndToEnd {
                     ] as [String: Any],
                     [
                         "preset": "apple", "issuer": Self.apple, "clientIDs": ["app"],
-                        "jwksURL": "\(url)/apple-keys",
+                        "requireNonce": false, "jwksURL": "\(url)/apple-keys",
                     ] as [String: Any],
                 ]
                 settings["session"] =

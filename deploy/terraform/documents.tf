@@ -27,6 +27,8 @@ locals {
     TEST_BUCKET         = coalesce(var.test_bucket, "no-test-bucket")
     UPLOAD_MILLISECONDS = tostring(var.upload_lifetime_seconds * 1000)
     KMS_KEY_ARN         = coalesce(var.kms_key_arn, "no-key")
+    REGION              = data.aws_region.current.id
+    DNS_SUFFIX          = data.aws_partition.current.dns_suffix
     BEFORE              = coalesce(var.revoke_sessions_before, "never")
     SERVICE             = lookup({ ec2 = "ec2.amazonaws.com", ecs = "ecs-tasks.amazonaws.com" }, var.worker, "no-service")
     OIDC_PROVIDER_ARN   = coalesce(var.oidc_provider_arn, "no-provider")

@@ -4,7 +4,10 @@ locals {
   asset_base_url = var.asset_base_url != null ? var.asset_base_url : local.cdn_url
 
   made = {
-    vending = { roleARN = aws_iam_role.session.arn, prefixes = var.folders }
+    vending = merge(
+      { roleARN = aws_iam_role.session.arn, prefixes = var.folders },
+      { for key in compact([var.kms_key_arn]) : "kmsKeyARNs" => [key] },
+    )
     uploads = merge(
       { keyPrefix = var.key_prefix, lifetimeSeconds = var.upload_lifetime_seconds },
       { for url in compact([local.asset_base_url]) : "assetBaseURL" => url },

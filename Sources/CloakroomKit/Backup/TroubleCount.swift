@@ -31,7 +31,8 @@ extension CloakroomError {
 
     fileprivate var effect: Effect {
         switch code {
-        case .unauthorized, .forbidden, .userDisabled, .subscriptionRequired, .storageQuotaExceeded, .accessDenied,
+        case .unauthorized, .sessionRevoked, .forbidden, .userDisabled, .subscriptionRequired, .storageQuotaExceeded,
+            .accessDenied,
             .diskFull, .storeFailed, .notAllowedNow, .untrusted:
             .ofAll
         case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidAnswer: .perhapsOfAll

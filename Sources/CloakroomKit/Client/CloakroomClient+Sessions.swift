@@ -8,8 +8,8 @@ extension CloakroomClient {
     ///   - identityToken: a JWT of Sign in with Apple, or of another issuer of the worker's settings.
     ///   - nonce: as the app made it; the issuer was given its SHA-256 in hexadecimal digits.
     ///   - deviceID: names the device for the operator, 1 to 255 bytes.
-    /// - Throws: ``CloakroomError``: `unauthorized` for a token that the worker does not take, `notFound` where nobody can
-    ///   sign in.
+    /// - Throws: ``CloakroomError``: `unauthorized` for a token that the worker does not take, `sessionRevoked` for one from
+    ///   before a revocation, with `retryAfter` where one made then would be accepted, `notFound` where nobody can sign in.
     public func signIn(
         identityToken: String, nonce: String? = nil, deviceID: String? = nil
     ) async throws -> Session {
@@ -19,7 +19,8 @@ extension CloakroomClient {
 
     /// A later session for one that has not ended yet.
     ///
-    /// - Throws: ``CloakroomError``: `unauthorized` when it has ended, or the sign-in was too long ago: sign in again.
+    /// - Throws: ``CloakroomError``: `unauthorized` when it has ended, or the sign-in was too long ago, `sessionRevoked` when the
+    ///   operator ended it: sign in again.
     public func continueSession(_ session: Session, deviceID: String? = nil) async throws -> Session {
         let asked = SessionRequest(deviceId: deviceID)
         return try await self.session(

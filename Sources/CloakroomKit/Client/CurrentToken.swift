@@ -20,6 +20,7 @@ actor CurrentToken {
     /// The last one is the one to join.
     private var questions: [Question] = []
     private var replaced: (refused: Secret, by: Secret)?
+    private var lastRevoked: Secret?
     private var lastNumber = 0
 
     init(_ provider: any TokenProvider, surroundings: Surroundings) {
@@ -36,6 +37,13 @@ actor CurrentToken {
             ask(insteadOf: nil)
         }
         return try await answer(to: questions[questions.count - 1].number).get()
+    }
+
+    /// Tells the provider, once for each token however many requests carried it.
+    func revoked(_ token: Secret) async {
+        guard lastRevoked != token else { return }
+        lastRevoked = token
+        await provider.sessionRevoked(token.reveal())
     }
 
     private func ask(insteadOf refused: Secret?) {

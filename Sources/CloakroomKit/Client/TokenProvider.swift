@@ -12,9 +12,16 @@ public protocol TokenProvider: Sendable {
     ///
     /// The default does nothing: right for a provider that keeps no token.
     func tokenRefused(_ token: String) async
+
+    /// The server ended the user's sessions, this one among them: forget it, and let the user sign in again. The request
+    /// has failed with ``CloakroomError/Code/sessionRevoked``; no other token is asked for.
+    ///
+    /// The default calls ``tokenRefused(_:)``.
+    func sessionRevoked(_ token: String) async
 }
 
 extension TokenProvider {
+    public func sessionRevoked(_ token: String) async { await tokenRefused(token) }
     public func tokenRefused(_ token: String) async {}
 }
 

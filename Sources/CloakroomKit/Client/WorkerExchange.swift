@@ -28,6 +28,9 @@ struct WorkerExchange: Sendable {
             case .answer(let answer): return answer
             case .final(let error): throw error
             case .again(let error): try await tries.pause(after: error)
+            case .refusedToken(let error) where error.code == .sessionRevoked:
+                if mayAskAgain, let revoked = token { await tokens.revoked(revoked) }
+                throw error
             case .refusedToken(let error):
                 guard mayAskAgain, let refused = token else { throw error }
                 mayAskAgain = false

@@ -59,7 +59,7 @@ public actor CredentialProvider {
     /// Those to use now.
     ///
     /// - Throws: ``CloakroomError``: why there are none, ``CloakroomError/Code/cancelled`` for a cancelled task. The next
-    ///   call tries again.
+    ///   call tries again. After ``CloakroomError/Code/sessionRevoked`` nothing is held any more, in the store neither.
     public func credentials() async throws(CloakroomError) -> VendedCredentials {
         let reading = reading()
         if let held {
@@ -181,6 +181,10 @@ extension CredentialProvider {
             land(.success(vended))
         } catch {
             guard flight?.number == number else { return }
+            if error.code == .sessionRevoked {
+                await signOut()
+                guard flight?.number == number else { return }
+            }
             fail(error)
         }
     }
@@ -221,6 +225,12 @@ extension CredentialProvider {
         held = fresh
         pause.begin(afterSuccessAt: reading.instant)
         store.save(fresh)
+    }
+
+    /// The user's sessions were ended: what is held is not used to its end, and does not survive a restart.
+    private func signOut() async {
+        held = nil
+        await store.clear()?.value
     }
 
     private func fail(_ error: CloakroomError) {

@@ -11,8 +11,8 @@ extension CloakroomError {
     /// Whether the next asset would fare the same, if it were tried at once.
     var concernsAll: Bool {
         let codes: [Code] = [
-            .unauthorized, .tokenUnavailable, .tooManyRequests, .unavailable, .internalError, .unreachable, .timedOut,
-            .untrusted, .notAllowedNow,
+            .unauthorized, .sessionRevoked, .tokenUnavailable, .tooManyRequests, .unavailable, .internalError,
+            .unreachable, .timedOut, .untrusted, .notAllowedNow,
         ]
         return codes.contains(code)
     }

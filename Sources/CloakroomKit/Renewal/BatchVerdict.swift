@@ -13,7 +13,8 @@ enum BatchVerdict: Equatable {
         switch error.code {
         case .tooManyRequests: self = .pause(error.retryAfter ?? .seconds(900), keysDoubtful: false)
         case .unreachable: self = .networkDown
-        case .cancelled, .unauthorized, .forbidden, .userDisabled, .subscriptionRequired, .untrusted, .notAllowedNow:
+        case .cancelled, .unauthorized, .sessionRevoked, .forbidden, .userDisabled, .subscriptionRequired, .untrusted,
+            .notAllowedNow:
             self = .stop
         default: self = error.retryAfter.map { .pause($0, keysDoubtful: true) } ?? .keysDoubtful
         }

@@ -49,7 +49,7 @@ package enum ScopeFindings {
             check.error(
                 "\(scope): \(probe.words) is refused (\(probe.remark))",
                 why: "the scope promises it; a session has only what its role has, too",
-                advice: "allow it in the role's permissions: deploy/iam/session-role-policy.json")
+                advice: roleAdvice)
         case .unclear(let words):
             check.warning(
                 "\(scope): \(probe.words) is answered \(words)", why: "whether it is allowed cannot be told",
@@ -77,6 +77,10 @@ package enum ScopeFindings {
         check.error(
             "\(scope): an object cannot be stored in the own folder: \(fault.words)",
             why: "the scope promises it; a session has only what its role has, too",
-            advice: "allow it in the role's permissions: deploy/iam/session-role-policy.json")
+            advice: roleAdvice)
     }
+
+    private static let roleAdvice =
+        "allow it in the role's permissions: deploy/iam/session-role-policy.json; in a bucket under SSE-KMS name its keys in"
+        + " vending.kmsKeyARNs, give the role deploy/iam/kms-policy.json, and see that the key's own policy leaves it to IAM"
 }

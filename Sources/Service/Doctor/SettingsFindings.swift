@@ -16,7 +16,7 @@ package struct SettingsFindings {
     }
 
     package var all: [Finding] {
-        let weak = [keys, lifetime, redis, open, minimumAge, debug, lifecycle].compactMap(\.self) + scopes
+        let weak = [keys, lifetime, nonce, redis, open, minimumAge, debug, lifecycle].compactMap(\.self) + scopes
         return weak.isEmpty ? [check.ok("nothing in the settings is weaker than it has to be")] : weak
     }
 
@@ -34,6 +34,17 @@ package struct SettingsFindings {
             "credentials live up to \(longest.components.seconds / 3600) hours",
             why: "they cannot be taken back: who loses a phone loses that long",
             advice: "lower vending.lifetimeSeconds; the kit renews by itself")
+    }
+
+    private var nonce: Finding? {
+        guard
+            let issuer = settings.tokens.issuers.first(where: { $0.notifies && $0.use == .session && !$0.requiresNonce }
+            )
+        else { return nil }
+        return check.warning(
+            "requireNonce is false for \(issuer.name)",
+            why: "an identity token that another copied can be exchanged for a session, as long as it lives",
+            advice: "have the app send a nonce with each sign-in, and take requireNonce out")
     }
 
     private var redis: Finding? {

@@ -13,6 +13,8 @@ struct Admission: Sendable {
     /// The limits that were applied.
     let terms: LimitTerms
     let entitlement: Result<Entitlement, Entitlement.Refusal>
+    /// In how many seconds an identity token made then would be accepted; `nil` where none made now would be refused.
+    var signInWait: Int?
 }
 
 /// Counts a request and reads its user's record, both in one round trip to Redis.
@@ -36,14 +38,15 @@ final class Admissions {
             charge, subject, expecting: claimed(by: subject).tier.terms(of: charge), readsRecord: settings.enabled)
         limiter.ask(question) { [self] answer in
             switch answer {
-            case .failure(let error): completion(admission(question, without: error, isDisabled: false))
-            case .reply(var reading): read(question, &reading, completion)
+            case .failure(let error): completion(admission(question, without: error, refusal: nil))
+            case .reply(var reading): read(question, subject.signIn, &reading, completion)
             }
         }
     }
 
     private func read(
-        _ question: LimitQuestion, _ reading: inout RedisReading, _ completion: @escaping @LoopActor (Admission) -> Void
+        _ question: LimitQuestion, _ signIn: Date?, _ reading: inout RedisReading,
+        _ completion: @escaping @LoopActor (Admission) -> Void
     ) {
         let count = LimitCount.read(
             &reading, isSplit: question.isSplit, hasVolume: question.terms.volume != nil)
@@ -52,18 +55,29 @@ final class Admissions {
         case .failure(let error):
             // The record may have come although Redis could not count, as from a replica.
             let record = question.readsRecord ? try? UserRecord.parse(&reading) : nil
-            completion(admission(question, without: error, isDisabled: record?.isDisabled == true))
+            completion(admission(question, without: error, refusal: record?.refusal(of: signIn)))
         case .success(let before):
-            decide(question, before, entitlement(question, &reading), completion)
+            let record = self.record(question, &reading)
+            let entitlement = record.flatMap { self.entitlement(question, signIn, $0) }
+            guard let wait = (try? record.get())?.signInWait(at: now()) else {
+                return decide(question, before, entitlement, completion)
+            }
+            decide(question, before, entitlement) {
+                var admission = $0
+                admission.signInWait = wait
+                completion(admission)
+            }
         }
     }
 
-    private func admission(_ question: LimitQuestion, without error: RedisError, isDisabled: Bool) -> Admission {
+    private func admission(
+        _ question: LimitQuestion, without error: RedisError, refusal: Entitlement.Refusal?
+    ) -> Admission {
         let claimed = claimed(by: question.subject)
         let terms = claimed.tier.terms(of: question.charge)
         return Admission(
             decision: limiter.decideWithoutRedis(question, by: terms, error), terms: terms,
-            entitlement: isDisabled ? .failure(.userDisabled) : .success(claimed))
+            entitlement: refusal.map { .failure($0) } ?? .success(claimed))
     }
 
     /// Decides by the terms of the tier that the record names; Redis counted by those it had last.
@@ -122,17 +136,22 @@ final class Admissions {
         return found
     }
 
-    private func entitlement(
+    private func record(
         _ question: LimitQuestion, _ reading: inout RedisReading
-    ) -> Result<Entitlement, Entitlement.Refusal> {
-        guard question.readsRecord else { return .success(claimed(by: question.subject)) }
-        let record: UserRecord?
+    ) -> Result<UserRecord?, Entitlement.Refusal> {
+        guard question.readsRecord else { return .success(nil) }
         // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
-        do throws(UserRecordError) { record = try UserRecord.parse(&reading) } catch {
+        do throws(UserRecordError) { return .success(try UserRecord.parse(&reading)) } catch {
             return .failure(.malformedRecord)
         }
+    }
+
+    private func entitlement(
+        _ question: LimitQuestion, _ signIn: Date?, _ record: UserRecord?
+    ) -> Result<Entitlement, Entitlement.Refusal> {
+        guard question.readsRecord else { return .success(claimed(by: question.subject)) }
         guard let record else { return unrecorded(question) }
-        if record.isDisabled { return .failure(.userDisabled) }
+        if let refusal = record.refusal(of: signIn) { return .failure(refusal) }
         guard let (name, tier) = tiers.tier(record: record.tier, claim: question.subject.tier) else {
             return .failure(.malformedRecord)
         }
@@ -144,5 +163,19 @@ final class Admissions {
         if settings.withoutRecord == .refuse, question.charge.name != .session { return .failure(.noRecord) }
         let (name, tier) = claimedTier(of: question.subject)
         return .success(Entitlement(tierName: name, tier: tier, record: nil, now: now()))
+    }
+}
+
+extension UserRecord {
+    /// What the record alone refuses.
+    fileprivate func refusal(of signIn: Date?) -> Entitlement.Refusal? {
+        isDisabled ? .userDisabled : revokes(signIn) ? .sessionRevoked : nil
+    }
+
+    /// In how many seconds a revocation lies behind; `nil` where it does, or lies further ahead than any command sets it.
+    fileprivate func signInWait(at now: @autoclosure () -> Date) -> Int? {
+        guard let revokedBefore else { return nil }
+        let wait = (revokedBefore.timeIntervalSince1970 - now().timeIntervalSince1970.rounded(.down)) + 1
+        return (1...3600).contains(wait) ? Int(wait) : nil
     }
 }

@@ -17,6 +17,8 @@ package struct Entitlement: Sendable {
     /// Why a user gets nothing; the raw value is the word for the log and the metric.
     package enum Refusal: String, Error, Sendable, CaseIterable {
         case userDisabled = "user_disabled"
+        /// The token is older than a revocation.
+        case sessionRevoked = "session_revoked"
         case subscriptionRequired = "subscription_required"
         case storageExceeded = "storage_quota_exceeded"
         /// The settings refuse whom no record knows.

@@ -17,6 +17,7 @@ package struct UserRecord: Sendable, Equatable {
         case storageLimit
         case disabled
         case revokedBefore
+        case acceptUndatedTokens
         /// When somebody last decided something; what a scan writes leaves it alone. Without it there is no record.
         case updated
         case disabledReason
@@ -31,8 +32,10 @@ package struct UserRecord: Sendable, Equatable {
     package var isDisabled = false
     /// For people; not read for a request.
     package var disabledReason: String?
-    /// Credentials issued before are not handed out again.
+    /// Credentials issued before are not handed out again, and tokens issued before are refused.
     package var revokedBefore: Date?
+    /// Whether tokens that do not say when they were issued are accepted in spite of a revocation.
+    package var acceptsUndatedTokens = false
     package var updated: Date?
 
     package init() {}
@@ -43,6 +46,7 @@ package struct UserRecord: Sendable, Equatable {
     /// What is read for a request, in the order in which it is asked for.
     package static let requestFields: [Field] = [
         .updated, .tier, .subscriptionEnd, .storageUsed, .storageLimit, .disabled, .revokedBefore,
+        .acceptUndatedTokens,
     ]
 
     /// Reads what HMGET answers for ``requestFields``.
@@ -61,7 +65,16 @@ package struct UserRecord: Sendable, Equatable {
         record.storageLimit = try limit(&reading)
         record.isDisabled = try flag(&reading, .disabled)
         record.revokedBefore = try seconds(&reading, .revokedBefore)
+        record.acceptsUndatedTokens = try flag(&reading, .acceptUndatedTokens)
         return record
+    }
+
+    /// Whether a token is refused; the second of the revocation itself counts as before it.
+    ///
+    /// - Parameter signIn: ``Subject/signIn``.
+    package func revokes(_ signIn: Date?) -> Bool {
+        guard let revokedBefore else { return false }
+        return signIn.map { $0 <= revokedBefore } ?? !acceptsUndatedTokens
     }
 
     private static func bytes(

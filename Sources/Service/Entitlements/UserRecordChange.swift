@@ -35,9 +35,13 @@ package struct UserRecordChange: Sendable, Equatable {
         values.updateValue(reason, forKey: .disabledReason)
     }
 
+    /// Undated tokens may be from before it: they are no longer accepted.
     package mutating func revokedBefore(_ time: Date) {
         values.updateValue(Self.seconds(time), forKey: .revokedBefore)
+        values.updateValue(nil, forKey: .acceptUndatedTokens)
     }
+
+    package mutating func acceptUndatedTokens() { values.updateValue("1", forKey: .acceptUndatedTokens) }
 
     mutating func updated(_ time: Date) { values.updateValue(Self.seconds(time), forKey: .updated) }
 

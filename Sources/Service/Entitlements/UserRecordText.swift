@@ -33,7 +33,7 @@ extension UserRecord {
                 case .number(let number): String(number)
                 case .flag(let flag): flag ? "yes" : "no"
                 }
-            return name.padding(to: 17) + text
+            return name.padding(to: 20) + text
         }.joined(separator: "\n")
     }
 
@@ -69,6 +69,7 @@ extension UserRecord {
             ("storageLimit", storageLimit.map { $0 == .max ? .text(Self.unlimited) : .number($0) }),
             ("disabled", .flag(isDisabled)), ("disabledReason", disabledReason.map { .text($0) }),
             ("revokedBefore", revokedBefore.map { .text($0.wireText) }),
+            ("acceptUndatedTokens", acceptsUndatedTokens ? .flag(true) : nil),
             ("updated", updated.map { .text($0.wireText) }),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }

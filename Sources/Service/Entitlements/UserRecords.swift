@@ -11,7 +11,7 @@ package import Redis
 /// The records of all users, in Redis: read for requests, changed by commands and by an issuer's notifications.
 @LoopActor
 package final class UserRecords {
-    let redis: RedisConnection
+    package let redis: RedisConnection
     let keyPrefix: String
     private let now: @Sendable () -> Date
     static let script = RedisScript(

@@ -19,16 +19,22 @@ package final class Authenticator {
     private let leeway: Duration
     private let now: @Sendable () -> Date
     private let verified: VerifiedTokens
+    private let reserved: ReservedUserIDs
+
+    /// Called with the name of an issuer whose token has neither `iat` nor `nbf`.
+    package var onUndatedToken: (@LoopActor (String) -> Void)?
 
     /// - Parameters:
     ///   - issuers: each with its keys; ourselves among them if we make session tokens.
     ///   - now: the wall clock; tokens speak of it.
     init(
         header: String, leeway: Duration, issuers: [BelievedIssuer], maximumRemembered: Int = 10_000,
+        reserved: ReservedUserIDs = ReservedUserIDs(),
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         source = TokenSource(header: header)
         self.issuers = issuers
+        self.reserved = reserved
         self.leeway = leeway
         verifier = TokenVerifier(
             issuers: issuers.map { $0.issuer.trusted($0.keys.keys ?? KeySet(own: [])) }, leeway: leeway)
@@ -78,20 +84,15 @@ package final class Authenticator {
     func signIn(identityToken: [UInt8], nonce: String?) async throws(IdentityRefusal) -> Subject {
         let (token, issuer) = try await waiting { () throws(NotYet) in try believed(identityToken, for: .exchange) }
         try Nonce.check(nonce, against: token.claims, isRequired: issuer.issuer.requiresNonce)
-        do throws(TokenError) { return try issuer.subject(token) } catch { throw .token(error) }
+        return try subject(token, of: issuer)
     }
 
-    /// Whose session a request carries, and when that person signed in.
-    func session(of request: Request) throws(IdentityRefusal) -> (subject: Subject, signIn: Date) {
+    /// Whose session a request carries.
+    func session(of request: Request) throws(IdentityRefusal) -> Subject {
         guard let bytes = source.token(in: request.fields) else { throw .token(.missing) }
         do throws(NotYet) {
             let (token, issuer) = try believed(bytes, for: .continuation)
-            do throws(TokenError) {
-                guard let signIn = try token.claims.date("auth_time") else { throw .badClaims }
-                return (try issuer.subject(token), signIn)
-            } catch {
-                throw .refused(.token(error))
-            }
+            do throws(IdentityRefusal) { return try subject(token, of: issuer) } catch { throw .refused(error) }
         } catch {
             switch error {
             case .refused(let refusal): throw refusal
@@ -138,15 +139,23 @@ package final class Authenticator {
 
     private func remembered(_ bytes: [UInt8], _ digest: SHA256.Digest) throws(NotYet) -> Subject {
         let (token, issuer) = try believed(bytes, for: .request)
-        do throws(TokenError) {
-            let subject = try issuer.subject(token)
+        do throws(IdentityRefusal) {
+            let subject = try subject(token, of: issuer)
             // Kept as long as it would verify: to its end and the leeway beyond.
             let end = token.expiration.addingTimeInterval((issuer.issuer.leeway ?? leeway) / .seconds(1))
             verified.insert(subject, for: digest, until: end, keys: issuer.keys)
             return subject
         } catch {
-            throw .refused(.token(error))
+            throw .refused(error)
         }
+    }
+
+    private func subject(_ token: VerifiedToken, of issuer: BelievedIssuer) throws(IdentityRefusal) -> Subject {
+        let subject: Subject
+        do throws(TokenError) { subject = try issuer.subject(token, now: now()) } catch { throw .token(error) }
+        guard !reserved.contains(subject.userID) else { throw .reservedUserID }
+        if subject.signIn == nil { onUndatedToken?(issuer.issuer.name) }
+        return subject
     }
 
     private func believed(_ bytes: [UInt8], for purpose: Purpose) throws(NotYet) -> (VerifiedToken, BelievedIssuer) {

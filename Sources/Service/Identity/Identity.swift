@@ -46,6 +46,7 @@ package struct Identity {
         self.issuers = issuers
         authenticator = Authenticator(
             header: settings.tokens.header, leeway: settings.tokens.leeway, issuers: issuers,
+            reserved: settings.reservedUserIDs,
             now: surroundings.wallClock)
     }
 

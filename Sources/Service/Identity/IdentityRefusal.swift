@@ -14,6 +14,8 @@ package enum IdentityRefusal: Error, Sendable, Equatable {
     case unexpectedEvents
     /// No notification, or one that does not say what happened.
     case noEvents
+    /// The user id stands for what belongs to others: see ``ReservedUserIDs``.
+    case reservedUserID
     /// The sign-in was too long ago for another session.
     case signInTooOld
 
@@ -26,6 +28,7 @@ package enum IdentityRefusal: Error, Sendable, Equatable {
         case .nonceMismatch: "nonce_mismatch"
         case .unexpectedEvents: "unexpected_events"
         case .noEvents: "no_events"
+        case .reservedUserID: "reserved_user_id"
         case .signInTooOld: "sign_in_too_old"
         }
     }

@@ -39,6 +39,8 @@ package struct Issuer: Sendable {
     package var requiresNonce: Bool
     /// Whether it proves the device that its tokens name, and does not copy it from a request.
     package var vouchesForDevice: Bool
+    /// Whether its tokens have `iat` or `nbf`, as far as the operator says; a revocation goes by the tokens themselves.
+    package var datesTokens: Bool
     /// Whether it is Apple, which tells of withdrawn consent and deleted accounts.
     package var notifies: Bool
     /// How far its clock may be from ours; `nil`: as anybody's.
@@ -47,7 +49,8 @@ package struct Issuer: Sendable {
     package init(
         name: String, audiences: [String], algorithms: Set<SignatureAlgorithm>, keys: Keys,
         claims: ClaimNames = ClaimNames(), use: Use = .requests, subjects: Subjects = .plain,
-        requiresNonce: Bool = false, vouchesForDevice: Bool = false, notifies: Bool = false, leeway: Duration? = nil
+        requiresNonce: Bool = false, vouchesForDevice: Bool = false, datesTokens: Bool = true,
+        notifies: Bool = false, leeway: Duration? = nil
     ) {
         self.name = name
         self.audiences = audiences
@@ -58,6 +61,7 @@ package struct Issuer: Sendable {
         self.subjects = subjects
         self.requiresNonce = requiresNonce
         self.vouchesForDevice = vouchesForDevice
+        self.datesTokens = datesTokens
         self.notifies = notifies
         self.leeway = leeway
     }

@@ -1,5 +1,11 @@
 import CloakroomCrypto
 
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// Whom a request is for, after its token was believed.
 ///
 /// A value in all but its storage: it is remembered for many requests and handed on a dozen times in each, which is one
@@ -11,6 +17,9 @@ package final class Subject: Sendable, Equatable {
     /// As the token's claim has it; `nil` when it names none. What it opens is an entitlement's affair.
     package let tier: String?
     package let issuer: String
+    /// When the person signed in, for an issuer's token when it was issued: by which a revocation decides. A whole second;
+    /// `nil` when the token does not say.
+    package let signIn: Date?
     /// Issuer and user, by which requests are counted: a digest, for neither is kept in the open in Redis.
     package let owner: String
     /// The device among those of the user, by which requests are counted as well; one for all that name none.
@@ -21,12 +30,14 @@ package final class Subject: Sendable, Equatable {
     /// - Parameter isDeviceVouchedFor: whether the issuer proves the device. One that the app alone names could be
     ///   another one in every request.
     package init(
-        userID: UserID, deviceID: String?, tier: String?, issuer: String, isDeviceVouchedFor: Bool = false
+        userID: UserID, deviceID: String?, tier: String?, issuer: String, signIn: Date? = nil,
+        isDeviceVouchedFor: Bool = false
     ) {
         self.userID = userID
         self.deviceID = deviceID
         self.tier = tier
         self.issuer = issuer
+        self.signIn = signIn.map { Date(timeIntervalSince1970: $0.timeIntervalSince1970.rounded(.down)) }
         owner = Self.digest("user", issuer, userID.text)
         device = deviceID.map { Self.digest("device", $0) } ?? "none"
         provenDevice = isDeviceVouchedFor ? deviceID.map { Self.digest("proven", issuer, $0) } : nil
@@ -41,7 +52,7 @@ package final class Subject: Sendable, Equatable {
     package static func == (left: Subject, right: Subject) -> Bool {
         left === right
             || left.userID == right.userID && left.deviceID == right.deviceID && left.tier == right.tier
-                && left.issuer == right.issuer && left.provenDevice == right.provenDevice
+                && left.issuer == right.issuer && left.provenDevice == right.provenDevice && left.signIn == right.signIn
     }
 
     /// Whether a tier can be the value of a session tag: 1 to 64 of those characters STS takes that are ASCII.

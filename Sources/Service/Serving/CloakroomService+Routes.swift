@@ -186,6 +186,9 @@ extension Answer {
     /// Whom no record knows has no subscription either, as far as they are told.
     fileprivate init(_ refusal: Entitlement.Refusal) {
         switch refusal {
+        case .sessionRevoked:
+            self = .error(401, "Session revoked", .sessionRevoked, reason: refusal.rawValue)
+            self.response.fields.add("WWW-Authenticate", "Bearer")
         case .userDisabled: self = .error(403, "User disabled", .userDisabled, reason: refusal.rawValue)
         case .subscriptionRequired, .noRecord:
             self = .error(403, "Active subscription required", .subscriptionRequired, reason: refusal.rawValue)

@@ -21,13 +21,13 @@ extension CloakroomService {
             do throws(IdentityRefusal) {
                 let subject = try await parts.authenticator.signIn(
                     identityToken: Array(token.utf8), nonce: asked.nonce)
-                let user = Subject(userID: subject.userID, deviceID: nil, tier: subject.tier, issuer: subject.issuer)
+                let user = Subject(
+                    userID: subject.userID, deviceID: nil, tier: subject.tier, issuer: subject.issuer,
+                    signIn: subject.signIn)
                 return .work(
                     user,
-                    Plan(charge: .session) { [self] _, entitlement in
-                        session(
-                            sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: nil, entitlement, request
-                        )
+                    Plan(charge: .session, isSignIn: true) { [self] _, entitlement in
+                        session(sessions, of: subject, asked.deviceId ?? subject.deviceID, entitlement, request)
                     })
             } catch {
                 return .done(.refused(error))
@@ -37,12 +37,11 @@ extension CloakroomService {
 
     private func continuation(of request: Request, _ asked: SessionRequest, _ sessions: SessionTokens) -> Step {
         do throws(IdentityRefusal) {
-            let (subject, signIn) = try parts.authenticator.session(of: request)
+            let subject = try parts.authenticator.session(of: request)
             return .work(
                 subject,
                 Plan(charge: .session) { [self] _, entitlement in
-                    session(
-                        sessions, of: subject, asked.deviceId ?? subject.deviceID, signIn: signIn, entitlement, request)
+                    session(sessions, of: subject, asked.deviceId ?? subject.deviceID, entitlement, request)
                 })
         } catch {
             return .done(.refused(error))
@@ -50,10 +49,10 @@ extension CloakroomService {
     }
 
     private func session(
-        _ sessions: SessionTokens, of subject: Subject, _ device: String?, signIn: Date?, _ entitlement: Entitlement,
+        _ sessions: SessionTokens, of subject: Subject, _ device: String?, _ entitlement: Entitlement,
         _ request: Request
     ) -> Outcome {
-        guard let session = sessions.issue(subject, deviceID: device, signIn: signIn) else {
+        guard let session = sessions.issue(subject, deviceID: device) else {
             return .answered(.refused(.signInTooOld))
         }
         let named = Subject(userID: subject.userID, deviceID: device, tier: subject.tier, issuer: subject.issuer)

@@ -46,7 +46,12 @@ final class Exchange {
             switch (decision.verdict, admission.entitlement) {
             case (.closed, _):
                 finish(.error(503, "Temporarily unavailable", .unavailable, reason: "redis"), counted)
-            case (_, .failure(let refusal)): finish(service.refused(refusal), counted)
+            case (_, .failure(let refusal)):
+                var answer = service.refused(refusal)
+                if plan.isSignIn, decision.isAllowed, let wait = admission.signInWait {
+                    answer.response.fields.add("Retry-After", String(wait))
+                }
+                finish(answer, counted)
             case (.refused, _), (.openRefused, _): finish(.tooMany(plan.charge, decision), counted)
             case (.allowed, .success(let entitlement)), (.open, .success(let entitlement)):
                 take(plan.work(subject, entitlement), counted)

@@ -22,6 +22,8 @@ struct Plan {
     typealias Work = @LoopActor @Sendable (Subject, Entitlement) -> Outcome
 
     let charge: Charge
+    /// Whether a new identity token would help where this one is older than a revocation.
+    var isSignIn = false
     let work: Work
 }
 

@@ -18,7 +18,7 @@ struct IssuerSettings {
         let algorithms = try algorithms(keys)
         try check(keys, serve: algorithms)
         let use = values.optionalText("for").flatMap(Issuer.Use.init) ?? (isApple ? .session : .requests)
-        if values.flag("requireNonce"), use == .requests {
+        if values.optionalFlag("requireNonce") == true, use == .requests {
             throw fault(
                 "requireNonce", "is true, but its tokens stand in requests, which have no nonce",
                 "take it out, or make it for: \"session\"")
@@ -36,8 +36,9 @@ struct IssuerSettings {
                 tier: values.text("claims.tier")),
             use: use,
             subjects: values.optionalText("subjects").flatMap(Issuer.Subjects.init) ?? (isAlone ? .plain : .mapped),
-            requiresNonce: values.flag("requireNonce"),
-            vouchesForDevice: values.flag("vouchesForDevice"), notifies: isApple,
+            requiresNonce: values.optionalFlag("requireNonce") ?? (isApple && use == .session),
+            vouchesForDevice: values.flag("vouchesForDevice"), datesTokens: values.flag("datesTokens"),
+            notifies: isApple,
             leeway: values.optionalInteger("leewaySeconds").map { .seconds($0) })
     }
 

@@ -9,9 +9,10 @@ struct SettingsCheck {
 
     var faults: [SettingsFault] {
         [
-            keyPair, sessionTokenAlone, lifetimeInChain, partition, scopesFault, deadline,
+            keyPair, sessionTokenAlone, lifetimeInChain, partition, keyRegion, scopesFault, deadline,
             redisDeadline, drain, renewalAge, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice, sharedCache,
-        ].compactMap(\.self) + lifecycleFaults + entitlementFaults + IdentitySettings(values: values).read().faults
+        ].compactMap(\.self) + lifecycleFaults + prefixFaults + entitlementFaults
+            + IdentitySettings(values: values).read().faults
     }
 
     /// - Precondition: bucket, prefixes and templates are without a fault.
@@ -25,8 +26,26 @@ struct SettingsCheck {
         }
         return try Scopes(
             PolicyTemplate(
-                bucket: values.text("bucket"), partition: partitionOfRole, store: values.choice("vending.store")),
+                bucket: values.text("bucket"), partition: partitionOfRole, store: values.choice("vending.store"),
+                kms: kms),
             prefixes: values.texts("vending.prefixes"), templates: templates)
+    }
+
+    private var kms: KMSStatement? {
+        guard case .texts(let keys)? = values.values["vending.kmsKeyARNs"], let region = text("region") else {
+            return nil
+        }
+        return KMSStatement(keys: keys, bucket: values.text("bucket"), partition: partitionOfRole, region: region)
+    }
+
+    /// S3 takes keys of the bucket's own Region only (Amazon S3 User Guide, "Using server-side encryption with AWS KMS
+    /// keys").
+    private var keyRegion: SettingsFault? {
+        guard case .texts(let keys)? = values.values["vending.kmsKeyARNs"], let region = text("region"),
+            let key = keys.first(where: { $0.split(separator: ":").dropFirst(3).first.map(String.init) != region })
+        else { return nil }
+        return SettingsFault(
+            "vending.kmsKeyARNs", "names \(key), but the bucket is in \(region)", "give keys of \(region)")
     }
 
     /// Of the built-in scopes and of the operator's own.
@@ -38,13 +57,21 @@ struct SettingsCheck {
         return names
     }
 
-    private var scopesFault: SettingsFault? {
+    /// Whether all is there that the scopes are made of.
+    private var hasScopeValues: Bool {
         let needed = [
-            "bucket", "vending.roleARN", "vending.prefixes", "vending.scopes", "vending.scope", "vending.store",
+            "region", "bucket", "vending.roleARN", "vending.prefixes", "vending.kmsKeyARNs", "vending.scopes",
+            "vending.scope", "vending.store",
         ]
-        guard needed.allSatisfy({ values.values[$0] != nil }),
-            values.named("vending.scopes").allSatisfy({ $0.values.values["template"] != nil })
-        else { return nil }
+        return needed.allSatisfy { values.values[$0] != nil }
+            && values.named("vending.scopes").allSatisfy { $0.values.values["template"] != nil }
+    }
+
+    /// - Returns: `nil` where a value has a fault of its own.
+    func scopesWithoutFault() throws(Scopes.Failure) -> Scopes? { hasScopeValues ? try scopes() : nil }
+
+    private var scopesFault: SettingsFault? {
+        guard hasScopeValues else { return nil }
         do throws(Scopes.Failure) {
             _ = try scopes()
             let name = values.text("vending.scope")

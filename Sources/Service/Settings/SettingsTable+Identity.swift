@@ -53,7 +53,13 @@ extension SettingsTable {
             "for", .choice(Issuer.Use.allCases.map(\.rawValue)), .none,
             "`requests`: its tokens stand in requests; `session`: they are exchanged for a session. null: `session` with"
                 + " a preset, else `requests`."),
-        .init("requireNonce", .flag, .flag(false), "Whether an identity token without a nonce is refused."),
+        .init(
+            "requireNonce", .flag, .none,
+            "Whether an identity token without a nonce is refused; null: true with a preset, else false."),
+        .init(
+            "datesTokens", .flag, .flag(true),
+            "false: its tokens have neither `iat` nor `nbf`, so a revocation cannot tell old from new and refuses all of"
+                + " them; `check` and `user revoke` name it."),
     ]
 
     static let session: [SettingsRow] = [

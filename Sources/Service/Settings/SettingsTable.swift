@@ -58,6 +58,10 @@ package enum SettingsTable {
             "vending.prefixes", .texts(.folder), .texts(["photos", "thumbnails", "metadata"]),
             "Where the built-in scopes give each user a folder; empty: in the bucket itself."),
         .init(
+            "vending.kmsKeyARNs", .texts(.kmsKeyARN), .none,
+            "The keys of a bucket under SSE-KMS: the scopes let S3 use them for a user's objects, as the session role"
+                + " must, too."),
+        .init(
             "vending.scopes", .named(.scope, scope), .none,
             "Scopes besides the built-in `full`, `read` and `upload`, or in their place."),
         .init(

@@ -8,7 +8,7 @@ enum TextShape: Sendable, CaseIterable {
     case issuerURL, keyID
     case folder, keyPrefix, lifecyclePrefix, mediaType, baseURL
     case redisAddress
-    case kmsKey
+    case kmsKey, kmsKeyARN
 
     var expected: String {
         switch self {
@@ -32,6 +32,7 @@ enum TextShape: Sendable, CaseIterable {
         case .mediaType: "media type in lower case, such as \"image/jpeg\""
         case .baseURL: "URL without a query, such as \"https://cdn.example/assets\""
         case .redisAddress: "\"host:port\" or \"unix:/path\""
+        case .kmsKeyARN: "key's ARN, such as \"arn:aws:kms:eu-central-1:123456789012:key/1234abcd-…\""
         case .kmsKey: "key's ARN, id or \"alias/name\""
         }
     }
@@ -62,6 +63,7 @@ enum TextShape: Sendable, CaseIterable {
         case .mediaType: isMediaType(text)
         case .baseURL: isBaseURL(text)
         case .redisAddress: Settings.Redis.Address(text) != nil
+        case .kmsKeyARN: isKeyARN(text)
         case .kmsKey: ("A-Za-z0-9:/_-" as ASCIIClass).holdsAll(of: text, count: 1...2048)
         }
     }
@@ -84,6 +86,17 @@ enum TextShape: Sendable, CaseIterable {
         return ("a-z-" as ASCIIClass).holdsAll(of: parts[1])
             && (parts[4].isEmpty || ASCIIClass.digits.holdsAll(of: parts[4], count: 12...12))
             && ("A-Za-z0-9_+=,.@/-" as ASCIIClass).holdsAll(of: parts[5].dropFirst(5), count: 1...512)
+    }
+
+    /// AWS KMS Developer Guide, "Key ARN"; an alias is no resource of a policy.
+    private func isKeyARN(_ text: String) -> Bool {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 6, parts[0] == "arn", parts[1].hasPrefix("aws"), parts[2] == "kms",
+            parts[5].hasPrefix("key/")
+        else { return false }
+        return ("a-z-" as ASCIIClass).holdsAll(of: parts[1]) && TextShape.region.accepts(String(parts[3]))
+            && ASCIIClass.digits.holdsAll(of: parts[4], count: 12...12)
+            && ("A-Za-z0-9-" as ASCIIClass).holdsAll(of: parts[5].dropFirst(4), count: 1...128)
     }
 
     /// RFC 6838 §4.2, in lower case.

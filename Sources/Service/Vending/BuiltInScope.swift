@@ -33,7 +33,8 @@ enum BuiltInScope: String, CaseIterable {
     /// - Parameters:
     ///   - prefixes: where each user has a folder; an empty one is the bucket itself.
     ///   - store: which actions there are.
-    func template(prefixes: [String], store: ObjectStore = .aws) -> JSON {
+    ///   - kms: `nil` where no object is under a key of KMS.
+    func template(prefixes: [String], store: ObjectStore = .aws, kms: KMSStatement? = nil) -> JSON {
         let actions = objectActions.filter { !store.missingActions.contains("s3:\($0)".lowercased()) }
         let folders = prefixes.map { "\($0.isEmpty ? "" : $0 + "/")\(PolicyTemplate.userPlaceholder)/*" }
         var statements = [Self.statement(actions, folders.map { "arn:${partition}:s3:::${bucket}/\($0)" })]
@@ -41,22 +42,18 @@ enum BuiltInScope: String, CaseIterable {
             statements.append(
                 Self.statement(
                     ["ListBucket"], ["arn:${partition}:s3:::${bucket}"],
-                    condition: ["StringLike": ["s3:prefix": Self.oneOrMany(folders)]]))
+                    condition: ["StringLike": ["s3:prefix": .oneOrMany(folders)]]))
         }
+        if let kms { statements.append(kms.statement(writes: self != .read)) }
         return ["Version": .string(IAMPolicy.version), "Statement": .array(statements)]
     }
 
     private static func statement(_ actions: [String], _ resources: [String], condition: JSON? = nil) -> JSON {
         var members: [(String, JSON)] = [
-            ("Effect", .string("Allow")), ("Action", oneOrMany(actions.map { "s3:\($0)" })),
-            ("Resource", oneOrMany(resources)),
+            ("Effect", .string("Allow")), ("Action", .oneOrMany(actions.map { "s3:\($0)" })),
+            ("Resource", .oneOrMany(resources)),
         ]
         if let condition { members.append(("Condition", condition)) }
         return .object(.init(members: members.map { .init(name: $0.0, value: $0.1) }))
-    }
-
-    /// The shorter way to write a list of one.
-    private static func oneOrMany(_ texts: [String]) -> JSON {
-        texts.count == 1 ? .string(texts[0]) : .array(texts.map(JSON.string))
     }
 }

@@ -18,7 +18,11 @@ package struct PackedSize: Sendable, Equatable {
     /// The reports come to 380 and 450.
     static let roomBytes = 400
 
-    /// Of the room, rounded up; more than 100 is refused.
+    /// Up to here it is for STS to say whether a policy fits that lets KMS be used: the larger of the two reports has room
+    /// for 113 %, and without the statement the bucket could not be used at all.
+    static let uncertainPercent = 125
+
+    /// Of the room, rounded up; more than 100 is refused, with keys of KMS more than ``uncertainPercent``.
     package let percent: Int
 
     init(policy: String, tags: [AssumeRole.Tag]) {

@@ -18,15 +18,21 @@ struct PolicyTemplate: Sendable {
     let partition: String
     /// Which actions a policy may name.
     var store = ObjectStore.aws
+    /// What lets sessions use keys of KMS; `nil` where they must not.
+    var kms: KMSStatement?
 
     /// The policy a template makes, if it gives each user what is theirs and nothing else.
     func policy(from template: JSON) throws(SessionPolicyError) -> SessionPolicy {
-        let policy = SessionPolicy(
-            try SessionPolicyCheck(bucket: bucket, partition: partition, store: store).checked(filled(template)))
+        var policy = SessionPolicy(
+            try SessionPolicyCheck(bucket: bucket, partition: partition, store: store, kms: kms).checked(
+                filled(template)))
         guard policy.longestLength <= SessionPolicy.maximumLength else { throw .tooLong(policy.longestLength) }
         let tags = Grant.tags(for: Self.longest, tier: String(Self.longest.text.suffix(16)))
         let size = PackedSize(policy: policy.text(for: Self.longest), tags: tags)
-        guard size.percent <= 100 else { throw .tooLarge(percent: size.percent) }
+        guard size.percent <= (kms == nil ? 100 : PackedSize.uncertainPercent) else {
+            throw .tooLarge(percent: size.percent)
+        }
+        policy.packedPercent = size.percent
         return policy
     }
 

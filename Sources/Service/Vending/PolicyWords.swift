@@ -45,6 +45,8 @@ package struct PolicyWords: Sendable {
         case "s3:putobjecttagging": "set tags of"
         case "s3:deleteobjecttagging": "delete tags of"
         case "s3:listbucket": "list"
+        case "kms:decrypt": "have S3 decrypt with"
+        case "kms:generatedatakey": "have S3 encrypt with"
         default: action
         }
     }

@@ -17,7 +17,7 @@ package struct Scopes: Sendable {
     init(_ template: PolicyTemplate, prefixes: [String], templates: [(name: String, json: JSON)]) throws(Failure) {
         var all: [Scope] = []
         let builtIn = BuiltInScope.allCases.map {
-            ($0.rawValue, $0.template(prefixes: prefixes, store: template.store))
+            ($0.rawValue, $0.template(prefixes: prefixes, store: template.store, kms: template.kms))
         }
         .filter { name, _ in !templates.contains { $0.name == name } }
         for (name, json) in builtIn + templates.map({ ($0.name, $0.json) }) {

@@ -14,6 +14,9 @@ package struct SessionPolicy: Sendable {
     /// Where users have their folders: empty, or ending in `/`, such as `photos/`; each once.
     let folders: [String]
 
+    /// With its tags, for the longest id, by the estimate of ``PackedSize``.
+    package internal(set) var packedPercent = 0
+
     /// The encoded JSON, cut at each place where the user's id goes.
     ///
     /// Joining the parts with an id gives the text that a JSON encoder would give for it: the id stands inside JSON

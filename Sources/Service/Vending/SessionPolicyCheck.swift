@@ -25,6 +25,7 @@ struct SessionPolicyCheck: Sendable {
     let bucket: String
     let partition: String
     let store: ObjectStore
+    var kms: KMSStatement?
 
     private var bucketARN: String { "arn:\(partition):s3:::\(bucket)" }
 
@@ -38,11 +39,26 @@ struct SessionPolicyCheck: Sendable {
         var folders: [String] = []
         let members = policy.object?["Statement"].map { $0.array ?? [$0] } ?? []
         for (index, statement) in members.enumerated() {
-            statements.append(try checked(statement: statement, at: "Statement[\(index)]", folders: &folders))
+            let place = "Statement[\(index)]"
+            let read = language.statements[index]
+            statements.append(
+                read.actions.patterns.contains { $0.text.hasPrefix("kms:") }
+                    ? try checked(statement, usingKeys: read, at: place)
+                    : try checked(statement: statement, at: place, folders: &folders))
         }
         return Checked(
             json: ["Version": .string(IAMPolicy.version), "Statement": .array(statements)], language: language,
             folders: folders)
+    }
+
+    /// Only the statement that the built-in scopes have.
+    private func checked(
+        _ statement: JSON, usingKeys read: IAMPolicy.Statement, at place: String
+    ) throws(SessionPolicyError) -> JSON {
+        guard let kms, kms.allows(read), let object = statement.object else {
+            throw .keysRefused(place: place, expected: kms?.statement(writes: true).text)
+        }
+        return .object(object.filter { $0 != "Sid" })
     }
 
     private func checked(

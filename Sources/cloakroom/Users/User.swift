@@ -24,14 +24,16 @@ enum User {
 
         Commands:
           set ID [--tier T] [--subscription-end WHEN] [--storage-limit BYTES] [--storage-used BYTES]
-                                 sets what is named; "none" takes it away again
+                 [--accept-undated-tokens]
+                                 sets what is named; "none" takes it away again. The last one accepts, until the next
+                                 revocation, a revoked user's tokens that have neither iat nor nbf
           get ID [--json]        shows the record
           disable ID [--reason TEXT]
                                  refuses everything from now on; what was vended before lives to its end
-          enable ID              takes that back
+          enable ID              takes that back; what was revoked stays revoked
           delete ID              forgets the record, and what was revoked: without one, the settings decide
           revoke ID [--apply] [--keep-enabled]
-                                 disables, and denies what was vended before: see cloakroom user revoke --help
+                                 disables, and denies what was issued before: see cloakroom user revoke --help
           list [--prefix P] [--limit N] [--cursor C] [--json]
                                  users with a record, about 1000, in no order; C is where an earlier list ended
 

@@ -39,6 +39,7 @@ enum UserRevoke {
                 disables
                     ? "\(user.text) is disabled: nothing is vended from now on"
                     : "credentials that \(user.text) has are not handed out again")
+            await noteUndated(user, records, settings)
             guard let upstreams else { return try printed(user, before: time, role) }
             let count = try await revocation.deny(
                 user, before: time, role: role, iam: upstreams.iam, deadline: .now + .seconds(60))
@@ -50,6 +51,20 @@ enum UserRevoke {
             if case .records(let fault) = error { throw fault }
             return Output.fail(sentence(error, role))
         }
+    }
+
+    /// Tokens that do not say when they were issued are refused altogether: the operator should know before the user asks.
+    @LoopActor
+    private static func noteUndated(_ user: UserID, _ records: UserRecords, _ settings: Settings) async {
+        let declared = settings.tokens.issuers.filter { !$0.datesTokens }.map(\.name)
+        let issuers = settings.tokens.issuers.map(\.name)
+        let undated = UndatedIssuers(redis: records.redis, keyPrefix: settings.redis.keyPrefix)
+        let seen = (try? await undated.seen(among: issuers)) ?? []
+        let names = issuers.filter { declared.contains($0) || seen.contains($0) }
+        guard !names.isEmpty else { return }
+        Output.note(
+            "tokens of \(names.joined(separator: ", ")) have neither iat nor nbf: all that \(user.text) has from there are "
+                + "refused, new ones too, until: cloakroom user set \(user.text) --accept-undated-tokens")
     }
 
     private static func printed(_ user: UserID, before time: Date, _ role: String) throws(Revocation.Failure)
@@ -89,13 +104,14 @@ enum UserRevoke {
     static let help = """
         Usage: cloakroom user revoke ID [--apply] [--keep-enabled] SETTINGS
 
-        Stops vending to the user at once, drops the credentials that workers keep, and denies what was vended before: STS
+        Stops vending to the user at once, ends all sessions and tokens from before (401, session_revoked), drops the credentials that workers keep, and denies what was vended before: STS
         cannot take credentials back, but IAM can deny all that is asked with them. Without --apply it prints the inline
         policy that does so; with it, the policy is put on the role of vending.roleARN, merged with those of earlier
         revocations; those of the last 12 hours are kept.
 
-        `user enable` lets the user come back; sessions from before the revocation stay denied, and those from the time
-        after it that a request may take: one may have been under way.
+        `user enable` lets the user come back, who has to sign in again; what is from before the revocation stays refused
+        and denied, and so does what is from the time after it that a request may take: one may have been under way.
+        Tokens with neither iat nor nbf are all refused; this command names the issuers that give such.
 
         Options:
           --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on the role

@@ -10,11 +10,11 @@ import Service
 enum UserSet {
     static func run(_ arguments: [String]) -> ExitStatus {
         let names: Set<String> = ["tier", "subscription-end", "storage-limit", "storage-used"]
-        switch UserCommandLine.read(arguments, names: names) {
+        switch UserCommandLine.read(arguments, names: names, flags: ["accept-undated-tokens"]) {
         case .failure(let ended): return ended.status
         case .success(let line):
             do {
-                let change = try change(line.options.values, line.settings)
+                let change = try change(line.options, line.settings)
                 guard let user = line.user, !change.isEmpty else {
                     return Output.usage("set takes something to set", see: "cloakroom user --help")
                 }
@@ -33,9 +33,11 @@ enum UserSet {
     }
 
     private static func change(
-        _ values: [String: String], _ settings: Settings
+        _ options: Options, _ settings: Settings
     ) throws(Failure) -> UserRecordChange {
+        let values = options.values
         var change = UserRecordChange()
+        if options.flags.contains("accept-undated-tokens") { change.acceptUndatedTokens() }
         if let text = values["tier"] {
             if text != "none", let fault = settings.faultOfTier(text) { throw Failure(sentence: "--tier \(fault)") }
             change.tier(text == "none" ? nil : text)

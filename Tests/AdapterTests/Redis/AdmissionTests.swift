@@ -134,6 +134,57 @@ struct AdmissionTests {
         }
     }
 
+    private func subject(signedIn seconds: Double?) -> Subject {
+        Subject(
+            userID: user, deviceID: nil, tier: nil, issuer: "https://a.example",
+            signIn: seconds.map { time.addingTimeInterval($0) })
+    }
+
+    /// FAULTS row 33.
+    @Test @LoopActor func `refuses who signed in before a revocation, in its very second too`() async throws {
+        try await withAdmissions { admissions, records, redis, _ in
+            let old = subject(signedIn: -3600)
+            #expect(refusal(await admissions.admit(.renewal(keys: 0), old)) == nil)
+            let revocation = Revocation(records: records, now: { time.addingTimeInterval(10.2) })
+            _ = try await revocation.stopVending(to: user, disables: false)
+            for (seconds, expected) in [
+                (-3600, .sessionRevoked), (10, .sessionRevoked), (11.9, .sessionRevoked), (12, nil),
+                (nil, .sessionRevoked),
+            ] as [(Double?, Entitlement.Refusal?)] {
+                let admission = await admissions.admit(.session, subject(signedIn: seconds))
+                #expect(refusal(admission) == expected, "\(String(describing: seconds))")
+                // From 11 s on the revocation counts, and its second is part of it.
+                #expect(admission.signInWait == 12)
+            }
+            try await records.disable(user, reason: "test")
+            #expect(refusal(await admissions.admit(.session, old)) == .userDisabled)
+            try await records.enable(user)
+            #expect(refusal(await admissions.admit(.session, old)) == .sessionRevoked)
+            // Redis reads, but does not write: the record is there all the same.
+            _ = try await redis.send(RedisCommand(["CONFIG", "SET", "maxmemory", "1"]))
+            #expect(refusal(await admissions.admit(.upload(bytes: 0), old)) == .sessionRevoked)
+            #expect(refusal(await admissions.admit(.upload(bytes: 0), subject(signedIn: 12))) == nil)
+        }
+    }
+
+    @Test @LoopActor func `accepts undated tokens again where the operator says so, until the next revocation`()
+        async throws
+    {
+        try await withAdmissions { admissions, records, _, _ in
+            let undated = subject(signedIn: nil)
+            let revocation = Revocation(records: records, now: { time })
+            for _ in 0..<2 {
+                _ = try await revocation.stopVending(to: user, disables: false)
+                #expect(refusal(await admissions.admit(.session, undated)) == .sessionRevoked)
+                var change = UserRecordChange()
+                change.acceptUndatedTokens()
+                try await records.apply(change, to: user)
+                #expect(refusal(await admissions.admit(.session, undated)) == nil)
+                #expect(refusal(await admissions.admit(.session, subject(signedIn: 0))) == .sessionRevoked)
+            }
+        }
+    }
+
     @Test(arguments: [
         ["HSET", "c:user:{u_1}", "storageUsed", "-1"], ["HSET", "c:user:{u_1}", "tier", "gold"],
         ["SET", "c:user:{u_1}", "x"], ["HSET", "c:user:{u_1}", "updated", ""],
@@ -236,7 +287,7 @@ struct AdmissionTests {
         let (decisions, _) = try await scripted { command in
             switch command.first {
             case "PING": "+PONG\r\n"
-            case "HMGET": "*7\r\n" + String(repeating: "$-1\r\n", count: 7)
+            case "HMGET": "*8\r\n" + String(repeating: "$-1\r\n", count: 8)
             default:
                 "*\(2 * (Int(command[2]) ?? 0))\r\n"
                     + String(repeating: ":\(number)\r\n", count: 2 * (Int(command[2]) ?? 0))

@@ -78,7 +78,8 @@ struct UserRecordsTests {
         ("tier", ""), ("tier", "two words"), ("tier", "\u{FF}"), ("tier", String(repeating: "x", count: 65)),
         ("subscriptionEnd", "2026-01-01T00:00:00Z"), ("subscriptionEnd", "-1"), ("subscriptionEnd", "253402300800"),
         ("storageUsed", "1.5"), ("storageUsed", "-1"), ("storageUsed", "9999999999999999999"), ("storageLimit", "much"),
-        ("disabled", "yes"), ("disabled", "2"), ("disabled", ""), ("revokedBefore", "now"), ("updated", "x"),
+        ("disabled", "yes"), ("disabled", "2"), ("disabled", ""), ("revokedBefore", "now"),
+        ("acceptUndatedTokens", "yes"), ("updated", "x"),
     ])
     @LoopActor func `takes no field that none of our commands writes`(field: String, value: String) async throws {
         try await withRecords { records, redis in

@@ -55,14 +55,14 @@ struct HostileStoreTests {
         #expect(await bench.code { try await bench.client().head("k") } == .invalidAnswer)
     }
 
-    @Test func `an object of another length than was said is not kept`() async throws {
+    @Test func `an object longer than any is not kept`() async throws {
         let file = bench.folder.appendingPathComponent("photo.dat")
         await bench.s3.store("k", numbered(50))
         let tag = "\"\(MD5.hash(numbered(50)).hexadecimal)\""
         await bench.s3.meet(
             "GET",
             .answer(
-                206, [("ETag", tag), ("Content-Range", "bytes 0-15/5497558138880")], Data(numbered(50)[..<16])))
+                206, [("ETag", tag), ("Content-Range", "bytes 0-15/9223372036854775807")], Data(numbered(50)[..<16])))
         #expect(await bench.code { try await bench.client().download("k", to: file) } == .checksumMismatch)
         #expect(try bench.fileNames.isEmpty)
     }

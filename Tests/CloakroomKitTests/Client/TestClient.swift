@@ -8,6 +8,7 @@ import Testing
 actor CountingTokens: TokenProvider {
     private(set) var asked = 0
     private(set) var refused: [String] = []
+    private(set) var revoked: [String] = []
     private let isStubborn: Bool
 
     /// - Parameter isStubborn: gives the same token again and again.
@@ -19,6 +20,8 @@ actor CountingTokens: TokenProvider {
     }
 
     func tokenRefused(_ token: String) { refused.append(token) }
+
+    func sessionRevoked(_ token: String) { revoked.append(token) }
 }
 
 extension CloakroomClient {

@@ -34,6 +34,23 @@ import Testing
         #expect(world.sleeps == [.milliseconds(250), .milliseconds(500), .seconds(1)])
     }
 
+    @Test func `a revoked session is told to the provider once, and no other token is asked for`() async throws {
+        let tokens = CountingTokens(isStubborn: true)
+        let http = ScriptedHTTP { _, _ in .json(401, #"{"error":"Session revoked","code":"session_revoked"}"#) }
+        let client = try CloakroomClient.test(http, world, tokens: tokens)
+        for _ in 0..<2 {
+            await #expect(
+                throws: CloakroomError(
+                    .sessionRevoked, "Session revoked", status: 401, serverCode: "session_revoked")
+            ) { try await client.vendCredentials() }
+        }
+        #expect(await tokens.asked == 2)
+        #expect(await tokens.revoked == ["t1"])
+        #expect(await tokens.refused.isEmpty)
+        #expect(await http.sent.count == 2)
+        #expect(world.sleeps.isEmpty)
+    }
+
     @Test func `jitter is full`() async throws {
         world.roll(1 << 62)
         #expect(try await outcome(of: ScriptedHTTP(.answer(503), .answer(503), Self.vended)) == nil)

@@ -57,6 +57,23 @@ import Testing
         #expect(await vendor.requests == 2)
     }
 
+    /// A stolen phone keeps nothing that is still good for a while.
+    @Test func `forgets what it holds, in the store too, once the sessions are revoked`() async throws {
+        let store = MemoryStore()
+        let vendor = hourly(failing: [1, 2], with: CloakroomError(.sessionRevoked, "Session revoked"))
+        let provider = CredentialProvider(vendor: vendor, store: store, surroundings: world.surroundings)
+        #expect(await call(provider) == "ASIA0")
+        await world.settle()
+        #expect(await store.record != nil)
+        world.pass(.seconds(1800))
+        #expect(await call(provider) == "ASIA0")
+        await world.settle()
+        #expect(await store.record == nil)
+        #expect(await call(provider) == "session_revoked")
+        // After another sign-in.
+        #expect(await call(provider) == "ASIA3")
+    }
+
     @Test func `in the last five minutes callers wait for others`() async {
         let provider = provider(hourly())
         #expect(await call(provider) == "ASIA0")

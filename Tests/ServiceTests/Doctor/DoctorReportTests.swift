@@ -81,6 +81,24 @@ struct DoctorReportTests {
     /// Rules that are beside users' folders.
     private let beside = "lifecycle: {prefixes: ['assets/']}, uploads: {keyPrefix: 'assets/'}"
 
+    @Test func `sign-ins with Apple without a nonce`() throws {
+        func lines(_ setting: String) throws -> [String] {
+            let text = """
+                {
+                  region: "eu-central-1", bucket: "photos",
+                  tokens: {issuers: [{preset: "apple", clientIDs: ["app"], \(setting)}]},
+                  session: {issuer: "https://own.example", keys: [{keyID: "1", privateKey: {file: "session.pem"}}]},
+                  vending: {roleARN: "arn:aws:iam::000000000000:role/session"}, \(beside),
+                }
+                """
+            let settings = try settings(text, files: ["/etc/cloakroom/session.pem": TestIssuer.pem[0]])
+            return SettingsFindings(settings).all.lines
+        }
+        #expect(
+            try lines("requireNonce: false") == ["warning: requireNonce is false for https://appleid.apple.com"])
+        #expect(try lines("") == ["ok: nothing in the settings is weaker than it has to be"])
+    }
+
     @Test func `settings without a weakness`() throws {
         #expect(
             SettingsFindings(try settings(smallest(beside))).all.lines == [

@@ -64,4 +64,10 @@ struct ScopeFindingsTests {
         #expect(ProbeOutcome(Fault(.refused, status: 404, code: "NoSuchKey")) == .allowed)
         #expect(ProbeOutcome(Fault(.refused, status: 403, code: "AccessDenied")) == .refused)
     }
+
+    /// S3 says AccessDenied as well when KMS refuses.
+    @Test func `tells of the keys where a session can store nothing`() {
+        let finding = ScopeFindings.notSeeded("full", Fault(.refused, status: 403, code: "AccessDenied"))
+        #expect(finding.advice?.contains("vending.kmsKeyARNs") == true && finding.level == .error)
+    }
 }

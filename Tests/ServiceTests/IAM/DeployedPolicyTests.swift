@@ -23,7 +23,8 @@ struct DeployedPolicyTests {
         ("PARTITION", "aws"), ("BUCKET", "b"), ("WORKER_ARN", worker), ("SESSION_ROLE_ARN", sessionRole),
         ("USER_ID", "u_1"), ("BEFORE", "2026-11-22T12:00:00Z"), ("TEST_BUCKET", "t"), ("PLACE", ""),
         ("OWN_PREFIX", "assets/"),
-        ("KMS_KEY_ARN", "arn:aws:kms:eu-central-1:123456789012:key/1"),
+        ("KMS_KEY_ARN", "arn:aws:kms:eu-central-1:123456789012:key/1"), ("REGION", "eu-central-1"),
+        ("DNS_SUFFIX", "amazonaws.com"),
     ]
     /// Words of the others, and the one that stands for several values.
     private static let moreWords = [
@@ -89,6 +90,29 @@ struct DeployedPolicyTests {
         }
         // And no more than the widest of them: the role is no way around a scope.
         #expect(try #require(scopes["full"]).policy.language.covers(role))
+    }
+
+    /// So that a session is refused nothing for the role's sake.
+    @Test func `let the role use keys for whatever a scope uses them`() throws {
+        let role = try Self.policy("kms-policy")
+        let kms = KMSStatement(
+            keys: ["arn:aws:kms:eu-central-1:123456789012:key/1"], bucket: "b", partition: "aws",
+            region: "eu-central-1")
+        let scope = try IAMPolicy([
+            "Version": .string(IAMPolicy.version), "Statement": .array([kms.statement(writes: true)]),
+        ])
+        #expect(role.covers(scope) && scope.covers(role))
+        func allows(_ action: String, service: String = "s3.eu-central-1.amazonaws.com", context: String?) -> Bool {
+            var fields = ["kms:viaservice": [service]]
+            if let context { fields["kms:encryptioncontext:aws:s3:arn"] = [context] }
+            return role.allows(IAMRequest(action, "arn:aws:kms:eu-central-1:123456789012:key/1", context: fields))
+        }
+        for context in ["arn:aws:s3:::b", "arn:aws:s3:::b/photos/u_1/a.jpg"] {
+            #expect(allows("kms:Decrypt", context: context) && allows("kms:GenerateDataKey", context: context))
+            #expect(!allows("kms:Encrypt", context: context))
+            #expect(!allows("kms:Decrypt", service: "sqs.eu-central-1.amazonaws.com", context: context))
+        }
+        #expect(!allows("kms:Decrypt", context: nil) && !allows("kms:Decrypt", context: "arn:aws:s3:::b2/x"))
     }
 
     @Test func `let the role allow what a scope allows, asked for single users and keys`() throws {

@@ -49,7 +49,8 @@ struct AuthenticatorTests {
     }
 
     private func subject(_ id: String, tier: String? = nil) throws -> Subject {
-        Subject(userID: try #require(UserID(id)), deviceID: "phone", tier: tier, issuer: "https://a.example")
+        Subject(
+            userID: try #require(UserID(id)), deviceID: "phone", tier: tier, issuer: "https://a.example", signIn: now)
     }
 
     @Test @LoopActor func `finds the token in each of its places`() throws {
@@ -73,6 +74,26 @@ struct AuthenticatorTests {
     @Test @LoopActor func `keeps to the token, whatever other headers say`() throws {
         let fields: HeaderFields = ["X-Token": token(tier: "pro"), "X-User-Id": "u_2", "X-Device-Id": "other"]
         #expect(outcome(fields) == .success(try subject("u_1", tier: "pro")))
+    }
+
+    /// By these a revocation decides; an issuer's own `auth_time` may be months old.
+    @Test @LoopActor func `dates a token by iat, else by nbf, and no later than now`() throws {
+        let cases: [(claims: String, signIn: Double?)] = [
+            (#""iat":1799999000,"nbf":1799999500,"#, 1_799_999_000), (#""nbf":1799999500.9,"#, 1_799_999_500),
+            (#""iat":1800000020,"#, 1_800_000_000), (#""auth_time":1790000000,"#, nil), ("", nil),
+        ]
+        for (claims, signIn) in cases {
+            var undated: [String] = []
+            let authenticator = authenticator()
+            authenticator.onUndatedToken = { undated.append($0) }
+            let payload = #"{\#(claims)"iss":"https://a.example","aud":"x","sub":"u_1","exp":1800000060}"#
+            let token = TokenSigner(issuer: "https://a.example", audience: "x", key: key).sign(Array(payload.utf8))
+            for _ in 0..<2 {
+                let subject = try outcome(["X-Token": token], of: authenticator).get()
+                #expect(subject.signIn == signIn.map { Date(timeIntervalSince1970: $0) }, "\(claims)")
+            }
+            #expect(undated == (signIn == nil ? ["https://a.example"] : []))
+        }
     }
 
     // Arguments of a test on the loop would be evaluated there before the loop runs.

@@ -26,6 +26,20 @@ struct AnswerTests {
             + ", \"\(name)User\";r=\(left + 6);t=3600, \"\(volume)User\";r=\(volumeLeft + 3 * quota);t=3600"
     }
 
+    /// The user `assets` would own everybody's uploads.
+    @Test @LoopActor func `refuses a user id that is the first component of another prefix`() async throws {
+        let service = try TestService(
+            TestService.open.replacing("uploads: {", with: "uploads: {keyPrefix: 'assets/', "),
+            vending: "prefixes: ['']")
+        for (user, status) in [("assets", "401"), ("cloakroom-doctor-1", "401"), ("assets2", "200")] {
+            let token = try service.token(user)
+            for _ in 0..<2 {
+                #expect(await service.ask("POST", "/api/v1/auth/sts-token", token: token).hasPrefix(status), "\(user)")
+            }
+        }
+        #expect(try await service.logLines().contains(#""reason":"reserved_user_id""#))
+    }
+
     @Test @LoopActor func `vends credentials`() async throws {
         let service = try TestService()
         #expect(

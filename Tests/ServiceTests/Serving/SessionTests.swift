@@ -16,7 +16,8 @@ struct SessionTests {
     init() throws { issuer = try TestIssuer(0) }
 
     @LoopActor private func service(
-        _ keys: String = "keyFile: 'id.json'", session: String = "maximumAgeSeconds: 7200", limits: String = "",
+        _ keys: String = "requireNonce: false, keyFile: 'id.json'", session: String = "maximumAgeSeconds: 7200",
+        limits: String = "",
         transport script: @escaping ScriptedTransport.Script = { _ in .assumed() }
     ) throws -> TestService {
         let text = """
@@ -118,6 +119,28 @@ struct SessionTests {
         #expect(await post(service, token: session).status == 401)
         #expect(try await service.logLines().contains(#""reason":"sign_in_too_old""#))
         #expect(await post(service).status == 401)
+    }
+
+    /// Who copies an identity token must not sign in later than its owner did.
+    @Test @LoopActor func `dates a session by the identity token`() async throws {
+        let service = try service()
+        let cases: [(claims: [String: JSON], absent: [String], signIn: Double)] = [
+            (["iat": .number(1_799_999_000), "auth_time": .number(1_790_000_000)], [], 1_799_999_000),
+            (["nbf": .number(1_799_999_400)], ["iat"], 1_799_999_400),
+            (["iat": .number(1_800_000_020)], [], 1_800_000_000), (["auth_time": .number(1)], ["iat"], 1_800_000_000),
+        ]
+        for (claims, absent, signIn) in cases {
+            let identity = issuer.token(now: service.clock.now, claims, without: absent)
+            let answer = await post(service, ["identityToken": .string(identity)])
+            let session = try #require(answer.body["token"]?.string)
+            #expect(try self.claims(session)["auth_time"] == .number(signIn), "\(claims)")
+        }
+    }
+
+    @Test @LoopActor func `refuses Apple's identity token without a nonce`() async throws {
+        let service = try service("keyFile: 'id.json'")
+        #expect(await signIn(service) == nil)
+        #expect(try await service.logLines().contains(#""reason":"nonce_missing""#))
     }
 
     @Test @LoopActor func `refuses bodies that are none, and too many sign-ins`() async throws {

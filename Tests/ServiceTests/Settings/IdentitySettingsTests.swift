@@ -39,6 +39,18 @@ struct IdentitySettingsTests {
         """
     private static let apple = #"{preset: "apple", clientIDs: ["com.example.app"]}"#
 
+    @Test(arguments: [
+        ("", true), ("requireNonce: true", true), ("requireNonce: false", false), ("for: \"requests\"", false),
+    ])
+    func `requires a nonce of Apple's identity tokens unless the operator says otherwise`(
+        setting: String, isRequired: Bool
+    ) throws {
+        let issuers =
+            #"{preset: "apple", clientIDs: ["x"], \#(setting)}, "#
+            + #"{issuer: "b", audiences: ["x"], jwksURL: "https://b/k", for: "session", subjects: "plain"}"#
+        #expect(try load(issuers, session: Self.session).tokens.issuers.map(\.requiresNonce) == [isRequired, false])
+    }
+
     @Test func `takes Apple's preset, a discovery, an address, a file and a secret together`() throws {
         let settings = try load(
             """
@@ -57,7 +69,7 @@ struct IdentitySettingsTests {
         #expect(issuers.map(\.subjects) == [.mapped, .mapped, .mapped, .plain, .mapped])
         #expect(issuers.map(\.notifies) == [true, false, false, false, false])
         #expect(issuers.map(\.leeway) == [nil, .seconds(5), nil, nil, nil])
-        #expect(issuers.map(\.requiresNonce) == [false, false, true, false, false])
+        #expect(issuers.map(\.requiresNonce) == [true, false, true, false, false])
         #expect(
             issuers.map(\.algorithms) == [
                 [.rs256, .es256], [.rs256, .ps256, .edDSA], [.rs256, .es256], [.es256], [.hs256],

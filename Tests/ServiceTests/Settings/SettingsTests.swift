@@ -251,6 +251,21 @@ struct SettingsTests {
                 + " give less, or raise server.requestDeadlineMilliseconds"
         ),
         Conflict(
+            settings: smallest(vending: "kmsKeyARNs: ['arn:aws:kms:eu-west-1:123456789012:key/1']"),
+            fault: "vending.kmsKeyARNs: names arn:aws:kms:eu-west-1:123456789012:key/1, but the bucket is in"
+                + " eu-central-1; give keys of eu-central-1"
+        ),
+        Conflict(
+            settings: smallest("uploads: {keyPrefix: 'photos/u_1/x/'}, renewal: {keyPrefix: 'assets/'}"),
+            fault: "uploads.keyPrefix: is \"photos/u_1/x/\", which lies in the folder photos/u_1/ that vending.prefixes"
+                + " gives the user u_1; put it beside the users' folders, such as assets/"
+        ),
+        Conflict(
+            settings: smallest("renewal: {formerPrefixes: ['old/', 'metadata/all/']}"),
+            fault: "renewal.formerPrefixes: is \"metadata/all/\", which lies in the folder metadata/all/ that"
+                + " vending.prefixes gives the user all; put it beside the users' folders, such as assets/"
+        ),
+        Conflict(
             settings: smallest("server: {requestDeadlineMilliseconds: 30000}"),
             fault: "server.drainSeconds: is 20, but one request may take 30000 ms;"
                 + " give more, or lower server.requestDeadlineMilliseconds"

@@ -14,6 +14,7 @@ struct TextShapeTests {
             (.scope, /[a-z][a-z0-9_-]{0,31}/),
             (.mediaType, /[a-z0-9][a-z0-9.+-]{0,126}\/[a-z0-9][a-z0-9.+-]{0,126}/),
             (.baseURL, /https?:\/\/[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:\/[A-Za-z0-9._~-]+)*/),
+            (.kmsKeyARN, /arn:aws[a-z-]*:kms:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?:[0-9]{12}:key\/[A-Za-z0-9-]{1,128}/),
             (.kmsKey, /[A-Za-z0-9:\/_-]{1,2048}/),
         ]
     }
@@ -22,6 +23,7 @@ struct TextShapeTests {
         "eu-central-1", "https://s3.example:9000", "http://[::1]:18333", "arn:aws-cn:iam::123456789012:role/a/b",
         "arn:aws:iam:::role/x", "arn:aws-us-gov:iam:::role/x",
         "key_1.a", "read-only", "image/svg+xml", "https://cdn.example/assets/v1", "alias/photos",
+        "arn:aws:kms:eu-central-1:123456789012:key/mrk-1234abcd",
     ]
 
     /// Sound texts with a character put in, taken out or put in its place, and what lies at the edges of a length.

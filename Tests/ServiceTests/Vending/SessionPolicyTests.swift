@@ -20,6 +20,93 @@ struct SessionPolicyTests {
                 ].joined())
     }
 
+    private static let keys = ["1", "mrk-2"].map { "arn:aws-cn:kms:cn-north-1:123456789012:key/\($0)" }
+    private let underKeys = PolicyTemplate(
+        bucket: "photos", partition: "aws-cn",
+        kms: KMSStatement(keys: keys, bucket: "photos", partition: "aws-cn", region: "cn-north-1"))
+
+    /// As AWS documents it: through S3 alone, and for the bucket's objects alone, with a bucket key or without.
+    private static func keyStatement(
+        action: String = #"["kms:Decrypt","kms:GenerateDataKey"]"#,
+        resource: String = #"["arn:aws-cn:kms:cn-north-1:123456789012:key/1","#
+            + #""arn:aws-cn:kms:cn-north-1:123456789012:key/mrk-2"]"#,
+        service: String = #""kms:ViaService":"s3.cn-north-1.amazonaws.com.cn""#,
+        context: String = #""kms:EncryptionContext:aws:s3:arn":["arn:aws-cn:s3:::photos","arn:aws-cn:s3:::photos/*"]"#
+    ) -> String {
+        #"{"Effect":"Allow","Action":\#(action),"Resource":\#(resource),"#
+            + #""Condition":{"StringLike":{\#([service, context].filter { !$0.isEmpty }.joined(separator: ","))}}}"#
+    }
+
+    private static func document(_ statements: String...) throws -> JSON {
+        try JSON(
+            parsing: Array(#"{"Version":"2012-10-17","Statement":[\#(statements.joined(separator: ","))]}"#.utf8))
+    }
+
+    @Test func `lets S3 use the keys of a bucket under SSE-KMS, to write only where the scope writes`() throws {
+        for (scope, action) in [
+            (BuiltInScope.full, #"["kms:Decrypt","kms:GenerateDataKey"]"#), (.read, #""kms:Decrypt""#),
+            (.upload, #"["kms:Decrypt","kms:GenerateDataKey"]"#),
+        ] {
+            let kms = underKeys.kms
+            let policy = try underKeys.policy(from: scope.template(prefixes: ["photos"], kms: kms))
+            let text = policy.text(for: try #require(UserID("u_1")))
+            #expect(text.hasSuffix(",\(Self.keyStatement(action: action))]}"), "\(text)")
+            let plain = try template.policy(from: scope.template(prefixes: ["photos"]))
+            #expect(policy.packedPercent > plain.packedPercent && plain.packedPercent <= 100)
+        }
+    }
+
+    /// Or a bucket under SSE-KMS could not be used with the standard folders.
+    @Test func `has room for a key beside the standard folders`() throws {
+        let kms = KMSStatement(
+            keys: ["arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"],
+            bucket: "my-assets-bucket", partition: "aws", region: "eu-central-1")
+        let template = PolicyTemplate(bucket: "my-assets-bucket", partition: "aws", kms: kms)
+        let prefixes = ["photos", "thumbnails", "metadata"]
+        let policy = try template.policy(from: BuiltInScope.full.template(prefixes: prefixes, kms: kms))
+        #expect((101...PackedSize.uncertainPercent).contains(policy.packedPercent))
+        let scopes = try Scopes(template, prefixes: prefixes, templates: [])
+        let (full, read) = (try #require(scopes["full"]), try #require(scopes["read"]))
+        #expect(scopes.covers(full, read) && !scopes.covers(read, full))
+        let trial = PolicyTrial(full, user: try #require(UserID("u_1")), bucket: "my-assets-bucket", partition: "aws")
+        #expect(trial.rows.filter { !$0.isAsExpected }.isEmpty)
+    }
+
+    @Test func `takes a template's statement on keys only if it is the built-in one`() throws {
+        let objects = #"{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws-cn:s3:::photos/p/${user}/*"}"#
+        let one = #""arn:aws-cn:kms:cn-north-1:123456789012:key/1""#
+        let good = [
+            Self.keyStatement(), Self.keyStatement(action: #"["KMS:GenerateDataKey","kms:Decrypt"]"#),
+            Self.keyStatement(action: #""kms:Decrypt""#, resource: one),
+            Self.keyStatement(
+                context: #""kms:EncryptionContext:aws:s3:arn":["arn:aws-cn:s3:::photos/*","arn:aws-cn:s3:::photos"]"#),
+        ]
+        for statement in good { _ = try underKeys.policy(from: Self.document(objects, statement)) }
+        let bad = [
+            Self.keyStatement(action: #""kms:*""#), Self.keyStatement(action: #""kms:GenerateDataKey""#),
+            Self.keyStatement(action: #"["kms:Decrypt","s3:GetObject"]"#),
+            Self.keyStatement(action: #"["kms:Decrypt","kms:Encrypt"]"#), Self.keyStatement(resource: #""*""#),
+            Self.keyStatement(resource: #""arn:aws-cn:kms:cn-north-1:123456789012:key/2""#),
+            Self.keyStatement(resource: #""arn:aws-cn:kms:cn-north-1:123456789012:key/*""#),
+            Self.keyStatement(service: ""), Self.keyStatement(context: ""),
+            Self.keyStatement(service: #""kms:ViaService":"s3.*""#),
+            Self.keyStatement(service: #""kms:ViaService":"s3.cn-north-1.amazonaws.com""#),
+            Self.keyStatement(context: #""kms:EncryptionContext:aws:s3:arn":"*""#),
+            Self.keyStatement(context: #""kms:EncryptionContext:aws:s3:arn":"arn:aws-cn:s3:::photos*""#),
+            Self.keyStatement().replacing("StringLike", with: "StringLikeIfExists"),
+        ]
+        for statement in bad {
+            #expect(throws: SessionPolicyError.self, "\(statement)") {
+                try underKeys.policy(from: Self.document(objects, statement))
+            }
+        }
+        for statement in good {
+            #expect(throws: SessionPolicyError.keysRefused(place: "Statement[1]", expected: nil)) {
+                try template.policy(from: Self.document(objects, statement))
+            }
+        }
+    }
+
     /// The whole of a policy's reach, read back from its text: what starts it and what lies between are plain.
     @Test func `reaches nothing but the user's own folders, whoever asks`() throws {
         let prefixes = ["photos", "thumbnails", "metadata"]
@@ -78,6 +165,9 @@ struct SessionPolicyTests {
         statement(resource: #""*""#), statement(resource: #""arn:aws-cn:s3:::photos/*""#),
         statement(resource: #""arn:aws-cn:s3:::photos/p/${user}*""#),
         statement(resource: #""arn:aws-cn:s3:::photos/p/${user}""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/p/${user}*/x""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/p/${user}*/*""#),
+        statement(resource: #""arn:aws-cn:s3:::photos/p/*${user}/x""#),
         statement(resource: #""arn:aws-cn:s3:::photos/*/${user}/*""#),
         statement(resource: #""arn:aws-cn:s3:::photos/p?/${user}/*""#),
         statement(resource: #""arn:aws-cn:s3:::photos/x${user}/*""#),
@@ -98,6 +188,7 @@ struct SessionPolicyTests {
         statement().replacing("Allow", with: "Deny"),
         list("{}"), list(#"{"StringLike":{"s3:prefix":"*"}}"#),
         list(#"{"StringLike":{"s3:prefix":["p/${user}/*",""]}}"#),
+        list(#"{"StringLike":{"s3:prefix":"p/${user}*/x"}}"#),
         list(#"{"StringLikeIfExists":{"s3:prefix":"p/${user}/*"}}"#),
         list(#"{"ForAllValues:StringLike":{"s3:prefix":"p/${user}/*"}}"#),
         list(#"{"StringNotLike":{"s3:prefix":"p/${user}/*"}}"#),

@@ -71,6 +71,8 @@ def words(run):
         "WORKER_ARN": parameters["WorkerArn"] if existing else WORKER,
         "SESSION_ROLE_ARN": APP,
         "KMS_KEY_ARN": parameters.get("KmsKeyArn", ""),
+        "REGION": "eu-central-1",
+        "DNS_SUFFIX": "amazonaws.com",
         "SERVICE_ACCOUNT": parameters.get("ServiceAccount", ""),
         "SERVICE": {"ecs": "ecs-tasks.amazonaws.com"}.get(parameters.get("Worker"), "ec2.amazonaws.com"),
         "OIDC_PROVIDER_ARN": parameters.get("OidcProviderArn", ""),

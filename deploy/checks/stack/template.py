@@ -110,7 +110,8 @@ class Template:
         return str(self.attribute(*name.split(".", 1)) if "." in name else self.reference(name))
 
     def reference(self, name):
-        pseudo = {"AWS::Region": REGION, "AWS::Partition": "aws", "AWS::AccountId": ACCOUNT, "AWS::NoValue": ABSENT}
+        pseudo = {"AWS::Region": REGION, "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com",
+                  "AWS::AccountId": ACCOUNT, "AWS::NoValue": ABSENT}
         if name in pseudo:
             return pseudo[name]
         if name in self.parameters:

@@ -38,11 +38,11 @@ package struct SessionTokens: Sendable {
         let expiration: Date
     }
 
-    /// - Parameter signIn: when the person was last asked who they are; `nil`: just now.
-    /// - Returns: `nil` when that was too long ago.
-    func issue(_ subject: Subject, deviceID: String?, signIn: Date?) -> Issued? {
+    /// - Parameter subject: whose sign-in counts as of now where it is not dated.
+    /// - Returns: `nil` when the sign-in was too long ago.
+    func issue(_ subject: Subject, deviceID: String?) -> Issued? {
         let now = now()
-        let signIn = signIn ?? now
+        let signIn = min(now, subject.signIn ?? now)
         let last = signIn.addingTimeInterval(settings.maximumAge / .seconds(1))
         guard now < last else { return nil }
         let expiration = min(now.addingTimeInterval(settings.lifetime / .seconds(1)), last)
