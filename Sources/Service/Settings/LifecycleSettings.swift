@@ -27,7 +27,7 @@ extension SettingsTable {
     static let lifecycle: [SettingsRow] = [
         .init(
             "lifecycle.prefixes", .texts(.lifecyclePrefix), .none,
-            "Which objects expire `renewal.retentionDays` after they were written, by the beginnings of their keys: one rule each; null: those behind `uploads.keyPrefix`."
+            "Which objects expire `renewal.retentionDays` after they were written, by the beginnings of their keys, one rule each; null: those behind `uploads.keyPrefix`."
         ),
         .init(
             "lifecycle.prefix", .text(.keyPrefix), .none,
