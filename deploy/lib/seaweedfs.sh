@@ -11,7 +11,7 @@ region=us-east-1
 : "${broker:=cloakroom-broker}"
 role=arn:aws:iam::000000000000:role/cloakroom-app
 # shellcheck disable=SC2034 # for the caller
-broker=cloakroom-broker s3_log=seaweedfs
+s3_log=seaweedfs
 stop_hard seaweedfs
 
 # Identities: admin makes the bucket, broker is the worker. What the broker may do is in iam.json, but for uploads as a

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # For sourcing: the supervisor with two workers, and their settings.
-: "${state:?}" "${region:?}" "${bucket:?}" "${role:?}" "${broker:?}" "${store:?}"
+: "${state:?}" "${region:?}" "${bucket:?}" "${role:?}" "${broker:?}" "${store:=seaweedfs}"
 
 workers=2
 
