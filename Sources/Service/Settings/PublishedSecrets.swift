@@ -9,8 +9,11 @@ enum PublishedSecrets {
     /// Whether it is a published key of 32 bytes or more, as text or as the bytes that it encodes.
     static func contains(_ key: [UInt8]) -> Bool {
         [key, Array(Base64URL.encode(key).utf8), Array(key.hexadecimal.utf8)]
-            .contains { keys.contains(prefix(of: normal($0))) }
+            .contains { isListed(prefix(of: normal($0))) }
     }
+
+    /// Without its padding a key of 32 bytes may be a word.
+    private static func isListed(_ prefix: UInt64) -> Bool { keys.contains(prefix) || words.contains(prefix) }
 
     /// Whether it is a published word of 5 to 31 bytes, and such padding before or behind it as is tried first.
     static func isMade(_ key: [UInt8]) -> Bool {

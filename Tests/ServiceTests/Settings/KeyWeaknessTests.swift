@@ -33,6 +33,7 @@ struct KeyWeaknessTests {
         ("09D25E094FAA6CA2556C818166B7A9563B93F7099F6F0F4CAA6CF63B88E8D3E7", .wellKnown),
         ("gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr9C", .wellKnown),
         ("TheAmazingKreskinTheAmazingKresk", .wellKnown),
+        ("kFW^=2C.77j&2sb>'H]V-WLCz==^XukX", .wellKnown),
         ("GVzzSWmP5nsmbOMQGvHnvAoJqXHaNeDPC6SH3I53", .wellKnown),
         ("1234567890-POWERFULENCRYPTIONKEY", .wellKnown),
         ("POWERFULENCRYPTIONKEYxxxxxxxxxxx", .wellKnown),
