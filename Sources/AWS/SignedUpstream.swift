@@ -59,20 +59,24 @@ final class SignedUpstream {
         retrier = Retrier(settings: parts.retry, surroundings: parts.surroundings)
     }
 
+    /// Whether a call is tried again that had no answer in time.
+    var triesAgain: Bool { parts.retry.transient.maximumAttempts > 1 }
+
     /// AWS's time, as well as we know it.
     var time: Date { surroundings.wallClock().addingTimeInterval(clockOffset) }
 
     /// - Parameters:
     ///   - message: unsigned.
+    ///   - attempts: which of the settings' attempts are made.
     ///   - timeout: of one try; `nil` for the settings'.
     ///   - judge: gives the answer's meaning, or throws what is wrong with it.
     func call<Value>(
         _ operation: Attempt.Operation, _ message: SigV4.Message, body: [UInt8] = [],
-        deadline: ContinuousClock.Instant, timeout: Duration? = nil, effort: inout Effort,
-        judge: (UpstreamResponse) throws(Fault) -> Value
+        attempts: Retrier.Attempts = .all, deadline: ContinuousClock.Instant, timeout: Duration? = nil,
+        effort: inout Effort, judge: (UpstreamResponse) throws(Fault) -> Value
     ) async throws(Fault) -> Value {
         try await call(
-            operation, deadline: deadline, timeout: timeout, effort: &effort,
+            operation, attempts: attempts, deadline: deadline, timeout: timeout, effort: &effort,
             request: { signed(message, body: body, with: $0) }, judge: judge)
     }
 
@@ -92,11 +96,14 @@ final class SignedUpstream {
     ///   - request: makes the signed request, for each try anew.
     ///   - send: sends it; `nil` for the transport.
     func call<Value>(
-        _ operation: Attempt.Operation, deadline: ContinuousClock.Instant, timeout: Duration? = nil,
-        effort: inout Effort, request: (Signing) -> UpstreamRequest, send: Transfer.Sender? = nil,
+        _ operation: Attempt.Operation, attempts: Retrier.Attempts = .all, deadline: ContinuousClock.Instant,
+        timeout: Duration? = nil, effort: inout Effort, request: (Signing) -> UpstreamRequest,
+        send: Transfer.Sender? = nil,
         judge: (UpstreamResponse) throws(Fault) -> Value
     ) async throws(Fault) -> Value {
-        try await retrier.run(until: deadline, quota: quota, timeout: timeout, effort: &effort) {
+        try await retrier.run(
+            until: deadline, quota: quota, attempts: attempts, timeout: timeout, effort: &effort
+        ) {
             (attempt: Int, timeout: Duration) async throws(Fault) -> Value in
             let start = surroundings.now()
             let result = await once(request, send: send, timeout: timeout, judge: judge)

@@ -27,6 +27,7 @@ struct Assembly {
     let redis: RedisConnection
     let redisHealth: RedisHealth
     let identity: Identity
+    let s3: S3Client
 
     /// - Parameters:
     ///   - worker: names the worker's row of counters.
@@ -73,6 +74,7 @@ struct Assembly {
         let pace = CopyPace(maximum: settings.renewal.maximumInFlight, metrics: metrics)
         let upstreams = try Upstreams(settings: settings, metrics: metrics, pace: pace, log: log)
         let s3 = upstreams.s3
+        self.s3 = s3
         let seconds = settings.server.requestDeadline
         service = CloakroomService(
             .init(
@@ -85,6 +87,7 @@ struct Assembly {
                     shared: Self.sharedCache(settings, redis, redisFailed)),
                 renewer: Renewer(
                     settings: settings.renewal, requestDeadline: seconds, metrics: metrics, pace: pace,
+                    rights: RenewalRights { await s3.testRenewal(under: $0, deadline: $1) },
                     renew: { await s3.renew(key: $0, deadline: $1) }),
                 uploader: Uploader(
                     s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL, requestDeadline: seconds),

@@ -52,7 +52,7 @@ struct Upstreams {
         }
         stsEndpoint = settings.aws.sts
         // Among what is renewed: the worker may have no right to read anything else.
-        probeKey = settings.renewal.keyPrefix + "cloakroom-readiness-probe"
+        probeKey = settings.renewal.keyPrefix + S3Client.missingObjectName
         let bucket =
             try name.map { name throws(EndpointError) in try settings.aws.buckets.endpoint(of: name) }
             ?? settings.aws.s3

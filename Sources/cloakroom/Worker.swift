@@ -1,3 +1,4 @@
+import AWS
 import FastCGI
 import Glibc
 import Loop
@@ -61,7 +62,7 @@ enum Worker {
             await stop.wait()
             assembly.log.info(
                 "worker drains", ["process": .integer(Int(getpid())), "requests": .integer(listener.inFlight)])
-            await drain(listener, within: settings.server.drain)
+            await drain(listener, assembly.s3, within: settings.server.drain)
             probing.cancel()
             checkingRedis.cancel()
             for task in fetching { task.cancel() }
@@ -72,14 +73,16 @@ enum Worker {
         }
     }
 
-    /// Answers what was taken, but waits no longer than the settings say.
+    /// Answers what was taken and gives up what goes on without a request, but waits no longer than the settings say.
     @LoopActor
-    private static func drain(_ listener: FastCGIListener, within limit: Duration) async {
+    private static func drain(_ listener: FastCGIListener, _ s3: S3Client, within limit: Duration) async {
         await withCheckedContinuation { continuation in
             let once = Once { continuation.resume() }
             Reactor.shared.schedule(after: limit) { once.call() }
+            let copies = LoopActor.spawn { await s3.giveUpLargeCopies() }
             LoopActor.spawn {
                 await listener.drain()
+                await copies.value
                 once.call()
             }
         }

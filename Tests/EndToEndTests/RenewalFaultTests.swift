@@ -72,7 +72,7 @@ extension EndToEnd {
                 upstream.s3.put("a.bin")
                 upstream.s3.script(FaultRule(.temporaryRedirect, on: .copyObject, times: 1))
                 let reply = try stack.ask(.renew(Tokens.fresh(), ["a.bin"]))
-                #expect(reply.status == 500)
+                #expect(reply.status == 503)
                 #expect(upstream.s3.count(.copyObject) == 1)
                 #expect(upstream.s3.truth("a.bin").touches == 0)
             }
@@ -94,7 +94,7 @@ extension EndToEnd {
             }
         }
 
-        @Test func `without the right to list, to read tags or to be in this region it is our fault, and said so`()
+        @Test func `without the right to list, to read tags or to be in this region it is no fault of any key`()
             throws
         {
             let upstream = try ScriptedUpstream()
@@ -103,7 +103,8 @@ extension EndToEnd {
                 Self.seed(upstream.s3)
                 func expectOurFault(_ key: String) throws {
                     let reply = try stack.ask(.renew(Tokens.fresh(), [key]))
-                    #expect(reply.told == #"500 {"error":"Internal error","code":"internal_error"}"#)
+                    #expect(reply.told == #"503 {"error":"Temporarily unavailable","code":"unavailable"}"#)
+                    #expect(reply.fields["retry-after"] == "60")
                 }
                 upstream.s3.identities { $0[0].denied = ["s3:ListBucket"] }
                 try expectOurFault("gone.bin")
@@ -119,6 +120,10 @@ extension EndToEnd {
                 try wait(for: "\(reasons)") {
                     stack.logLines("request").compactMap { $0["reason"] as? String } == reasons
                 }
+                let lines = stack.logLines("renewals are misconfigured: run cloakroom doctor")
+                #expect(lines.map { $0["code"] as? String } == reasons)
+                #expect(lines.allSatisfy { $0["level"] as? String == "error" })
+                #expect(Metrics(try stack.ask(.metrics).text).sum("cloakroom_renewal_misconfigurations_total") == 4)
             }
         }
 
@@ -178,7 +183,11 @@ extension EndToEnd {
                 "a b+c%41.bin", "x?versionId=1", "ü/é.bin", "a//b", "../up", "%2e%2e/up", "a&b=c#d", "\u{0}\u{1}",
                 "line\r\nX-Evil: 1", "quote\"<>'&amp;", " lead", "trail ", "*", "~", "https://example.com/x",
             ]
-            try Stack.run("any-key", upstream.options { $0["renewal.keys"] = "any" }) { stack in
+            let anyKey: (inout TestSettings) -> Void = {
+                $0["renewal.keys"] = "any"
+                $0["renewal.allowAnyOwner"] = true
+            }
+            try Stack.run("any-key", upstream.options(nginx: false, anyKey)) { stack in
                 for key in keys { upstream.s3.put(key) }
                 let long = String(repeating: "k", count: 1025)
                 let reply = try stack.ask(.renew(Tokens.fresh(), keys + [long]))
@@ -230,10 +239,10 @@ extension EndToEnd {
         /// Of a batch of two keys that both meet it: done or refused for this key, our fault, or a matter of time.
         private static func status(_ fault: S3Fault) -> Int {
             switch fault {
-            case .leadingWhitespace, .trailingWhitespace, .invalidObjectState: 200
-            case .accessDenied, .noSuchBucket, .wrongRegion, .permanentRedirect, .temporaryRedirect, .expiredToken,
+            case .leadingWhitespace, .trailingWhitespace, .invalidObjectState, .accessDenied: 200
+            case .noSuchBucket, .wrongRegion, .permanentRedirect, .temporaryRedirect, .expiredToken,
                 .requestTimeTooSkewed, .signatureDoesNotMatch, .kmsDisabled, .pageNotFound, .emptyNotFound:
-                500
+                503
             case .internalError, .serviceUnavailable, .slowDown, .retryAfter, .tooManyRequests, .requestTimeout,
                 .conflict, .badGateway, .gatewayTimeout, .okWithError, .okWithSlowDown, .okEmpty, .okHTML,
                 .okTruncated, .okWithoutTag, .okEntityBomb, .okHuge, .resetAfterwards, .reset, .hang, .halfAnswer,

@@ -14,14 +14,35 @@ extension Fault {
     init(_ error: TransportError) {
         switch error {
         case .unreachable: self.init(.transient, code: "Unreachable")
-        case .timeout: self.init(.transient, code: "Timeout")
+        case .timeout: self.init(.transient, code: Self.timeout)
         case .interrupted: self.init(.transient, code: "Interrupted")
         case .tooLarge: self.init(.transient, code: "TooLarge")
         case .untrusted: self.init(.refused, code: "Untrusted")
-        case .invalidRequest: self.init(.refused, code: "UnsendableRequest")
+        case .invalidRequest: self.init(.refused, code: Self.unsendable)
         case .cancelled: self.init(.cancelled, code: "Cancelled")
         }
     }
+
+    /// The code of a request that the library does not send.
+    package static let unsendable = "UnsendableRequest"
+    private static let timeout = "Timeout"
+
+    /// Whether one try had no answer in time.
+    var isTimeout: Bool { status == 0 && code == Self.timeout }
+
+    /// Whether a refusal is of credentials, clock, account, bucket or a KMS key, so never of a single key.
+    ///
+    /// Source: S3 API Reference, "Error responses", and codes of KMS such as `KMS.DisabledException`.
+    var concernsAllKeys: Bool {
+        Self.staleCredentials.contains(code) || Self.skewedClock.contains(code) || Self.ofBucket.contains(code)
+            || code.hasPrefix("KMS")
+    }
+
+    private static let ofBucket: Set<String> = [
+        "NoSuchBucket", "PermanentRedirect", "TemporaryRedirect", "Redirect", "AuthorizationHeaderMalformed",
+        "IllegalLocationConstraintException", "InvalidBucketName", "InvalidBucketState", "AllAccessDisabled",
+        "AccountProblem", "NotSignedUp", "InvalidPayer", "InvalidSecurity",
+    ]
 
     package static func kind(status: Int, code: String) -> Kind {
         if throttles.contains(code) || status == 429 { return .throttled }

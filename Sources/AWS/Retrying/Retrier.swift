@@ -3,16 +3,27 @@ struct Retrier: Sendable {
     let settings: RetrySettings
     let surroundings: Surroundings
 
+    /// Which of the settings' attempts a call makes.
+    enum Attempts {
+        case all
+        /// All, unless one has no answer in time.
+        case untilTimeout
+        /// Those that are left after the first had no answer in time.
+        case afterTimeout
+        case one
+    }
+
     /// - Parameters:
     ///   - quota: shared by all calls of a client.
     ///   - timeout: of one try; `nil` for the settings'.
     ///   - try: is told the number of the attempt, from 0, and how long it may take.
     func run<Value>(
-        until deadline: ContinuousClock.Instant, quota: RetryQuota, timeout: Duration? = nil, effort: inout Effort,
+        until deadline: ContinuousClock.Instant, quota: RetryQuota, attempts: Attempts = .all, timeout: Duration? = nil,
+        effort: inout Effort,
         try: (_ attempt: Int, _ timeout: Duration) async throws(Fault) -> Value
     ) async throws(Fault) -> Value {
         var corrected: Set<Fault.Kind> = []
-        var attempt = 0
+        var attempt = attempts == .afterTimeout ? 1 : 0
         var cost = 0
         while true {
             let left = surroundings.now().duration(to: deadline)
@@ -24,6 +35,7 @@ struct Retrier: Sendable {
                 return value
             } catch {
                 if error.kind == .throttled { effort.throttles += 1 }
+                if attempts == .one || attempts == .untilTimeout && error.isTimeout { throw error }
                 guard let delay = delay(after: error, attempt: attempt, corrected: &corrected) else { throw error }
                 // A wait that outlasts the deadline helps nobody.
                 guard surroundings.now().advanced(by: delay) < deadline else { throw error }

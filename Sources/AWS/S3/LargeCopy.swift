@@ -9,12 +9,18 @@ enum LargeCopy {
     /// Of a size that S3 copies well within one try's timeout, and never more of them than an upload may have.
     private static let usualPart = 256 << 20
     private static let mostParts = StoredNumber.mostParts
+    /// The smallest that is copied in parts when one copy is slow, and its parts: S3 takes none under 5 MiB but the last.
+    static let smallestInParts = 16 << 20
+    private static let smallestPart = 8 << 20
+    /// How many parts of one object are copied at once.
+    static let partsAtOnce = 16
 
     /// The parts of so many bytes, none larger than one UploadPartCopy may be.
     ///
     /// - Parameter byteCount: at most ``StoredNumber/largestObject``.
     static func ranges(byteCount: Int) -> [ClosedRange<Int>] {
-        let part = max(usualPart, (byteCount + mostParts - 1) / mostParts)
+        let even = min(max((byteCount + partsAtOnce - 1) / partsAtOnce, smallestPart), usualPart)
+        let part = max(even, (byteCount + mostParts - 1) / mostParts)
         return stride(from: 0, to: byteCount, by: part).map { $0...min($0 + part, byteCount) - 1 }
     }
 

@@ -1,5 +1,5 @@
 /// A key, encoded for the places where it is sent.
-package struct ObjectAddress: Sendable, Equatable {
+package struct ObjectAddress: Sendable, Hashable {
     /// Every byte but `A-Za-z0-9-._~/` encoded, once; `+` as well, which S3 would take for a space.
     package let encodedKey: String
 

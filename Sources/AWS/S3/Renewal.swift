@@ -20,9 +20,11 @@ package struct Renewal: Sendable, Equatable {
         /// This object cannot be renewed by us: encrypted with its owner's key, locked, metadata or tags that would be
         /// lost, …
         case unrenewable(code: String)
-        /// S3 did not let us: our permissions, our alarm.
+        /// S3 answered 403, for the worker's permissions or for the key's own: whether others can be renewed, tells.
         case forbidden(code: String)
-        /// The bucket, its region or its keys are not as the settings say: our alarm.
+        /// S3 answered 400 or 405, or the request could not be sent; as above.
+        case refused(code: String)
+        /// The credentials, the bucket, its region or its KMS keys are not as the settings say: our alarm.
         case misconfigured(code: String)
         /// Still failing after retries; later it may not.
         case unavailable(retryAfter: Duration?, code: String)
@@ -42,8 +44,16 @@ extension Renewal.Outcome {
         switch fault.kind {
         case .throttled, .transient, .noCredentials, .cancelled:
             self = .unavailable(retryAfter: fault.retryAfter, code: fault.code)
-        case .staleCredentials, .skewedClock, .refused:
-            self = fault.status == 403 ? .forbidden(code: fault.code) : .misconfigured(code: fault.code)
+        case .staleCredentials, .skewedClock: self = .misconfigured(code: fault.code)
+        case .refused:
+            self =
+                switch fault.status {
+                case _ where fault.concernsAllKeys: .misconfigured(code: fault.code)
+                case 403: .forbidden(code: fault.code)
+                case 400, 405: .refused(code: fault.code)
+                case 0 where fault.code == Fault.unsendable: .refused(code: fault.code)
+                default: .misconfigured(code: fault.code)
+                }
         }
     }
 }

@@ -1,16 +1,68 @@
 import HTTPValues
 
 extension S3Client {
-    /// How many parts of one object are copied at once.
-    private static let partsAtOnce = 16
     /// For giving up an upload, after the deadline of what it was for.
     private static let patienceForAbortion: Duration = .seconds(10)
 
-    /// Copies an object onto itself that is larger than one CopyObject takes.
+    /// Goes on with the copy of an object beside the request that asked for it.
+    ///
+    /// - Returns: what is told of it meanwhile.
+    func goOn(with stored: StoredObject, _ object: ObjectAddress) -> Renewal.Outcome {
+        largeCopies.begin(object) { surroundings.spawn { await self.copyLarge(stored, object) } }
+    }
+
+    /// Renews an object, and waits for its copy where that goes on beside the request, beyond the deadline too.
+    package func renewWaiting(key: String, deadline: ContinuousClock.Instant) async -> Renewal {
+        while true {
+            let renewal = await renew(key: key, deadline: deadline)
+            guard let object = ObjectAddress(key: key),
+                let copy = largeCopies.task(before: object, after: renewal.outcome)
+            else { return renewal }
+            await copy.value
+        }
+    }
+
+    /// Gives up all copies that go on beside requests, and begins no more; returns when their uploads are given up.
+    package func giveUpLargeCopies() async {
+        for task in largeCopies.close() { await task.value }
+        for task in largeCopies.allAbortions { await task.value }
+    }
+
+    private func copyLarge(_ stored: StoredObject, _ object: ObjectAddress) async {
+        var effort = Effort()
+        let outcome: Renewal.Outcome
+        do {
+            outcome = try await copiedLarge(
+                stored, object, deadline: surroundings.now() + LargeCopies.limit, effort: &effort)
+        } catch {
+            outcome = Renewal.Outcome(error)
+        }
+        largeCopies.end(object, outcome, now: surroundings.now())
+    }
+
+    private func copiedLarge(
+        _ stored: StoredObject, _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Renewal.Outcome {
+        if let outcome = try await copyInParts(stored, object, deadline: deadline, effort: &effort) { return outcome }
+        // Once more, because somebody has written meanwhile.
+        switch try await look(at: object, deadline: deadline, effort: &effort) {
+        case .outcome(let outcome): return outcome
+        case .contradiction(let refusal): throw refusal
+        case .found(let stored):
+            if let outcome = outcomeWithoutCopy(stored) { return outcome }
+            if stored.isLarge, let outcome = try await copyInParts(stored, object, deadline: deadline, effort: &effort)
+            {
+                return outcome
+            }
+            throw Fault(.transient, status: 412, code: "ChangedMeanwhile")
+        }
+    }
+
+    /// Copies an object onto itself in parts.
     ///
     /// Tags are read and sent again; the upload is given up when a part fails.
     /// - Returns: `nil` when it is no longer the object that was looked at.
-    func copyInParts(
+    private func copyInParts(
         _ stored: StoredObject, _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> Renewal.Outcome? {
         guard let attributes = stored.attributes, let metadata = stored.metadata, let byteCount = stored.byteCount
@@ -56,7 +108,7 @@ extension S3Client {
                     await self.copyPart(index + 1, ranges[index], of: stored, object, upload, deadline: deadline)
                 }
             }
-            for _ in 0..<Self.partsAtOnce { startNext() }
+            for _ in 0..<LargeCopy.partsAtOnce { startNext() }
             var spent = Effort()
             for await part in group {
                 parts.append(part)
@@ -99,7 +151,8 @@ extension S3Client {
             let answer: CompletionAnswer
             do {
                 answer = try await completeUpload(
-                    object, upload, parts, condition, deadline: deadline, effort: &spent)
+                    object, upload, parts, condition, timeout: LargeCopies.timeout, deadline: deadline,
+                    effort: &spent)
             } catch {
                 if spent.attempts == 1, error.kind == .refused { giveUp(upload, of: object) }
                 throw error
@@ -139,8 +192,9 @@ extension S3Client {
         }
         var effort = Effort()
         do throws(Fault) {
-            let tag = try await upstream.call(.uploadPartCopy, message, deadline: deadline, effort: &effort) {
-                response throws(Fault) in try LargeCopy.copied(response)
+            let tag = try await upstream.call(
+                .uploadPartCopy, message, deadline: deadline, timeout: LargeCopies.timeout, effort: &effort
+            ) { response throws(Fault) in try LargeCopy.copied(response)
             }
             let part = tag.map { UploadedPart(number: number, entityTag: $0, byteCount: range.count) }
             return CopiedPart(result: .success(part), effort: effort)
@@ -152,8 +206,15 @@ extension S3Client {
     /// Nobody waits for that; what it leaves behind, the bucket's rule about incomplete uploads removes.
     private func giveUp(_ upload: String, of object: ObjectAddress) {
         let deadline = surroundings.now() + Self.patienceForAbortion
-        _ = surroundings.spawn {
-            _ = try? await self.abortMultipartUpload(object, uploadID: upload, deadline: deadline)
+        largeCopies.beginAbortion { number in
+            surroundings.spawn { await self.abort(upload, of: object, number, deadline: deadline) }
         }
+    }
+
+    private func abort(
+        _ upload: String, of object: ObjectAddress, _ number: Int, deadline: ContinuousClock.Instant
+    ) async {
+        _ = try? await abortMultipartUpload(object, uploadID: upload, deadline: deadline)
+        largeCopies.endAbortion(number)
     }
 }

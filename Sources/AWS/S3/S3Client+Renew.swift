@@ -12,9 +12,15 @@ extension S3Client {
     /// AWS takes that as soon as the storage class is named: one request. Where that is not enough, because the store
     /// refuses it, because the class is to be preserved, or because of what the object is, HEAD tells what must be sent
     /// again, and the copy is made only of the object that was looked at.
+    ///
+    /// A large object whose copy takes longer than one try is not waited for: its copy goes on, and is told of when it is
+    /// asked for again.
     package func renew(key: String, deadline: ContinuousClock.Instant) async -> Renewal {
         var effort = Effort()
         guard let object = ObjectAddress(key: key) else { return Renewal(outcome: .invalidKey, effort: effort) }
+        if !largeCopies.isEmpty, let outcome = largeCopies.outcome(of: object, now: surroundings.now()) {
+            return Renewal(outcome: outcome, effort: effort)
+        }
         do {
             let outcome = try await renew(object, deadline: deadline, effort: &effort)
             return Renewal(outcome: outcome, effort: effort)
@@ -30,7 +36,16 @@ extension S3Client {
         guard case .named = settings.storageClass, directive == .copy else {
             return try await renewAfterLook(object, directive, deadline: deadline, effort: &effort)
         }
-        switch try await copyUnseen(object, deadline: deadline, effort: &effort) {
+        let answer: CopyAnswer
+        do {
+            answer = try await copyUnseen(object, deadline: deadline, effort: &effort)
+        } catch {
+            if let outcome = try await outcome(ofSlow: object, after: error, deadline: deadline, effort: &effort) {
+                return outcome
+            }
+            answer = try await copyUnseen(object, isRetry: true, deadline: deadline, effort: &effort)
+        }
+        switch answer {
         case .copied(let expiration):
             selfCopying.forget()
             return .renewed(expiration: expiration)
@@ -60,17 +75,35 @@ extension S3Client {
             case .contradiction(let refusal): fault = refusal
             case .found(let stored):
                 if let outcome = outcomeWithoutCopy(stored) { return outcome }
-                let outcome =
-                    stored.byteCount ?? 0 > LargeCopy.largestWhole
-                    ? try await copyInParts(stored, object, deadline: deadline, effort: &effort)
-                    : try await copySeen(stored, object, directive, deadline: deadline, effort: &effort)
-                if let outcome { return outcome }
+                if stored.byteCount ?? 0 > LargeCopy.largestWhole { return goOn(with: stored, object) }
+                do {
+                    let outcome = try await copySeen(stored, object, directive, deadline: deadline, effort: &effort)
+                    if let outcome { return outcome }
+                } catch {
+                    guard error.isTimeout, stored.isLarge else { throw error }
+                    return goOn(with: stored, object)
+                }
             }
         }
         throw fault
     }
 
-    private enum Look {
+    /// HEAD decides whether a copy is slow because the object is large.
+    ///
+    /// - Returns: `nil` when the copy may be tried again as it was.
+    /// - Throws: `fault` when it may not.
+    private func outcome(
+        ofSlow object: ObjectAddress, after fault: Fault, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> Renewal.Outcome? {
+        guard fault.isTimeout else { throw fault }
+        let stored = try? await headOnce(object, deadline: deadline, effort: &effort)
+        if let stored, let outcome = outcomeWithoutCopy(stored) { return outcome }
+        if let stored, stored.isLarge { return goOn(with: stored, object) }
+        guard upstream.triesAgain else { throw fault }
+        return nil
+    }
+
+    enum Look {
         case found(StoredObject)
         case outcome(Renewal.Outcome)
         /// HEAD says no, and gives no reason; GET says yes.
@@ -79,7 +112,7 @@ extension S3Client {
 
     /// HEAD refuses without a body, so without a reason: a wrong bucket looks like a missing object, an expired token like
     /// an object with its owner's key. GET tells them apart, and mends what is wrong with our token or our clock.
-    private func look(
+    func look(
         at object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> Look {
         let refusal: Fault
@@ -100,7 +133,7 @@ extension S3Client {
         }
     }
 
-    private func outcomeWithoutCopy(_ stored: StoredObject) -> Renewal.Outcome? {
+    func outcomeWithoutCopy(_ stored: StoredObject) -> Renewal.Outcome? {
         // Not a precondition of the copy: S3 ignores it beside an entity tag that matches.
         if let written = stored.lastModified, settings.minimumAge > .zero,
             written.addingTimeInterval(settings.minimumAge.inSeconds) > upstream.time
@@ -136,7 +169,8 @@ extension S3Client {
             guard tagKeeping != .lost else { return .unrenewable(code: "TagsWouldBeLost") }
             answer = try await copyKeepingTags(request, object, deadline: deadline, effort: &effort)
         } else {
-            answer = try await copy(request, object, deadline: deadline, effort: &effort)
+            answer = try await copy(
+                request, object, retriesTimeouts: !stored.isLarge, deadline: deadline, effort: &effort)
         }
         switch answer {
         case .copied(let expiration):
@@ -164,11 +198,13 @@ extension S3Client {
         }
     }
 
-    /// One copy of an object that was not looked at.
+    /// One copy of an object that was not looked at; what takes too long is not tried again until it has been.
     private func copyUnseen(
-        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+        _ object: ObjectAddress, isRetry: Bool = false, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> CopyAnswer {
-        try await upstream.call(.copyObject, deadline: deadline, effort: &effort) { signing in
+        try await upstream.call(
+            .copyObject, attempts: isRetry ? .afterTimeout : .untilTimeout, deadline: deadline, effort: &effort
+        ) { signing in
             stencil(for: signing).request(for: object)
         } judge: { response throws(Fault) in
             try CopyAnswer(response)
@@ -189,14 +225,16 @@ extension S3Client {
     }
 
     func copy(
-        _ request: CopyRequest, _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+        _ request: CopyRequest, _ object: ObjectAddress, retriesTimeouts: Bool = true,
+        deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> CopyAnswer {
         try await upstream.call(
-            .copyObject, request.message(for: object, at: upstream.endpoint), deadline: deadline, effort: &effort
+            .copyObject, request.message(for: object, at: upstream.endpoint),
+            attempts: retriesTimeouts ? .all : .untilTimeout, deadline: deadline, effort: &effort
         ) { response throws(Fault) in try CopyAnswer(response) }
     }
 
-    private func request(_ directive: CopyRequest.MetadataDirective) -> CopyRequest {
+    func request(_ directive: CopyRequest.MetadataDirective) -> CopyRequest {
         CopyRequest(
             bucket: bucket, metadataDirective: directive, storageClass: nil, acl: settings.acl,
             expectedBucketOwner: settings.expectedBucketOwner)

@@ -16,6 +16,7 @@ package actor S3Client {
     var tagKeeping = TagKeeping.unknown
     /// Learnt from refusals: the fields of conditions that the store does not know when an upload in parts is completed.
     var refusedOnCompletion: Set<String> = []
+    var largeCopies = LargeCopies()
     /// For copies of the second it was cut in.
     var stencil: CopyStencil?
     private nonisolated let place: any Actor
@@ -65,6 +66,18 @@ package actor S3Client {
             default:
                 throw Self.headFault(response)
             }
+        }
+    }
+
+    /// One try, after a copy that took too long.
+    func headOnce(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
+    ) async throws(Fault) -> StoredObject? {
+        try await upstream.call(
+            .headObject, message("HEAD", object), attempts: .one, deadline: deadline, effort: &effort
+        ) { response throws(Fault) in
+            guard response.status == 200 else { throw Fault(response, error: nil) }
+            return StoredObject(response)
         }
     }
 

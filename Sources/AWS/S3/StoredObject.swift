@@ -24,6 +24,9 @@ package struct StoredObject: Sendable, Equatable {
         fields = response.fields
     }
 
+    /// So large that a slow copy of it goes on in parts.
+    var isLarge: Bool { byteCount ?? 0 >= LargeCopy.smallestInParts }
+
     /// S3 does not name the usual one.
     package var storageClass: String { fields["x-amz-storage-class"] ?? "STANDARD" }
 

@@ -126,7 +126,9 @@ package struct TouchFindings {
         case .notFound: "said to be gone"
         case .archived: "archived"
         case .invalidKey: "invalid key"
-        case .unrenewable(let code), .forbidden(let code), .misconfigured(let code), .unavailable(_, let code): code
+        case .unrenewable(let code), .forbidden(let code), .refused(let code), .misconfigured(let code),
+            .unavailable(_, let code):
+            code
         }
     }
 
@@ -134,7 +136,7 @@ package struct TouchFindings {
         switch outcome {
         case .forbidden:
             "allow s3:GetObject, s3:PutObject, s3:GetObjectTagging and s3:PutObjectTagging: deploy/iam/worker-policy.json"
-        case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable:
+        case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable, .refused, .misconfigured, .unavailable:
             "look up the code in the store's manual; see also the findings about the bucket"
         }
     }

@@ -56,6 +56,9 @@ package final class Metrics {
     /// A key outside the folders of the user who named it.
     package func refusedForeignKey() { row.add(1, at: layout.renewals + MetricsLayout.renewalOutcomes.count - 1) }
 
+    /// A request that got no results, for the worker may lack permissions.
+    package func refusedForConfiguration() { row.add(1, at: layout.renewalMisconfigurations) }
+
     package func allowsCopies(_ count: Int) { set(count, at: layout.allowedCopies) }
 
     package enum CacheOutcome: Int, Sendable { case hit, miss, joined, off, shared, previous, refused }
@@ -115,7 +118,7 @@ package final class Metrics {
         case .invalidKey: 4
         case .unrenewable: 5
         case .forbidden: 6
-        case .misconfigured: 7
+        case .refused, .misconfigured: 7
         case .unavailable: 8
         }
     }

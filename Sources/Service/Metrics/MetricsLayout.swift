@@ -63,6 +63,7 @@ struct MetricsLayout {
     let limits: Int
     let entitlementRefusals: Int
     let renewals: Int
+    let renewalMisconfigurations: Int
     let allowedCopies: Int
     let cache: Int
     let redis: Int
@@ -100,6 +101,9 @@ struct MetricsLayout {
             Entitlement.Refusal.allCases.map { [("reason", $0.rawValue)] })
         renewals = builder.counters(
             "cloakroom_renewals_total", "Keys that were to be renewed.", Self.renewalOutcomes.map { [("outcome", $0)] })
+        renewalMisconfigurations = builder.counters(
+            "cloakroom_renewal_misconfigurations_total",
+            "Renewal requests answered 503 because the worker's permissions, bucket or keys are wrong or may be.", [[]])
         allowedCopies = builder.gauge(
             "cloakroom_renewal_copies_allowed", "Copies that may be on the way at once; fewer after SlowDown.")
         cache = builder.counters(

@@ -5,18 +5,25 @@ struct KeyRules: Sendable {
         case send(String)
         /// No object of ours has such a key.
         case invalid
-        /// Perhaps somebody else's.
+        /// Another user's perhaps, or one of Cloakroom's own.
         case foreign
     }
 
     private let prefix: String
     private let keys: Settings.Renewal.Keys
     private let ownFolders: [String]?
+    /// Where the object of a name is looked for; one where keys are more than names.
+    private let places: [String]
+    /// Where a name is looked for first that stands alone; `nil` where all places are Cloakroom's own.
+    private let firstPlace: String?
 
     init(_ settings: Settings.Renewal) {
         prefix = settings.keyPrefix
         keys = settings.keys
         ownFolders = settings.ownFolders
+        let all = keys == .names && ownFolders == nil ? settings.places : [prefix]
+        places = all.filter { !ReservedKeys.hold($0) }
+        firstPlace = places.contains("") ? "" : places.first
     }
 
     /// The user's own folders, made once for all keys of a request; `nil` where keys may stand anywhere.
@@ -30,17 +37,64 @@ struct KeyRules: Sendable {
 
     /// - Parameter folders: ``folders(of:)``.
     func verdict(_ key: String, in folders: [String]?) -> Verdict {
-        let whole = prefix.isEmpty ? key : prefix + key
-        guard let folders else { return isAllowed(key.utf8[...], in: whole) ? .send(whole) : .invalid }
-        guard let rest = Self.rest(of: whole, in: folders) else { return .foreign }
+        guard folders == nil, keys == .names else {
+            return wholeVerdict(prefix.isEmpty ? key : prefix + key, folders)
+        }
+        guard let firstPlace else { return .foreign }
+        if Self.isName(key.utf8[...]) {
+            guard !ReservedKeys.isReserved(key.utf8) else { return .foreign }
+            return .send(firstPlace.isEmpty ? key : firstPlace + key)
+        }
+        guard !ReservedKeys.hold(key) else { return .foreign }
+        let (place, name) = Self.placeAndName(of: key)
+        guard Self.isName(name), places.contains(where: { $0.utf8.elementsEqual(place) }) else {
+            return .invalid
+        }
+        return .send(key)
+    }
+
+    /// Where a key leads that stands behind ``Settings/Renewal/keyPrefix``.
+    private func wholeVerdict(_ whole: String, _ folders: [String]?) -> Verdict {
+        guard let folders else {
+            guard !ReservedKeys.hold(whole) else { return .foreign }
+            return isAllowed(whole.utf8.dropFirst(prefix.utf8.count), in: whole) ? .send(whole) : .invalid
+        }
+        guard let (folder, rest) = Self.folderAndRest(of: whole, in: folders), !ReservedKeys.hold(folder) else {
+            return .foreign
+        }
         guard isAllowed(rest, in: whole) else { return .invalid }
         return Self.mayClimb(rest) ? .foreign : .send(whole)
     }
 
-    /// What stands behind the folder; compared byte by byte, for `hasPrefix` takes other spellings for the same.
-    private static func rest(of key: String, in folders: [String]) -> Substring.UTF8View? {
+    /// Where else the object may be of a key that was sent, in the order of the places.
+    func others(than sent: String) -> [String] {
+        guard places.count > 1 else { return [] }
+        let (place, name) = Self.placeAndName(of: sent)
+        return places.filter { !$0.utf8.elementsEqual(place) }.map { $0 + String(Substring(name)) }
+    }
+
+    /// Under which prefix a key stands that was sent: permissions are granted by prefix.
+    func prefix(of sent: String) -> String {
+        if let ownFolders {
+            let around = ownFolders.filter { sent.utf8.starts(with: $0.utf8) }
+            return around.max { $0.utf8.count < $1.utf8.count } ?? prefix
+        }
+        return keys == .names ? String(Substring(Self.placeAndName(of: sent).place)) : prefix
+    }
+
+    /// What stands up to the last slash, with it, and what stands behind it.
+    private static func placeAndName(of key: String) -> (place: Substring.UTF8View, name: Substring.UTF8View) {
+        let start = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key.utf8.index(after: $0) } ?? key.startIndex
+        return (key.utf8[..<start], key.utf8[start...])
+    }
+
+    /// The folder in which a key stands, and what stands behind it; compared byte by byte, for `hasPrefix` takes other
+    /// spellings for the same.
+    private static func folderAndRest(
+        of key: String, in folders: [String]
+    ) -> (folder: String, rest: Substring.UTF8View)? {
         for folder in folders where key.utf8.starts(with: folder.utf8) {
-            return key.utf8.dropFirst(folder.utf8.count)
+            return (folder, key.utf8.dropFirst(folder.utf8.count))
         }
         return nil
     }
@@ -56,7 +110,9 @@ struct KeyRules: Sendable {
     /// 1 to 255 of `A-Z a-z 0-9 . _ -`, the first a letter or a digit: nothing that a URL, a path or S3's copy source
     /// reads in any other way.
     static func isName(_ bytes: Substring.UTF8View) -> Bool {
-        guard (1...255).contains(bytes.count), let first = bytes.first, isAlphanumeric(first) else { return false }
+        guard (1...255).contains(bytes.count), let first = bytes.first, isAlphanumeric(first) else {
+            return false
+        }
         return bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }
     }
 
@@ -72,26 +128,6 @@ struct KeyRules: Sendable {
     /// Whether something on the way to the store may take it for a path out of the folder: a segment of dots, plain or
     /// encoded once more. S3 itself takes neither for anything but a name.
     private static func mayClimb(_ name: Substring.UTF8View) -> Bool {
-        let (dot, slash) = (UInt8(ascii: "."), UInt8(ascii: "/"))
-        var text: [UInt8] = []
-        text.reserveCapacity(name.count)
-        // Bytes, not characters: a mark that combines with the `/` before it would hide it.
-        var rest = name
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                text.append(byte == UInt8(ascii: "\\") ? slash : byte)
-                continue
-            }
-            let code = rest.prefix(2).map { $0 | 0x20 }
-            let isDot = code.elementsEqual("2e".utf8)
-            guard isDot || code.elementsEqual("2f".utf8) || code.elementsEqual("5c".utf8) else {
-                text.append(byte)
-                continue
-            }
-            text.append(isDot ? dot : slash)
-            rest = rest.dropFirst(2)
-        }
-        return text.split(separator: slash, omittingEmptySubsequences: false)
-            .contains { $0.elementsEqual([dot]) || $0.elementsEqual([dot, dot]) }
+        KeySegments.of(name).contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
     }
 }

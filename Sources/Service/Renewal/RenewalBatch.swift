@@ -9,6 +9,8 @@ final class RenewalBatch {
     private var next = 0
     private var left: Int
     private var outcomes: [Renewal.Outcome]
+    /// By the places of keys that S3 refused, perhaps for what they are.
+    private(set) var refusals: [Int: [RenewalRights.Refusal]] = [:]
     private var whenDone: CheckedContinuation<[Renewal.Outcome], Never>?
 
     /// - Parameter keys: whole, and each once; at least one.
@@ -33,6 +35,11 @@ final class RenewalBatch {
         guard left == 0 else { return }
         whenDone?.resume(returning: outcomes)
         whenDone = nil
+    }
+
+    func finish(_ place: Int, _ outcome: Renewal.Outcome, refusals: [RenewalRights.Refusal]) {
+        if !refusals.isEmpty { self.refusals[place] = refusals }
+        finish(place, outcome)
     }
 
     /// - Returns: by the places of the keys.

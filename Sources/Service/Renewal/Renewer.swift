@@ -16,7 +16,7 @@ package final class Renewer {
         case results([RenewResult])
         /// Nothing may be told of single keys: clients take every key that is not `not_found` for renewed.
         case tryAgain(after: Duration, code: String)
-        /// Our permissions, bucket or keys are wrong, not the client's.
+        /// The worker's permissions, bucket or credentials are wrong, or may be: nothing may be told of single keys.
         case misconfigured(code: String)
     }
 
@@ -27,14 +27,17 @@ package final class Renewer {
     private let now: @Sendable () -> Date
     private let rules: KeyRules
     private let pace: CopyPace
+    private let rights: RenewalRights
     private var turns = Turns<RenewalBatch>()
     private var running = 0
 
     /// - Parameters:
     ///   - pace: told of the tries at S3 by whoever makes them.
+    ///   - rights: tells whether a refusal is the key's own; `nil` where only other keys can prove it.
     ///   - renew: renews one object by its whole key until a deadline.
     package init(
         settings: Settings.Renewal, requestDeadline: Duration, metrics: Metrics, pace: CopyPace? = nil,
+        rights: RenewalRights? = nil,
         now: @escaping @Sendable () -> Date = { Date() },
         renew: @escaping @Sendable (String, ContinuousClock.Instant) async -> Renewal
     ) {
@@ -45,6 +48,7 @@ package final class Renewer {
         self.now = now
         rules = KeyRules(settings)
         self.pace = pace ?? CopyPace(maximum: settings.maximumInFlight, metrics: metrics)
+        self.rights = rights ?? RenewalRights(test: nil)
     }
 
     /// - Parameters:
@@ -93,10 +97,11 @@ package final class Renewer {
     private func outcomes(of keys: [String]) async -> [Renewal.Outcome] {
         guard !keys.isEmpty else { return [] }
         let batch = RenewalBatch(keys, deadline: ContinuousClock.now + requestDeadline)
-        return await batch.finished {
+        let outcomes = await batch.finished {
             turns.join(batch)
             startCopying()
         }
+        return batch.refusals.isEmpty ? outcomes : await tested(outcomes, of: batch)
     }
 
     /// A key that waits for its turn is a string in its batch; a task is one copy after the other.
@@ -117,15 +122,62 @@ package final class Renewer {
     private func copy(_ key: String, _ place: Int, of batch: RenewalBatch) async {
         var (key, place, batch) = (key, place, batch)
         while true {
-            let outcome = await renew(key, batch.deadline).outcome
-            metrics.renewed(outcome)
+            let refusals = rights.lastRefusal
+            let renewal = await renew(key, batch.deadline)
             // Whatever became of it: the others go on, for what is renewed need not be renewed again.
-            batch.finish(place, outcome)
+            if renewal.outcome.isSuccess {
+                if rights.isAwaited { take(renewal, of: key, sentAfter: refusals) }
+                metrics.renewed(renewal.outcome)
+                batch.finish(place, renewal.outcome)
+            } else {
+                await finish(place, of: batch, renewal.outcome, at: key)
+            }
             guard running <= pace.current, let next = turns.next() else { break }
             (batch, (place, key)) = (next, take(from: next))
             if running < pace.current { startCopying() }
         }
         running -= 1
+    }
+
+    /// A renewal proves that others were not refused for want of permissions; one that sent nothing proves nothing.
+    private func take(_ renewal: Renewal, of key: String, sentAfter refusals: Int) {
+        guard case .renewed = renewal.outcome, renewal.effort.attempts > 0 else { return }
+        rights.renewed(under: rules.prefix(of: key), sentAfter: refusals)
+    }
+
+    /// Looks for the object at the other places, one after the other: the first success ends the search.
+    private func finish(_ place: Int, of batch: RenewalBatch, _ first: Renewal.Outcome, at key: String) async {
+        var outcome = first
+        var refusals = rights.refusal(first, under: rules.prefix(of: key)).map { [$0] } ?? []
+        for other in rules.others(than: key) {
+            let sentAfter = rights.lastRefusal
+            let renewal = await renew(other, batch.deadline)
+            if rights.isAwaited { take(renewal, of: other, sentAfter: sentAfter) }
+            if let refusal = rights.refusal(renewal.outcome, under: rules.prefix(of: other)) {
+                refusals.append(refusal)
+            }
+            if renewal.outcome.weight > outcome.weight { outcome = renewal.outcome }
+            if outcome.isSuccess { break }
+        }
+        if !outcome.isRefusal {
+            rights.close(refusals)
+            refusals = []
+            metrics.renewed(outcome)
+        }
+        batch.finish(place, outcome, refusals: refusals)
+    }
+
+    /// Which refusals are the keys' own.
+    private func tested(_ outcomes: [Renewal.Outcome], of batch: RenewalBatch) async -> [Renewal.Outcome] {
+        var outcomes = outcomes
+        for (place, refusals) in batch.refusals {
+            var isOwn = true
+            for refusal in refusals where isOwn { isOwn = await rights.isOwn(refusal, until: batch.deadline) }
+            if isOwn { outcomes[place] = outcomes[place].ofKey }
+            rights.close(refusals)
+            metrics.renewed(outcomes[place])
+        }
+        return outcomes
     }
 
     // MARK: What is told
@@ -135,7 +187,7 @@ package final class Renewer {
         var later: (after: Duration, code: String)?
         for outcome in outcomes {
             switch outcome {
-            case .forbidden(let code), .misconfigured(let code): return .misconfigured(code: code)
+            case .forbidden(let code), .refused(let code), .misconfigured(let code): return .misconfigured(code: code)
             case .unavailable(let retryAfter, let code):
                 later = (max(retryAfter ?? .zero, later?.after ?? .seconds(5)), later?.code ?? code)
             case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable: break
@@ -154,7 +206,45 @@ package final class Renewer {
         case .archived: RenewResult(key: key, failure: .archived)
         case .invalidKey: RenewResult(key: key, failure: .invalidKey)
         case .unrenewable: RenewResult(key: key, failure: .forbidden)
-        case .forbidden, .misconfigured, .unavailable: RenewResult(key: key, failure: .internalError)
+        case .forbidden, .refused, .misconfigured, .unavailable: RenewResult(key: key, failure: .internalError)
+        }
+    }
+}
+
+extension Renewal.Outcome {
+    fileprivate var isSuccess: Bool {
+        switch self {
+        case .renewed, .fresh: true
+        case .notFound, .archived, .invalidKey, .unrenewable, .forbidden, .refused, .misconfigured, .unavailable: false
+        }
+    }
+
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .forbidden, .refused: true
+        case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable: false
+        }
+    }
+
+    /// Which of two counts that the places of one object had: the heavier one.
+    fileprivate var weight: Int {
+        switch self {
+        case .notFound: 0
+        case .invalidKey: 1
+        case .archived, .unrenewable: 2
+        case .forbidden, .refused: 3
+        case .unavailable: 4
+        case .misconfigured: 5
+        case .renewed, .fresh: 6
+        }
+    }
+
+    /// A refusal that is the key's own.
+    fileprivate var ofKey: Renewal.Outcome {
+        switch self {
+        case .refused(Fault.unsendable): .invalidKey
+        case .forbidden(let code), .refused(let code): .unrenewable(code: code)
+        case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable: self
         }
     }
 }

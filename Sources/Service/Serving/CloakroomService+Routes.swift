@@ -122,8 +122,15 @@ extension CloakroomService {
         case .results(let results):
             route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
         case .tryAgain(let delay, let code): .unavailable(retryAfter: delay, reason: code)
-        case .misconfigured(let code): .internalError(reason: code)
+        case .misconfigured(let code): misconfigured(code)
         }
+    }
+
+    /// Nothing is told of single keys: clients would take them for renewed.
+    private func misconfigured(_ code: String) -> Answer {
+        parts.metrics.refusedForConfiguration()
+        parts.log.error("renewals are misconfigured: run cloakroom doctor", ["code": .text(code)])
+        return .unavailable(retryAfter: .seconds(60), reason: code)
     }
 
     private func identified(

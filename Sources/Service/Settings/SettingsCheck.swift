@@ -10,7 +10,8 @@ struct SettingsCheck {
     var faults: [SettingsFault] {
         [
             keyPair, sessionTokenAlone, lifetimeInChain, partition, keyRegion, scopesFault, deadline,
-            redisDeadline, drain, renewalAge, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice, sharedCache,
+            redisDeadline, drain, renewalAge, anyOwner, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
+            sharedCache,
         ].compactMap(\.self) + lifecycleFaults + prefixFaults + entitlementFaults
             + IdentitySettings(values: values).read().faults
     }
@@ -186,6 +187,16 @@ struct SettingsCheck {
         return SettingsFault(
             path, "stands beside renewal.encryption \"\(encryption)\", which takes no key",
             "set renewal.encryption to \"aws:kms\", or leave it out")
+    }
+
+    private var anyOwner: SettingsFault? {
+        guard text("renewal.keys") == Settings.Renewal.Keys.any.rawValue,
+            case .flag(false)? = values.values["renewal.requireOwnPrefix"],
+            case .flag(false)? = values.values["renewal.allowAnyOwner"]
+        else { return nil }
+        return SettingsFault(
+            "renewal.keys", "is \"any\", so that each user could keep every other's objects alive",
+            "give renewal.requireOwnPrefix: true, or renewal.allowAnyOwner: true where that is wanted")
     }
 
     private var ownPrefix: SettingsFault? {

@@ -21,6 +21,7 @@ package struct SettingsReview: Sendable {
                     text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
                     advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
             }
+            + [settings.uploads.assetURLWarning].compactMap(\.self)
         let bucket = "arn:\(settings.vending.partition):s3:::\(settings.bucket)/"
         policies =
             settings.renewal.ownFolders != nil

@@ -207,6 +207,10 @@ package enum SettingsTable {
             "What keys may be: `names` of 1…255 letters, digits and ._-, beginning with a letter or digit; `any` of S3's."
         ),
         .init(
+            "renewal.allowAnyOwner", .flag, .flag(false),
+            "Whether `any` keys may be everybody's: each user then keeps alive what others own, deleted users included."
+        ),
+        .init(
             "renewal.requireOwnPrefix", .flag, .flag(false),
             "Whether users renew in their own folders of `vending.prefixes` alone; other keys are `forbidden`, unsent."),
         .init(

@@ -131,7 +131,7 @@ final class CanaryRound {
         case .notFound: return trouble(canary, .early, "went while it was being renewed")
         case .archived: return trouble(canary, .renewal, "lies in an archive tier, from where nothing is renewed")
         case .invalidKey: return trouble(canary, .renewal, "has a key that the store does not take")
-        case .unrenewable(let code), .forbidden(let code), .misconfigured(let code):
+        case .unrenewable(let code), .forbidden(let code), .refused(let code), .misconfigured(let code):
             return trouble(canary, .renewal, "was not renewed: the store said \(code)")
         }
         guard let written = try await s3.head(object, deadline: deadline)?.lastModified else {

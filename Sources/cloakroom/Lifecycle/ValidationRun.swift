@@ -143,7 +143,7 @@ final class ValidationRun {
         case .notFound: return validation.missed(index, at: Date())
         case .archived: return validation.troubled(index, "it lies in an archive tier, from where nothing is renewed")
         case .invalidKey: return validation.troubled(index, "the store does not take its key")
-        case .unrenewable(let code), .forbidden(let code), .misconfigured(let code):
+        case .unrenewable(let code), .forbidden(let code), .refused(let code), .misconfigured(let code):
             return validation.troubled(index, "the store refused to renew it (\(code))")
         case .unavailable(let retryAfter, let code):
             throw Fault(.transient, code: code, retryAfter: retryAfter)

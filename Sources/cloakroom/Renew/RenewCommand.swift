@@ -53,7 +53,7 @@ enum RenewCommand {
         if state.position != nil { Output.note("going on with \(path): \(words(state.totals))") }
         let renewer = try Renewer(
             settings: settings.renewal.ofWholeKeys, requestDeadline: settings.server.requestDeadline,
-            metrics: Metrics(), renew: { await s3.renew(key: $0, deadline: $1) })
+            metrics: Metrics(), renew: { await s3.renewWaiting(key: $0, deadline: $1) })
         let run = RenewalRun(
             renewer, totals: state.totals, interval: interval, mayRenew: rule(settings),
             onRefusal: { key, failure in Output.print("\(key): \(failure.rawValue)") })

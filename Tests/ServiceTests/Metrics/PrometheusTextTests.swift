@@ -71,7 +71,7 @@ struct PrometheusTextTests {
         expected += MetricsLayout.renewalOutcomes.map {
             #"cloakroom_renewals_total{outcome="\#($0)"} \#($0 == "not_found" ? 1 : 0)"#
         }
-        expected += ["cloakroom_renewal_copies_allowed 0"]
+        expected += ["cloakroom_renewal_misconfigurations_total 0", "cloakroom_renewal_copies_allowed 0"]
         expected += MetricsLayout.cacheOutcomes.map {
             #"cloakroom_credential_cache_total{outcome="\#($0)"} \#($0 == "joined" ? 1 : 0)"#
         }
@@ -107,7 +107,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 17)
+        #expect(seen.count == 18)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {

@@ -5,11 +5,12 @@ import Testing
 /// FAULTS rows 18 and 23, for keys.
 struct KeyRulesTests {
     private func rules(
-        _ keys: Settings.Renewal.Keys = .names, prefix: String = "", own: [String]? = nil
+        _ keys: Settings.Renewal.Keys = .names, prefix: String = "", others: [String] = [], own: [String]? = nil
     ) -> KeyRules {
         KeyRules(
             Settings.Renewal(
-                mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: prefix, maximumInFlight: 1,
+                mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: prefix, otherPrefixes: others,
+                maximumInFlight: 1,
                 partialFailure: .retry, retention: .seconds(1), keys: keys, ownFolders: own))
     }
 
@@ -68,6 +69,68 @@ struct KeyRulesTests {
     func `takes dots and escapes that lead nowhere`(name: String) {
         let key = "photos/u_1/" + name
         #expect(rules(.any, own: ["photos/"]).verdict(key, of: user) == .send(key))
+    }
+
+    @Test(
+        arguments: [
+            ("", ["assets/", "old/"], "a.bin", ["a.bin", "assets/a.bin", "old/a.bin"]),
+            ("", ["assets/", "old/"], "old/a.bin", ["old/a.bin", "a.bin", "assets/a.bin"]),
+            ("assets/", ["old/", ""], "a.bin", ["a.bin", "assets/a.bin", "old/a.bin"]),
+            ("assets/", ["old/"], "a.bin", ["assets/a.bin", "old/a.bin"]),
+            ("assets/", [], "assets/a.bin", ["assets/a.bin"]), ("assets/", [], "a.bin", ["assets/a.bin"]),
+            ("a/", ["a/b/"], "a/b/x", ["a/b/x", "a/x"]), ("a/", ["a/b/"], "a/x", ["a/x", "a/b/x"]),
+            ("", ["cloakroom-canary/host/"], "x", ["x"]),
+        ] as [(String, [String], String, [String])])
+    func `looks for a name at its literal place first, then at each other once`(
+        prefix: String, others: [String], key: String, places: [String]
+    ) {
+        let rules = rules(prefix: prefix, others: others)
+        #expect(rules.verdict(key, of: user) == .send(places[0]))
+        #expect(rules.others(than: places[0]) == Array(places.dropFirst()))
+        for place in places {
+            #expect(
+                rules.prefix(of: place) + place.split(separator: "/")[place.split(separator: "/").count - 1] == place)
+        }
+    }
+
+    @Test(arguments: [
+        "other/a", "assets//a", "/a", "assets/", "assets/a/b", "assets/.a", "Assets/a", "assets/\u{301}a",
+    ])
+    func `looks for nothing at a place that the settings do not name`(key: String) {
+        #expect(rules(prefix: "assets/", others: ["old/"]).verdict(key, of: user) == .invalid)
+    }
+
+    @Test(arguments: [Settings.Renewal.Keys.any, .names])
+    func `looks at one place for keys that are more than names`(keys: Settings.Renewal.Keys) {
+        let rules = rules(keys, prefix: "photos/", others: ["", "old/"], own: keys == .names ? ["photos/"] : nil)
+        #expect(rules.verdict("u_1/a", of: user) == .send("photos/u_1/a"))
+        #expect(rules.others(than: "photos/u_1/a") == [])
+        #expect(rules.prefix(of: "photos/u_1/a") == "photos/")
+        #expect(rules.verdict("photos/u_1/a", of: user) != .send("photos/u_1/a"))
+    }
+
+    /// Canaries', the doctor's, and what renewals are tested with.
+    @Test(arguments: [
+        "cloakroom-canary/host/2026-11-22-keep", "cloakroom-doctor/x", "assets/cloakroom-canary/h/x",
+        "assets/cloakroom-doctor/x", "cloakroom-renewal-test", "assets/cloakroom-renewal-test",
+        "photos/cloakroom-doctor-1/x", "cloakroom-doctor-10/x", "a/../cloakroom-canary/x", "cloakroom-canary%2Fh/x",
+        "x\\cloakroom-canary\\y", "./cloakroom-doctor/x", "cloakroom-canary//x",
+    ])
+    func `takes no object of our own in any mode`(key: String) {
+        for others in [[], ["assets/"], ["assets/", "cloakroom-canary/h/", "cloakroom-doctor/"]] {
+            #expect(rules(others: others).verdict(key, of: user) == .foreign)
+        }
+        for prefix in ["", "assets/"] {
+            #expect(rules(.any, prefix: prefix).verdict(key, of: user) == .foreign)
+            #expect(rules(.any, prefix: prefix, own: ["photos/", ""]).verdict(key, of: user) == .foreign)
+        }
+        #expect(rules(.any, own: ["photos/"]).verdict(key, of: UserID("cloakroom-doctor-1")) == .foreign)
+        #expect(rules(prefix: "cloakroom-canary/h/").verdict("x", of: user) == .foreign)
+    }
+
+    @Test(arguments: ["cloakroom-canaries", "cloakroom", "cloakroom-renewal-tests", "a-cloakroom-canary"])
+    func `takes what only looks like one`(key: String) {
+        #expect(rules().verdict(key, of: user) == .send(key))
     }
 
     @Test func `tells keys apart by their bytes`() {

@@ -13,14 +13,17 @@ struct RenewerTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     @LoopActor private func renewer(
-        _ failure: Settings.Renewal.PartialFailure = .retry, prefix: String = "", inFlight: Int = 8,
-        metrics: Metrics? = nil, _ renew: @escaping @Sendable (String) async -> Renewal.Outcome
+        _ failure: Settings.Renewal.PartialFailure = .retry, prefix: String = "", others: [String] = [],
+        inFlight: Int = 8, metrics: Metrics? = nil, rights: RenewalRights? = nil,
+        _ renew: @escaping @Sendable (String) async -> Renewal.Outcome
     ) throws -> Renewer {
         let settings = Settings.Renewal(
-            mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: prefix, maximumInFlight: inFlight,
+            mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: prefix, otherPrefixes: others,
+            maximumInFlight: inFlight,
             partialFailure: failure, retention: .seconds(86_400))
         return Renewer(
-            settings: settings, requestDeadline: .seconds(15), metrics: try metrics ?? Metrics(), now: { Self.now }
+            settings: settings, requestDeadline: .seconds(15), metrics: try metrics ?? Metrics(), rights: rights,
+            now: { Self.now }
         ) { key, _ in Renewal(outcome: await renew(key), effort: Effort(attempts: 1)) }
     }
 
@@ -158,5 +161,124 @@ struct RenewerTests {
         let counts = ["a", "b", "c"].map { name in before.count { $0.hasPrefix(name) } }
         #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 2)
         #expect(asked.withLock(\.count) == 151)
+    }
+
+    // MARK: Places
+
+    @Test(
+        arguments: [
+            ([:], .notFound, 3),
+            (["a": .renewed(expiration: nil)], .renewed(expiration: nil), 1),
+            (["new/a": .fresh(expiration: nil)], .fresh(expiration: nil), 2),
+            (["old/a": .renewed(expiration: nil), "new/a": .fresh(expiration: nil)], .fresh(expiration: nil), 2),
+            (["a": .archived, "old/a": .renewed(expiration: nil)], .renewed(expiration: nil), 3),
+            (["new/a": .archived], .archived, 3), (["old/a": .invalidKey], .invalidKey, 3),
+            (
+                ["a": .archived, "new/a": .unavailable(retryAfter: nil, code: "x")],
+                .unavailable(retryAfter: nil, code: "x"), 3
+            ),
+            (
+                ["a": .unavailable(retryAfter: nil, code: "x"), "old/a": .misconfigured(code: "y")],
+                .misconfigured(code: "y"), 3
+            ),
+        ] as [([String: Renewal.Outcome], Renewal.Outcome, Int)])
+    @LoopActor func `calls a key gone only when it is at no place, and ends at the first success`(
+        outcomes: [String: Renewal.Outcome], outcome: Renewal.Outcome, count: Int
+    ) async throws {
+        let asked = Mutex<[String]>([])
+        let metrics = try Metrics()
+        let renew: @Sendable (String) async -> Renewal.Outcome = { key in
+            asked.withLock { $0.append(key) }
+            return outcomes[key] ?? .notFound
+        }
+        let renewer = try renewer(.report, others: ["new/", "old/"], metrics: metrics, renew)
+        let alone = try self.renewer(.report) { _ in outcome }
+        #expect(await renewer.renew(["a"]) == alone.renew(["a"]))
+        #expect(asked.withLock(\.self) == Array(["a", "new/a", "old/a"].prefix(count)))
+        // Misses before a hit are no failures: each key counts once, for what became of it.
+        let counted = (0..<MetricsLayout.renewalOutcomes.count).map { metrics.row[metrics.layout.renewals + $0] }
+        #expect(counted.reduce(0, +) == 1)
+        if case .renewed = outcome { #expect(counted[0] == 1) }
+    }
+
+    @Test @LoopActor func `answers with the key as it came, wherever its object is`() async throws {
+        let renewer = try renewer(prefix: "new/", others: [""]) {
+            ["new/a", "b"].contains($0) ? .fresh(expiration: nil) : .notFound
+        }
+        let keys = ["a", "new/a", "b", "new/b", "c", "new/c", "old/a"]
+        #expect(
+            await renewer.renew(keys)
+                == .results(
+                    keys.prefix(4).map { RenewResult(key: $0, renewedUntil: nil) } + [
+                        RenewResult(key: "c", failure: .notFound), RenewResult(key: "new/c", failure: .notFound),
+                        RenewResult(key: "old/a", failure: .invalidKey),
+                    ]))
+    }
+
+    // MARK: Refusals
+
+    private static let denied = Renewal.Outcome.forbidden(code: "AccessDenied")
+
+    @Test(
+        arguments: [
+            (denied, .forbidden), (.refused(code: "InvalidArgument"), .forbidden),
+            (.refused(code: "UnsendableRequest"), .invalidKey),
+        ] as [(Renewal.Outcome, RenewFailure)])
+    @LoopActor func `tells a refusal of one key alone once another object has been renewed after it`(
+        outcome: Renewal.Outcome, failure: RenewFailure
+    ) async throws {
+        let metrics = try Metrics()
+        let tested = Mutex<[String]>([])
+        let rights = RenewalRights { prefix, _ in
+            tested.withLock { $0.append(prefix) }
+            return nil
+        }
+        let renewer = try renewer(others: ["new/"], metrics: metrics, rights: rights) {
+            $0 == "new/a" ? outcome : $0 == "b" ? .renewed(expiration: nil) : .notFound
+        }
+        let b = RenewResult(key: "b", renewedUntil: Self.now + 86_400)
+        #expect(await renewer.renew(["new/a", "b"]) == .results([RenewResult(key: "new/a", failure: failure), b]))
+        #expect(await renewer.renew(["a"]) == .results([RenewResult(key: "a", failure: failure)]))
+        #expect(tested.withLock { Set($0) } == ["new/"])
+        #expect(!rights.isAwaited)
+        // No alarm: nothing of ours is wrong.
+        #expect(metrics.row[metrics.layout.renewals + 6] == 0 && metrics.row[metrics.layout.renewals + 7] == 0)
+    }
+
+    /// Clients take each key of a 200 that is not `not_found` for renewed.
+    @Test(arguments: [denied, .refused(code: "InvalidArgument")])
+    @LoopActor func `tells nothing of single keys while no object can be renewed, from the first request on`(
+        outcome: Renewal.Outcome
+    ) async throws {
+        let isDenied = Mutex(false)
+        let rights = RenewalRights { _, _ in
+            isDenied.withLock(\.self) ? Fault(.refused, status: 403, code: "AccessDenied") : nil
+        }
+        let renewer = try renewer(.report, rights: rights) { _ in
+            isDenied.withLock(\.self) ? outcome : .renewed(expiration: nil)
+        }
+        // What was renewed before proves nothing.
+        guard case .results = await renewer.renew(["a", "b"]) else { return _ = Issue.record("not renewed") }
+        isDenied.withLock { $0 = true }
+        for keys in [["a"], ["a", "b", "c"]] {
+            guard case .misconfigured = await renewer.renew(keys) else { return _ = Issue.record("\(keys)") }
+        }
+        isDenied.withLock { $0 = false }
+        guard case .results = await renewer.renew(["a"]) else { return _ = Issue.record("not renewed again") }
+    }
+
+    @Test @LoopActor func `takes a refusal that is not denial for the key's own on another's renewal`() async throws {
+        let renewer = try renewer(inFlight: 1, rights: RenewalRights(test: nil)) {
+            switch $0 {
+            case "a": .refused(code: "InvalidArgument")
+            case "denied": Self.denied
+            default: .renewed(expiration: nil)
+            }
+        }
+        let b = RenewResult(key: "b", renewedUntil: Self.now + 86_400)
+        #expect(await renewer.renew(["a", "b"]) == .results([RenewResult(key: "a", failure: .forbidden), b]))
+        // Sent before.
+        #expect(await renewer.renew(["b", "a"]) == .misconfigured(code: "InvalidArgument"))
+        #expect(await renewer.renew(["denied", "b"]) == .misconfigured(code: "AccessDenied"))
     }
 }

@@ -105,6 +105,37 @@ struct SettingsTests {
         #expect(try settings(smallest(more)).renewal.places == places)
     }
 
+    @Test(
+        arguments: [
+            ("", nil), (#"assetBaseURL: "https://cdn.example", keyPrefix: "assets/""#, nil),
+            (
+                #"assetBaseURL: "https://cdn.example/x/assets", keyPrefix: "assets/""#,
+                #"its path "/x/assets" repeats uploads.keyPrefix: clients get https://cdn.example/x/assets/assets/NAME.bin"#
+            ),
+            (
+                #"assetBaseURL: "https://cdn.example/xassets", keyPrefix: "assets/""#,
+                #"its path "/xassets" is no part of any key (uploads.keyPrefix is "assets/"):"#
+                    + " clients get https://cdn.example/xassets/assets/NAME.bin"
+            ),
+            (
+                #"assetBaseURL: "https://cdn.example/assets""#,
+                #"its path "/assets" is no part of any key (uploads.keyPrefix is ""):"#
+                    + " clients get https://cdn.example/assets/NAME.bin"
+            ),
+        ] as [(String, String?)])
+    func `warns of a base URL whose path repeats or misses the prefix`(uploads: String, warning: String?) throws {
+        let review = SettingsReview(try settings(smallest("uploads: {\(uploads)}")))
+        let advice = "nothing, if the CDN takes the path off; else leave it out"
+        #expect(
+            review.warnings.filter { $0.text.hasPrefix("uploads.assetBaseURL") }
+                == (warning.map { [.init(text: "uploads.assetBaseURL: \($0)", advice: advice)] } ?? []))
+    }
+
+    @Test(arguments: ["allowAnyOwner: true", "requireOwnPrefix: true"])
+    func `takes any key where the settings say whose`(owner: String) throws {
+        #expect(try settings(smallest("renewal: {keys: 'any', \(owner)}")).renewal.keys == .any)
+    }
+
     @Test func `reads secrets from the environment and from files, without their last line feed`() throws {
         let text = smallest(
             """
@@ -276,6 +307,11 @@ struct SettingsTests {
             ),
             fault: "redis.timeoutMilliseconds: is 5000, not shorter than the whole request's 400;"
                 + " give less, or raise server.requestDeadlineMilliseconds"
+        ),
+        Conflict(
+            settings: smallest("renewal: {keys: 'any'}"),
+            fault: "renewal.keys: is \"any\", so that each user could keep every other's objects alive;"
+                + " give renewal.requireOwnPrefix: true, or renewal.allowAnyOwner: true where that is wanted"
         ),
         Conflict(
             settings: smallest("renewal: {requireOwnPrefix: true, keyPrefix: 'assets/'}"),

@@ -1,0 +1,77 @@
+import HTTPValues
+
+/// Whether the worker may renew at all: asked when S3 refuses a key.
+extension S3Client {
+    /// Behind a prefix, the object of the worker's own that is renewed.
+    package static let testObjectName = "cloakroom-renewal-test"
+    /// Behind a prefix, an object that is never there.
+    package static let missingObjectName = "cloakroom-readiness-probe"
+
+    /// Renews an object of the worker's own, whatever its age, and looks for one that is not there: S3 calls that missing
+    /// only to those with `s3:ListBucket`. The object is stored where there is none yet, with a tag, because copies of
+    /// objects with tags need permissions of their own.
+    ///
+    /// - Returns: what went wrong; `nil` when nothing did.
+    package func testRenewal(under prefix: String, deadline: ContinuousClock.Instant) async -> Fault? {
+        guard let object = ObjectAddress(key: prefix + Self.testObjectName),
+            let missing = ObjectAddress(key: prefix + Self.missingObjectName)
+        else { return Fault(.refused, code: "InvalidKey") }
+        do throws(Fault) {
+            _ = try await exists(missing, deadline: deadline)
+            if try await copyTestObject(object, deadline: deadline) { return nil }
+            try await storeTestObject(object, deadline: deadline)
+            return try await copyTestObject(object, deadline: deadline) ? nil : Fault(.refused, code: "NoSuchKey")
+        } catch {
+            return error
+        }
+    }
+
+    /// - Returns: whether there is such an object; it has been renewed then.
+    private func copyTestObject(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant
+    ) async throws(Fault) -> Bool {
+        var effort = Effort()
+        var directive = selfCopying.directive(in: settings.mode, now: surroundings.now)
+        while true {
+            var request = request(directive)
+            request.storageClass = testStorageClass
+            if let encryption = settings.encryption { request.attributes = encryption.fields }
+            if directive == .replace { request.metadata = ["content-type": Self.testType] }
+            switch try await copy(request, object, deadline: deadline, effort: &effort) {
+            case .copied: return true
+            case .notFound: return false
+            case .selfCopyRefused where settings.mode == .auto && directive == .copy:
+                selfCopying.wasRefused(at: surroundings.now())
+                directive = .replace
+            case .archived, .invalidKey, .unrenewable, .unsuitable, .selfCopyRefused, .modifiedSince,
+                .preconditionFailed:
+                throw Fault(.refused, code: "TestRefused")
+            }
+        }
+    }
+
+    private func storeTestObject(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(Fault) {
+        var fields = settings.encryption?.fields ?? [:]
+        fields.add("x-amz-storage-class", testStorageClass)
+        if let acl = settings.acl { fields.add("x-amz-acl", acl) }
+        var tagged = fields
+        tagged.add("x-amz-tagging", "cloakroom=test")
+        let body = Array("cloakroom renewal test".utf8)
+        do {
+            try await put(object, body: body, contentType: Self.testType, fields: tagged, deadline: deadline)
+        } catch {
+            // A store without tags.
+            guard error.status == 501 else { throw error }
+            try await put(object, body: body, contentType: Self.testType, fields: fields, deadline: deadline)
+        }
+    }
+
+    private static let testType = "text/plain"
+
+    private var testStorageClass: String {
+        switch settings.storageClass {
+        case .preserved: "STANDARD"
+        case .named(let name): name
+        }
+    }
+}

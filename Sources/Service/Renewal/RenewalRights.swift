@@ -1,0 +1,110 @@
+package import AWS
+package import Loop
+
+/// Tells the refusal of one key from a refusal of all: only the first is told of the key, and never on S3's word alone.
+///
+/// Clients take every key that is not `not_found` for renewed. So a refusal is the key's own only once a request that was
+/// sent after it has renewed another object under the same prefix. Refusals are numbered in the order in which they come,
+/// so that a renewal knows which of them it was sent after.
+@LoopActor
+package final class RenewalRights {
+    /// Renews an object of the worker's own under a prefix until a deadline, whatever its age.
+    ///
+    /// Returns what went wrong; `nil` when it was renewed.
+    package typealias Test = @Sendable (_ prefix: String, _ deadline: ContinuousClock.Instant) async -> Fault?
+
+    /// One that may be the key's own.
+    struct Refusal: Equatable {
+        let number: Int
+        let prefix: String
+        let code: String
+        /// Of 403: another object may need fewer permissions, so that it proves nothing. Without `s3:ListBucket` S3 says
+        /// it of each key that is gone, without `s3:GetObjectTagging` of each with tags.
+        let isDenial: Bool
+    }
+
+    private struct Evidence {
+        /// The last refusal that something was sent after which proved it the key's own.
+        var renewed = 0
+        var tested = 0
+        /// The last refusal before a test that failed.
+        var failed = 0
+        var lastTest: ContinuousClock.Instant?
+        var running: Task<Void, Never>?
+    }
+
+    /// Between two tests under one prefix.
+    private static let interval: Duration = .seconds(1)
+    /// Of one test.
+    private static let timeout: Duration = .seconds(3)
+
+    private let test: Test?
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let sleep: @Sendable (Duration) async throws -> Void
+    /// By prefix; the settings name them, so they are few.
+    private var evidence: [String: Evidence] = [:]
+    private var open = 0
+    /// The number of the last one; 0 before the first.
+    private(set) var lastRefusal = 0
+
+    /// - Parameter test: `nil` where only other keys can prove anything.
+    package init(
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await LoopActor.sleep(for: $0) },
+        test: Test?
+    ) {
+        self.test = test
+        self.now = now
+        self.sleep = sleep
+    }
+
+    /// Whether a renewal proves anything to anybody now.
+    var isAwaited: Bool { open > 0 }
+
+    /// - Returns: `nil` for an outcome that is no refusal.
+    func refusal(_ outcome: Renewal.Outcome, under prefix: @autoclosure () -> String) -> Refusal? {
+        let (code, isDenial): (String, Bool)
+        switch outcome {
+        case .forbidden(let refused): (code, isDenial) = (refused, true)
+        case .refused(let refused): (code, isDenial) = (refused, false)
+        case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable: return nil
+        }
+        lastRefusal += 1
+        open += 1
+        return Refusal(number: lastRefusal, prefix: prefix(), code: code, isDenial: isDenial)
+    }
+
+    /// Nothing more is asked about it.
+    func close(_ refusals: [Refusal]) { open -= refusals.count }
+
+    /// - Parameter number: of the last refusal when the renewal was sent.
+    func renewed(under prefix: String, sentAfter number: Int) {
+        evidence[prefix, default: Evidence()].renewed = max(evidence[prefix]?.renewed ?? 0, number)
+    }
+
+    /// Whether it is proven to be the key's own; tests that where nothing else has proven it.
+    func isOwn(_ refusal: Refusal, until deadline: ContinuousClock.Instant) async -> Bool {
+        while true {
+            let known = evidence[refusal.prefix] ?? Evidence()
+            if known.tested >= refusal.number || !refusal.isDenial && known.renewed >= refusal.number { return true }
+            guard let test, known.failed < refusal.number, now() < deadline else { return false }
+            let running =
+                known.running
+                ?? LoopActor.spawn { [self] in await run(test, under: refusal.prefix, after: known.lastTest) }
+            evidence[refusal.prefix, default: Evidence()].running = running
+            await running.value
+        }
+    }
+
+    private func run(_ test: Test, under prefix: String, after last: ContinuousClock.Instant?) async {
+        if let last, last + Self.interval > now() { try? await sleep(now().duration(to: last + Self.interval)) }
+        let number = lastRefusal
+        let start = now()
+        let fault = await test(prefix, start + Self.timeout)
+        var known = evidence[prefix] ?? Evidence()
+        known.lastTest = start
+        known.running = nil
+        if fault == nil { known.tested = number } else { known.failed = number }
+        evidence[prefix] = known
+    }
+}

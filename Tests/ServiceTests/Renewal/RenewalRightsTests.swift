@@ -1,0 +1,100 @@
+import AWS
+import Loop
+import Support
+import Synchronization
+import Testing
+
+@testable import Service
+
+@Suite(.onLoop)
+struct RenewalRightsTests {
+    /// A clock that moves when somebody sleeps, and tests that end when they are told to.
+    private final class World: Sendable {
+        private let state = Mutex(
+            (elapsed: Duration.zero, tests: [(prefix: String, at: Duration)](), slept: [Duration]()))
+        private let start = ContinuousClock.now
+
+        var now: ContinuousClock.Instant { start + state.withLock { $0.elapsed } }
+        var tests: [String] { state.withLock { $0.tests.map { "\($0.prefix) \($0.at)" } } }
+        func pass(_ duration: Duration) { state.withLock { $0.elapsed += duration } }
+
+        @LoopActor func rights(_ test: @escaping @Sendable (String) async -> Fault?) -> RenewalRights {
+            RenewalRights(now: { self.now }, sleep: { self.pass($0) }) { prefix, _ in
+                self.state.withLock { $0.tests.append((prefix, $0.elapsed)) }
+                return await test(prefix)
+            }
+        }
+    }
+
+    private static let denied = Renewal.Outcome.forbidden(code: "AccessDenied")
+    private static let refused = Renewal.Outcome.refused(code: "InvalidArgument")
+    private let world = World()
+    private var deadline: ContinuousClock.Instant { world.now + .seconds(15) }
+
+    @Test @LoopActor func `takes no refusal for the key's own on the word of an earlier renewal`() async throws {
+        let rights = world.rights { _ in Fault(.refused, status: 403, code: "AccessDenied") }
+        let before = rights.lastRefusal
+        let refusal = try #require(rights.refusal(Self.refused, under: "a/"))
+        rights.renewed(under: "a/", sentAfter: before)
+        rights.renewed(under: "b/", sentAfter: rights.lastRefusal)
+        #expect(await rights.isOwn(refusal, until: deadline) == false)
+        rights.renewed(under: "a/", sentAfter: rights.lastRefusal)
+        #expect(await rights.isOwn(refusal, until: deadline))
+        #expect(world.tests.count == 1)
+    }
+
+    /// Without `s3:ListBucket` each key that is gone is refused, and those that are there are renewed.
+    @Test @LoopActor func `takes a denial for the key's own only after a test`() async throws {
+        let rights = world.rights { _ in nil }
+        let refusal = try #require(rights.refusal(Self.denied, under: ""))
+        rights.renewed(under: "", sentAfter: rights.lastRefusal)
+        #expect(await rights.isOwn(refusal, until: deadline))
+        #expect(world.tests == [" 0.0 seconds"])
+        // Every refusal before the test is proven by it, no later one.
+        #expect(await rights.isOwn(refusal, until: deadline))
+        let next = try #require(rights.refusal(Self.denied, under: ""))
+        #expect(await rights.isOwn(next, until: deadline))
+        #expect(world.tests == [" 0.0 seconds", " 1.0 seconds"])
+    }
+
+    @Test @LoopActor func `tests once for all that wait, and once a second and prefix`() async throws {
+        let barrier = Barrier()
+        let rights = world.rights { _ in
+            await barrier.wait()
+            return nil
+        }
+        let refusals = (0..<20).compactMap { rights.refusal(Self.denied, under: $0 % 2 == 0 ? "a/" : "b/") }
+        let answers = refusals.map { refusal in LoopActor.spawn { await rights.isOwn(refusal, until: deadline) } }
+        await barrier.gathers(2)
+        // One that comes while the tests are under way is not proven by them.
+        let late = try #require(rights.refusal(Self.denied, under: "a/"))
+        let later = LoopActor.spawn { await rights.isOwn(late, until: deadline) }
+        barrier.open()
+        for answer in answers { #expect(await answer.value) }
+        #expect(await later.value)
+        #expect(world.tests.sorted() == ["a/ 0.0 seconds", "a/ 1.0 seconds", "b/ 0.0 seconds"])
+    }
+
+    @Test @LoopActor func `asks again when a test has failed and another key is refused`() async throws {
+        let fails = Mutex(true)
+        let rights = world.rights { _ in fails.withLock(\.self) ? Fault(.transient, code: "Timeout") : nil }
+        let first = try #require(rights.refusal(Self.denied, under: ""))
+        #expect(await rights.isOwn(first, until: deadline) == false)
+        fails.withLock { $0 = false }
+        world.pass(.seconds(5))
+        let second = try #require(rights.refusal(Self.denied, under: ""))
+        #expect(await rights.isOwn(second, until: deadline))
+        #expect(world.tests == [" 0.0 seconds", " 5.0 seconds"])
+        #expect(await rights.isOwn(try #require(rights.refusal(Self.denied, under: "")), until: world.now) == false)
+    }
+
+    @Test(arguments: [
+        Renewal.Outcome.renewed(expiration: nil), .fresh(expiration: nil), .notFound, .archived, .invalidKey,
+        .unrenewable(code: "x"), .misconfigured(code: "x"), .unavailable(retryAfter: nil, code: "x"),
+    ])
+    @LoopActor func `counts nothing else as a refusal`(outcome: Renewal.Outcome) {
+        let rights = RenewalRights(test: nil)
+        #expect(rights.refusal(outcome, under: "") == nil)
+        #expect(rights.lastRefusal == 0 && !rights.isAwaited)
+    }
+}
