@@ -41,7 +41,7 @@ struct FirstSettingsTests {
         }
         let names = Set(SettingsTable.rows.compactMap { $0.path.split(separator: ".").last })
         let count = lines.count { line in
-            line.firstIndex(of: ":").map { names.contains(line[..<$0]) && !line.hasSuffix("{") } ?? false
+            line.firstIndex(of: ":").map { names.contains(line[..<$0]) && [",", "["].contains(line.suffix(1)) } ?? false
         }
         #expect(count == SettingsTable.rows.count)
     }
