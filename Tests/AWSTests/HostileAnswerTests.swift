@@ -102,7 +102,7 @@ struct HostileAnswerTests {
         let client = try client(ScriptedTransport(.s3Error(403, "RequestTimeTooSkewed", fields: ["Date": date])))
         #expect(
             await client.renew(key: "a.bin", deadline: world.deadline()).outcome
-                == .forbidden(code: "RequestTimeTooSkewed"))
+                == .misconfigured(code: "RequestTimeTooSkewed"))
         #expect(try await presignedYear(client) == "2026")
     }
 
