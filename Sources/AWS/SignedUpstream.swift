@@ -256,7 +256,7 @@ final class SignedUpstream {
         return true
     }
 
-    /// A store may have told a wrong time once; presigned URLs, after which nobody corrects anything, would stay useless.
+    /// A store may have told a wrong time once: no response corrects the clock of presigned URLs.
     private func confirmClock(_ response: UpstreamResponse) {
         guard let offset = offset(in: response), abs(offset - clockOffset) >= 300 else { return }
         clockOffset = abs(offset) >= 300 ? offset : 0

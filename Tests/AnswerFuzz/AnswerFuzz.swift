@@ -29,31 +29,19 @@ final class AnswerFuzz: Sendable {
         iam = IAMClient(
             endpoint: try .iam(region: "eu-west-1"), transport: world, credentials: credentials,
             surroundings: world.surroundings)
-        let settings = try Settings.load(file: "settings.json5", environment: ["SECRET": Self.secret]) { name in
-            name == "settings.json5" ? Array(Self.settings.utf8) : nil
-        }
     }
 
-    private static let secret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
-    private static let settings = """
-        {
-          region: "us-east-1", bucket: "photos",
-          tokens: {issuers: [{issuer: "https://auth.example", audiences: ["cloakroom"], secret: {env: "SECRET"}}]},
-          vending: {roleARN: "arn:aws:iam::000000000000:role/session"},
-        }
-        """
-
     /// One case: one request whose responses are all changed, or one reply of Redis'.
-    func run(_ generator: some RandomNumberGenerator) async {
+    func run(_ generator: some RandomNumberGenerator & Sendable) async {
         var mutation = Mutation(generator)
         let kind = mutation.number(below: 16)
         if kind < 5 { return redis(&mutation) }
-        let templates = kind < 8 ? Templates.sts : kind == 8 ? Templates.iam : Templates.s3
-        world.answers((0..<6).map { _ in Self.changed(mutation.pick(templates), &mutation) })
+        let operation = mutation.number(below: 14)
+        world.answersBadly(mutation, kind < 8 ? Templates.sts : kind == 8 ? Templates.iam : Templates.s3)
         switch kind {
         case 5, 6, 7: await assumeRole()
         case 8: await policy()
-        default: await object(mutation.number(below: 14))
+        default: await object(operation)
         }
     }
 
@@ -77,16 +65,6 @@ final class AnswerFuzz: Sendable {
 
     private static let role = AssumeRole(
         roleARN: "arn:aws:iam::123456789012:role/vending", sessionName: "u_1", duration: .seconds(3600))
-
-    private static func changed(_ response: UpstreamResponse, _ mutation: inout Mutation) -> UpstreamResponse {
-        var response = response
-        if mutation.number(below: 3) > 0 { response.fields = mutation.changed(response.fields) }
-        if !response.body.isEmpty, mutation.number(below: 3) > 0 { response.body = mutation.changed(response.body) }
-        if mutation.number(below: 8) == 0 {
-            response.status = mutation.pick([0, 100, 200, 204, 206, 301, 400, 403, 404, 409, 412, 416, 500, 503, 999])
-        }
-        return response
-    }
 
     private func assumeRole() async {
         let role = try? await sts.assumeRole(Self.role, deadline: world.deadline)
@@ -170,11 +148,13 @@ final class AnswerFuzz: Sendable {
     }
 }
 
-/// Time that passes only in sleeps, and the responses to the next requests.
+/// Time that passes only in sleeps, and a store that answers as it should not.
 private final class FuzzWorld: Transport {
     private struct State {
-        /// `nil` for good ones.
-        var answers: [UpstreamResponse]?
+        /// `nil` for good responses.
+        var mutation: Mutation?
+        /// What may stand in for the response that is expected.
+        var others: [UpstreamResponse] = []
         var elapsed = Duration.zero
     }
 
@@ -191,20 +171,26 @@ private final class FuzzWorld: Transport {
             sleep: { duration in self.state.withLock { $0.elapsed += duration } }, randomNumber: { .max })
     }
 
-    /// The last one stays.
-    func answers(_ answers: [UpstreamResponse]) { state.withLock { $0.answers = answers } }
+    func answersBadly(_ mutation: Mutation, _ others: [UpstreamResponse]) {
+        state.withLock { state in
+            state.mutation = mutation
+            state.others = others
+        }
+    }
 
     /// From now on, as a store does. What was learned of it before may need more than one request.
-    func answersWell() { state.withLock { $0.answers = nil } }
+    func answersWell() { state.withLock { $0.mutation = nil } }
 
     func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
         state.withLock { state in
             // No request is free, or a store could keep one busy for ever.
             state.elapsed += .milliseconds(5)
-            guard var answers = state.answers, let next = answers.first else { return Templates.good(request) }
-            if answers.count > 1 { answers.removeFirst() }
-            state.answers = answers
-            return next
+            guard var mutation = state.mutation else { return Templates.good(request) }
+            defer { state.mutation = mutation }
+            // Mostly what fits the request, so that what comes after it is reached too.
+            let isExpected = mutation.number(below: 8) > 0
+            let response = mutation.pick(isExpected ? Templates.expected(request) ?? state.others : state.others)
+            return mutation.number(below: 2) == 0 ? response : mutation.changed(response)
         }
     }
 }

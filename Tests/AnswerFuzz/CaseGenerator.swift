@@ -1,5 +1,5 @@
 /// SplitMix64, begun anew for each case.
-struct CaseGenerator: RandomNumberGenerator {
+struct CaseGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     init(seed: UInt64, number: Int) {

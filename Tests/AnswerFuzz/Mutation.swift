@@ -1,10 +1,10 @@
 import HTTPValues
 
 /// Changes a valid response as a hostile server might: numbers, dates, names, nesting, lengths.
-struct Mutation {
-    private var generator: any RandomNumberGenerator
+struct Mutation: Sendable {
+    private var generator: any RandomNumberGenerator & Sendable
 
-    init(_ generator: some RandomNumberGenerator) { self.generator = generator }
+    init(_ generator: some RandomNumberGenerator & Sendable) { self.generator = generator }
 
     mutating func number(below limit: Int) -> Int { Int.random(in: 0..<max(1, limit), using: &generator) }
 
@@ -98,6 +98,17 @@ struct Mutation {
         } else {
             bytes.insert(contentsOf: Array(repeatElement(Array("*1\r\n".utf8), count: depth).joined()), at: 0)
         }
+    }
+
+    /// Status, fields or body.
+    mutating func changed(_ response: UpstreamResponse) -> UpstreamResponse {
+        var response = response
+        if response.body.isEmpty || number(below: 2) == 0 { response.fields = changed(response.fields) }
+        if !response.body.isEmpty, number(below: 3) > 0 { response.body = changed(response.body) }
+        if number(below: 8) == 0 {
+            response.status = pick([0, 100, 200, 204, 206, 301, 400, 403, 404, 409, 412, 416, 500, 503, 999])
+        }
+        return response
     }
 
     /// A field's value or name becomes another, a field goes, or comes twice.

@@ -36,6 +36,29 @@ enum Templates {
         "x-amz-restore": #"ongoing-request="false""#, "content-range": "bytes 0-4/5",
     ])
 
+    private static let listed = xml(
+        200,
+        """
+        <ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextContinuationToken>1/+=x\
+        </NextContinuationToken><Contents><Key>a%2Bb</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
+        <ETag>&quot;e&quot;</ETag><Size>5000</Size><StorageClass>STANDARD</StorageClass></Contents></ListBucketResult>
+        """)
+    private static let parts = xml(
+        200,
+        """
+        <ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>1000</NextPartNumberMarker><Part>\
+        <PartNumber>1</PartNumber><ETag>&quot;a&quot;</ETag><Size>5242880</Size></Part></ListPartsResult>
+        """)
+    private static let begun = xml(
+        200, "<InitiateMultipartUploadResult><UploadId>id/1+=</UploadId></InitiateMultipartUploadResult>")
+    private static let partCopied = xml(200, "<CopyPartResult><ETag>&quot;p&quot;</ETag></CopyPartResult>")
+    private static let completed = xml(
+        200, "<CompleteMultipartUploadResult><ETag>&quot;e-2&quot;</ETag></CompleteMultipartUploadResult>")
+    private static let tags = xml(200, "<Tagging><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tagging>")
+    private static let tooLarge = error(400, "InvalidRequest", "<Condition>x</Condition>")
+    private static let selfCopyRefused = xml(
+        400, "<Error><Code>InvalidRequest</Code><Message>trying to copy an object to itself</Message></Error>")
+
     private static let lifecycle = xml(
         200,
         """
@@ -61,34 +84,42 @@ enum Templates {
         }
     }
 
+    /// The responses that lead furthest, by the kind of the request.
+    ///
+    /// - Returns: `nil` for requests to other services, and for the rest.
+    static func expected(_ request: UpstreamRequest) -> [UpstreamResponse]? {
+        let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        switch request.method {
+        case "HEAD": return [UpstreamResponse(status: 200, fields: object)]
+        case "PUT" where query.hasPrefix("partNumber="): return [partCopied]
+        case "PUT" where query.isEmpty: return [copied, tooLarge, selfCopyRefused]
+        case "POST" where query == "uploads": return [begun]
+        case "POST" where query.hasPrefix("uploadId="): return [completed]
+        case "GET" where query == "tagging": return [tags]
+        case "GET" where query == "lifecycle": return [lifecycle]
+        case "GET" where query.contains("list-type=2"): return [listed]
+        case "GET" where query.contains("part-number-marker="): return [parts]
+        default: return nil
+        }
+    }
+
     /// Any of them may answer any request to S3.
     static let s3: [UpstreamResponse] = [
         copied, UpstreamResponse(status: 200, fields: object),
         UpstreamResponse(status: 206, fields: object, body: [1, 2, 3, 4, 5]),
         UpstreamResponse(status: 204, fields: head), UpstreamResponse(status: 404, fields: head),
-        xml(
-            200,
-            """
-            <ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextContinuationToken>1/+=x\
-            </NextContinuationToken><Contents><Key>a%2Bb</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
-            <ETag>&quot;e&quot;</ETag><Size>5000</Size><StorageClass>STANDARD</StorageClass></Contents></ListBucketResult>
-            """),
-        xml(
-            200,
-            """
-            <ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>1000</NextPartNumberMarker><Part>\
-            <PartNumber>1</PartNumber><ETag>&quot;a&quot;</ETag><Size>5242880</Size></Part></ListPartsResult>
-            """),
-        xml(200, "<InitiateMultipartUploadResult><UploadId>id/1+=</UploadId></InitiateMultipartUploadResult>"),
-        xml(200, "<CopyPartResult><ETag>&quot;p&quot;</ETag></CopyPartResult>"),
-        xml(200, "<CompleteMultipartUploadResult><ETag>&quot;e-2&quot;</ETag></CompleteMultipartUploadResult>"),
-        xml(200, "<Tagging><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tagging>"), lifecycle,
+        listed,
+        parts,
+        begun,
+        partCopied,
+        completed,
+        tags, lifecycle,
         xml(200, "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"),
         xml(200, "<LocationConstraint>eu-west-1</LocationConstraint>"),
-        error(400, "InvalidRequest", "<Condition>x</Condition>"), error(412, "PreconditionFailed"),
+        tooLarge, error(412, "PreconditionFailed"),
         error(404, "NoSuchKey"), error(404, "NoSuchUpload"), error(403, "AccessDenied"), error(503, "SlowDown"),
         error(403, "RequestTimeTooSkewed"), error(400, "ExpiredToken"), error(500, "InternalError"),
-        xml(400, "<Error><Code>InvalidRequest</Code><Message>trying to copy an object to itself</Message></Error>"),
+        selfCopyRefused,
     ]
 
     /// As AWS writes it, without a declaration.
@@ -119,8 +150,9 @@ enum Templates {
     ]
 
     static let redis: [[UInt8]] = [
-        "*2\r\n:3\r\n:1800000\r\n", "*4\r\n:3\r\n:1800000\r\n:5\r\n:60000\r\n", "+PONG\r\n", "$5\r\nhello\r\n",
-        "$-1\r\n",
+        "*4\r\n:3\r\n:1800000\r\n:9\r\n:1800000\r\n",
+        "*8\r\n:3\r\n:1800000\r\n:5\r\n:60000\r\n:9\r\n:1800000\r\n:7\r\n:60000\r\n",
+        "*2\r\n:3\r\n:1800000\r\n", "+PONG\r\n", "$5\r\nhello\r\n", "$-1\r\n",
         "-NOSCRIPT No matching script\r\n", ":1\r\n", "*-1\r\n",
         "*7\r\n$10\r\n1795183200\r\n$3\r\npro\r\n$10\r\n1795183200\r\n$4\r\n5000\r\n$9\r\nunlimited\r\n$1\r\n0\r\n$-1\r\n",
         "*2\r\n$1\r\n0\r\n*2\r\n$3\r\na:b\r\n$3\r\nc:d\r\n",

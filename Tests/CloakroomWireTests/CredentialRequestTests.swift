@@ -14,9 +14,9 @@ struct CredentialRequestTests {
     }
 
     @Test(arguments: [
-        " ", "null", "[]", "7", #""read""#, "{", #"{"scope":null}"#, #"{"scope":7}"#, #"{"scope":["read"]}"#,
+        " ", "null", "[]", "7", #""read""#, "{", #"{"scope":7}"#, #"{"scope":["read"]}"#,
         #"{"scop":"read"}"#, #"{"Scope":"read"}"#, #"{"scope":"read","scope":"full"}"#,
-        #"{"lifetimeSeconds":"900"}"#, #"{"lifetimeSeconds":900.5}"#, #"{"lifetimeSeconds":null}"#,
+        #"{"lifetimeSeconds":"900"}"#, #"{"lifetimeSeconds":900.5}"#,
         #"{"lifetimeSeconds":1e300}"#, #"{"scope":"read"} x"#, #"{scope:"read"}"#,
     ])
     func `refuses what it does not understand, so that nobody gets more than was meant`(text: String) {

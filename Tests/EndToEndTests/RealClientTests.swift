@@ -9,12 +9,14 @@ extension EndToEnd {
         ) throws -> (status: Int32?, text: String) {
             let port = try #require(stack.nginx).port
             let folder = try RunFolder.make("client")
+            let file = "\(folder)/token"
+            try token.write(toFile: file, atomically: false, encoding: .utf8)
             let client = try RunningProgram(
                 "\(try Programs.clients)/\(program)", arguments, output: "\(folder)/output",
                 environment: [
                     "HOME": folder, "AWS_EC2_METADATA_DISABLED": "true", "AWS_DEFAULT_REGION": SeaweedFS.region,
                     "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1:\(port)/v1/credentials\(query)",
-                    "AWS_CONTAINER_AUTHORIZATION_TOKEN": token, "PYTHONDONTWRITEBYTECODE": "1",
+                    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": file, "PYTHONDONTWRITEBYTECODE": "1",
                 ])
             defer { client.stop(SIGKILL) }
             return (try client.waitForEnd(within: .seconds(60)), client.text)

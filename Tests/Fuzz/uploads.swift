@@ -7,7 +7,7 @@ import CloakroomCrypto
     import Foundation
 #endif
 
-/// Nobody who lacks the key makes an upload id that opens; what is sealed by the key is read, or refused.
+/// No input is an upload id that opens; what is sealed with the key is read, or refused.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -2,6 +2,9 @@ import CloakroomWire
 public import Foundation
 
 extension CloakroomClient {
+    /// In bytes (Amazon S3 User Guide, "Multipart upload limits").
+    private static let partSizes = 1...5 << 30
+
     /// Begins an upload in parts, for large objects.
     ///
     /// It is not repeated when nobody knows whether it has begun: call it again; what was begun in vain is cleared away by
@@ -19,7 +22,9 @@ extension CloakroomClient {
         let answer = try await exchange.answer(
             to: WorkerRequest(route: .multipartUploads, body: asked.encoded, isRepeatable: false))
         let body: MultipartUploadBody = try Self.read(answer)
-        guard let asset = Self.address(body.assetUrl), body.partBytes > 0, (1...10_000).contains(body.partCount) else {
+        guard let asset = Self.address(body.assetUrl), Self.partSizes.contains(body.partBytes),
+            (1...10_000).contains(body.partCount)
+        else {
             throw CloakroomError.invalidAnswer(answer)
         }
         return MultipartAssetUpload(
@@ -38,7 +43,8 @@ extension CloakroomClient {
                 query: [("numbers", "\(numbers.lowerBound)-\(numbers.upperBound)")]))
         let body: MultipartPartsBody = try Self.read(answer)
         return try body.parts.map { part in
-            guard let url = Self.address(part.uploadUrl), numbers.contains(part.partNumber), part.contentLength >= 0
+            guard let url = Self.address(part.uploadUrl), numbers.contains(part.partNumber),
+                part.contentLength == 0 || Self.partSizes.contains(part.contentLength)
             else { throw CloakroomError.invalidAnswer(answer) }
             return AssetPart(
                 number: part.partNumber, uploadURL: url, byteCount: Int64(part.contentLength),

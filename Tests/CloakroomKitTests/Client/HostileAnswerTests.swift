@@ -23,6 +23,7 @@ import Testing
     @Test(arguments: [
         (8, 2, nil), (8, 10_000, nil), (8, 0, CloakroomError.Code.invalidAnswer), (8, -1, .invalidAnswer),
         (8, 1_000_000_000_000, .invalidAnswer), (0, 2, .invalidAnswer), (.min, 2, .invalidAnswer),
+        (5 << 30, 2, nil), ((5 << 30) + 1, 2, .invalidAnswer), (.max, 2, .invalidAnswer),
     ])
     func `an upload has from one to ten thousand parts of some bytes`(
         partBytes: Int, partCount: Int, code: CloakroomError.Code?
@@ -38,7 +39,7 @@ import Testing
 
     @Test(arguments: [
         (2, 8, nil), (3, 0, nil), (1, 8, CloakroomError.Code.invalidAnswer), (4, 8, .invalidAnswer),
-        (2, -1, .invalidAnswer),
+        (2, -1, .invalidAnswer), (2, 5 << 30, nil), (2, (5 << 30) + 1, .invalidAnswer), (2, .max, .invalidAnswer),
     ])
     func `an answer about parts is about those that were asked for`(
         number: Int, byteCount: Int, code: CloakroomError.Code?

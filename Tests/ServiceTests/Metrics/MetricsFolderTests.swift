@@ -59,7 +59,7 @@ struct MetricsFolderTests {
         }
         #expect(metrics.sums(of: own.layout).values[own.layout.droppedLines] == 0)
         // A row that is shorter than its layout says.
-        try leaveForeignRow(in: folder, [])
+        try leaveForeignRow(in: folder, [100])
         #expect(metrics.sums(of: own.layout).values[own.layout.droppedLines] == 0)
     }
 }

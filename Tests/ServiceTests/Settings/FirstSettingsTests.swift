@@ -19,7 +19,7 @@ struct FirstSettingsTests {
         let settings = try load(first)
         #expect(settings.bucket == "my-bucket" && settings.uploads.keyPrefix == "assets/")
         #expect(settings.tokens.issuers.map(\.name) == [issuer ?? "https://auth.example.com"])
-        #expect(settings.uploads.idKeys.count == 1)
+        #expect(settings.uploads.idKeys.count == 1 && settings.lifecycle.prefixes == ["assets/"])
         #expect((settings.aws.keys == nil) == (store == .aws))
         #expect(settings.vending.store.rawValue == store.rawValue)
     }
