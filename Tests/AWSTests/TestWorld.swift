@@ -40,7 +40,11 @@ final class TestWorld: Sendable {
 
     /// Waits for what was started and nobody waited for.
     func settle() async {
-        for task in state.withLock({ $0.tasks }) { await task.value }
+        var awaited = 0
+        while let task = state.withLock({ awaited < $0.tasks.count ? $0.tasks[awaited] : nil }) {
+            await task.value
+            awaited += 1
+        }
     }
 
     var elapsed: Duration { state.withLock { $0.elapsed } }
