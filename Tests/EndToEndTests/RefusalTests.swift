@@ -70,7 +70,7 @@ extension EndToEnd {
                 for (method, target, allowed) in [
                     ("GET", "/api/v1/auth/sts-token", "POST"), ("POST", "/v1/credentials", "GET"),
                     ("PUT", "/v2/assets/renew-batch", "POST"), ("POST", "/v2/assets/renew", "PUT"),
-                    ("DELETE", "/v2/attachments/presigned", "GET"), ("POST", "/healthz", "GET"),
+                    ("DELETE", "/v2/attachments/presigned", "GET"), ("POST", "/healthz", "GET, HEAD"),
                 ] {
                     let reply = try stack.askNginx(Ask(method: method, target: target))
                     #expect(reply.status == 405)

@@ -130,7 +130,9 @@ struct AdmissionTests {
             var change = UserRecordChange()
             change.revokedBefore(time.addingTimeInterval(-0.5))
             try await records.apply(change, to: user)
-            #expect(try await admissions.admit(.renewal(keys: 1), subject).entitlement.get().revokedBefore == time)
+            #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == .sessionRevoked)
+            let later = self.subject(signedIn: 1)
+            #expect(try await admissions.admit(.renewal(keys: 1), later).entitlement.get().revokedBefore == time)
         }
     }
 

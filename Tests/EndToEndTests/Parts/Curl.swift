@@ -31,9 +31,9 @@ enum Curl {
         try lines.write(toFile: "\(folder)/curl.conf", atomically: false, encoding: .utf8)
         let curl = try RunningProgram("/usr/bin/curl", ["-K", "\(folder)/curl.conf"], output: "\(folder)/answer")
         _ = try curl.waitForEnd(within: .seconds(20))
-        // "Go on with the body", and then the answer (RFC 9110 §15.2).
-        let answer = curl.text.replacing("HTTP/1.1 100 Continue\r\n\r\n", with: "", maxReplacements: 1)
-        guard let reply = Reply(Array(answer.utf8)) else {
+        // "Go on with the body", and then the response (RFC 9110 §15.2.1); Ceph writes it in capitals.
+        let text = ["Continue", "CONTINUE"].reduce(curl.text) { $0.replacing("HTTP/1.1 100 \($1)\r\n\r\n", with: "") }
+        guard let reply = Reply(Array(text.utf8)) else {
             throw PartMissing(description: "curl \(method) exited with \(curl.status ?? -1): \(curl.text.prefix(300))")
         }
         return reply
