@@ -42,6 +42,8 @@ extension EndToEnd {
                     return ready.status == 503 && ready.text.contains(#""redis":"\#(fault.code): "#)
                         && ready.text.contains(fault.advice)
                 }
+                // The next trial of the scripts logs it, half a second later at most.
+                try wait(for: "the log line") { !stack.logLines("Redis refuses commands").isEmpty }
                 let line = try #require(stack.logLines("Redis refuses commands").last)
                 #expect(line["code"] as? String == fault.code)
                 #expect((line["advice"] as? String)?.contains(fault.advice) == true)
