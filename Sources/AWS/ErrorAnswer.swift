@@ -38,6 +38,11 @@ package struct ErrorAnswer: Equatable {
         code == "AccessDenied" && (namesExpiration || Self.isEndedURL(message: message))
     }
 
+    /// Whether it denies an action on a KMS key. S3 has no code for that, only a message that names the action.
+    ///
+    /// Source: Amazon S3 User Guide, "Troubleshoot access denied (403 Forbidden) errors in Amazon S3".
+    var isOfKMS: Bool { code == "AccessDenied" && message.contains(" kms:") }
+
     package static func isEndedURL(message: String) -> Bool { message.hasPrefix("Request has expired") }
 
     /// Codes go into logs and metrics: a word, nothing else.

@@ -108,6 +108,13 @@ struct S3ClientTests {
             .unrenewable(code: "InvalidRequest")
         ),
         (.s3Error(400, "KMS.DisabledException"), .misconfigured(code: "KMS.DisabledException")),
+        (
+            .s3Error(
+                403, "AccessDenied",
+                "<Message>User: arn:aws:iam::1:user/w is not authorized to perform: kms:Decrypt on this resource</Message>"
+            ),
+            .misconfigured(code: "KMS.AccessDenied")
+        ),
         (.s3Error(400, "ExpiredToken"), .misconfigured(code: "ExpiredToken")),
         (.s3Error(403, "SignatureDoesNotMatch"), .misconfigured(code: "SignatureDoesNotMatch")),
     ])

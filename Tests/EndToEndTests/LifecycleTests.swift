@@ -159,8 +159,31 @@ extension EndToEnd {
             #expect(RunFolder.text(of: "\(folder)/state").contains(#""position":"100""#))
             let other = try Command(words.map { $0 == "\(folder)/keys" ? "\(folder)/other" : $0 })
             #expect(other.status == 1 && other.text.contains("belongs to a run with other keys"), "\(other.text)")
+            let list = RunFolder.text(of: "\(folder)/keys")
+            try ("first.bin\n" + list).write(toFile: "\(folder)/keys", atomically: true, encoding: .utf8)
+            let longer = try Command(words)
+            #expect(longer.status == 1 && longer.text.contains("belongs to a run with other keys"), "\(longer.text)")
+            try list.write(toFile: "\(folder)/keys", atomically: true, encoding: .utf8)
             let second = try Command(words)
             #expect(second.status == 0 && second.text.contains("150 gone"), "\(second.text)")
+        }
+
+        @Test func `a key that S3 refuses is printed, and the renewal run goes on`() throws {
+            let upstream = try ScriptedUpstream()
+            defer { upstream.s3.stop() }
+            let folder = try RunFolder.make("renew-refused")
+            var settings = TestSettings(folder: folder, upstream: upstream.s3.url)
+            settings["aws.maximumAttempts"] = 1
+            try settings.write(to: "\(folder)/settings.json5")
+            try (0..<150).map { "none\($0).bin\n" }.joined().write(
+                toFile: "\(folder)/keys", atomically: true, encoding: .utf8)
+            upstream.s3.script(FaultRule(.accessDenied, on: .copyObject, key: "none20.bin"))
+            let run = try Command([
+                "renew", "--from-list", "\(folder)/keys", "--keys-per-second", "10000", "--state", "\(folder)/state",
+                "\(folder)/settings.json5",
+            ])
+            #expect(run.status == 1 && run.text.contains("none20.bin: forbidden"), "\(run.text)")
+            #expect(run.text.contains("149 gone"), "\(run.text)")
         }
 
         @Test func `a validation that is killed goes on where it was, and proves it`() throws {

@@ -53,7 +53,10 @@ enum RenewCommand {
         if state.position != nil { Output.note("going on with \(path): \(words(state.totals))") }
         let renewer = try Renewer(
             settings: settings.renewal.ofWholeKeys, requestDeadline: settings.server.requestDeadline,
-            metrics: Metrics(), renew: { await s3.renewWaiting(key: $0, deadline: $1) })
+            metrics: Metrics(),
+            // Whole keys have no prefix in common; the worker's rights are for places of assets.
+            rights: RenewalRights { await s3.testRenewal(under: settings.uploads.keyPrefix + $0, deadline: $1) },
+            renew: { await s3.renewWaiting(key: $0, deadline: $1) })
         let run = RenewalRun(
             renewer, totals: state.totals, interval: interval, mayRenew: rule(settings),
             onRefusal: { key, failure in Output.print("\(key): \(failure.rawValue)") })

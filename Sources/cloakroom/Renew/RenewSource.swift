@@ -1,4 +1,5 @@
 import AWS
+import CloakroomCrypto
 import Loop
 import Service
 
@@ -19,9 +20,15 @@ enum RenewSource: Sendable {
     /// For the state: another source does not go on from it.
     var name: String {
         switch self {
-        case .list(let path): "list \(path)"
+        case .list(let path): "list \(path) \(Self.digest(ofFile: path))"
         case .older(let age, let prefix): "older than \(age.components.seconds) s: \(prefix)"
         }
+    }
+
+    /// A position is a line of one list: another list under the same name does not go on from it.
+    private static func digest(ofFile path: String) -> String {
+        let bytes = (try? Data(contentsOf: URL(fileURLWithPath: path))).map { Array($0) } ?? []
+        return SHA256.hash(bytes).hexadecimal
     }
 
     typealias Body = @LoopActor ([String], String) async throws(RenewalRun.Failure) -> Void
