@@ -28,7 +28,7 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Renames a database that nobody has open to `<name>.<label>-<date>`, with its log.
+    /// Renames a database that is not open to `<name>.<label>-<date>`, with its log.
     ///
     /// - Returns: its new path.
     @discardableResult

@@ -118,7 +118,7 @@ forget_seaweedfs() {
 }
 seaweedfs_ports=()
 
-# The bucket, and the rules that delete assets which nobody renews for 30 days, as `cloakroom lifecycle apply` puts it.
+# The bucket, and the rules that delete assets which are not renewed for 30 days, as `cloakroom lifecycle apply` puts it.
 make_bucket() {
     local rule=$state/seaweedfs/lifecycle.xml
     cat >"$rule" <<'EOF'

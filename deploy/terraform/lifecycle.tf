@@ -1,4 +1,4 @@
-# The rules that `cloakroom lifecycle apply` would put: what nobody renews under these prefixes is deleted.
+# The rules that `cloakroom lifecycle apply` would put: what is not renewed under these prefixes is deleted.
 resource "aws_s3_bucket_lifecycle_configuration" "assets" {
   bucket = aws_s3_bucket.assets.id
 

@@ -44,7 +44,7 @@ extension S3Client {
         _ stored: StoredObject, _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
     ) async throws(Fault) -> Renewal.Outcome {
         if let outcome = try await copyInParts(stored, object, deadline: deadline, effort: &effort) { return outcome }
-        // Once more, because somebody has written meanwhile.
+        // Once more, because the object was written meanwhile.
         switch try await look(at: object, deadline: deadline, effort: &effort) {
         case .outcome(let outcome): return outcome
         case .contradiction(let refusal): throw refusal

@@ -46,7 +46,7 @@
                 if status == errSecDuplicateItem { status = update(credentials) }
             }
             guard status == errSecSuccess else { throw failure("written", status) }
-            // It may never be found again, and harms nobody.
+            // It may never be found again, and does no harm.
             _ = SecItemDelete(formerRecord as CFDictionary)
         }
 

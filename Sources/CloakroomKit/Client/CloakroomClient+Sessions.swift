@@ -9,7 +9,7 @@ extension CloakroomClient {
     ///   - nonce: as the app made it; the issuer was given its SHA-256 in hexadecimal digits.
     ///   - deviceID: names the device for the operator, 1 to 255 bytes.
     /// - Throws: ``CloakroomError``: `unauthorized` for a token that the worker does not take, `sessionRevoked` for one from
-    ///   before a revocation, with `retryAfter` where one made then would be accepted, `notFound` where nobody can sign in.
+    ///   before a revocation, with `retryAfter` where one made then would be accepted, `notFound` where the worker has no sessions.
     public func signIn(
         identityToken: String, nonce: String? = nil, deviceID: String? = nil
     ) async throws -> Session {

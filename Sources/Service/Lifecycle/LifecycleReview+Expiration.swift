@@ -67,7 +67,7 @@ extension LifecycleReview {
         ]
     }
 
-    /// Every rule that can match an object in a user's folder, whoever put it: by age, by date, of noncurrent versions,
+    /// Every rule that can match an object in a user's folder, not only ours: by age, by date, of noncurrent versions,
     /// or into an archive class.
     static func userFolders(_ enabled: [LifecycleRule], _ terms: LifecycleTerms) -> [LifecycleFinding] {
         guard !terms.expiresUserFolders else { return [] }

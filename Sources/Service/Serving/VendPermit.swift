@@ -30,7 +30,7 @@ final class VendPermit {
     /// What a response with credentials tells; `nil` for the limit of all vends.
     var granted: Answer.Limited? { limited.flatMap { $0.decision.isAllowed ? $0 : nil } }
 
-    /// The response where STS may not be asked; `nil` if it may, or nobody wanted to.
+    /// The response where STS may not be asked; `nil` if it may, or was not to be asked.
     var refusal: Answer? {
         guard let limited, !limited.decision.isAllowed else { return nil }
         return limited.decision.verdict == .closed

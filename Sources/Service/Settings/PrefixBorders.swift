@@ -64,7 +64,7 @@ extension PrefixBorders {
 }
 
 extension SettingsCheck {
-    /// Below a folder of their own, nobody can be kept from having an id; ``ReservedUserIDs`` is for the bucket itself.
+    /// Below a folder of their own, no id can be kept from users; ``ReservedUserIDs`` is for the bucket itself.
     var prefixFaults: [SettingsFault] {
         guard case .texts(let names)? = values.values["vending.prefixes"] else { return [] }
         var folders = names.map(PrefixBorders.folder)
