@@ -20,7 +20,7 @@ enum LifecycleCommand {
     private static let help = """
         Usage: cloakroom lifecycle show|apply|verify|plan-prefixes|validate|canary …
 
-        The rules of the bucket that let objects expire which nobody renews.
+        The rules of the bucket that let objects expire which are not renewed.
 
         Commands:
           show    the bucket's rules, and what becomes of an object

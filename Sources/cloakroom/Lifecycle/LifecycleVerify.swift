@@ -50,7 +50,7 @@ enum LifecycleVerify {
         Holds the bucket's lifecycle rules against the settings, and says what is wrong in plain words: rules for some of
         the objects only, several that overlap, days other than renewal.retentionDays, which workers promise as
         expiresAt, moves to other storage classes, old versions or parts of uploads that stay for ever, disabled rules; and every
-        rule, whoever put it, that can match objects in users' folders. Nothing is changed.
+        rule, not only ours, that can match objects in users' folders. Nothing is changed.
 
         Options:
           --json  one JSON object, for programs
