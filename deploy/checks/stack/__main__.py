@@ -62,6 +62,24 @@ def policies():
     return faults + [f"{name}.json has come to no place" for name in sorted(unseen)]
 
 
+def refusals():
+    """CloudFormation takes no lifecycle prefix that meets users' folders; Terraform's tests have such runs as well."""
+    faults, tests = [], (DEPLOY / "terraform" / "tests" / "module.tftest.hcl").read_text(encoding="utf-8")
+    for run, prefixes in samples.REFUSED.items():
+        if f'run "{run}"' not in tests:
+            faults.append(f"Terraform's tests have no run {run}")
+        for prefix in prefixes:
+            try:
+                Template(TEMPLATE, **samples.PLAIN | {"LifecyclePrefix": prefix})
+                faults.append(f"LifecyclePrefix={prefix} is taken")
+            except AssertionError as error:
+                if "LifecyclePrefix" not in str(error):
+                    faults.append(f"LifecyclePrefix={prefix} is refused for another reason: {error}")
+    for prefix in samples.TAKEN:
+        Template(TEMPLATE, **samples.PLAIN | {"LifecyclePrefix": prefix})
+    return faults
+
+
 def hcl():
     """Terraform's files can be read by another parser, write no policy anew, and are told of in their README."""
     import hcl2
@@ -121,7 +139,9 @@ def settings(run, file=None):
 
 
 if __name__ == "__main__":
-    faults = {"policies": policies, "hcl": hcl, "states": states, "agree": agree, "settings": settings}[sys.argv[1]](*sys.argv[2:])
+    faults = {
+        "policies": policies, "refusals": refusals, "hcl": hcl, "states": states, "agree": agree, "settings": settings,
+    }[sys.argv[1]](*sys.argv[2:])
     for fault in faults:
         print(fault)
     sys.exit(1 if faults else 0)

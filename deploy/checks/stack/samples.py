@@ -56,6 +56,14 @@ RUNS = {
     },
 }
 
+# Values of LifecyclePrefix that both refuse while ExpiresUserFolders is false, by the runs that show it of Terraform, and
+# such as both take.
+REFUSED = {
+    "refuses_a_rule_for_users_folders": ["", "photos/", "thumbnails/", "metadata/"],
+    "refuses_a_rule_within_users_folders": ["photos/u_1/", "photos/u_1/2026/", "thumbnails/u_1/", "metadata/u/"],
+}
+TAKEN = ["assets/", "assets/new/", "photos-of-2020/", "old/photos/"]
+
 
 def words(run):
     """What stands for the words of deploy/iam in a run."""

@@ -36,6 +36,10 @@ class Template:
             name: self.parameter(name, declared, parameters.get(name, declared.get("Default")))
             for name, declared in self.tree["Parameters"].items()
         }
+        for rule in self.tree["Rules"].values():
+            if self.filled(rule.get("RuleCondition", True)):
+                for assertion in rule["Assertions"]:
+                    assert self.filled(assertion["Assert"]), assertion["AssertDescription"]
 
     @staticmethod
     def parameter(name, declared, value):
@@ -95,6 +99,9 @@ class Template:
                 return all(map(self.filled, argument))
             case "Fn::Or":
                 return any(map(self.filled, argument))
+            case "Fn::Contains":
+                texts, text = self.filled(argument)
+                return text in texts
             case "Fn::Join":
                 return argument[0].join(self.filled(argument[1]))
             case "Fn::Sub":

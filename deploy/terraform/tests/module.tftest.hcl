@@ -154,7 +154,7 @@ run "refuses_a_rule_within_users_folders" {
   command = plan
 
   variables {
-    lifecycle_prefixes = ["assets/", "photos/u_1"]
+    lifecycle_prefixes = ["assets/", "photos/u_1/"]
   }
 
   expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
