@@ -119,7 +119,7 @@ let package = Package(
                 "Service", "JOSE", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "Signatures", "StrictJSON",
                 "Loop", "Support",
             ],
-            swiftSettings: house),
+            exclude: ["Recorded"], swiftSettings: house),
         .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
         .target(
             name: "ScriptedS3", dependencies: ["CLinux", "CloakroomCrypto", "Loop"], path: "Tests/ScriptedS3",
@@ -144,7 +144,7 @@ let package = Package(
             dependencies: [
                 "AWS", "CLinux", "CloakroomCrypto", "CloakroomKit", "JOSE", "ScriptedS3", "StrictJSON", "Support",
             ],
-            exclude: ["Clients"],
+            exclude: ["Clients", "Recorded"],
             swiftSettings: house),
         .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),
         .testTarget(
