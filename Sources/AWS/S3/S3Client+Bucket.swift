@@ -170,7 +170,8 @@ extension S3Client {
         }
     }
 
-    private func bucketCall<Value>(
+    /// A call that is of the bucket and of no object.
+    func bucketCall<Value>(
         _ operation: Attempt.Operation, _ method: String, _ query: String, fields: HeaderFields = [:],
         body: [UInt8] = [], _ deadline: ContinuousClock.Instant, judge: (UpstreamResponse) throws(Fault) -> Value
     ) async throws(Fault) -> Value {

@@ -17,14 +17,8 @@ extension S3Client {
         case .after(let key): query += "&start-after=\(PercentEncoding.encode(key))"
         case .continuation(let token): query = "continuation-token=\(PercentEncoding.encode(token))&" + query
         }
-        let path = upstream.endpoint.path.isEmpty ? "/" : upstream.endpoint.path
-        var message = SigV4.Message(
-            method: "GET", path: path, query: query, fields: ["host": upstream.endpoint.host],
-            payloadHash: SigV4.emptyPayloadHash)
-        if let owner = settings.expectedBucketOwner { message.fields.add("x-amz-expected-bucket-owner", owner) }
-        var effort = Effort()
-        return try await upstream.call(.listObjects, message, deadline: deadline, effort: &effort) {
-            response throws(Fault) in try ObjectPage(response, prefix: prefix)
+        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(Fault) in
+            try ObjectPage(response, prefix: prefix)
         }
     }
 }
