@@ -69,6 +69,43 @@ extension EndToEnd {
             #expect(!check.text.contains(SeaweedFS.brokerSecret) && !check.text.contains(Tokens.secret))
         }
 
+        /// Builds a library that, loaded before a program's own, makes its wall clock stand still at a time.
+        private static func clock(at seconds: Int, in folder: String) throws -> String {
+            let source = """
+                #include <sys/syscall.h>
+                #include <time.h>
+                #include <unistd.h>
+                int clock_gettime(clockid_t clock, struct timespec *time) {
+                    if (clock != CLOCK_REALTIME) return (int)syscall(SYS_clock_gettime, clock, time);
+                    time->tv_sec = \(seconds);
+                    time->tv_nsec = 0;
+                    return 0;
+                }
+                """
+            try source.write(toFile: "\(folder)/clock.c", atomically: false, encoding: .utf8)
+            let compiler = try RunningProgram(
+                try Programs.compiler, ["-shared", "-fPIC", "-o", "\(folder)/clock.so", "\(folder)/clock.c"],
+                output: "\(folder)/compiler")
+            #expect(try compiler.waitForEnd(within: .seconds(30)) == 0, "\(compiler.text)")
+            return "\(folder)/clock.so"
+        }
+
+        @Test(arguments: [(5, "1970"), (253_402_300_799, "9999")])
+        func `serve says that the clock is wrong, and starts nothing`(seconds: Int, year: String) throws {
+            let folder = try RunFolder.make("clock")
+            let file = "\(folder)/settings.json5"
+            try TestSettings(folder: folder, upstream: "http://127.0.0.1:9").write(to: file)
+            let environment = TestSettings.environment.merging(
+                ["LD_PRELOAD": try Self.clock(at: seconds, in: folder)]
+            ) { $1 }
+            for options in [[], ["--workers", "2"]] {
+                let serve = try Command(
+                    ["serve", "--listen", "unix:\(folder)/worker-%d.sock"] + options + [file], environment: environment)
+                #expect(serve.status == 1)
+                #expect(serve.text.contains("cannot serve: the system clock is in the year \(year): "), "\(serve.text)")
+            }
+        }
+
         @Test(arguments: ["--aws", "--seaweedfs", "--ceph"])
         func `init writes settings that pass, their secrets for the owner alone, and never again`(store: String) throws
         {

@@ -94,6 +94,28 @@ struct RedisRefusalTests {
         }
     }
 
+    @Test @LoopActor func `tells that the data cannot be saved`() async throws {
+        let folder = try TemporaryFolder()
+        let dump = folder["dump.rdb"]
+        let server = try await onThread {
+            try RedisServer(
+                path: folder["r.sock"],
+                options: ["--dir", folder["."], "--dbfilename", "dump.rdb", "--stop-writes-on-bgsave-error", "yes"])
+        }
+        // No file takes the place of a folder, not even one of root's.
+        try FileManager.default.createDirectory(atPath: dump, withIntermediateDirectories: false)
+        try await withRedis(server.path) { redis in
+            #expect(await redis.outcome("CONFIG", "SET", "save", "3600 1") == .success(.status("OK")))
+            _ = await redis.outcome("BGSAVE")
+            #expect(await comes("misconf", redis, increment))
+            #expect(await redis.outcome("INCR", "n") == .failure(.refused(code: "MISCONF")))
+            #expect(redis.isReady)
+            try FileManager.default.removeItem(atPath: dump)
+            _ = await redis.outcome("BGSAVE")
+            #expect(await comes("success", redis, increment))
+        }
+    }
+
     @Test @LoopActor func `tells that a password is missing or wrong`() async throws {
         let folder = try TemporaryFolder()
         let server = try await onThread {

@@ -34,6 +34,11 @@ enum Programs {
         get throws { try path("CLOAKROOM_PROMETHEUS", orElse: inPath("prometheus"), "install prometheus") }
     }
 
+    /// That of the Swift toolchain which builds the tests.
+    static var compiler: String {
+        get throws { try path("CLOAKROOM_CLANG", orElse: inPath("clang"), "have Swift's usr/bin in PATH") }
+    }
+
     static var seaweedFS: String {
         get throws {
             try path("CLOAKROOM_WEED", orElse: inPath("weed"), "deploy/test installs SeaweedFS and sets the variable")
