@@ -76,6 +76,23 @@ struct STSClientTests {
         }
     }
 
+    @Test func `takes a key with any visible ASCII character, wherever it stands`() async throws {
+        let key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY"
+        let text = String(decoding: UpstreamDocuments.assumed, as: UTF8.self)
+        let shapes = [text, text.replacing(" xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"", with: "")]
+        for byte in UInt8(0x21)...0x7E where byte != UInt8(ascii: "<") && byte != UInt8(ascii: "&") {
+            for place in [0, 15, 16, 40] {
+                let other = key.prefix(place) + String(UnicodeScalar(byte)) + key.dropFirst(place)
+                for shape in shapes {
+                    let document = shape.replacing(">\(key)<", with: ">\(other)<")
+                    let transport = ScriptedTransport(UpstreamResponse(status: 200, body: Array(document.utf8)))
+                    let role = try await client(transport).assumeRole(request, deadline: world.deadline())
+                    #expect(role.credentials.secretAccessKey.reveal() == other)
+                }
+            }
+        }
+    }
+
     @Test(arguments: [nil, Secret("t/=")])
     func `signs as the whole request would be signed`(token: Secret?) async throws {
         let credentials = Credentials(

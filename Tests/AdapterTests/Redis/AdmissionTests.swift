@@ -120,6 +120,36 @@ struct AdmissionTests {
         }
     }
 
+    /// Such a device is counted by a call of its own, which may let in what the user's refuses.
+    @Test @LoopActor func `a refusal charges neither the user nor a device that its issuer proves`() async throws {
+        try await withAdmissions { admissions, records, redis, _ in
+            func admit(_ user: String, _ device: String) async throws -> LimitDecision {
+                let subject = Subject(
+                    userID: try #require(UserID(user)), deviceID: device, tier: nil, issuer: "https://a.example",
+                    isDeviceVouchedFor: true)
+                return await admissions.admit(.vend, subject).decision
+            }
+            for _ in 0..<2 { #expect(try await admit("u_1", "shared").verdict == .allowed) }
+            for _ in 0..<3 {
+                let refused = try await admit("u_2", "shared")
+                #expect(refused.verdict == .refused && !refused.refusesUser && refused.userRequests.remaining == 8)
+            }
+            #expect(try await admit("u_2", "own").userRequests.remaining == 7)
+            for number in 0..<7 { #expect(try await admit("u_2", "own \(number)").verdict == .allowed) }
+            for _ in 0..<3 {
+                let refused = try await admit("u_2", "new")
+                #expect(refused.verdict == .refused && refused.refusesUser && refused.requests.remaining == 2)
+            }
+            #expect(try await admit("u_3", "new").requests.remaining == 1)
+            // Counted for the user by the former terms and refused for the device, then both by those of the new tier.
+            var change = UserRecordChange()
+            change.tier("pro")
+            try await records.apply(change, to: user)
+            let raised = try await admit("u_1", "shared")
+            #expect(raised.verdict == .allowed && raised.requests.remaining == 2 && raised.userRequests.remaining == 17)
+        }
+    }
+
     @Test @LoopActor func `sees a change of the record with the very next request`() async throws {
         try await withAdmissions { admissions, records, _, _ in
             #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == nil)

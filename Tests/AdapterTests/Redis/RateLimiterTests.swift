@@ -126,6 +126,18 @@ struct RateLimiterTests {
             #expect(seen.map(\.verdict) == Array(repeating: .allowed, count: 12) + [.refused])
             #expect(seen[12].refusing == .vend && seen[12].refusesUser && seen[12].requests.remaining == 3)
             #expect(seen.map(\.userRequests.remaining) == Array((0..<12).reversed()) + [0])
+            // What the user's window refuses takes nothing from the device's.
+            #expect(await limiter.take(.vend, for: try subject("u_1", device: "device 12")).requests.remaining == 3)
+            for number in 0..<4 {
+                let device = try subject("u_1", device: "device \(number)")
+                #expect(await limiter.take(.renewal(keys: 150), for: device).verdict == .allowed)
+            }
+            let fifth = try subject("u_1", device: "fifth")
+            for _ in 0..<2 {
+                let refused = await limiter.take(.renewal(keys: 1), for: fifth)
+                #expect(refused.refusing == .renewKeys && refused.refusesUser && refused.volume?.remaining == 150)
+                #expect(refused.requests.remaining == 3 && refused.userRequests.remaining == 8)
+            }
             // Another user of one of these devices has windows of their own.
             let other = await limiter.take(.vend, for: try subject("u_2", device: "device 1"))
             #expect(other.requests.remaining == 2 && other.userRequests.remaining == 11)
@@ -152,6 +164,16 @@ struct RateLimiterTests {
                 #expect(refused.verdict == .refused && refused.refusesUser && refused.requests.remaining == 3)
             }
             #expect(try await take("u_3", "new").requests.remaining == 2)
+            // The same where what all devices have renewed together refuses.
+            func renew(_ keys: Int, _ device: String) async throws -> LimitDecision {
+                await limiter.take(.renewal(keys: keys), for: try subject("u_4", device: device, isProven: true))
+            }
+            for number in 0..<4 { #expect(try await renew(150, "own \(number)").verdict == .allowed) }
+            let refused = try await renew(1, "fifth")
+            #expect(refused.refusing == .renewKeys && refused.refusesUser)
+            let last = try await renew(0, "fifth")
+            #expect(last.requests.remaining == 2 && last.userRequests.remaining == 7)
+            #expect(last.volume?.remaining == 150 && last.userVolume?.remaining == 0)
         }
     }
 
@@ -211,6 +233,13 @@ struct RateLimiterTests {
             for _ in 0..<4 { verdicts.append(await limiter.take(.renewal(keys: 1), for: subject).verdict) }
             #expect(verdicts == [.open, .open, .open, .openRefused])
             #expect(failures == [RedisError](repeating: .unavailable, count: 5))
+            // A user's devices are counted together here, too.
+            verdicts = []
+            for number in 0..<13 {
+                let device = try self.subject("u_2", device: "device \(number)")
+                verdicts.append(await limiter.take(.renewal(keys: 1), for: device).verdict)
+            }
+            #expect(verdicts == Array(repeating: .open, count: 12) + [.openRefused])
             let next = try await onThread { try RedisServer(path: folder["r.sock"]) }
             #expect(await redis.becomesReady(within: .seconds(5)))
             #expect(await limiter.take(.vend, for: subject).verdict == .allowed)

@@ -159,6 +159,25 @@ struct SharedCredentialCacheTests {
         }
     }
 
+    /// STS may take so long to fail that what was held has ended meanwhile.
+    @Test @LoopActor func `hands out no stand-in that is about to end when STS has failed`() async throws {
+        try await withWorkers { one, _, _ in
+            for (wait, expected) in [(1739.0, "ASIA1 previous"), (1740, "none miss")] {
+                let world = World()
+                let previous = vended(world)
+                world.clock.pass(1800)
+                let (result, outcome) = await cache(one, world).credentials(
+                    at: place("u_\(Int(wait))"), previous: previous, revokedBefore: nil
+                ) {
+                    world.clock.pass(wait)
+                    return .failure(.unavailable(retryAfter: nil, code: "ServiceUnavailable"))
+                }
+                let key = (try? result.get())?.role.credentials.accessKeyID
+                #expect("\(key ?? "none") \(outcome)" == expected)
+            }
+        }
+    }
+
     @Test @LoopActor func `asks STS once for a hundred subjects of four workers that come together`() async throws {
         try await withWorkers { one, two, _ in
             let world = World(delay: .milliseconds(50))

@@ -192,5 +192,8 @@ struct IdentityTests {
         let user = try #require(UserID("u_1"))
         let parties = ["i", "j"].map { Subject(userID: user, deviceID: "d", tier: nil, issuer: $0).owner }
         #expect(parties[0] != parties[1])
+        // Nor is a user of one issuer another's whose name ends where theirs begins.
+        let other = Subject(userID: try #require(UserID("iu_1")), deviceID: nil, tier: nil, issuer: "i")
+        #expect(other.owner != Subject(userID: user, deviceID: nil, tier: nil, issuer: "ii").owner)
     }
 }

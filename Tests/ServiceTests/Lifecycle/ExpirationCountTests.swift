@@ -72,10 +72,17 @@ struct ExpirationCountTests {
         var after = count([.test("all")], [tagged])
         after.object("a", size: 1, written: ago(10))
         #expect(after.objects.ceasing.count == 1)
+        var none = count([tagged], [])
+        none.object("a", size: 1, written: ago(10))
+        #expect(none.objects.ceasing.count == 1)
         let large = LifecycleRule.test("large", filter: [XMLNode("ObjectSizeGreaterThan", "100")])
         var sizes = count([], [large])
         for size in [100, 101] { sizes.object("a\(size)", size: size, written: ago(40)) }
         #expect(sizes.objects.atOnce.oldest?.key == "a101" && sizes.objects.atOnce.count == 1)
+        let small = LifecycleRule.test("small", filter: [XMLNode("ObjectSizeLessThan", "100")])
+        var less = count([.test("all")], [small])
+        for size in [99, 100] { less.object("a\(size)", size: size, written: ago(40)) }
+        #expect(less.objects.ceasing.oldest?.key == "a100" && less.objects.ceasing.count == 1)
         let date = XMLNode("Expiration", [XMLNode("Date", "2020-01-01T00:00:00.000Z")])
         var dated = count([], [.test("dated", expiration: date)])
         dated.object("a", size: 1, written: ago(1))
@@ -110,5 +117,11 @@ struct ExpirationCountTests {
         #expect(prefixes([.test("expire-after-30-days")]) == [""])
         #expect(prefixes(Array(terms.rules(.never).prefix(1))) == ["ca0"])
         #expect(prefixes(terms.rules(.never)) == [])
+        // Older versions are deleted without an expiration of objects, too.
+        let markers = XMLNode("Expiration", [XMLNode("ExpiredObjectDeleteMarker", "true")])
+        let versions = XMLNode("NoncurrentVersionExpiration", [XMLNode("NoncurrentDays", "90")])
+        let former = LifecycleRule.test(
+            "clean-up", filter: [XMLNode("Prefix", "photos/")], expiration: markers, more: [versions])
+        #expect(prefixes([former] + terms.rules(.never)) == ["photos/"])
     }
 }

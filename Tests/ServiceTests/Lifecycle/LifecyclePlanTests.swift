@@ -68,6 +68,37 @@ struct LifecyclePlanTests {
             changes(rules, replacesAll: true) == rules.map { "- \($0.id)" } + ["+ expire-after-30-days", "+ clean-up"])
     }
 
+    /// A rule with our name that would archive objects, or delete none, must not count as there.
+    @Test func `keeps no rule as its own that does more or less`() {
+        let ours = terms.rules(.enabled)
+        let glacier = XMLNode("Transition", [XMLNode("Days", "9"), XMLNode("StorageClass", "GLACIER")])
+        let elements = ours[0].xml.elements
+        let altered: [[XMLNode]] = [
+            elements + [glacier], elements + [XMLNode("Shred", "yes")],
+            elements.filter { $0.name != "NoncurrentVersionExpiration" },
+            elements.map { $0.name == "Status" ? XMLNode("Status", "Disabled") : $0 },
+            elements.map { $0.name == "Filter" ? XMLNode("Filter", [XMLNode("Prefix", "a/")]) : $0 },
+        ]
+        for elements in altered {
+            let rule = LifecycleRule(xml: XMLNode("Rule", elements))
+            #expect(
+                changes([rule] + ours.dropFirst(), .enabled)
+                    == ["- expire-after-30-days", "= clean-up", "+ expire-after-30-days"], "\(rule.xml)")
+        }
+    }
+
+    @Test func `leaves to others what they delete by a date, or of older versions`() {
+        let date = XMLNode("Expiration", [XMLNode("Date", "2027-01-01T00:00:00.000Z")])
+        #expect(
+            changes([.test("dated", expiration: date)]) == ["= dated", "+ expire-after-30-days", "+ clean-up"])
+        let assets = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30)
+        let markers = XMLNode("Expiration", [XMLNode("ExpiredObjectDeleteMarker", "true")])
+        let versions = XMLNode("NoncurrentVersionExpiration", [XMLNode("NoncurrentDays", "90")])
+        #expect(
+            changes([.test("versions", expiration: markers, more: [versions])], .enabled, assets)
+                == ["= versions", "+ expire-after-30-days-assets/", "+ clean-up"])
+    }
+
     @Test func `removes rules of earlier versions, whatever they are for, and no rule of others for the bucket`() {
         let assets = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30)
         let markers = XMLNode("Expiration", [XMLNode("ExpiredObjectDeleteMarker", "true")])

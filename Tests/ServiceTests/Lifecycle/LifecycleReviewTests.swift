@@ -28,6 +28,14 @@ struct LifecycleReviewTests {
                 == ["error noExpiration", "warning disabled", "error partsStay"])
     }
 
+    @Test func `a rule that ends some uploads in parts ends not all`() throws {
+        let size = XMLNode("ObjectSizeGreaterThan", "1")
+        #expect(findings([.test("some", filter: [size])]) == ["error filtered", "error partsStay"])
+        // Users' uploads lie beside the assets.
+        let assets = LifecycleRule.test("assets", filter: [XMLNode("Prefix", "assets/")])
+        #expect(findings([assets], .never, try beside()) == ["error partsStay"])
+    }
+
     @Test func `a rule for some objects is none for all`() {
         let filters = [
             XMLNode("Prefix", "a/"), XMLNode("Tag", [XMLNode("Key", "k"), XMLNode("Value", "v")]),
@@ -56,6 +64,12 @@ struct LifecycleReviewTests {
         let other = [XMLNode("Prefix", "tmp/")]
         #expect(findings([.test("all"), .test("tmp", filter: other, days: 7)]) == ["error expiresSomeEarly"])
         #expect(findings([.test("all"), .test("tmp", filter: other, days: 60)]) == ["warning overlap"])
+        for (days, expected) in [(29, "error expiresSomeEarly"), (30, "warning overlap")] {
+            #expect(findings([.test("all"), .test("tmp", filter: other, days: days)]) == [expected])
+        }
+        // What has a tag is in no listing, and goes all the same.
+        let tagged = [XMLNode("Tag", [XMLNode("Key", "k"), XMLNode("Value", "v")])]
+        #expect(findings([.test("all"), .test("tag", filter: tagged, days: 7)]) == ["error expiresSomeEarly"])
         let date = XMLNode("Expiration", [XMLNode("Date", "2027-01-01T00:00:00.000Z")])
         #expect(findings([.test("all"), .test("end", expiration: date)]) == ["error date"])
         // What lies elsewhere is not what these terms are about.

@@ -87,6 +87,17 @@ struct LocalWindowsTests {
         #expect(decisions.map(\.volume?.remaining) == [7, 4])
     }
 
+    @Test func `terms differ by each of their quotas`() {
+        func terms(_ quota: LimitTerms.Quota = .init(), _ volume: LimitTerms.Quota = .init()) -> LimitTerms {
+            LimitTerms(.renew, Self.limits(4), quota: quota, volume: volume)
+        }
+        #expect(terms().hasQuotas(of: terms(.init(4), .init(10))))
+        for other in [
+            terms(.init(5, user: 16)), terms(.init(user: 17)), terms(.init(), .init(11, user: 40)),
+            terms(.init(), .init(user: 41)),
+        ] { #expect(!terms().hasQuotas(of: other), "\(other.policy)") }
+    }
+
     private static let policy =
         #"RateLimit-Policy: "renew";q=2;w=10, "renewKeys";q=10;w=20;qu="keys", "#
         + #""renewUser";q=8;w=10, "renewKeysUser";q=40;w=20;qu="keys""#

@@ -107,6 +107,11 @@ struct KeyRulesTests {
         #expect(rules.others(than: "photos/u_1/a") == [])
         #expect(rules.prefix(of: "photos/u_1/a") == "photos/")
         #expect(rules.verdict("photos/u_1/a", of: user) != .send("photos/u_1/a"))
+        // Permissions are those of the innermost prefix.
+        let nested = self.rules(keys, own: ["", "photos/", "photos/raw/"])
+        for (key, prefix) in [("photos/raw/u_1/a", "photos/raw/"), ("photos/u_1/a", "photos/"), ("u_1/a", "")] {
+            #expect(nested.prefix(of: key) == prefix)
+        }
     }
 
     /// Canaries', the doctor's, and what renewals are tested with.

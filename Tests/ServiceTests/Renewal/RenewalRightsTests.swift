@@ -41,6 +41,9 @@ struct RenewalRightsTests {
         rights.renewed(under: "a/", sentAfter: rights.lastRefusal)
         #expect(await rights.isOwn(refusal, until: deadline))
         #expect(world.tests.count == 1)
+        // Nor is the next one proven by it.
+        let next = try #require(rights.refusal(Self.refused, under: "a/"))
+        #expect(await rights.isOwn(next, until: deadline) == false)
     }
 
     /// Without `s3:ListBucket` each key that is gone is refused, and those that are there are renewed.

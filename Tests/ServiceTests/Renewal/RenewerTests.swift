@@ -267,6 +267,57 @@ struct RenewerTests {
         guard case .results = await renewer.renew(["a"]) else { return _ = Issue.record("not renewed again") }
     }
 
+    /// An object that is refused at two places is told of only when both refusals are its own.
+    @Test @LoopActor func `tells nothing of a key while one of the places that refuse it cannot be renewed at`()
+        async throws
+    {
+        let rights = RenewalRights { prefix, _ in
+            prefix == "new/" ? Fault(.refused, status: 403, code: "AccessDenied") : nil
+        }
+        let renewer = try renewer(others: ["new/"], rights: rights) { _ in Self.denied }
+        #expect(await renewer.renew(["a"]) == .misconfigured(code: "AccessDenied"))
+        #expect(await renewer.renew(["new/a"]) == .misconfigured(code: "AccessDenied"))
+    }
+
+    @Test @LoopActor func `takes no renewal as proof that sent nothing, or was sent too early`()
+        async throws
+    {
+        let refused = Renewal.Outcome.refused(code: "InvalidArgument")
+        let settings = Settings.Renewal(
+            mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: "", otherPrefixes: ["new/"],
+            maximumInFlight: 1, partialFailure: .retry, retention: .seconds(86_400))
+        let silent = Renewer(
+            settings: settings, requestDeadline: .seconds(15), metrics: try Metrics(), now: { Self.now }
+        ) { key, _ in
+            key == "new/a"
+                ? Renewal(outcome: refused, effort: Effort(attempts: 1))
+                : Renewal(outcome: key == "a" ? .notFound : .renewed(expiration: nil), effort: Effort())
+        }
+        #expect(await silent.renew(["new/a", "new/b"]) == .misconfigured(code: "InvalidArgument"))
+        // The other key's renewal is under way at its second place when the refusal comes.
+        let isUnderWay = Mutex(false)
+        let isRefused = Mutex(false)
+        let early = try renewer(others: ["new/"], rights: RenewalRights(test: nil)) { key in
+            switch key {
+            case "new/a":
+                while !isUnderWay.withLock(\.self) { await Task.yield() }
+                return refused
+            case "new/b", "new/c":
+                isUnderWay.withLock { $0 = true }
+                while !isRefused.withLock(\.self) { await Task.yield() }
+                return .renewed(expiration: nil)
+            case "a":
+                isRefused.withLock { $0 = true }
+                return .notFound
+            default: return .notFound
+            }
+        }
+        #expect(await early.renew(["new/a", "b"]) == .misconfigured(code: "InvalidArgument"))
+        isUnderWay.withLock { $0 = false }
+        isRefused.withLock { $0 = false }
+        #expect(await early.renew(["new/a", "new/c"]) == .misconfigured(code: "InvalidArgument"))
+    }
+
     @Test @LoopActor func `takes a refusal that is not denial for the key's own on another's renewal`() async throws {
         let renewer = try renewer(inFlight: 1, rights: RenewalRights(test: nil)) {
             switch $0 {

@@ -128,6 +128,12 @@ struct VendorTests {
         #expect(vendor.held(for: subject, grant) == nil)
         let stale = try await vendor.credentials(for: subject, grant, permit: { false })
         #expect(stale.role.credentials.accessKeyID == "ASIA1" && transport.requests.count == 1)
+        // Nor where nothing is kept.
+        let (forgetful, _) = try self.vendor(transport, "enabled: false")
+        await #expect(throws: Vendor.notPermitted) {
+            try await forgetful.credentials(for: subject, grant, permit: { false })
+        }
+        #expect(transport.requests.count == 1)
     }
 
     /// Otherwise one who asks for many lifetimes has each search go past all of them.

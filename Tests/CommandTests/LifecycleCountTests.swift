@@ -1,0 +1,91 @@
+import AWS
+import CloakroomCrypto
+import Foundation
+import HTTPValues
+import Loop
+import Service
+import Support
+import Synchronization
+import Testing
+
+@testable import cloakroom
+
+@Suite(.onLoop)
+struct LifecycleCountTests {
+    /// A bucket without rules, whose listings have two pages each.
+    private final class Bucket: Transport {
+        private let versioning: String
+
+        init(versioning: String) { self.versioning = versioning }
+
+        func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
+            let isSecond = request.target.contains("-token=") || request.target.contains("key-marker=")
+            let text =
+                if request.target.contains("lifecycle") {
+                    "<LifecycleConfiguration/>"
+                } else if request.target.contains("versioning") {
+                    "<VersioningConfiguration>\(versioning)</VersioningConfiguration>"
+                } else if request.target.contains("versions=") {
+                    """
+                    <ListVersionsResult><EncodingType>url</EncodingType>\
+                    \(Self.more(isSecond, "<NextKeyMarker>a</NextKeyMarker><NextVersionIdMarker>v</NextVersionIdMarker>"))\
+                    \(Self.entry("Version", isSecond ? "b" : "a", "<IsLatest>\(!isSecond)</IsLatest>"))\
+                    </ListVersionsResult>
+                    """
+                } else {
+                    """
+                    <ListBucketResult><EncodingType>url</EncodingType>\
+                    \(Self.more(isSecond, "<NextContinuationToken>x</NextContinuationToken>"))\
+                    \(Self.entry("Contents", isSecond ? "b" : "a", ""))</ListBucketResult>
+                    """
+                }
+            return UpstreamResponse(status: 200, body: Array(text.utf8))
+        }
+
+        private static func more(_ isSecond: Bool, _ next: String) -> String {
+            "<IsTruncated>\(!isSecond)</IsTruncated>" + (isSecond ? "" : next)
+        }
+
+        private static func entry(_ name: String, _ key: String, _ more: String) -> String {
+            "<\(name)><Key>assets/\(key)</Key><VersionId>v</VersionId>\(more)"
+                + "<LastModified>2020-01-01T00:00:00.000Z</LastModified><Size>3</Size></\(name)>"
+        }
+    }
+
+    private static let terms = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30)
+
+    @LoopActor private func count(_ versioning: String) async throws -> ExpirationCount {
+        let s3 = S3Client(
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"),
+            transport: Bucket(versioning: versioning),
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            place: LoopActor.shared)
+        let found = try await BucketLifecycle(s3)
+        let plan = LifecyclePlan(found.configuration, found.versioning, Self.terms, replacesAll: false)
+        return try await LifecycleCount(s3: s3, interval: .zero).count(plan, found)
+    }
+
+    @Test @LoopActor func `counts all pages, and older versions where the bucket keeps them`() async throws {
+        let never = try await count("")
+        #expect(never.objects.atOnce.count == 2 && never.versions.atOnce.count == 0)
+        for state in ["Enabled", "Suspended"] {
+            let kept = try await count("<Status>\(state)</Status>")
+            #expect(kept.objects.atOnce.count == 1 && kept.versions.atOnce.count == 1)
+        }
+    }
+
+    /// Bytes of an older version are as gone as those of an object.
+    @Test @LoopActor func `refuses a change for older versions alone`() {
+        let rules = LifecycleConfiguration(rules: Self.terms.rules(.enabled))
+        for (former, target, flag) in [
+            (LifecycleConfiguration(), rules, "delete-existing"), (rules, LifecycleConfiguration(), "stop-expiring"),
+        ] {
+            var count = ExpirationCount(from: former, to: target, now: Date())
+            count.version(
+                "assets/a", size: 3, written: Date(timeIntervalSince1970: 1_600_000_000), isLatest: false,
+                isDeleteMarker: false)
+            #expect(LifecycleCount.refusal(count, [])?.contains("--\(flag)") == true)
+            #expect(LifecycleCount.refusal(count, [flag]) == nil)
+        }
+    }
+}
