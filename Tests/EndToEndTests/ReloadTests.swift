@@ -73,6 +73,18 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a reload that comes during another is done after it`() throws {
+            try Stack.run("once-more", .init(workers: 2)) { stack in
+                stack.server?.signal(SIGHUP)
+                try wait(for: "a reload") { !stack.logLines("replacing the workers").isEmpty }
+                stack.server?.signal(SIGHUP)
+                try wait(for: "another one", within: .seconds(30)) {
+                    stack.logLines("replacing the workers").count == 2
+                }
+                try Self.settle(stack)
+            }
+        }
+
         @Test(arguments: ["new", "old", "both"])
         func `a worker killed while it is replaced leaves each socket its worker`(victim: String) throws {
             try Stack.run("killed-\(victim)", Self.pair) { stack in

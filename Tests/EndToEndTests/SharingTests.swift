@@ -59,6 +59,17 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a worker hands out nothing that another has vended for another scope`() throws {
+            try Stack.run("sharing-scopes", Self.options()) { stack in
+                for worker in 1...2 { try stack.waitUntilReady(worker: worker) }
+                let token = Tokens.token(user: "u_shared_scopes")
+                let asks = [Ask.vend(token), .vend(token, scope: "read"), .vend(token, scope: "upload")]
+                let first = try asks.map { try Vended(stack.ask($0, worker: 1)).key }
+                let second = try asks.map { try Vended(stack.ask($0, worker: 2)).key }
+                #expect(Set(first).count == 3 && second == first)
+            }
+        }
+
         @Test func `an audit in a Redis stream is read again, and nothing is issued without Redis`() throws {
             let options = Self.options {
                 $0["audit"] = ["stream": "audit"]
