@@ -5,7 +5,9 @@ import StrictJSON
 extension Settings {
     /// Reads a JSON5 file; finds all faults before it gives up.
     ///
-    /// - Parameter file: where the settings are; relative paths in them start in its folder.
+    /// - Parameter file: where the settings are; relative paths in them start in its folder. Under systemd the unit's
+    ///   credentials go before it: `LoadCredential=secrets:FOLDER` provides `secrets/token` as `secrets_token`
+    ///   (systemd.exec(5), "Credentials").
     /// - Parameter readFile: the bytes of a file, `nil` when it cannot be read.
     package static func load(
         file: String, environment: [String: String], readFile: @escaping (String) -> [UInt8]?
@@ -19,7 +21,11 @@ extension Settings {
         do { tree = try SettingsTree.root(of: text) } catch { throw SettingsFaults(faults: [error]) }
         let folder = file.lastIndex(of: "/").map { file[...$0] } ?? ""
         return try load(tree, environment: environment) { name in
-            readFile(name.hasPrefix("/") ? name : folder + name)
+            guard !name.hasPrefix("/") else { return readFile(name) }
+            let provided = environment["CREDENTIALS_DIRECTORY"].flatMap {
+                readFile("\($0)/\(name.replacing("/", with: "_"))")
+            }
+            return provided ?? readFile(folder + name)
         }
     }
 

@@ -152,6 +152,23 @@ struct SettingsTests {
         #expect(settings.redis.address == .unix(path: "/run/redis.sock"))
     }
 
+    @Test func `reads a relative file from systemd's credentials first, with underscores for slashes`() throws {
+        let text = smallest(
+            """
+            redis: {password: {file: 'secrets/redis'}},
+            aws: {accessKeyID: "AKID", secretAccessKey: {file: '/run/key'}},
+            """)
+        let files = [
+            "/etc/cloakroom/secrets/redis": "beside", "/run/cred/secrets_redis": "provided", "/run/key": "shh",
+        ]
+        func password(_ environment: [String: String]) throws -> String? {
+            try settings(text, environment: environment, files: files).redis.password?.reveal()
+        }
+        #expect(try password([:]) == "beside")
+        #expect(try password(["CREDENTIALS_DIRECTORY": "/run/cred"]) == "provided")
+        #expect(try password(["CREDENTIALS_DIRECTORY": "/run/other"]) == "beside")
+    }
+
     @Test func `takes AWS's own variables when the file names none, or them`() throws {
         let keys = ["AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "shh"]
         let named = smallest("aws: {accessKeyID: {env: 'AWS_ACCESS_KEY_ID'}, sessionToken: {env: 'AWS_SESSION_TOKEN'}}")
