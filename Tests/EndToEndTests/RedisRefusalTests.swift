@@ -60,7 +60,7 @@ extension EndToEnd {
         /// The lines of the manual that begin so, without the prompt.
         private static func manual(_ start: String) throws -> [String] {
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-                "../../README.md")
+                "../../Sources/cloakroom/cloakroom.docc/Redis.md")
             let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
             return lines.filter { $0.hasPrefix(start) }
         }

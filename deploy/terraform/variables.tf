@@ -9,7 +9,7 @@ variable "bucket" {
 }
 
 variable "settings" {
-  description = "The rest of the worker's settings file in its own form; `tokens` at least. See README.md of the repository."
+  description = "The rest of the worker's settings file in its own form; `tokens` at least. See the page Settings of the manual."
   type        = any
 
   validation {

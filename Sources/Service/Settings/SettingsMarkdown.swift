@@ -1,5 +1,5 @@
 extension SettingsTable {
-    /// The section of the README between its `settings` markers: one row for each key.
+    /// The table of the manual's page Settings, between its `settings` markers: one row for each key.
     package static var markdown: String {
         let head = ["| Key | Value | Default | |", "| --- | --- | --- | --- |"]
         return (head + rows.flatMap { lines($0, within: "") }).joined(separator: "\n")

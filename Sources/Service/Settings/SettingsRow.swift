@@ -51,7 +51,7 @@ struct SettingsRow: Sendable {
 }
 
 extension SettingsRow {
-    /// What may stand there, for the README and for faults.
+    /// What may stand there, for the manual and for faults.
     var expected: String {
         switch kind {
         case .text(let shape): shape.expected

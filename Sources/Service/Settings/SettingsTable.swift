@@ -1,7 +1,7 @@
 import AWS
 import CloakroomWire
 
-/// The table of all keys. Decoding, defaults, faults and the README's section all come from it.
+/// The table of all keys. Decoding, defaults, faults and the manual's table all come from it.
 package enum SettingsTable {
     static let rows: [SettingsRow] =
         aws + tokens + session + vending + entitlements + uploads + renewal + lifecycle + limits + volumes + redis

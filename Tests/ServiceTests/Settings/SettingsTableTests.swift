@@ -25,11 +25,12 @@ struct SettingsTableTests {
         check(SettingsTable.rows)
     }
 
-    @Test func `is what the README shows`() throws {
-        let readme = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../README.md")
-        let text = try String(contentsOf: readme.standardized, encoding: .utf8)
+    @Test func `is what the manual shows`() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Sources/cloakroom/cloakroom.docc/Settings.md")
+        let text = try String(contentsOf: page.standardized, encoding: .utf8)
         let parts = text.components(separatedBy: "<!-- settings -->")
-        try #require(parts.count == 3, "README.md has the section between two markers")
+        try #require(parts.count == 3, "Settings.md has the table between two markers")
         #expect(parts[1].trimmingCharacters(in: .newlines) == SettingsTable.markdown)
     }
 }
