@@ -1,4 +1,5 @@
 import AWS
+import CLinux
 import FastCGI
 import Glibc
 import Loop
