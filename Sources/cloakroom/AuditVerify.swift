@@ -7,7 +7,7 @@ import Service
 enum AuditVerify {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: ["stream"], flags: ["continued"]) } catch {
+        do { options = try Options(arguments, of: .auditVerify) } catch {
             return Output.usage("\(error)", see: "cloakroom audit verify --help")
         }
         if options.wantsHelp { return Output.print(help) }

@@ -5,7 +5,7 @@ import Service
 enum Check {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: [], flags: ["strict"]) } catch {
+        do { options = try Options(arguments, of: .check) } catch {
             return Output.usage("\(error)", see: "cloakroom check --help")
         }
         if options.wantsHelp { return Output.print(help) }

@@ -16,6 +16,7 @@ enum CommandLineTool {
         let rest = Array(arguments.dropFirst())
         switch rest.first {
         case "init": return Init.run(Array(rest.dropFirst()))
+        case "settings": return SettingsCommand.run(Array(rest.dropFirst()))
         case "serve": return Serve.run(Array(rest.dropFirst()))
         case "status": return Status.run(Array(rest.dropFirst()))
         case "check": return Check.run(Array(rest.dropFirst()))
@@ -27,6 +28,7 @@ enum CommandLineTool {
         case "token": return Token.run(Array(rest.dropFirst()))
         case "user": return User.run(Array(rest.dropFirst()))
         case "usage": return Usage.run(Array(rest.dropFirst()))
+        case "completions": return CompletionsCommand.run(Array(rest.dropFirst()))
         case "--version": return Output.print("cloakroom \(version)")
         case "--help", "-h", "help": return Output.print(help)
         case nil: return Output.usage("a command is missing", see: "cloakroom --help")
@@ -34,30 +36,25 @@ enum CommandLineTool {
         }
     }
 
-    private static let help = """
+    private static var help: String {
+        """
         Usage: cloakroom COMMAND …
 
         Hands out short-lived, narrow S3 credentials, and keeps alive what is still used.
 
         Commands:
-          init        write a settings file and its secrets to begin with
-          serve       answer FastCGI requests from nginx
-          status      the workers of a running supervisor, and whether it runs the program that is installed
-          check       say what is wrong with a settings file, all of it at once
-          doctor      check a deployment: what was found, why it matters, what to do
-          audit verify
-                      find what is missing from the audit, or was changed in it
-          lifecycle   the bucket's rule that lets objects expire: show, apply, verify, validate, canary
-          policy      what credentials allow: show, test
-          renew       renew objects of a list, or those older than an age
-          token mint  make a token as an issuer would, to try things out
-          usage scan  count what users have stored, for their storage limits
-          user        what a user may do: set, get, disable, enable, delete, list, revoke
+        \(CommandTable.help)
 
         Options:
           --help      this text; after a command, that command's
           --version   the version
 
         Exit status: 0 done, 1 failed, 2 the command line was not understood.
+
+        Examples:
+          cloakroom init --issuer https://auth.example.com /etc/cloakroom
+          cloakroom settings limits
+          cloakroom check /etc/cloakroom/cloakroom.json5
         """
+    }
 }

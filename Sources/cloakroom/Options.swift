@@ -27,12 +27,10 @@ struct Options {
     /// Beyond every character, so that no short option is meant.
     private static let firstNumber: Int32 = 256
 
-    /// - Parameters:
-    ///   - names: the options with a value; the last of two equal ones counts.
-    ///   - flags: those without; `--help` is always there.
-    init(_ arguments: [String], names: Set<String>, flags: Set<String> = []) throws(Failure) {
-        let valued = names.count
-        let names = names.sorted() + flags.sorted()
+    /// Of two equal options the last counts; `--help` is always there.
+    init(_ arguments: [String], of syntax: CommandSyntax) throws(Failure) {
+        let valued = syntax.values.count
+        let names = syntax.values.keys.sorted() + syntax.flags.sorted()
         var words: [UnsafeMutablePointer<CChar>?] = (["cloakroom"] + arguments).map { strdup($0) } + [nil]
         let spellings = (names + ["help"]).map { strdup($0) }
         defer {

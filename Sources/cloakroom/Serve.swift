@@ -13,7 +13,7 @@ import Service
 enum Serve {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: ["workers", "listen", "lifeline", "heartbeat", "resume"]) } catch {
+        do { options = try Options(arguments, of: .serve) } catch {
             return Output.usage("\(error)", see: "cloakroom serve --help")
         }
         if options.wantsHelp { return Output.print(help) }

@@ -11,7 +11,7 @@ import Service
 enum TokenMint {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: ["user", "device", "tier", "lifetime", "issuer"]) } catch {
+        do { options = try Options(arguments, of: .tokenMint) } catch {
             return Output.usage("\(error)", see: "cloakroom token mint --help")
         }
         if options.wantsHelp { return Output.print(help) }

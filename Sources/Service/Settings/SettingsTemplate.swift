@@ -45,7 +45,7 @@ package struct SettingsTemplate {
     }
 
     private func lines(_ row: SettingsRow, _ name: String, _ indentation: String) -> [String] {
-        let comments = Self.wrapped("\(row.sentence) (\(row.expected))") + Self.inner(row)
+        let comments = "\(row.sentence) (\(row.expected))".wrapped(columns: 100) + Self.inner(row)
         let member =
             if let value = values[row.path] {
                 "\(name): \(value),".split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
@@ -57,20 +57,11 @@ package struct SettingsTemplate {
 
     private static func inner(_ row: SettingsRow) -> [String] {
         switch row.kind {
-        case .objects(let rows), .named(_, let rows): wrapped("Each has: " + rows.map(\.path).joined(separator: ", "))
+        case .objects(let rows), .named(_, let rows):
+            "Each has: \(rows.map(\.path).joined(separator: ", "))".wrapped(columns: 100)
         case .text, .integer, .flag, .choice, .texts, .textOrReference, .secret, .signingKey, .privateKey, .sealingKeys,
             .file:
             []
-        }
-    }
-
-    private static func wrapped(_ text: String) -> [String] {
-        text.split(separator: " ").reduce(into: []) { lines, word in
-            if let last = lines.last, last.count + 1 + word.count <= 100 {
-                lines[lines.count - 1] = "\(last) \(word)"
-            } else {
-                lines.append(String(word))
-            }
         }
     }
 }

@@ -25,8 +25,8 @@ struct UnknownKeys {
     }
 
     /// The key or group with the fewest edits, at most a third of it; or the key of that name in another group.
-    private func nearest(to path: String) -> String? {
-        let groups = Set(rows.map { $0.path.split(separator: ".").dropLast().joined(separator: ".") }).subtracting([""])
+    func nearest(to path: String) -> String? {
+        let groups = Set(rows.flatMap { Self.groups(of: $0.path) })
         let candidates = (rows.map(\.path) + groups.sorted()).map { ($0, editDistance($0, path)) }
         if let best = candidates.min(by: { $0.1 < $1.1 }), best.1 <= max(1, path.utf8.count / 3), best.1 <= 4 {
             return best.0
@@ -35,9 +35,15 @@ struct UnknownKeys {
         return rows.map(\.path).first { editDistance(Self.lastName($0), name) <= 1 }
     }
 
+    /// `limits` and `limits.renew` for `limits.renew.requests`.
+    private static func groups(of path: String) -> [String] {
+        let names = path.split(separator: ".")
+        return names.indices.dropFirst().map { names[..<$0].joined(separator: ".") }
+    }
+
     private static func lastName(_ path: String) -> String { path.split(separator: ".").last.map(String.init) ?? path }
 
-    private func names(under group: String) -> String {
+    func names(under group: String) -> String {
         var names: [String] = []
         for row in rows where row.path.hasPrefix(group) {
             let name = row.path.dropFirst(group.count).prefix { $0 != "." }

@@ -8,9 +8,7 @@ enum Doctor {
         let see = "cloakroom doctor --help"
         let options: Options
         do {
-            options = try Options(
-                arguments, names: ["settings", "url", "ca", "only", "skip", "listen", "workers", "timeout-seconds"],
-                flags: ["json", "strict", "read-only"])
+            options = try Options(arguments, of: .doctor)
         } catch {
             return Output.usage("\(error)", see: see)
         }

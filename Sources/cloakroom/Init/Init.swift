@@ -2,12 +2,9 @@ import Service
 
 /// `cloakroom init`
 enum Init {
-    private static let names: Set<String> = ["issuer", "bucket", "region", "endpoint", "role-arn", "redis"]
-
     static func run(_ arguments: [String]) -> ExitStatus {
-        let stores = FirstSettings.Store.allCases.map(\.rawValue)
         let options: Options
-        do { options = try Options(arguments, names: names, flags: Set(stores)) } catch {
+        do { options = try Options(arguments, of: .initialization) } catch {
             return Output.usage("\(error)", see: "cloakroom init --help")
         }
         if options.wantsHelp { return Output.print(help) }

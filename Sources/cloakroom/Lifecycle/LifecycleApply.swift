@@ -8,9 +8,7 @@ enum LifecycleApply {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
         do throws(LifecycleCommandLine.Ended) {
-            line = try LifecycleCommandLine(
-                arguments, command: "apply", names: ["requests-per-second"],
-                flags: ["dry-run", "yes", "replace", "delete-existing", "stop-expiring"], help: help)
+            line = try LifecycleCommandLine(arguments, of: .lifecycleApply, help: help)
         } catch { return error.status }
         guard let rate = Int(line.options.values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
             return Output.usage("--requests-per-second takes 1…1000", see: "cloakroom lifecycle apply --help")

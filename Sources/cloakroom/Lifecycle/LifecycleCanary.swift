@@ -15,8 +15,7 @@ enum LifecycleCanary {
         let see = "cloakroom lifecycle canary --help"
         let line: LifecycleCommandLine
         do throws(LifecycleCommandLine.Ended) {
-            line = try LifecycleCommandLine(
-                arguments, command: "canary", names: ["name", "grace", "day-length", "textfile"], help: help)
+            line = try LifecycleCommandLine(arguments, of: .lifecycleCanary, help: help)
         } catch { return error.status }
         let values = line.options.values
         let name = values["name"] ?? hostName

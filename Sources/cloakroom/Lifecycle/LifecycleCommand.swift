@@ -23,14 +23,12 @@ enum LifecycleCommand {
         The rules of the bucket that let objects expire which are not renewed.
 
         Commands:
-          show    the bucket's rules, and what becomes of an object
-          apply   put the rules that the settings ask for, after showing what that changes
-          verify  say what is wrong with the bucket's rules
-          plan-prefixes
-                  print lifecycle.prefixes that meet no user's folder, for an existing bucket
-          validate
-                  show on a bucket of its own that a renewal lets an object's life start anew
-          canary  show it every day in the bucket itself: for cron, with metrics
+          show           the bucket's rules, and what becomes of an object
+          apply          put the rules that the settings ask for, after showing what that changes
+          verify         say what is wrong with the bucket's rules
+          plan-prefixes  print lifecycle.prefixes that meet no user's folder, for an existing bucket
+          validate       show on a bucket of its own that a renewal lets an object's life start anew
+          canary         show it every day in the bucket itself: for cron, with metrics
 
         Examples:
           cloakroom lifecycle show cloakroom.json5

@@ -16,23 +16,14 @@ struct LifecycleCommandLine {
     static let patience: Duration = .seconds(30)
 
     /// - Throws: how to end, when there is nothing more to do.
-    init(
-        _ arguments: [String], command: String, names: Set<String> = [], flags: Set<String> = [], help: String
-    ) throws(Ended) {
-        try self.init(arguments, of: "lifecycle \(command)", names: names, flags: flags, help: help)
-    }
-
-    /// - Parameter command: with all its words.
-    init(
-        _ arguments: [String], of command: String, names: Set<String> = [], flags: Set<String> = [], help: String
-    ) throws(Ended) {
-        let see = "cloakroom \(command) --help"
-        do { options = try Options(arguments, names: names, flags: flags) } catch {
+    init(_ arguments: [String], of syntax: CommandSyntax, help: String) throws(Ended) {
+        let see = "cloakroom \(syntax.name) --help"
+        do { options = try Options(arguments, of: syntax) } catch {
             throw Ended(status: Output.usage("\(error)", see: see))
         }
         if options.wantsHelp { throw Ended(status: Output.print(help)) }
         guard options.operands.count == 1, let file = options.operands.first else {
-            throw Ended(status: Output.usage("\(command) takes one settings file", see: see))
+            throw Ended(status: Output.usage("\(syntax.name) takes one settings file", see: see))
         }
         self.file = file
         do throws(SettingsFaults) { settings = try SettingsFile.load(file) } catch {

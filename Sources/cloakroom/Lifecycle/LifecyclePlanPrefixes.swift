@@ -5,7 +5,7 @@ enum LifecyclePlanPrefixes {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
         do throws(LifecycleCommandLine.Ended) {
-            line = try LifecycleCommandLine(arguments, command: "plan-prefixes", help: help)
+            line = try LifecycleCommandLine(arguments, of: .lifecyclePlanPrefixes, help: help)
         } catch { return error.status }
         let users = line.settings.userFolders
         do throws(PrefixPlan.Refusal) {

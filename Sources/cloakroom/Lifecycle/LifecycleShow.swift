@@ -13,7 +13,7 @@ enum LifecycleShow {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
         do throws(LifecycleCommandLine.Ended) {
-            line = try LifecycleCommandLine(arguments, command: "show", flags: ["json"], help: help)
+            line = try LifecycleCommandLine(arguments, of: .lifecycleShow, help: help)
         } catch { return error.status }
         let terms = LifecycleTerms(line.settings)
         let bucket = line.settings.bucket

@@ -14,10 +14,7 @@ enum LifecycleValidate {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
         do throws(LifecycleCommandLine.Ended) {
-            line = try LifecycleCommandLine(
-                arguments, command: "validate",
-                names: ["bucket", "days", "pairs", "grace", "day-length", "state", "report"], flags: ["once", "keep"],
-                help: help)
+            line = try LifecycleCommandLine(arguments, of: .lifecycleValidate, help: help)
         } catch { return error.status }
         let wish: Wish
         do throws(Misunderstood) { wish = try Wish(line.options) } catch {

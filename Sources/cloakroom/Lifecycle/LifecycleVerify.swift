@@ -7,7 +7,7 @@ enum LifecycleVerify {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
         do throws(LifecycleCommandLine.Ended) {
-            line = try LifecycleCommandLine(arguments, command: "verify", flags: ["json"], help: help)
+            line = try LifecycleCommandLine(arguments, of: .lifecycleVerify, help: help)
         } catch { return error.status }
         let terms = LifecycleTerms(line.settings)
         let bucket = line.settings.bucket

@@ -5,7 +5,7 @@ import StrictJSON
 enum PolicyShow {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: ["user", "tier", "scope"], flags: ["json"]) } catch {
+        do { options = try Options(arguments, of: .policyShow) } catch {
             return Output.usage("\(error)", see: "cloakroom policy show --help")
         }
         if options.wantsHelp { return Output.print(help) }

@@ -4,7 +4,7 @@ import Service
 enum PolicyTest {
     static func run(_ arguments: [String]) -> ExitStatus {
         let options: Options
-        do { options = try Options(arguments, names: ["user", "scope"]) } catch {
+        do { options = try Options(arguments, of: .policyTest) } catch {
             return Output.usage("\(error)", see: "cloakroom policy test --help")
         }
         if options.wantsHelp { return Output.print(help) }

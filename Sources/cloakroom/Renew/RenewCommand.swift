@@ -16,9 +16,7 @@ enum RenewCommand {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
         do throws(LifecycleCommandLine.Ended) {
-            line = try LifecycleCommandLine(
-                arguments, of: "renew",
-                names: ["from-list", "older-than", "prefix", "keys-per-second", "state"], help: help)
+            line = try LifecycleCommandLine(arguments, of: .renew, help: help)
         } catch { return error.status }
         let values = line.options.values
         guard let rate = Int(values["keys-per-second"] ?? "100"), (1...10_000).contains(rate) else {
@@ -113,6 +111,9 @@ enum RenewCommand {
         (archived, forbidden, invalid) are printed, with the reason.
 
         Options:
+          --from-list FILE     the keys, one a line
+          --older-than AGE     a number and a unit, such as 12h or 20d
+          --prefix PREFIX      what the keys of the older ones begin with
           --keys-per-second N  1…10000; 100
           --state FILE         where the run keeps how far it is; cloakroom-renew.state
 

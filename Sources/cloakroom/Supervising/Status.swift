@@ -12,7 +12,7 @@ enum Status {
     static func run(_ arguments: [String]) -> ExitStatus {
         let see = "cloakroom status --help"
         let options: Options
-        do { options = try Options(arguments, names: ["listen"]) } catch {
+        do { options = try Options(arguments, of: .status) } catch {
             return Output.usage("\(error)", see: see)
         }
         if options.wantsHelp { return Output.print(help) }

@@ -6,9 +6,8 @@ import Service
 /// `cloakroom usage scan`
 enum UsageScanCommand {
     static func run(_ arguments: [String]) -> ExitStatus {
-        let names: Set<String> = ["user", "requests-per-second", "state"]
         let see = "cloakroom usage scan --help"
-        switch UserCommandLine.read(arguments, names: names, takesUser: false, help: help, see: see) {
+        switch UserCommandLine.read(arguments, of: .usageScan, takesUser: false, help: help, see: see) {
         case .failure(let ended): return ended.status
         case .success(let line):
             let values = line.options.values

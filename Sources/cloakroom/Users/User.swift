@@ -23,10 +23,7 @@ enum User {
         user's id as in object keys and in the audit.
 
         Commands:
-          set ID [--tier T] [--subscription-end WHEN] [--storage-limit BYTES] [--storage-used BYTES]
-                 [--accept-undated-tokens]
-                                 sets what is named; "none" takes it away again. The last one accepts, until the next
-                                 revocation, a revoked user's tokens that have neither iat nor nbf
+          set ID OPTION…         sets what is named; "none" takes it away again
           get ID [--json]        shows the record
           disable ID [--reason TEXT]
                                  refuses everything from now on; what was vended before lives to its end
@@ -36,6 +33,14 @@ enum User {
                                  disables, and denies what was issued before: see cloakroom user revoke --help
           list [--prefix P] [--limit N] [--cursor C] [--json]
                                  users with a record, about 1000, in no order; C is where an earlier list ended
+
+        Options of set:
+          --tier T                 the subscription tier
+          --subscription-end WHEN  when the subscription ends
+          --storage-limit BYTES    from how much on nothing can be stored
+          --storage-used BYTES     what the user has stored
+          --accept-undated-tokens  accepts, until the next revocation, a revoked user's tokens that have neither iat nor
+                                   nbf
 
         Values:
           WHEN   2027-01-31T12:00:00Z, or from now on: +30d, +12h

@@ -12,11 +12,11 @@ struct UserCommandLine {
     /// - Parameter takesUser: whether an id stands before the settings file.
     /// - Returns: how to end, when there is nothing more to do.
     static func read(
-        _ arguments: [String], names: Set<String> = [], flags: Set<String> = [], takesUser: Bool = true,
-        help: String = User.help, see command: String = "cloakroom user --help"
+        _ arguments: [String], of syntax: CommandSyntax, takesUser: Bool = true, help: String = User.help,
+        see command: String = "cloakroom user --help"
     ) -> Result<UserCommandLine, Ended> {
         let options: Options
-        do { options = try Options(arguments, names: names, flags: flags) } catch {
+        do { options = try Options(arguments, of: syntax) } catch {
             return .failure(Ended(Output.usage("\(error)", see: command)))
         }
         if options.wantsHelp { return .failure(Ended(Output.print(help))) }

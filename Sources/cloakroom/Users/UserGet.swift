@@ -3,7 +3,7 @@ import Service
 /// `cloakroom user get`
 enum UserGet {
     static func run(_ arguments: [String]) -> ExitStatus {
-        switch UserCommandLine.read(arguments, flags: ["json"]) {
+        switch UserCommandLine.read(arguments, of: .userGet) {
         case .failure(let ended): return ended.status
         case .success(let line):
             guard let user = line.user else { return .usage }

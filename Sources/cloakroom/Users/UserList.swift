@@ -4,8 +4,7 @@ import Service
 /// `cloakroom user list`
 enum UserList {
     static func run(_ arguments: [String]) -> ExitStatus {
-        let names: Set<String> = ["prefix", "limit", "cursor"]
-        switch UserCommandLine.read(arguments, names: names, flags: ["json"], takesUser: false) {
+        switch UserCommandLine.read(arguments, of: .userList, takesUser: false) {
         case .failure(let ended): return ended.status
         case .success(let line):
             let prefix = line.options.values["prefix"] ?? ""

@@ -11,8 +11,7 @@ import Service
 /// `cloakroom user revoke`
 enum UserRevoke {
     static func run(_ arguments: [String]) -> ExitStatus {
-        let flags: Set<String> = ["apply", "keep-enabled"]
-        switch UserCommandLine.read(arguments, flags: flags, help: help, see: "cloakroom user revoke --help") {
+        switch UserCommandLine.read(arguments, of: .userRevoke, help: help, see: "cloakroom user revoke --help") {
         case .failure(let ended): return ended.status
         case .success(let line):
             guard let user = line.user else { return .usage }

@@ -9,8 +9,7 @@ import Service
 /// `cloakroom user set`
 enum UserSet {
     static func run(_ arguments: [String]) -> ExitStatus {
-        let names: Set<String> = ["tier", "subscription-end", "storage-limit", "storage-used"]
-        switch UserCommandLine.read(arguments, names: names, flags: ["accept-undated-tokens"]) {
+        switch UserCommandLine.read(arguments, of: .userSet) {
         case .failure(let ended): return ended.status
         case .success(let line):
             do {

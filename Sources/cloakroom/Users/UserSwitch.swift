@@ -2,10 +2,20 @@ import Service
 
 /// `cloakroom user disable`, `enable` and `delete`
 enum UserSwitch {
-    enum Action { case disable, enable, delete }
+    enum Action {
+        case disable, enable, delete
+
+        var syntax: CommandSyntax {
+            switch self {
+            case .disable: .userDisable
+            case .enable: .userEnable
+            case .delete: .userDelete
+            }
+        }
+    }
 
     static func run(_ action: Action, _ arguments: [String]) -> ExitStatus {
-        switch UserCommandLine.read(arguments, names: action == .disable ? ["reason"] : []) {
+        switch UserCommandLine.read(arguments, of: action.syntax) {
         case .failure(let ended): return ended.status
         case .success(let line):
             guard let user = line.user else { return .usage }
