@@ -137,7 +137,8 @@ let package = Package(
             ],
             swiftSettings: house),
         .testTarget(
-            name: "CommandTests", dependencies: ["cloakroom", "CLinux", "FastCGI", "Support"], swiftSettings: house),
+            name: "CommandTests",
+            dependencies: ["cloakroom", "CLinux", "FastCGI", "Loop", "Service", "Support"], swiftSettings: house),
         .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
         .testTarget(
             name: "EndToEndTests",

@@ -166,6 +166,25 @@ extension EndToEnd {
             try list.write(toFile: "\(folder)/keys", atomically: true, encoding: .utf8)
             let second = try Command(words)
             #expect(second.status == 0 && second.text.contains("150 gone"), "\(second.text)")
+            #expect(second.text.contains("state, started at 20"), "\(second.text)")
+        }
+
+        @Test func `a renewal run whose state is old begins anew, and says so`() throws {
+            try withStore("renew-old-state") { store, folder in
+                #expect(try store.ask("PUT", "/\(SeaweedFS.bucket)/assets/a.bin", body: "four").status == 200)
+                let settings = try store.settings(folder) { $0["renewal.minimumAgeSeconds"] = 0 }
+                try """
+                {"version":1,"source":"older than 1 s: assets/","bucket":"\(SeaweedFS.bucket)","position":"assets/z",\
+                "started":"2026-01-01T00:00:00Z","renewed":7,"gone":0,"refused":0,"skipped":0}
+                """.write(toFile: "\(folder)/state", atomically: true, encoding: .utf8)
+                usleep(1_100_000)
+                let renewed = try Command(
+                    ["renew", "--older-than", "1s", "--prefix", "assets/", "--state", "\(folder)/state", settings],
+                    environment: store.environment)
+                #expect(renewed.status == 0 && renewed.text.contains("1 renewed or young enough"), "\(renewed.text)")
+                #expect(renewed.text.contains("started at 2026-01-01T00:00:00Z"), "\(renewed.text)")
+                #expect(renewed.text.contains("beginning anew"), "\(renewed.text)")
+            }
         }
 
         @Test func `a key that S3 refuses is printed, and the renewal run goes on`() throws {

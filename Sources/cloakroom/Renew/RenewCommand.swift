@@ -48,7 +48,10 @@ enum RenewCommand {
         _ source: RenewSource, _ settings: Settings, _ s3: S3Client, interval: Duration, state path: String
     ) async throws -> ExitStatus {
         let state = try RenewState(path: path, source: source, bucket: settings.bucket)
-        if state.position != nil { Output.note("going on with \(path): \(words(state.totals))") }
+        if let restart = state.restart { Output.note("\(path) \(restart); beginning anew") }
+        if state.position != nil {
+            Output.note("going on with \(path), started at \(state.started.wireText): \(words(state.totals))")
+        }
         let renewer = try Renewer(
             settings: settings.renewal.ofWholeKeys, requestDeadline: settings.server.requestDeadline,
             metrics: Metrics(),
@@ -107,8 +110,10 @@ enum RenewCommand {
         written longer ago than that. Objects in users' folders are left alone, unless renewal.requireOwnPrefix or
         lifecycle.expiresUserFolders says that assets are there; so are the canaries and the doctor's objects.
 
-        A run that is interrupted goes on where it stopped when the same command is given again. Keys that are refused
-        (archived, forbidden, invalid) are printed, with the reason.
+        A run that is interrupted goes on where it stopped when the same command is given again. With --older-than it
+        begins anew when it was started more than a day ago, or longer ago than AGE: objects that it passed over may have
+        become old enough. That costs a listing; what was renewed is young. Keys that are refused (archived, forbidden,
+        invalid) are printed, with the reason.
 
         Options:
           --from-list FILE     the keys, one a line

@@ -17,6 +17,18 @@ enum RenewSource: Sendable {
 
     private static let maximumBytes = 1 << 28
 
+    /// How long after its start a run may still be resumed; `nil` for ever.
+    ///
+    /// A listing passes over what is younger than the age: by the end of the run it is older by the run's length. S3 expires
+    /// objects in whole days, so a day is the most that the operator's age is let slip. To begin anew costs a listing only:
+    /// what was renewed is young.
+    var maximumStateAge: Duration? {
+        switch self {
+        case .list: nil
+        case .older(let age, _): min(age, .seconds(86_400))
+        }
+    }
+
     /// For the state: another source does not go on from it.
     var name: String {
         switch self {
@@ -73,7 +85,6 @@ enum RenewSource: Sendable {
     private func older(
         _ age: Duration, _ prefix: String, after key: String?, _ s3: S3Client, _ body: Body
     ) async throws(RenewalRun.Failure) {
-        let limit = Date().addingTimeInterval(-(age / .seconds(1)))
         var position: S3Client.ListPosition = key.map { .after(key: $0) } ?? .start
         while true {
             let page: ObjectPage
@@ -83,6 +94,8 @@ enum RenewSource: Sendable {
                 if error.status == 403 { throw .misconfigured(code: error.code) }
                 throw .unavailable(code: error.code)
             }
+            // A run may take days, in which what it comes to grows older.
+            let limit = Date().addingTimeInterval(-(age / .seconds(1)))
             let old = page.entries.filter { $0.lastModified.map { $0 < limit } ?? false }.map(\.key)
             for start in stride(from: 0, to: old.count, by: RenewalRun.batchSize) {
                 let keys = Array(old[start..<min(start + RenewalRun.batchSize, old.count)])

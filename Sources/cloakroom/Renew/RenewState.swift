@@ -1,6 +1,13 @@
+import AWS
 import Loop
 import Service
 import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// How far a run of `cloakroom renew` is, in a file that outlasts the process.
 @LoopActor
@@ -8,16 +15,22 @@ final class RenewState {
     private let file: StateFile
     private let source: String
     private let bucket: String
+    /// When the run began that this is the state of.
+    let started: Date
     /// What the source goes on from; `nil` for its beginning.
     let position: String?
+    /// Why the run begins anew although there is a state; `nil` where it does not.
+    let restart: String?
     let totals: RenewalRun.Totals
 
-    init(path: String, source: RenewSource, bucket: String) throws(StateFile.Failure) {
+    init(
+        path: String, source: RenewSource, bucket: String, now: Date = Date()
+    ) throws(StateFile.Failure) {
         file = try StateFile(path: path)
         self.source = source.name
         self.bucket = bucket
         guard let state = try file.read() else {
-            position = nil
+            (started, position, restart) = (now, nil, nil)
             totals = RenewalRun.Totals()
             return
         }
@@ -29,16 +42,33 @@ final class RenewState {
             throw StateFile.Failure(
                 description: "\(path) belongs to a run with other keys; delete it, or name another with --state")
         }
+        let began = object["started"]?.string.flatMap { Timestamp(iso8601: $0)?.date }
+        restart = Self.restart(began, source, now)
+        guard restart == nil else {
+            (started, self.position) = (now, nil)
+            totals = RenewalRun.Totals()
+            return
+        }
+        started = began ?? now
         self.position = position
         var totals = RenewalRun.Totals()
         (totals.renewed, totals.gone, totals.refused, totals.skipped) = (renewed, gone, refused, skipped)
         self.totals = totals
     }
 
+    private static func restart(_ started: Date?, _ source: RenewSource, _ now: Date) -> String? {
+        guard let started else { return "does not say when it was started" }
+        guard let maximum = source.maximumStateAge else { return nil }
+        guard started <= now else { return "was started at \(started.wireText), later than now" }
+        guard now.timeIntervalSince(started) > maximum / .seconds(1) else { return nil }
+        return "was started at \(started.wireText): objects that were too young then may be old enough by now"
+    }
+
     /// - Returns: whether the disk has it.
     func keep(_ position: String, _ totals: RenewalRun.Totals) -> Bool {
         let state: JSON = [
             "version": .number(1), "source": .string(source), "bucket": .string(bucket), "position": .string(position),
+            "started": .string(started.wireText),
             "renewed": .number(Double(totals.renewed)), "gone": .number(Double(totals.gone)),
             "refused": .number(Double(totals.refused)), "skipped": .number(Double(totals.skipped)),
         ]

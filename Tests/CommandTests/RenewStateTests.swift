@@ -1,0 +1,65 @@
+import Foundation
+import Loop
+import Service
+import Support
+import Testing
+
+@testable import cloakroom
+
+@Suite(.onLoop)
+struct RenewStateTests {
+    private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+    private static let day: TimeInterval = 86_400
+    private static let older = RenewSource.older(age: .seconds(20 * 86_400), prefix: "assets/")
+
+    private let folder: TemporaryFolder
+    private var path: String { folder["renew.state"] }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @LoopActor private func state(_ source: RenewSource, after seconds: TimeInterval) throws -> RenewState {
+        try RenewState(path: path, source: source, bucket: "b", now: Self.start + seconds)
+    }
+
+    /// A state that an interrupted run leaves.
+    @LoopActor private func leave(_ source: RenewSource) throws {
+        var totals = RenewalRun.Totals()
+        totals.renewed = 7
+        #expect(try state(source, after: 0).keep("assets/k", totals))
+    }
+
+    @Test(arguments: [(older, 3600), (older, day), (.list("/none"), 21 * day)] as [(RenewSource, TimeInterval)])
+    @LoopActor func `a run goes on, and keeps when it was started`(source: RenewSource, later: TimeInterval) throws {
+        try leave(source)
+        for _ in 0..<2 {
+            let state = try state(source, after: later)
+            #expect(state.position == "assets/k" && state.totals.renewed == 7 && state.restart == nil)
+            #expect(state.started == Self.start && state.keep("assets/k", state.totals))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (older, day + 1), (older, 21 * day), (older, -day), (.older(age: .seconds(60), prefix: ""), 61),
+        ] as [(RenewSource, TimeInterval)])
+    @LoopActor func `a run begins anew when objects it passed over may have become old enough`(
+        source: RenewSource, later: TimeInterval
+    ) throws {
+        try leave(source)
+        let state = try state(source, after: later)
+        #expect(state.position == nil && state.totals == RenewalRun.Totals())
+        #expect(state.restart?.contains("was started at 2027-01-15T08:00:00Z") == true)
+        #expect(state.started == Self.start + later)
+    }
+
+    @Test(arguments: [older, .list("/none")])
+    @LoopActor func `a state of earlier versions, which tells no start, begins anew`(source: RenewSource) throws {
+        try leave(source)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let former = text.replacing(#","started":"2027-01-15T08:00:00Z""#, with: "")
+        #expect(former != text)
+        try former.write(toFile: path, atomically: true, encoding: .utf8)
+        let state = try state(source, after: 60)
+        #expect(state.position == nil && state.restart == "does not say when it was started")
+    }
+}
