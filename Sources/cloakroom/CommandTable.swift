@@ -95,7 +95,8 @@ extension CommandSyntax {
     static let lifecycleVerify = CommandSyntax(
         "lifecycle verify", "say what is wrong with the bucket's rules", flags: ["json"])
     static let lifecyclePlanPrefixes = CommandSyntax(
-        "lifecycle plan-prefixes", "lifecycle.prefixes for an existing bucket")
+        "lifecycle plan-prefixes", "lifecycle.prefixes for an existing bucket",
+        values: ["keep": .text, "requests-per-second": .text], flags: ["offline"])
     static let lifecycleValidate = CommandSyntax(
         "lifecycle validate", "show on another bucket that a renewal restarts an object's life",
         values: [

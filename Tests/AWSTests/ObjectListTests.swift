@@ -52,6 +52,24 @@ struct ObjectListTests {
             ])
     }
 
+    @Test func `lists folders in place of what is in them`() async throws {
+        let more =
+            "<Delimiter>%2F</Delimiter><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
+        let folders = ["backups%2F", "f%C3%BC+r%2F"].map { "<CommonPrefixes><Prefix>\($0)</Prefix></CommonPrefixes>" }
+        let transport = ScriptedTransport(page(entry("a", "1") + folders.joined(), more), page("<CommonPrefixes/>"))
+        let s3 = try client(transport)
+        let listed = try await s3.list(prefix: "", delimiter: "/", from: .start, deadline: world.deadline())
+        #expect(listed.entries.map(\.key) == ["a"] && listed.folders == ["backups/", "fü r/"])
+        await #expect(throws: Fault.self) {
+            try await s3.list(prefix: "", delimiter: "/", from: .continuation("t"), deadline: world.deadline())
+        }
+        let query = "delimiter=%2F&encoding-type=url&list-type=2&max-keys=1000&prefix="
+        #expect(
+            transport.requests.prefix(2).map { $0.url.split(separator: "?")[1] } == [
+                query[...], "continuation-token=t&\(query)",
+            ])
+    }
+
     @Test func `reads a thousand of the longest keys`() async throws {
         let key = "p/" + String(repeating: "%E2%82%AC", count: 340)
         let transport = ScriptedTransport(page(String(repeating: entry(key, "5000000000000"), count: 1000)))

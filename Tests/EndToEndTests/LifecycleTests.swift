@@ -140,6 +140,60 @@ extension EndToEnd {
             }
         }
 
+        @Test func `what a rule for another folder would delete later is said by prefix, and can be taken back`() throws
+        {
+            try withStore("later") { store, folder in
+                for key in ["assets/a.bin", "backups/x.tar", "backups/y.tar"] {
+                    #expect(try store.ask("PUT", "/\(SeaweedFS.bucket)/\(key)", body: "four").status == 200)
+                }
+                func settings(_ prefixes: [String]) throws -> String {
+                    try store.settings(folder) {
+                        $0["lifecycle"] = ["prefixes": prefixes] as [String: Any]
+                        $0["uploads.keyPrefix"] = "assets/"
+                    }
+                }
+                let applied = try run(store, ["apply", "--yes", try settings(["assets/", "backups/"])])
+                #expect(applied.status == 0, "\(applied.text)")
+                #expect(applied.text.contains("3 objects would newly expire later: 12 bytes"), "\(applied.text)")
+                #expect(
+                    applied.text.contains(
+                        #/2 of them under "backups/" \(NO PLACE OF ASSETS by the settings\), the first expires at 20[0-9T:-]*Z: 8 /#
+                    ),
+                    "\(applied.text)")
+                #expect(applied.text.contains("1 of them under \"assets/\", the first expires"), "\(applied.text)")
+                let back = "cloakroom lifecycle apply --stop-expiring \(folder)/settings.json5"
+                #expect(applied.text.contains(back), "\(applied.text)")
+                let undone = try run(store, ["apply", "--yes", "--stop-expiring", try settings(["assets/"])])
+                #expect(
+                    undone.status == 0 && undone.text.contains("2 objects would no longer expire"), "\(undone.text)")
+                #expect(try !store.ask("GET", "/\(SeaweedFS.bucket)?lifecycle=").text.contains("backups/"))
+            }
+        }
+
+        @Test func `a plan of prefixes tells of other folders in the bucket, and leaves out those to keep`() throws {
+            try withStore("plan-prefixes") { store, folder in
+                for key in [
+                    "assets/a.bin", "backups/x.tar", "photos/u_1/a.jpg", "dad.jpg",
+                    "\(String(repeating: "e", count: 32)).bin",
+                ] {
+                    #expect(try store.ask("PUT", "/\(SeaweedFS.bucket)/\(key)", body: "four").status == 200)
+                }
+                let settings = try store.settings(folder) {
+                    $0["uploads.keyPrefix"] = "assets/"
+                    $0["lifecycle.expiresUserFolders"] = nil
+                }
+                let found = try run(store, ["plan-prefixes", settings])
+                #expect(found.status == 1 && found.text.contains(#"under "b": "backups/""#), "\(found.text)")
+                #expect(found.text.contains(#"under "d": 1 object with other names than assets', such as "dad.jpg""#))
+                #expect(!found.text.contains(#"under "e":"#) && found.text.contains("--keep FOLDER/"))
+                #expect(try run(store, ["plan-prefixes", "--offline", settings]).status == 0)
+                #expect(try run(store, ["plan-prefixes", "--keep", "backups", settings]).status == 2)
+                #expect(try store.ask("DELETE", "/\(SeaweedFS.bucket)/dad.jpg").status == 204)
+                let kept = try run(store, ["plan-prefixes", "--keep", "backups/", settings])
+                #expect(kept.status == 0 && kept.text.contains("only assets are under them: checked"), "\(kept.text)")
+            }
+        }
+
         @Test func `a renewal run that S3 interrupts goes on where it was`() throws {
             let upstream = try ScriptedUpstream()
             defer { upstream.s3.stop() }

@@ -34,6 +34,8 @@ package struct ObjectPage: Sendable, Equatable {
     }
 
     package let entries: [Entry]
+    /// Where the listing has a delimiter: beginnings of keys up to it, each once, in place of the keys.
+    package let folders: [String]
     /// What asks for the next page; `nil` at the end.
     package let continuation: String?
 
@@ -58,6 +60,14 @@ package struct ObjectPage: Sendable, Equatable {
             entries.append(Entry(key: key, size: size, element))
         }
         self.entries = entries
+        var folders: [String] = []
+        for element in root.children where element.name == "CommonPrefixes" {
+            guard let text = element.text(of: "Prefix"), let folder = isEncoded ? Self.decoded(text) : text,
+                folder.hasPrefix(prefix)
+            else { throw malformed }
+            folders.append(folder)
+        }
+        self.folders = folders
         guard root.text(of: "IsTruncated") == "true" else {
             continuation = nil
             return

@@ -8,10 +8,13 @@ extension S3Client {
     }
 
     /// Lists objects whose keys begin with a prefix, a page of at most 1,000 at a time (ListObjectsV2).
+    ///
+    /// - Parameter delimiter: keys with it behind the prefix come as ``ObjectPage/folders`` only.
     package func list(
-        prefix: String, from position: ListPosition, deadline: ContinuousClock.Instant
+        prefix: String, delimiter: String? = nil, from position: ListPosition, deadline: ContinuousClock.Instant
     ) async throws(Fault) -> ObjectPage {
-        var query = "encoding-type=url&list-type=2&max-keys=1000&prefix=\(PercentEncoding.encode(prefix))"
+        var query = delimiter.map { "delimiter=\(PercentEncoding.encode($0))&" } ?? ""
+        query += "encoding-type=url&list-type=2&max-keys=1000&prefix=\(PercentEncoding.encode(prefix))"
         switch position {
         case .start: break
         case .after(let key): query += "&start-after=\(PercentEncoding.encode(key))"

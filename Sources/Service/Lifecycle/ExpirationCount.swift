@@ -16,16 +16,19 @@ package struct ExpirationCount: Sendable {
         package private(set) var bytes = 0
         /// The one that was written first.
         package private(set) var oldest: (key: String, written: Date)?
+        /// When the first of them expires; `nil` where that is not counted.
+        package private(set) var firstEnd: Date?
 
-        mutating func add(_ key: String, _ size: Int, _ written: Date) {
+        mutating func add(_ key: String, _ size: Int, _ written: Date, end: Date? = nil) {
             count += 1
+            if let end { firstEnd = min(end, firstEnd ?? end) }
             bytes = bytes.addingReportingOverflow(size).overflow ? .max : bytes + size
             if oldest.map({ written < $0.written }) ?? true { oldest = (key, written) }
         }
 
         package static func == (left: Tally, right: Tally) -> Bool {
             left.count == right.count && left.bytes == right.bytes && left.oldest?.key == right.oldest?.key
-                && left.oldest?.written == right.oldest?.written
+                && left.oldest?.written == right.oldest?.written && left.firstEnd == right.firstEnd
         }
     }
 
@@ -34,6 +37,8 @@ package struct ExpirationCount: Sendable {
         package var atOnce = Tally()
         /// Newly or earlier than by the former rules.
         package var later = Tally()
+        /// The same by the prefix of the rule that lets them expire first.
+        package var laterByPrefix: [String: Tally] = [:]
         /// No longer.
         package var ceasing = Tally()
     }
@@ -121,8 +126,8 @@ package struct ExpirationCount: Sendable {
         versions.add(key, size, written, from: ends[0], to: ends[1], now: now, clock)
     }
 
-    /// The first end by rules that certainly match, and by those that may.
-    typealias End = (certain: Date?, possible: Date?)
+    /// The first end by rules that certainly match, and by those that may, with the prefix of the one that gives it.
+    typealias End = (certain: Date?, possible: Date?, prefix: String)
 
     private func end(of key: String, _ size: Int, in rules: [Rule], written: Date) -> End {
         first(rules, key, size) { rule in
@@ -142,13 +147,13 @@ package struct ExpirationCount: Sendable {
     }
 
     private func first(_ rules: [Rule], _ key: String, _ size: Int, _ end: (Rule) -> Date?) -> End {
-        var ends: End = (nil, nil)
+        var ends: End = (nil, nil, "")
         for rule in rules {
             let filter = rule.filter
             guard key.utf8.starts(with: filter.prefix.utf8), size > filter.sizeGreaterThan ?? -1,
                 size < filter.sizeLessThan ?? .max, let end = end(rule)
             else { continue }
-            ends.possible = min(end, ends.possible ?? end)
+            if ends.possible.map({ end < $0 }) ?? true { (ends.possible, ends.prefix) = (end, filter.prefix) }
             if rule.isCertain { ends.certain = min(end, ends.certain ?? end) }
         }
         return ends
@@ -165,7 +170,9 @@ extension ExpirationCount.Changes {
         let isSoon = end <= now.addingTimeInterval(clock.day)
         // What the former rules remove as soon is nothing new.
         if isSoon, let before = former.certain, before <= now.addingTimeInterval(clock.day) { return }
-        if isSoon { atOnce.add(key, size, written) } else { later.add(key, size, written) }
+        guard !isSoon else { return atOnce.add(key, size, written) }
+        later.add(key, size, written)
+        laterByPrefix[target.prefix, default: ExpirationCount.Tally()].add(key, size, written, end: end)
     }
 }
 

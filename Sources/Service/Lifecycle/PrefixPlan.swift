@@ -13,12 +13,13 @@ package struct PrefixPlan: Sendable, Equatable {
     /// How many digits a name in the bucket itself must have at least to be under one of them.
     package let shortestName: Int
 
-    package init(_ settings: Settings) throws(Refusal) {
-        try self.init(places: settings.assetPlaces.map(\.prefix), users: settings.userFolders)
+    /// - Parameter kept: other folders of the bucket that no prefix is to match; each ends in `/`.
+    package init(_ settings: Settings, keeping kept: [String] = []) throws(Refusal) {
+        try self.init(places: settings.assetPlaces.map(\.prefix), users: settings.userFolders, keeping: kept)
     }
 
     /// - Parameter places: each empty or ending in `/`.
-    init(places: [String], users: UserFolders) throws(Refusal) {
+    init(places: [String], users: UserFolders, keeping kept: [String] = []) throws(Refusal) {
         let folders = places.filter { place in
             !place.isEmpty && !places.contains { !$0.isEmpty && $0 != place && place.hasPrefix($0) }
         }
@@ -31,7 +32,7 @@ package struct PrefixPlan: Sendable, Equatable {
             return
         }
         guard !users.places.contains("") else { throw .meetsFolders(place: "", folders: [""]) }
-        let names = Self.split("", around: users.places + folders)
+        let names = Self.split("", around: users.places + folders + kept)
         prefixes = folders + names
         shortestName = names.map(\.count).max() ?? 0
     }
@@ -43,7 +44,9 @@ package struct PrefixPlan: Sendable, Equatable {
     }
 
     /// As it stands in the settings file, with the proof as comments.
-    package func text(_ users: UserFolders) -> String {
+    ///
+    /// - Parameter kept: as the plan was made with.
+    package func text(_ users: UserFolders, keeping kept: [String] = []) -> String {
         let list = prefixes.map { "\"\($0)\"" }.joined(separator: ", ")
         var lines = ["lifecycle: {prefixes: [\(list)]},"]
         if shortestName > 0 {
@@ -55,6 +58,12 @@ package struct PrefixPlan: Sendable, Equatable {
             let met = prefixes.filter { users.met(by: $0).contains(place) }
             lines.append(
                 "// \(place)USER/ is under none of the \(prefixes.count): "
+                    + (met.isEmpty ? "checked" : "NOT SO, \(LifecycleTerms.list(met))"))
+        }
+        for folder in kept {
+            let met = prefixes.filter { folder.hasPrefix($0) || $0.hasPrefix(folder) }
+            lines.append(
+                "// \(folder) is under none of the \(prefixes.count): "
                     + (met.isEmpty ? "checked" : "NOT SO, \(LifecycleTerms.list(met))"))
         }
         return lines.joined(separator: "\n")

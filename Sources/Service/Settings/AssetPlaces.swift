@@ -18,6 +18,18 @@ extension Settings {
         }
     }
 
+    /// Whether objects under a lifecycle prefix may be assets, users' or Cloakroom's own, by what the settings name.
+    package func hasAssets(under prefix: String) -> Bool {
+        if !userFolders.met(by: prefix).isEmpty { return true }
+        let own = ownObjects.prefixes.contains { $0.hasPrefix(prefix) || prefix.hasPrefix($0) }
+        return own
+            || assetPlaces.map(\.prefix).contains { place in
+                place.hasPrefix(prefix)
+                    // Names have no slash.
+                    || prefix.hasPrefix(place) && (renewal.keys == .any || !prefix.dropFirst(place.count).contains("/"))
+            }
+    }
+
     /// The places that the policies of the worker and of the CDN have to allow, as `BUCKET/PLACE*` without users'
     /// folders; none lies within another.
     ///

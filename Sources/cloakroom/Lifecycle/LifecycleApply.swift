@@ -18,15 +18,16 @@ enum LifecycleApply {
         if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
             return Output.fail("nothing is changed: \(conflict.text); \(conflict.advice)")
         }
+        let file = line.file
         return line.withUpstreams(maximumResponseBytes: ObjectPage.maximumBytes) { upstreams in
             try await apply(
-                upstreams.s3, settings, flags, LifecycleCount(s3: upstreams.s3, interval: .seconds(1) / rate))
+                upstreams.s3, settings, file, flags, LifecycleCount(s3: upstreams.s3, interval: .seconds(1) / rate))
         }
     }
 
     @LoopActor
     private static func apply(
-        _ s3: S3Client, _ settings: Settings, _ flags: Set<String>, _ counting: LifecycleCount
+        _ s3: S3Client, _ settings: Settings, _ file: String, _ flags: Set<String>, _ counting: LifecycleCount
     ) async throws(Fault) -> ExitStatus {
         let terms = LifecycleTerms(settings)
         let found = try await BucketLifecycle(s3)
@@ -41,7 +42,7 @@ enum LifecycleApply {
         plan.changes.forEach { Output.print(text($0)) }
         // A rule reaches back to what is there already.
         let count = try await counting.count(plan, found)
-        LifecycleCount.lines(count).forEach { Output.print($0) }
+        LifecycleCount.lines(count, settings, file: file).forEach { Output.print($0) }
         let refusal = LifecycleCount.refusal(count, flags)
         if flags.contains("dry-run") {
             if let refusal { Output.note("apply would refuse this: \(refusal)") }
@@ -109,7 +110,8 @@ enum LifecycleApply {
 
         A rule reaches back: what is older than its days goes within a day. So objects (and versions, where the bucket
         keeps them) are counted first, by a listing: those that would newly expire within a day, those that would
-        later, and those that would no longer expire, each with the oldest. `cloakroom renew` saves some of them first.
+        later, and those that would no longer expire, each with the oldest; those that would later by prefix, with the
+        first expiration, and how to take that back. `cloakroom renew` saves some of them first.
 
         Options:
           --dry-run          show what would change, and end

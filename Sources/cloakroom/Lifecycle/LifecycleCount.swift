@@ -22,7 +22,10 @@ struct LifecycleCount {
         defer { progress.clear() }
         for prefix in ExpirationCount.prefixes(of: plan) {
             if found.versioning == .never {
-                try await objects(prefix, &count, &progress)
+                try await objects(prefix) { page in
+                    count.count(page)
+                    progress.show(count.seen)
+                }
             } else {
                 try await versions(prefix, &count, &progress)
             }
@@ -30,15 +33,27 @@ struct LifecycleCount {
         return count
     }
 
+    /// Lists what is in the bucket itself, and its folders.
+    func root(_ matches: RootMatches) async throws(Fault) -> RootMatches {
+        var matches = matches
+        var progress = Progress(what: "objects and folders listed", total: 0)
+        defer { progress.clear() }
+        try await objects("", delimiter: "/") { page in
+            matches.add(page)
+            progress.show(matches.seen)
+        }
+        return matches
+    }
+
     private func objects(
-        _ prefix: String, _ count: inout ExpirationCount, _ progress: inout Progress
+        _ prefix: String, delimiter: String? = nil, _ body: (ObjectPage) -> Void
     ) async throws(Fault) {
         var position = S3Client.ListPosition.start
         while true {
             let next = ContinuousClock.now + interval
-            let page = try await s3.list(prefix: prefix, from: position, deadline: .now + .seconds(60))
-            count.count(page)
-            progress.show(count.seen)
+            let page = try await s3.list(
+                prefix: prefix, delimiter: delimiter, from: position, deadline: .now + .seconds(60))
+            body(page)
             guard let continuation = page.continuation else { return }
             guard position != .continuation(continuation) else { throw Fault(.refused, code: "SamePageAgain") }
             position = .continuation(continuation)
@@ -69,19 +84,42 @@ struct LifecycleCount {
 
     // MARK: In words
 
-    static func lines(_ count: ExpirationCount) -> [String] {
-        lines("objects", count.objects) + lines("older versions", count.versions)
+    /// - Parameter file: of the settings.
+    static func lines(_ count: ExpirationCount, _ settings: Settings, file: String) -> [String] {
+        lines("objects", count.objects, settings) + lines("older versions", count.versions, settings)
+            + undoing(count, file: file)
     }
 
-    private static func lines(_ what: String, _ changes: ExpirationCount.Changes) -> [String] {
-        [
-            ("would newly expire within a day", changes.atOnce), ("would newly expire later", changes.later),
-            ("would no longer expire", changes.ceasing),
-        ].compactMap { effect, tally in
-            guard let oldest = tally.oldest else { return nil }
-            return "\(tally.count) \(what) \(effect): \(tally.bytes) bytes; the oldest is \(oldest.key), written at "
-                + oldest.written.wireText
+    private static func lines(
+        _ what: String, _ changes: ExpirationCount.Changes, _ settings: Settings
+    ) -> [String] {
+        var lines = line("\(what) would newly expire within a day", changes.atOnce)
+        lines += line("\(what) would newly expire later", changes.later)
+        for (prefix, tally) in changes.laterByPrefix.sorted(by: { $0.key < $1.key }) {
+            let place = settings.hasAssets(under: prefix) ? "" : " (NO PLACE OF ASSETS by the settings)"
+            lines += line("of them under \"\(prefix)\"\(place)", tally, indent: "  ")
         }
+        return lines + line("\(what) would no longer expire", changes.ceasing)
+    }
+
+    private static func line(_ effect: String, _ tally: ExpirationCount.Tally, indent: String = "") -> [String] {
+        guard let oldest = tally.oldest else { return [] }
+        let first = tally.firstEnd.map { ", the first expires at \($0.wireText)" } ?? ""
+        return [
+            "\(indent)\(tally.count) \(effect)\(first): \(tally.bytes) bytes; the oldest is \(oldest.key), written at "
+                + oldest.written.wireText
+        ]
+    }
+
+    /// Until when nothing is lost, and how to keep it so; empty where nothing would expire later.
+    private static func undoing(_ count: ExpirationCount, file: String) -> [String] {
+        let ends = [count.objects, count.versions].flatMap { $0.laterByPrefix.values.compactMap(\.firstEnd) }
+        guard let first = ends.min() else { return [] }
+        return [
+            "none of what would expire later is gone before \(first.wireText); to take that back until then, set"
+                + " lifecycle.prefixes and renewal.retentionDays as they were before, and give:",
+            "  cloakroom lifecycle apply --stop-expiring \(file)",
+        ]
     }
 
     /// Why the plan is not carried out; `nil` when it may be.

@@ -1,3 +1,5 @@
+import AWS
+import Loop
 import Service
 
 /// `cloakroom lifecycle plan-prefixes`
@@ -7,9 +9,25 @@ enum LifecyclePlanPrefixes {
         do throws(LifecycleCommandLine.Ended) {
             line = try LifecycleCommandLine(arguments, of: .lifecyclePlanPrefixes, help: help)
         } catch { return error.status }
-        let users = line.settings.userFolders
+        let (options, settings, see) = (line.options, line.settings, "cloakroom lifecycle plan-prefixes --help")
+        guard let rate = Int(options.values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
+            return Output.usage("--requests-per-second takes 1…1000", see: see)
+        }
+        let kept =
+            options.values["keep"]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
+        guard kept.allSatisfy({ $0.count > 1 && $0.hasSuffix("/") }) else {
+            return Output.usage("--keep takes folders that end in /, with commas between them", see: see)
+        }
         do throws(PrefixPlan.Refusal) {
-            return Output.print(try PrefixPlan(line.settings).text(users))
+            let plan = try PrefixPlan(settings, keeping: kept)
+            let printed = Output.print(plan.text(settings.userFolders, keeping: kept))
+            // Other prefixes than those of names in the bucket itself are whole folders of the settings.
+            guard plan.shortestName > 0, !options.flags.contains("offline") else { return printed }
+            let permissions = "it takes s3:ListBucket; --offline does without"
+            return line.withUpstreams(permissions: permissions, maximumResponseBytes: ObjectPage.maximumBytes) {
+                let matches = RootMatches(plan, settings, keeping: kept)
+                return try await look(matches, LifecycleCount(s3: $0.s3, interval: .seconds(1) / rate))
+            }
         } catch {
             switch error {
             case .meetsFolders(let place, let folders):
@@ -22,17 +40,37 @@ enum LifecyclePlanPrefixes {
         }
     }
 
+    @LoopActor
+    private static func look(_ matches: RootMatches, _ listing: LifecycleCount) async throws(Fault) -> ExitStatus {
+        let matches = try await listing.root(matches)
+        matches.lines.forEach { Output.print($0) }
+        guard !matches.isEmpty else { return .success }
+        return Output.fail(
+            "rules for these prefixes would delete more than assets: give --keep FOLDER/ for each folder that is to stay, and"
+                + " move objects that are to stay into one")
+    }
+
     private static let help = """
-        Usage: cloakroom lifecycle plan-prefixes SETTINGS
+        Usage: cloakroom lifecycle plan-prefixes [--keep FOLDER/,…] [--offline] SETTINGS
 
         Prints lifecycle.prefixes for the places of assets in the settings (uploads.keyPrefix, renewal.keyPrefix,
         renewal.formerPrefixes) that meet no user's folder, and the proof of it. For assets in the bucket itself,
         beside users' folders, these are the hexadecimal digits that names of assets begin with, split where a folder
-        begins alike: S3 rules cannot leave anything out. Nothing is asked of the network.
+        begins alike: S3 rules cannot leave anything out. For these the bucket is listed, without what is in its folders:
+        folders that the settings do not name, and objects with other names than assets', are printed when one of the
+        prefixes matches them.
 
-        Exit status: 0 printed, 1 there is no such list, 2 the command line was not understood.
+        Options:
+          --keep FOLDER/,…   other folders that are to stay: the prefixes are split around them as well
+          --offline          do not list the bucket
+          --requests-per-second N
+                             of the listing, 1…1000; 10
+
+        Exit status: 0 printed, 1 there is no such list, other objects are under it, or the bucket cannot be listed, 2 the
+        command line was not understood.
 
         Examples:
           cloakroom lifecycle plan-prefixes cloakroom.json5
+          cloakroom lifecycle plan-prefixes --keep backups/,exports/ cloakroom.json5
         """
 }

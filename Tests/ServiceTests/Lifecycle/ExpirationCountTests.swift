@@ -28,6 +28,25 @@ struct ExpirationCountTests {
         #expect(count.objects.later.count == 1 && count.objects.ceasing.count == 0 && count.seen == 4)
     }
 
+    @Test func `what goes later is counted by the rule that lets it expire first, with the first expiration`() {
+        var count = ExpirationCount(
+            from: .init(), to: rules(LifecycleTerms(prefixes: ["assets/", "backups/"], retentionDays: 30)), now: now)
+        for (key, days) in [("assets/a", 10.0), ("backups/b", 20), ("backups/c", 25), ("backups/old", 60)] {
+            count.object(key, size: 10, written: ago(days))
+        }
+        let later = count.objects.laterByPrefix
+        #expect(count.objects.later.count == 3 && later.keys.sorted() == ["assets/", "backups/"])
+        #expect(later["backups/"]?.count == 2 && later["backups/"]?.bytes == 20)
+        #expect(later["backups/"]?.oldest?.key == "backups/c")
+        // Written at 08:00 25 days ago: at midnight after 30 days.
+        #expect(later["backups/"]?.firstEnd == Date(timeIntervalSince1970: 1_800_000_000 + 5 * 86_400 + 16 * 3600))
+        // The earlier end counts, whatever the order of the rules.
+        var two = self.count(
+            [], [.test("all", days: 60)] + LifecycleTerms(prefixes: ["a"], retentionDays: 30).rules(.never))
+        two.object("a", size: 1, written: ago(1))
+        #expect(two.objects.laterByPrefix.keys.sorted() == ["a"])
+    }
+
     @Test func `what goes at the next midnight goes at once`() {
         var count = count([], LifecycleTerms(retentionDays: 30).rules(.never))
         count.object("a", size: 1, written: ago(30))

@@ -17,6 +17,15 @@ struct PrefixPlanTests {
         #expect(!plan.text(UserFolders(["photos/", "catalogs/"])).contains("NOT SO"))
     }
 
+    @Test func `splits a digit around other folders that are to stay as well`() throws {
+        let users = UserFolders(["photos/"])
+        let plan = try PrefixPlan(places: [""], users: users, keeping: ["backups/"])
+        #expect(plan.prefixes.contains("bb") && !plan.prefixes.contains { "backups/x".hasPrefix($0) })
+        #expect(plan.text(users, keeping: ["backups/"]).contains("// backups/ is under none of the 61: checked"))
+        let without = try PrefixPlan(places: [""], users: users).text(users, keeping: ["backups/"])
+        #expect(without.contains("// backups/ is under none of the 16: NOT SO, b"))
+    }
+
     @Test func `is for the places of the settings, beside each other`() throws {
         let users = UserFolders(["photos/"])
         #expect(try PrefixPlan(places: ["assets/"], users: users).prefixes == ["assets/"])
