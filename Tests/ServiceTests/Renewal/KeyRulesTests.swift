@@ -93,6 +93,22 @@ struct KeyRulesTests {
         }
     }
 
+    /// "Bringing an existing bucket", in the manual.
+    @Test(arguments: [
+        ("keyPrefix: ''", ["a.bin", "assets/a.bin"]), ("keyPrefix: 'assets/'", ["assets/a.bin"]),
+        ("keyPrefix: 'assets/', formerPrefixes: ['old/']", ["assets/a.bin", "old/a.bin"]),
+        ("keyPrefix: 'assets/', formerPrefixes: ['']", ["a.bin", "assets/a.bin"]),
+    ])
+    func `finds a copied object first where the bucket itself is none of the places`(
+        renewal: String, places: [String]
+    ) throws {
+        let settings = try settings(smallest("uploads: {keyPrefix: 'assets/'}, renewal: {\(renewal)}"))
+        let rules = KeyRules(settings.renewal)
+        #expect(rules.verdict("a.bin", of: user) == .send(places[0]))
+        #expect(rules.others(than: places[0]) == Array(places.dropFirst()))
+        #expect(rules.verdict("assets/a.bin", of: user) == .send("assets/a.bin"))
+    }
+
     @Test(arguments: [
         "other/a", "assets//a", "/a", "assets/", "assets/a/b", "assets/.a", "Assets/a", "assets/\u{301}a",
     ])
