@@ -16,6 +16,8 @@ struct KeyRules: Sendable {
     private let places: [String]
     /// Where a name is looked for first that stands alone; `nil` where all places are Cloakroom's own.
     private let firstPlace: String?
+    /// Whether two different keys may lead to one object.
+    let mayCoincide: Bool
 
     init(_ settings: Settings.Renewal) {
         prefix = settings.keyPrefix
@@ -23,6 +25,7 @@ struct KeyRules: Sendable {
         ownFolders = settings.ownFolders
         let all = keys == .names && ownFolders == nil ? settings.places : [prefix]
         places = all.filter { !ReservedKeys.hold($0) }
+        mayCoincide = keys == .names && ownFolders == nil && places != [""]
         firstPlace = places.contains("") ? "" : places.first
     }
 

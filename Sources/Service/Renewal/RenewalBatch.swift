@@ -11,6 +11,9 @@ final class RenewalBatch {
     private var outcomes: [Renewal.Outcome]
     /// By the places of keys that S3 refused, perhaps for what they are.
     private(set) var refusals: [Int: [RenewalRights.Refusal]] = [:]
+    /// By whole key, where several keys may lead to one object: what became of it, and who waits for that.
+    private var known: [String: Renewal] = [:]
+    private var waiting: [String: [CheckedContinuation<Renewal, Never>]] = [:]
     private var whenDone: CheckedContinuation<[Renewal.Outcome], Never>?
 
     /// - Parameter keys: whole, and each once; at least one.
@@ -27,6 +30,20 @@ final class RenewalBatch {
     func takeKey() -> (place: Int, key: String) {
         defer { next += 1 }
         return (next, keys[next])
+    }
+
+    /// Renews an object once, however many keys of the batch lead to it.
+    ///
+    /// - Returns: for all but the first of them without an effort: nothing was sent for them.
+    func once(_ key: String, _ renew: () async -> Renewal) async -> Renewal {
+        if let known = known[key] { return known }
+        if waiting[key] != nil { return await withCheckedContinuation { waiting[key]?.append($0) } }
+        waiting[key] = []
+        let renewal = await renew()
+        let shared = Renewal(outcome: renewal.outcome, effort: Effort())
+        known[key] = shared
+        waiting.removeValue(forKey: key)?.forEach { $0.resume(returning: shared) }
+        return renewal
     }
 
     func finish(_ place: Int, _ outcome: Renewal.Outcome) {

@@ -123,7 +123,7 @@ package final class Renewer {
         var (key, place, batch) = (key, place, batch)
         while true {
             let refusals = rights.lastRefusal
-            let renewal = await renew(key, batch.deadline)
+            let renewal = await renewOnce(key, of: batch)
             // Whatever became of it: the others go on, for what is renewed need not be renewed again.
             if renewal.outcome.isSuccess {
                 if rights.isAwaited { take(renewal, of: key, sentAfter: refusals) }
@@ -139,6 +139,11 @@ package final class Renewer {
         running -= 1
     }
 
+    private func renewOnce(_ key: String, of batch: RenewalBatch) async -> Renewal {
+        guard rules.mayCoincide else { return await renew(key, batch.deadline) }
+        return await batch.once(key) { await renew(key, batch.deadline) }
+    }
+
     /// A renewal proves that others were not refused for want of permissions; one that sent nothing proves nothing.
     private func take(_ renewal: Renewal, of key: String, sentAfter refusals: Int) {
         guard case .renewed = renewal.outcome, renewal.effort.attempts > 0 else { return }
@@ -151,7 +156,7 @@ package final class Renewer {
         var refusals = rights.refusal(first, under: rules.prefix(of: key)).map { [$0] } ?? []
         for other in rules.others(than: key) {
             let sentAfter = rights.lastRefusal
-            let renewal = await renew(other, batch.deadline)
+            let renewal = await renewOnce(other, of: batch)
             if rights.isAwaited { take(renewal, of: other, sentAfter: sentAfter) }
             if let refusal = rights.refusal(renewal.outcome, under: rules.prefix(of: other)) {
                 refusals.append(refusal)

@@ -215,6 +215,25 @@ struct RenewerTests {
                     ]))
     }
 
+    @Test(arguments: [("", ["assets/"], 1), ("", ["assets/"], 8), ("assets/", [], 8)] as [(String, [String], Int)])
+    @LoopActor func `copies an object once to which two keys of a batch lead`(
+        prefix: String, others: [String], inFlight: Int
+    ) async throws {
+        let asked = Mutex<[String]>([])
+        let renewer = try renewer(prefix: prefix, others: others, inFlight: inFlight) { key in
+            asked.withLock { $0.append(key) }
+            await Task.yield()
+            return key == "assets/a" ? .renewed(expiration: nil) : .notFound
+        }
+        for keys in [["a", "assets/a"], ["assets/a", "a"]] {
+            asked.withLock { $0 = [] }
+            #expect(
+                await renewer.renew(keys)
+                    == .results(keys.map { RenewResult(key: $0, renewedUntil: Self.now + 86_400) }))
+            #expect(asked.withLock { $0.count { $0 == "assets/a" } } == 1)
+        }
+    }
+
     // MARK: Refusals
 
     private static let denied = Renewal.Outcome.forbidden(code: "AccessDenied")
