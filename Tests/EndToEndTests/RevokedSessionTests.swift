@@ -136,8 +136,9 @@ extension EndToEnd {
                 for token in dated { #expect(try stack.ask(.vend(token)).told == Self.revoked) }
                 _ = try user(stack, "revoke", "u_rt", "--keep-enabled")
                 #expect(try stack.ask(.vend(undated)).told == Self.revoked)
-                try wait(for: "a token from after it") {
-                    usleep(50_000)
+                // Two seconds for requests under way, and the rest of the second after them. Each attempt counts.
+                try wait(for: "a token from after it", within: .seconds(20)) {
+                    usleep(200_000)
                     let time = Int(Date().timeIntervalSince1970)
                     return try stack.ask(.renew(token(Tokens.issuer, "\"iat\":\(time),"), ["gone.bin"])).status == 200
                 }

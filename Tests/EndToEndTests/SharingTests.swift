@@ -49,8 +49,9 @@ extension EndToEnd {
                 #expect(try Command(revoke).status == 0)
                 #expect(try stack.ask(.vend(token)).status == 401)
                 var later = ""
+                // Two seconds for requests under way, and the rest of the second after them. Each attempt counts.
                 try wait(for: "a token from after the revocation", within: .seconds(10)) {
-                    usleep(100_000)
+                    usleep(250_000)
                     later = Tokens.token(user: "u_shared_rev")
                     return try stack.ask(.vend(later)).status == 200
                 }

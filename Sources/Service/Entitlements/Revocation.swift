@@ -38,11 +38,13 @@ package struct Revocation {
 
     /// From the return on nothing that was issued before is handed out.
     ///
-    /// - Parameter disables: whether nothing new is vended either. Requests that were let in before may still be waiting
-    ///   for STS then, and what they get counts as revoked too; who may have new ones at once gains nothing by that.
+    /// Requests that were let in before may still be waiting for STS then: what they get within the request's deadline
+    /// counts as revoked too, and so does every sign-in of that time.
+    ///
+    /// - Parameter disables: whether nothing new is vended either.
     /// - Returns: the time before which sessions count as revoked.
     package func stopVending(to user: UserID, disables: Bool) async throws(Failure) -> Date {
-        let time = now().addingTimeInterval(disables ? Double(requestDeadline.milliseconds) / 1000 : 0)
+        let time = now().addingTimeInterval(Double(requestDeadline.milliseconds) / 1000)
         var change = UserRecordChange()
         change.revokedBefore(time)
         if disables { change.disabled("revoked") }

@@ -37,7 +37,8 @@ enum UserRevoke {
             Output.note(
                 disables
                     ? "\(user.text) is disabled: nothing is vended from now on"
-                    : "credentials that \(user.text) has are not handed out again")
+                    : "credentials that \(user.text) has are not handed out again; sessions and tokens from before "
+                        + "\(Self.firstSignIn(after: time)) are refused")
             await noteUndated(user, records, settings)
             guard let upstreams else { return try printed(user, before: time, role) }
             let count = try await revocation.deny(
@@ -51,6 +52,9 @@ enum UserRevoke {
             return Output.fail(sentence(error, role))
         }
     }
+
+    /// Records keep whole seconds, rounded up, and the second itself counts as revoked.
+    private static func firstSignIn(after time: Date) -> String { Timestamp(time.addingTimeInterval(2)).iso8601 }
 
     /// Tokens that do not say when they were issued are refused altogether: the operator should know before the user asks.
     @LoopActor
@@ -114,7 +118,8 @@ enum UserRevoke {
 
         Options:
           --apply         needs iam:GetRolePolicy and iam:PutRolePolicy on the role
-          --keep-enabled  the user may get new credentials at once: for a lost device, not for an ended friendship
+          --keep-enabled  the user may sign in again, once the time that a request may take is over
+                          (server.requestDeadlineMilliseconds), and get new credentials: for a lost device
 
         Exit status: 0 done, 1 failed, and the text says what was done, 2 the command line was not understood.
 
