@@ -54,11 +54,15 @@ enum Serve {
         switch options.values["resume"] {
         case nil: return Supervisor.run(line, addresses, settings, resuming: nil)
         // The supervisor before this one asks whether this program could go on in its place.
-        case SupervisorCommandLine.trial: return .success
+        case SupervisorCommandLine.trial:
+            guard SupervisorState(adopting: SupervisorCommandLine.trialDescriptor, slots: count) != nil else {
+                return Output.fail(
+                    "cannot read the state of the supervisor that runs: this version keeps it otherwise; restart it")
+            }
+            return .success
         case .some(let number):
             guard let descriptor = Int32(number), descriptor > 2,
-                let text = SharedMemory(adopting: descriptor).text(limit: SupervisorState.maximumBytes),
-                let state = SupervisorState(text, slots: count)
+                let state = SupervisorState(adopting: descriptor, slots: count)
             else { return Output.usage("--resume is for the supervisor's own use", see: "cloakroom serve --help") }
             return Supervisor.run(line, addresses, settings, resuming: state)
         }

@@ -100,6 +100,33 @@ extension EndToEnd {
             }
         }
 
+        /// A copy of the program that writes and reads the state of a supervisor in another layout, as a later version may.
+        private static func programOfAnotherLayout(in stack: Stack) throws -> String {
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: Programs.worker))
+            let place = try #require(bytes.range(of: Data("cloakroom supervisor 1".utf8)))
+            bytes[place.upperBound - 1] = UInt8(ascii: "2")
+            let path = "\(stack.folder)/program.another-layout"
+            try bytes.write(to: URL(fileURLWithPath: path))
+            #expect(chmod(path, 0o755) == 0)
+            return path
+        }
+
+        @Test func `a program that cannot read the state of the one that runs is refused before it takes over`() throws
+        {
+            try Stack.run("other-layout", Self.options) { stack in
+                let workers = stack.workers
+                let port = try #require(stack.nginx).port
+                let load = Load { _ in try HTTPClient.ask(port: port, .health) }
+                try Self.install(try Self.programOfAnotherLayout(in: stack), in: stack)
+                stack.server?.signal(SIGUSR2)
+                let message = "the program at the supervisor's path cannot take over; this one goes on"
+                try wait(for: "the refusal \(stack.troubles)") { stack.logLines(message).count == 1 }
+                #expect(stack.server?.isRunning == true && stack.workers == workers)
+                #expect(stack.logLines("the supervisor runs its program anew").isEmpty)
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
+            }
+        }
+
         @Test func `reloads and changes of the program in any order end well`() throws {
             try Stack.run("mixed", Self.options) { stack in
                 let port = try #require(stack.nginx).port

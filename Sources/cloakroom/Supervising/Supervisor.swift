@@ -224,7 +224,8 @@ final class Supervisor {
             ["program": .text(program.path), "process": .integer(Int(getpid()))])
     }
 
-    /// Starts the program that lies at our path now, to see whether it could go on with these workers.
+    /// Starts the program that lies at our path now with the state it would be handed, to see whether it could go on with
+    /// these workers.
     private func tryProgram() {
         guard case .running = phase, trial == nil else { return }
         guard replacing.isEmpty else {
@@ -232,8 +233,12 @@ final class Supervisor {
             return
         }
         do throws(SystemError) {
-            let child = try ChildProcess.spawn(
-                program.path, arguments: line.arguments(resuming: SupervisorCommandLine.trial), descriptors: [])
+            let child = try SharedMemory(holding: state(of: known).text).withDescriptor {
+                (memory) throws(SystemError) in
+                try ChildProcess.spawn(
+                    program.path, arguments: line.arguments(resuming: SupervisorCommandLine.trial),
+                    descriptors: [memory])
+            }
             trial = child
             Reactor.shared.schedule(after: Self.trialTimeout) { [weak self] in
                 if self?.trial == child { kill(child, SIGKILL) }
@@ -253,23 +258,33 @@ final class Supervisor {
         changeProgram()
     }
 
-    /// The workers go on, and find their supervisor under the same process id.
-    private func changeProgram() {
-        let ends = lifeline.lifeline.ends
-        let known = slots.enumerated().flatMap { place, slot in slot.workers.map { (place, $0.role, $0.worker) } }
+    private typealias KnownWorker = (slot: Int, role: SupervisorState.Worker.Role, worker: RunningWorker)
+
+    private var known: [KnownWorker] {
+        slots.enumerated().flatMap { place, slot in slot.workers.map { (place, $0.role, $0.worker) } }
+    }
+
+    private func state(of known: [KnownWorker]) -> SupervisorState {
         let workers = known.map { place, role, worker in
             SupervisorState.Worker(
                 slot: place, role: role, process: worker.process, start: worker.start,
                 isPublished: worker.isPublished, memory: worker.memory.withDescriptor { $0 })
         }
-        let state = SupervisorState(lifeline: ends, workers: workers)
+        return SupervisorState(lifeline: lifeline.lifeline.ends, workers: workers)
+    }
+
+    /// The workers go on, and find their supervisor under the same process id.
+    private func changeProgram() {
+        let known = known
+        let state = state(of: known)
+        let ends = state.lifeline
         let reason: SystemError
         do throws(SystemError) {
             let memory = try SharedMemory(holding: state.text)
             reason = memory.withDescriptor { memory in
                 ChildProcess.replaceProgram(
                     with: program.path, arguments: line.arguments(resuming: String(memory)),
-                    keeping: [ends.read, ends.write, memory] + workers.map(\.memory))
+                    keeping: [ends.read, ends.write, memory] + state.workers.map(\.memory))
             }
         } catch {
             reason = error

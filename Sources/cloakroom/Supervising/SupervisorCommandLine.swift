@@ -5,8 +5,9 @@ struct SupervisorCommandLine: Sendable {
     let listen: String
     let settingsFile: String
 
-    /// In place of the descriptor of a ``SupervisorState``: whether the program could take it.
+    /// In place of the descriptor of a ``SupervisorState``: whether the program could take the one in ``trialDescriptor``.
     static let trial = "trial"
+    static let trialDescriptor: Int32 = 3
 
     /// - Parameter state: a descriptor, or ``trial``.
     func arguments(resuming state: String) -> [String] {

@@ -21,9 +21,10 @@ struct SupervisorState: Equatable {
     let lifeline: (read: Int32, write: Int32)
     let workers: [Worker]
 
+    /// The number changes with the layout. A supervisor tries the next program with its own state before that takes over.
     private static let title = "cloakroom supervisor 1"
     /// 256 workers, each with some that leave.
-    static let maximumBytes = 1 << 18
+    private static let maximumBytes = 1 << 18
 
     init(lifeline: (read: Int32, write: Int32), workers: [Worker]) {
         self.lifeline = lifeline
@@ -48,6 +49,12 @@ struct SupervisorState: Equatable {
                     memory: memory))
         }
         self.init(lifeline: (read, write), workers: workers)
+    }
+
+    /// - Parameter descriptor: of memory that holds such a ``text``; owned from here on.
+    init?(adopting descriptor: Int32, slots: Int) {
+        guard let text = SharedMemory(adopting: descriptor).text(limit: Self.maximumBytes) else { return nil }
+        self.init(text, slots: slots)
     }
 
     var text: String {
