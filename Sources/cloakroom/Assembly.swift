@@ -87,7 +87,9 @@ struct Assembly {
                     shared: Self.sharedCache(settings, redis, redisFailed)),
                 renewer: Renewer(
                     settings: settings.renewal, requestDeadline: seconds, metrics: metrics, pace: pace,
-                    rights: RenewalRights { await s3.testRenewal(under: $0, deadline: $1) },
+                    rights: RenewalRights(
+                        kmsKey: { key, deadline throws(Fault) in try await s3.kmsKey(of: key, deadline: deadline) },
+                        test: { await s3.testRenewal(under: $0, deadline: $1) }),
                     renew: { await s3.renew(key: $0, deadline: $1) }),
                 uploader: Uploader(
                     s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL, requestDeadline: seconds),

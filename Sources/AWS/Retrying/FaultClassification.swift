@@ -5,7 +5,7 @@ extension Fault {
     ///
     /// Source: botocore 1.44.5, `retries/standard.py`; S3 API Reference, "Error responses".
     init(_ response: UpstreamResponse, error: ErrorAnswer?) {
-        let code = error.map { $0.isOfKMS ? "KMS.AccessDenied" : $0.code } ?? "Status\(response.status)"
+        let code = error.map { $0.isOfKMS ? Self.deniedByKMS : $0.code } ?? "Status\(response.status)"
         self.init(
             Self.kind(status: response.status, code: code), status: response.status, code: code,
             retryAfter: Self.retryAfter(response.fields))
@@ -23,6 +23,8 @@ extension Fault {
         }
     }
 
+    /// Our code for a 403 that is KMS'.
+    package static let deniedByKMS = "KMS.AccessDenied"
     /// The code of a request that the library does not send.
     package static let unsendable = "UnsendableRequest"
     private static let timeout = "Timeout"

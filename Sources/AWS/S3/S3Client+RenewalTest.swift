@@ -1,5 +1,13 @@
 import HTTPValues
 
+/// What the renewal of an object of the worker's own has shown.
+package enum RenewalTest: Sendable, Equatable {
+    /// The worker may renew. The key of KMS that both the object and its copy are encrypted with; `nil` for none, and
+    /// where the two differ.
+    case renewed(kmsKey: String?)
+    case failed(Fault)
+}
+
 /// Whether the worker may renew at all: asked when S3 refuses a key.
 extension S3Client {
     /// Behind a prefix, the object of the worker's own that is renewed.
@@ -10,19 +18,45 @@ extension S3Client {
     /// Renews an object of the worker's own, whatever its age, and looks for one that is not there: S3 calls that missing
     /// only to those with `s3:ListBucket`. The object is stored where there is none yet, with a tag, because copies of
     /// objects with tags need permissions of their own.
-    ///
-    /// - Returns: what went wrong; `nil` when nothing did.
-    package func testRenewal(under prefix: String, deadline: ContinuousClock.Instant) async -> Fault? {
+    package func testRenewal(under prefix: String, deadline: ContinuousClock.Instant) async -> RenewalTest {
         guard let object = ObjectAddress(key: prefix + Self.testObjectName),
             let missing = ObjectAddress(key: prefix + Self.missingObjectName)
-        else { return Fault(.refused, code: "InvalidKey") }
+        else { return .failed(Fault(.refused, code: "InvalidKey")) }
         do throws(Fault) {
             _ = try await exists(missing, deadline: deadline)
-            if try await copyTestObject(object, deadline: deadline) { return nil }
-            try await storeTestObject(object, deadline: deadline)
-            return try await copyTestObject(object, deadline: deadline) ? nil : Fault(.refused, code: "NoSuchKey")
+            var source = try await kmsKey(of: object, deadline: deadline)
+            if try await !copyTestObject(object, deadline: deadline) {
+                try await storeTestObject(object, deadline: deadline)
+                source = try await kmsKey(of: object, deadline: deadline)
+                guard try await copyTestObject(object, deadline: deadline) else {
+                    throw Fault(.refused, code: "NoSuchKey")
+                }
+            }
+            let copy = try await kmsKey(of: object, deadline: deadline)
+            return .renewed(kmsKey: source == copy ? copy : nil)
         } catch {
-            return error
+            return .failed(error)
+        }
+    }
+
+    /// The key of KMS that an object is encrypted with. HEAD tells it without a right to use the key.
+    ///
+    /// - Returns: `nil` for none, and where S3 tells nothing: of what is not there, or not ours to see.
+    /// - Throws: ``Fault`` where S3 may tell it later.
+    ///
+    /// Source: S3 API Reference, HeadObject, "Permissions": only checksums take `kms:Decrypt`.
+    package func kmsKey(of key: String, deadline: ContinuousClock.Instant) async throws(Fault) -> String? {
+        guard let object = ObjectAddress(key: key) else { return nil }
+        return try await kmsKey(of: object, deadline: deadline)
+    }
+
+    private func kmsKey(
+        of object: ObjectAddress, deadline: ContinuousClock.Instant
+    ) async throws(Fault) -> String? {
+        var effort = Effort()
+        return switch try await headOrRefusal(object, deadline: deadline, effort: &effort) {
+        case .success(let stored): stored.kmsKey
+        case .failure: nil
         }
     }
 

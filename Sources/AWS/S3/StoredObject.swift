@@ -77,9 +77,14 @@ package struct StoredObject: Sendable, Equatable {
             ? String(text) : nil
     }
 
-    private var isKeyEncrypted: Bool {
-        isOwnerEncrypted || fields["x-amz-server-side-encryption"]?.hasPrefix("aws:kms") == true
+    private var isKeyEncrypted: Bool { isOwnerEncrypted || kmsAlgorithm != nil }
+
+    private var kmsAlgorithm: String? {
+        fields["x-amz-server-side-encryption"].flatMap { $0.hasPrefix("aws:kms") ? $0 : nil }
     }
+
+    /// The key of KMS that it is encrypted with: its ARN, or the algorithm where a store names no key.
+    package var kmsKey: String? { fields["x-amz-server-side-encryption-aws-kms-key-id"] ?? kmsAlgorithm }
 
     /// Encrypted with a key that only its owner has (SSE-C).
     package var isOwnerEncrypted: Bool { fields["x-amz-server-side-encryption-customer-algorithm"] != nil }

@@ -153,12 +153,12 @@ package final class Renewer {
     /// Looks for the object at the other places, one after the other: the first success ends the search.
     private func finish(_ place: Int, of batch: RenewalBatch, _ first: Renewal.Outcome, at key: String) async {
         var outcome = first
-        var refusals = rights.refusal(first, under: rules.prefix(of: key)).map { [$0] } ?? []
+        var refusals = rights.refusal(first, of: key, under: rules.prefix(of: key)).map { [$0] } ?? []
         for other in rules.others(than: key) {
             let sentAfter = rights.lastRefusal
             let renewal = await renewOnce(other, of: batch)
             if rights.isAwaited { take(renewal, of: other, sentAfter: sentAfter) }
-            if let refusal = rights.refusal(renewal.outcome, under: rules.prefix(of: other)) {
+            if let refusal = rights.refusal(renewal.outcome, of: other, under: rules.prefix(of: other)) {
                 refusals.append(refusal)
             }
             if renewal.outcome.weight > outcome.weight { outcome = renewal.outcome }
@@ -176,9 +176,15 @@ package final class Renewer {
     private func tested(_ outcomes: [Renewal.Outcome], of batch: RenewalBatch) async -> [Renewal.Outcome] {
         var outcomes = outcomes
         for (place, refusals) in batch.refusals {
-            var isOwn = true
-            for refusal in refusals where isOwn { isOwn = await rights.isOwn(refusal, until: batch.deadline) }
-            if isOwn { outcomes[place] = outcomes[place].ofKey }
+            var cause = RenewalRights.Cause.key
+            for refusal in refusals where cause == .key {
+                cause = await rights.cause(of: refusal, until: batch.deadline)
+            }
+            switch cause {
+            case .key: outcomes[place] = outcomes[place].ofKey
+            case .kmsKey: outcomes[place] = .misconfigured(code: Fault.deniedByKMS)
+            case .unknown: break
+            }
             rights.close(refusals)
             metrics.renewed(outcomes[place])
         }

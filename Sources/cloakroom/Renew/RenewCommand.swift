@@ -56,7 +56,9 @@ enum RenewCommand {
             settings: settings.renewal.ofWholeKeys, requestDeadline: settings.server.requestDeadline,
             metrics: Metrics(),
             // Whole keys have no prefix in common; the worker's rights are for places of assets.
-            rights: RenewalRights { await s3.testRenewal(under: settings.uploads.keyPrefix + $0, deadline: $1) },
+            rights: RenewalRights(
+                kmsKey: { key, deadline throws(Fault) in try await s3.kmsKey(of: key, deadline: deadline) },
+                test: { await s3.testRenewal(under: settings.uploads.keyPrefix + $0, deadline: $1) }),
             renew: { await s3.renewWaiting(key: $0, deadline: $1) })
         let run = RenewalRun(
             renewer, totals: state.totals, interval: interval, mayRenew: rule(settings),

@@ -20,7 +20,9 @@ struct RenewalOfBatchesTests {
                 mode: .auto, storageClass: "STANDARD", minimumAge: .seconds(86_400), keyPrefix: prefix,
                 otherPrefixes: others, maximumInFlight: 32, partialFailure: failure, retention: .seconds(30 * 86_400)),
             requestDeadline: .seconds(15), metrics: try Metrics(),
-            rights: RenewalRights { await s3.testRenewal(under: $0, deadline: $1) },
+            rights: RenewalRights(
+                kmsKey: { key, deadline throws(Fault) in try await s3.kmsKey(of: key, deadline: deadline) },
+                test: { await s3.testRenewal(under: $0, deadline: $1) }),
             renew: { await s3.renew(key: $0, deadline: $1) })
     }
 
@@ -127,6 +129,84 @@ struct RenewalOfBatchesTests {
         }
         store.server.identities { $0[0].denied = [] }
         #expect(Self.words(await renewer.renew(["4.bin", "gone.bin"])) == ["renewed", "not_found"])
+    }
+
+    // MARK: Keys of KMS
+
+    private static let ownKey = "arn:aws:kms:eu-west-1:000000000000:key/own"
+    private static let otherKey = "arn:aws:kms:eu-west-1:111111111111:key/other"
+
+    /// A bucket whose objects are under one key or none, and an object under another.
+    @LoopActor private static func storeOfTwoKeys(default key: String?) throws -> ScriptedStore {
+        let store = try ScriptedStore(attempts: 1)
+        store.server.encryptsByDefault(kmsKey: key)
+        var seed = ScriptedS3.Seed()
+        for name in ["a.bin", "b.bin"] {
+            seed.kmsKey = key
+            store.server.put(name, seed)
+        }
+        seed.kmsKey = otherKey
+        store.server.put("other.bin", seed)
+        return store
+    }
+
+    @Test(arguments: [nil, ownKey])
+    @LoopActor func `a denial of an object under a key that no renewal has proven is ours`(key: String?) async throws {
+        let store = try Self.storeOfTwoKeys(default: key)
+        defer { store.server.stop() }
+        store.server.identities { $0[0].deniedKMSKeys = [Self.otherKey] }
+        let renewer = try renewer(store)
+        for keys in [["other.bin"], ["a.bin", "other.bin", "gone.bin"]] {
+            #expect(Self.words(await renewer.renew(keys)) == ["misconfigured: KMS.AccessDenied"], "\(keys)")
+        }
+        #expect(store.server.truth("a.bin").touches == 1)
+        store.server.identities { $0[0].deniedKMSKeys = [] }
+        #expect(Self.words(await renewer.renew(["other.bin"])) == ["renewed"])
+    }
+
+    @Test(arguments: [nil, ownKey])
+    @LoopActor func `a denial of an object under the proven key, or under none, is the key's own`(key: String?)
+        async throws
+    {
+        let store = try Self.storeOfTwoKeys(default: key)
+        defer { store.server.stop() }
+        store.server.script(FaultRule(.accessDenied, on: .copyObject, key: "a.bin"))
+        #expect(Self.words(await (try renewer(store)).renew(["a.bin", "b.bin"])) == ["forbidden", "renewed"])
+        // An object that is under none while the proven one is under one.
+        store.server.put("c.bin")
+        store.server.script(FaultRule(.accessDenied, on: .copyObject, key: "c.bin"))
+        #expect(Self.words(await (try renewer(store)).renew(["c.bin"])) == ["forbidden"])
+    }
+
+    /// Where HEAD is denied as well, nothing is known of the encryption; one that fails otherwise proves nothing.
+    @Test(arguments: [
+        (S3Fault.accessDenied, "forbidden"), (.internalError, "misconfigured: AccessDenied"),
+    ])
+    @LoopActor func `a denial counts by what HEAD says of the encryption`(fault: S3Fault, word: String) async throws {
+        let store = try Self.storeOfTwoKeys(default: Self.ownKey)
+        defer { store.server.stop() }
+        store.server.script(
+            FaultRule(.accessDenied, on: .copyObject, key: "other.bin"),
+            FaultRule(fault, on: .headObject, key: "other.bin"))
+        #expect(Self.words(await (try renewer(store)).renew(["other.bin"])) == [word])
+    }
+
+    @Test @LoopActor func `a key that the bucket has only just got is not proven by what was under the former`()
+        async throws
+    {
+        let store = try Self.storeOfTwoKeys(default: Self.ownKey)
+        defer { store.server.stop() }
+        store.server.script(FaultRule(.accessDenied, on: .copyObject, key: "a.bin"))
+        let renewer = try renewer(store)
+        #expect(Self.words(await renewer.renew(["a.bin"])) == ["forbidden"])
+        // From here on copies are encrypted with the new key, and what is encrypted with it cannot be read.
+        store.server.encryptsByDefault(kmsKey: Self.otherKey)
+        store.server.identities { $0[0].deniedKMSKeys = [Self.otherKey] }
+        for _ in 0..<2 {
+            guard case .misconfigured = await renewer.renew(["other.bin"]) else {
+                return _ = Issue.record("not ours")
+            }
+        }
     }
 
     @Test @LoopActor func `a large object that is slow keeps nobody waiting, and is renewed when asked for again`()

@@ -63,6 +63,7 @@ extension S3State {
         let found = try find(
             Call(request: source, key: names[1], who: call.who, now: call.now), action: "s3:GetObject")
         guard !found.isArchived else { throw Self.archived(found) }
+        try call.who.requireKey(of: found)
         if case .customer(let md5) = found.encryption,
             call.request.field("x-amz-copy-source-server-side-encryption-customer-key-md5") != md5
         {

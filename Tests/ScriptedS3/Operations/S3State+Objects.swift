@@ -163,6 +163,7 @@ extension S3State {
     mutating func getObject(_ call: Call) throws(S3Failure) -> S3Reply {
         let version = try find(call, action: "s3:GetObject")
         guard !version.isArchived else { throw Self.archived(version) }
+        try call.who.requireKey(of: version)
         var reply = describe(version, call)
         reply.body = version.bytes
         guard let range = call.request.field("range"), let match = range.wholeMatch(of: /bytes=(\d+)-(\d*)/) else {

@@ -18,11 +18,21 @@ struct RenewalRightsTests {
         var tests: [String] { state.withLock { $0.tests.map { "\($0.prefix) \($0.at)" } } }
         func pass(_ duration: Duration) { state.withLock { $0.elapsed += duration } }
 
-        @LoopActor func rights(_ test: @escaping @Sendable (String) async -> Fault?) -> RenewalRights {
-            RenewalRights(now: { self.now }, sleep: { self.pass($0) }) { prefix, _ in
-                self.state.withLock { $0.tests.append((prefix, $0.elapsed)) }
-                return await test(prefix)
-            }
+        /// - Parameter test: what went wrong; `nil` when nothing did.
+        @LoopActor func rights(
+            kmsKey: String? = nil, of keys: [String: String] = [:],
+            _ test: @escaping @Sendable (String) async -> Fault?
+        ) -> RenewalRights {
+            RenewalRights(
+                now: { self.now }, sleep: { self.pass($0) },
+                kmsKey: { key, _ throws(Fault) in
+                    guard key != "unknown" else { throw Fault(.transient, code: "Timeout") }
+                    return keys[key]
+                },
+                test: { prefix, _ in
+                    self.state.withLock { $0.tests.append((prefix, $0.elapsed)) }
+                    return await test(prefix).map { .failed($0) } ?? .renewed(kmsKey: kmsKey)
+                })
         }
     }
 
@@ -34,12 +44,12 @@ struct RenewalRightsTests {
     @Test @LoopActor func `takes no refusal for the key's own on the word of an earlier renewal`() async throws {
         let rights = world.rights { _ in Fault(.refused, status: 403, code: "AccessDenied") }
         let before = rights.lastRefusal
-        let refusal = try #require(rights.refusal(Self.refused, under: "a/"))
+        let refusal = try #require(rights.refusal(Self.refused, of: "k", under: "a/"))
         rights.renewed(under: "a/", sentAfter: before)
         rights.renewed(under: "b/", sentAfter: rights.lastRefusal)
-        #expect(await rights.isOwn(refusal, until: deadline) == false)
+        #expect(await rights.cause(of: refusal, until: deadline) == .unknown)
         rights.renewed(under: "a/", sentAfter: rights.lastRefusal)
-        #expect(await rights.isOwn(refusal, until: deadline))
+        #expect(await rights.cause(of: refusal, until: deadline) == .key)
         #expect(world.tests.count == 1)
         // Nor is the next one proven by it.
         let next = try #require(rights.refusal(Self.refused, under: "a/"))
@@ -49,14 +59,14 @@ struct RenewalRightsTests {
     /// Without `s3:ListBucket` each key that is gone is refused, and those that are there are renewed.
     @Test @LoopActor func `takes a denial for the key's own only after a test`() async throws {
         let rights = world.rights { _ in nil }
-        let refusal = try #require(rights.refusal(Self.denied, under: ""))
+        let refusal = try #require(rights.refusal(Self.denied, of: "k", under: ""))
         rights.renewed(under: "", sentAfter: rights.lastRefusal)
-        #expect(await rights.isOwn(refusal, until: deadline))
+        #expect(await rights.cause(of: refusal, until: deadline) == .key)
         #expect(world.tests == [" 0.0 seconds"])
         // Every refusal before the test is proven by it, no later one.
-        #expect(await rights.isOwn(refusal, until: deadline))
-        let next = try #require(rights.refusal(Self.denied, under: ""))
-        #expect(await rights.isOwn(next, until: deadline))
+        #expect(await rights.cause(of: refusal, until: deadline) == .key)
+        let next = try #require(rights.refusal(Self.denied, of: "k", under: ""))
+        #expect(await rights.cause(of: next, until: deadline) == .key)
         #expect(world.tests == [" 0.0 seconds", " 1.0 seconds"])
     }
 
@@ -66,29 +76,47 @@ struct RenewalRightsTests {
             await barrier.wait()
             return nil
         }
-        let refusals = (0..<20).compactMap { rights.refusal(Self.denied, under: $0 % 2 == 0 ? "a/" : "b/") }
-        let answers = refusals.map { refusal in LoopActor.spawn { await rights.isOwn(refusal, until: deadline) } }
+        let refusals = (0..<20).compactMap { rights.refusal(Self.denied, of: "k", under: $0 % 2 == 0 ? "a/" : "b/") }
+        let answers = refusals.map { refusal in LoopActor.spawn { await rights.cause(of: refusal, until: deadline) } }
         await barrier.gathers(2)
         // One that comes while the tests are under way is not proven by them.
-        let late = try #require(rights.refusal(Self.denied, under: "a/"))
-        let later = LoopActor.spawn { await rights.isOwn(late, until: deadline) }
+        let late = try #require(rights.refusal(Self.denied, of: "k", under: "a/"))
+        let later = LoopActor.spawn { await rights.cause(of: late, until: deadline) }
         barrier.open()
-        for answer in answers { #expect(await answer.value) }
-        #expect(await later.value)
+        for answer in answers { #expect(await answer.value == .key) }
+        #expect(await later.value == .key)
         #expect(world.tests.sorted() == ["a/ 0.0 seconds", "a/ 1.0 seconds", "b/ 0.0 seconds"])
     }
 
     @Test @LoopActor func `asks again when a test has failed and another key is refused`() async throws {
         let fails = Mutex(true)
         let rights = world.rights { _ in fails.withLock(\.self) ? Fault(.transient, code: "Timeout") : nil }
-        let first = try #require(rights.refusal(Self.denied, under: ""))
-        #expect(await rights.isOwn(first, until: deadline) == false)
+        let first = try #require(rights.refusal(Self.denied, of: "k", under: ""))
+        #expect(await rights.cause(of: first, until: deadline) == .unknown)
         fails.withLock { $0 = false }
         world.pass(.seconds(5))
-        let second = try #require(rights.refusal(Self.denied, under: ""))
-        #expect(await rights.isOwn(second, until: deadline))
+        let second = try #require(rights.refusal(Self.denied, of: "k", under: ""))
+        #expect(await rights.cause(of: second, until: deadline) == .key)
         #expect(world.tests == [" 0.0 seconds", " 5.0 seconds"])
-        #expect(await rights.isOwn(try #require(rights.refusal(Self.denied, under: "")), until: world.now) == false)
+        let third = try #require(rights.refusal(Self.denied, of: "k", under: ""))
+        #expect(await rights.cause(of: third, until: world.now) == .unknown)
+    }
+
+    /// A denial may be KMS' without saying so.
+    @Test(arguments: [nil, "a"])
+    @LoopActor func `takes a denial for the key's own only under the KMS key that the test has shown`(kmsKey: String?)
+        async throws
+    {
+        let rights = world.rights(kmsKey: kmsKey, of: ["under a": "a", "under b": "b"]) { _ in nil }
+        for (key, cause) in [
+            ("under none", .key), ("under a", kmsKey == "a" ? .key : .kmsKey), ("under b", .kmsKey),
+            ("unknown", .unknown),
+        ] as [(String, RenewalRights.Cause)] {
+            let refusal = try #require(rights.refusal(Self.denied, of: key, under: ""))
+            #expect(await rights.cause(of: refusal, until: deadline) == cause, "\(key)")
+            let other = try #require(rights.refusal(Self.refused, of: key, under: ""))
+            #expect(await rights.cause(of: other, until: deadline) == .key, "\(key)")
+        }
     }
 
     @Test(arguments: [
@@ -97,7 +125,7 @@ struct RenewalRightsTests {
     ])
     @LoopActor func `counts nothing else as a refusal`(outcome: Renewal.Outcome) {
         let rights = RenewalRights(test: nil)
-        #expect(rights.refusal(outcome, under: "") == nil)
+        #expect(rights.refusal(outcome, of: "k", under: "") == nil)
         #expect(rights.lastRefusal == 0 && !rights.isAwaited)
     }
 }

@@ -250,7 +250,7 @@ struct RenewerTests {
         let tested = Mutex<[String]>([])
         let rights = RenewalRights { prefix, _ in
             tested.withLock { $0.append(prefix) }
-            return nil
+            return .renewed(kmsKey: nil)
         }
         let renewer = try renewer(others: ["new/"], metrics: metrics, rights: rights) {
             $0 == "new/a" ? outcome : $0 == "b" ? .renewed(expiration: nil) : .notFound
@@ -271,7 +271,8 @@ struct RenewerTests {
     ) async throws {
         let isDenied = Mutex(false)
         let rights = RenewalRights { _, _ in
-            isDenied.withLock(\.self) ? Fault(.refused, status: 403, code: "AccessDenied") : nil
+            isDenied.withLock(\.self)
+                ? .failed(Fault(.refused, status: 403, code: "AccessDenied")) : .renewed(kmsKey: nil)
         }
         let renewer = try renewer(.report, rights: rights) { _ in
             isDenied.withLock(\.self) ? outcome : .renewed(expiration: nil)
