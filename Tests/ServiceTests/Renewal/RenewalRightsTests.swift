@@ -52,8 +52,8 @@ struct RenewalRightsTests {
         #expect(await rights.cause(of: refusal, until: deadline) == .key)
         #expect(world.tests.count == 1)
         // Nor is the next one proven by it.
-        let next = try #require(rights.refusal(Self.refused, under: "a/"))
-        #expect(await rights.isOwn(next, until: deadline) == false)
+        let next = try #require(rights.refusal(Self.refused, of: "l", under: "a/"))
+        #expect(await rights.cause(of: next, until: deadline) == .unknown)
     }
 
     /// Without `s3:ListBucket` each key that is gone is refused, and those that are there are renewed.

@@ -292,7 +292,8 @@ struct RenewerTests {
         async throws
     {
         let rights = RenewalRights { prefix, _ in
-            prefix == "new/" ? Fault(.refused, status: 403, code: "AccessDenied") : nil
+            prefix == "new/"
+                ? .failed(Fault(.refused, status: 403, code: "AccessDenied")) : .renewed(kmsKey: nil)
         }
         let renewer = try renewer(others: ["new/"], rights: rights) { _ in Self.denied }
         #expect(await renewer.renew(["a"]) == .misconfigured(code: "AccessDenied"))
