@@ -58,6 +58,7 @@ def main():
     parser.add_argument("--kit-bench", default="")
     parser.add_argument("--sample", default="")
     parser.add_argument("--only")
+    parser.add_argument("--instructions", action="store_const", const="instructions", dest="only")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--counter")
     parser.add_argument("--log-level", default="info")
@@ -79,7 +80,10 @@ def main():
                      options.kit_bench, options.sample) as parts:
         bench = Bench(parts, options.only, options.quick, options.counter)
         how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
-               f"medians; system calls counted by {bench.counter}; worker's log level: {options.log_level}")
+               f"medians; CPU ratios are medians of pairs of neighbouring rounds; system calls counted by "
+               f"{bench.counter}; worker's log level: {options.log_level}")
+        if options.only == "instructions":
+            how = f"instructions counted by callgrind; worker's log level: {options.log_level}"
         try:
             bench.run()
         except Stopped as reason:

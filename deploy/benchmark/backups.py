@@ -102,9 +102,15 @@ def beside_rclone(parts, rounds):
     store = Store(parts)
     try:
         ours, theirs = [], []
-        for number in range(rounds):
+        def rclone(number):
             theirs.append(store.rclone(f"photos/rclone_{number}", photos))
+
+        def sample(number):
             ours.append(store.backup(parts.sample, f"bench_{number}", photos))
+
+        for number in range(rounds):
+            for run in (rclone, sample) if number % 2 == 0 else (sample, rclone):
+                run(number)
         return ours, theirs, store.backup(parts.sample, "bench_film", film)
     finally:
         store.stop()

@@ -31,12 +31,17 @@ BARS = [
     ("refresh_requests_of_1000_callers", "≤", 1, "kit"),
     ("renew_10000_assets_requests", "≤", 100, "kit"),
     ("renew_10000_assets_cpu_seconds", "≤", 0.5, "kit"),
+    # Measured when this counter was written (18,206, 59,486, 205,241 and 111,263: the medians of three runs), and 3 %.
+    ("healthz_instructions", "≤", 18_750, "instructions"),
+    ("vend_cached_instructions", "≤", 61_300, "instructions"),
+    ("vend_sts_instructions", "≤", 211_400, "instructions"),
+    ("renew_key_instructions", "≤", 114_600, "instructions"),
 ]
 
 
 def expected(only):
-    """The bars a run measures: all, or those of one scenario."""
-    return [bar for bar in BARS if only in (None, bar[3])]
+    """The bars a run measures: those of one scenario, or all but the instructions, which are asked for by name."""
+    return [bar for bar in BARS if only == bar[3] or only is None and bar[3] != "instructions"]
 
 
 def met(relation, bar, value):

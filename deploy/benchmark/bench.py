@@ -6,6 +6,7 @@ import sys
 
 import backups
 import canned
+import instructions
 import kit
 import load
 import measure
@@ -18,6 +19,8 @@ _SLOW_MILLISECONDS = 50
 _COPIES_AT_ONCE = 128       # what a worker has under way by default
 _WITH_RECORDS, _WITHOUT_RECORDS = "vend_cached", "vend_cached_without_records"
 _COMPARED_WITH_FLOORS = ("floors", "healthz", "vend_cached", "vend_sts")
+# What begins a round, so that each stands beside the floor it is compared with; every other round goes backwards.
+_BESIDE_FLOORS = ("floor_f1", "healthz", "floor_f2", "vend_cached", "floor_f1", "vend_sts")
 
 
 class Bench:
@@ -26,27 +29,32 @@ class Bench:
     def __init__(self, parts, only, quick, counter):
         self.parts = parts
         self.only = only
-        self.rounds = 2 if quick else 7
+        self.rounds = 2 if quick else 5
         self.seconds = 1 if quick else 2
         self.starts = 3 if quick else 7
         self.counts = 1 if quick else 3
-        self.backup_rounds = 1 if quick else 2
+        self.instruction_counts = 1 if quick else 3
+        self.backup_rounds = 1 if quick else 5
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
         self.scenarios = [each for each in all_scenarios()
                           if only in (None, each.part_of or each.name) or each.floor and only in _COMPARED_WITH_FLOORS]
         self.measured = collections.defaultdict(list)
+        self.turns = []                                 # of each round: [(scenario's name, result)], in order
         self.more = collections.defaultdict(dict)       # syscalls, rss, peak
         self.values = {}
         self.faults = []
         self.notes = []
-        self.counter = self._try(load.counter, counter)
+        self.counter = None if only == "instructions" else self._try(load.counter, counter)
 
     def run(self):
         if self.only in (None, "vend_rs256"):
             self.scenarios += self._try(rs256_scenarios, self.parts) or []
         redis = self.parts.start_redis()
+        if self.only == "instructions":
+            self._try(self._instructions)
+            return
         self.canned, canned_worker = self.parts.start_canned()
         self.slow = self.parts.start_slow(_SLOW_MILLISECONDS)
         if self.only in (None, "start"):
@@ -107,6 +115,17 @@ class Bench:
         self.values["start_to_first_answer_ms"] = milliseconds
         self.values["rss_at_rest_mb"] = megabytes
 
+    def _instructions(self):
+        counter = instructions.Instructions(self.parts)
+        for each in instructions.COUNTS:
+            print(f"counting instructions of {each.scenario}", flush=True)
+            counted = self._try(counter.per_request, each, self.instruction_counts)
+            if counted:
+                self.values[each.value] = round(statistics.median(counted.others))
+                least, most = min(counted.others), max(counted.others)
+                self.notes.append(f"{each.value}: {len(counted.others)} counts, {least:,.0f} to {most:,.0f}; in SHA-256's "
+                                  f"block functions {counted.blocks:,.0f} more.")
+
     def _beside(self):
         print("renewing beside batches", flush=True)
         batch, alone, beside, megabytes = renewals.batches_and_single_keys(self.parts, self.slow, self.beside_seconds)
@@ -135,8 +154,9 @@ class Bench:
     def _backup(self):
         print("backing up beside rclone", flush=True)
         ours, theirs, large = backups.beside_rclone(self.parts, self.backup_rounds)
-        for name, value in (("time", lambda each: each.seconds), ("cpu", lambda each: each.cpu)):
-            self.values[f"backup_{name}_over_rclone"] = min(map(value, ours)) / min(map(value, theirs))
+        best, other = (min(each.seconds for each in usages) for usages in (ours, theirs))
+        self.values["backup_time_over_rclone"] = best / other
+        self._median("backup_cpu_over_rclone", [each.cpu / other.cpu for each, other in zip(ours, theirs)])
         self.values["backup_rss_mb"] = max(each.megabytes for each in [*ours, large])
         self.notes.append(backups.note(ours, theirs, large))
 
@@ -148,17 +168,26 @@ class Bench:
                 self._try(self._load, each)
         for number in range(self.rounds):
             print(f"round {number + 1} of {self.rounds}", flush=True)
-            for each in list(self.scenarios):
-                if each.only_counted or each.slow and number >= 2:
+            self.turns.append([])
+            for each in self._order(number):
+                if each not in self.scenarios or each.only_counted or each.slow and number >= 2:
                     continue
                 result = self._try(self._round, each)
                 if result is None:
                     self.scenarios.remove(each)
                     continue
+                self.turns[-1].append((each.name, result))
                 self.measured[each.name].append(result)
                 # Before a thousand clients the most there ever was counts, elsewhere what is there now.
                 field = "VmHWM" if each.slow else "VmRSS"
                 self.more[each.name]["rss"] = memory_megabytes(self.watched[each.name]["worker"], field)
+
+    def _order(self, number):
+        """The scenarios of a round; F1 comes twice."""
+        named = {each.name: each for each in self.scenarios}
+        order = [named[name] for name in _BESIDE_FLOORS if name in named]
+        order += [each for each in self.scenarios if each.name not in _BESIDE_FLOORS]
+        return order[::-1] if number % 2 else order
 
     def _round(self, scenario):
         if scenario.slow:
@@ -241,14 +270,14 @@ class Bench:
         both = ("worker", "nginx")
         for name in ("healthz", "vend_cached", "vend_sts"):
             if name in found and "floor_f1" in found:
-                self.values[f"{name}_w+n_over_F1"] = self._ratio(name, both, "floor_f1")
+                self._median(f"{name}_w+n_over_F1", measure.ratios(self.turns, name, "floor_f1", both))
             if name in found and "syscalls" in found[name]:
                 self.values[f"syscalls_{name}"] = found[name]["syscalls"]
         if "vend_rs256_fresh" in found and "vend_rs256_cached" in found:
             self.values["vend_rs256_fresh_token_us_above_cached"] = measure.microseconds_above(
                 self.measured["vend_rs256_fresh"], self.measured["vend_rs256_cached"], "worker")
         if "healthz" in found and "floor_f2" in found:
-            self.values["healthz_w_over_F2"] = self._ratio("healthz", ("worker",), "floor_f2")
+            self._median("healthz_w_over_F2", measure.ratios(self.turns, "healthz", "floor_f2", ("worker",)))
         if "renew_100" in found:
             renewal = found["renew_100"]
             self.values["renew_100_cpu_per_key_us"] = renewal["key"]
@@ -264,5 +293,9 @@ class Bench:
             verb = "thread did" if slow["threads"] == 1 else "threads did"
             self.notes.append(f"clients_1000: {slow['threads']} {verb} the work (one is meant to).")
 
-    def _ratio(self, name, roles, floor):
-        return measure.ratio(self.measured[name], roles, self.measured[floor], roles)
+    def _median(self, name, ratios):
+        """The median of pairs of rounds; their spread is noted."""
+        if ratios:
+            self.values[name] = statistics.median(ratios)
+            self.notes.append(f"{name}: {self.values[name]:.3f} is the median of {len(ratios)} pairs, "
+                              f"{min(ratios):.3f} to {max(ratios):.3f}.")

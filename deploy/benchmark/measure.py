@@ -64,11 +64,15 @@ def summary(rounds):
     }
 
 
-def ratio(rounds, roles, floor_rounds, floor_roles):
-    """CPU of some roles over CPU of a floor's, each round against its neighbour in time: the median of the rounds."""
-    return statistics.median(
-        sum(each["cpu"][role] for role in roles) / sum(floor["cpu"][role] for role in floor_roles)
-        for each, floor in zip(rounds, floor_rounds))
+def ratios(turns, name, floor, roles):
+    """CPU of some roles over that of the floor, one ratio for each time the two were measured beside each other.
+
+    `turns` are lists of (name, result), in the order in which they were measured.
+    """
+    def cpu(result):
+        return sum(result["cpu"][role] for role in roles)
+    pairs = [dict(neighbours) for turn in turns for neighbours in zip(turn, turn[1:])]
+    return [cpu(pair[name]) / cpu(pair[floor]) for pair in pairs if pair.keys() == {name, floor}]
 
 
 def microseconds_above(rounds, others, role):

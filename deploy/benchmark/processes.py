@@ -36,11 +36,11 @@ class Process:
         if self.running():
             self._popen.terminate()
 
-    def stop(self):
-        """SIGTERM, and SIGKILL after three seconds."""
+    def stop(self, seconds=3):
+        """SIGTERM, and SIGKILL after so many seconds."""
         self.ask_to_stop()
         try:
-            self._popen.wait(3)
+            self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
             self._popen.kill()
             self._popen.wait()

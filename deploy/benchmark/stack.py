@@ -118,7 +118,7 @@ class Stack:
         credential_cache; shares: the workers share the credentials they vended; records: users' records are read;
         public_key: the file with the key of RS256 tokens, which else are HS256; region: of S3; timeout: of one try,
         in milliseconds; partial_failure: how keys are told of that still fail after retries; minimum_age: of an
-        object that is renewed, in seconds.
+        object that is renewed, in seconds; slowed: by an instrument, so that time limits are long.
         """
         arguments, environment, path = self.worker_command(name, upstream_port, **how)
         worker = self.start(name, arguments, environment)
@@ -157,7 +157,7 @@ class Stack:
         return only_child(master.pid)
 
     def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None,
-                  region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400):
+                  region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400, slowed=False):
         """The defaults, but for endpoints, places, and rate limits nobody reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
@@ -171,7 +171,7 @@ class Stack:
                 "secretAccessKey": {"env": "AWS_SECRET_ACCESS_KEY"},
                 "stsEndpoint": upstream,
                 "s3Endpoint": upstream,
-                "timeoutMilliseconds": timeout,
+                "timeoutMilliseconds": 60_000 if slowed else timeout,
             },
             "tokens": {"issuers": [{
                 "issuer": ISSUER, "audiences": [AUDIENCE], **signed,
@@ -186,7 +186,8 @@ class Stack:
             "renewal": {"partialFailure": partial_failure, "minimumAgeSeconds": minimum_age},
             "limits": {"renew": limit, "vend": limit, "upload": limit,
                        "renewKeys": {"keys": 100_000_000, "windowSeconds": 3600}},
-            "redis": {"address": f"unix:{self.run / 'redis.sock'}"},
+            "redis": {"address": f"unix:{self.run / 'redis.sock'}", "timeoutMilliseconds": 5000 if slowed else 40},
+            "server": {"requestDeadlineMilliseconds": 60_000, "drainSeconds": 60} if slowed else {},
             "log": {"level": self._log_level},
         }
 
