@@ -32,26 +32,26 @@ package struct CredentialSource: Sendable {
     /// Those that never change: nobody has to be asked for them.
     let constant: Credentials?
     /// Those that are held and not due, without suspension; `nil`: ask ``current``.
-    let atHand: @Sendable () -> Credentials?
+    let cached: @Sendable () -> Credentials?
     /// Told of credentials that AWS called expired or unknown, before ``current`` is asked once more.
-    package let whenRefused: @Sendable (Credentials) async -> Void
+    package let onRejected: @Sendable (Credentials) async -> Void
 
     package init(
         current: @escaping @Sendable () async throws -> Credentials,
-        whenRefused: @escaping @Sendable (Credentials) async -> Void = { _ in },
-        atHand: @escaping @Sendable () -> Credentials? = { nil }
+        onRejected: @escaping @Sendable (Credentials) async -> Void = { _ in },
+        cached: @escaping @Sendable () -> Credentials? = { nil }
     ) {
         self.current = current
-        self.whenRefused = whenRefused
-        self.atHand = atHand
+        self.onRejected = onRejected
+        self.cached = cached
         constant = nil
     }
 
     /// Always the same ones.
     package init(_ credentials: Credentials) {
         current = { credentials }
-        whenRefused = { _ in }
-        atHand = { credentials }
+        onRejected = { _ in }
+        cached = { credentials }
         constant = credentials
     }
 
@@ -61,6 +61,6 @@ package struct CredentialSource: Sendable {
     /// Source: IAM User Guide, "Methods to assume a role", role chaining. A session token is the mark: every role's
     /// credentials have one.
     package var maximumSessionDuration: Duration? {
-        (constant ?? atHand())?.sessionToken == nil ? nil : .seconds(3600)
+        (constant ?? cached())?.sessionToken == nil ? nil : .seconds(3600)
     }
 }

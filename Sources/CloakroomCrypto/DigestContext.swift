@@ -1,5 +1,5 @@
 /// The digests that take bytes in pieces.
-enum PiecewiseDigest {
+enum IncrementalDigest {
     case md5, sha256
 }
 

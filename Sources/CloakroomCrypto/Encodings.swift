@@ -2,10 +2,10 @@
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    private static let foreign: UInt8 = 0xFF
+    private static let invalid: UInt8 = 0xFF
 
     private static let values: [UInt8] = {
-        var values = [UInt8](repeating: foreign, count: 256)
+        var values = [UInt8](repeating: invalid, count: 256)
         for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
         return values
     }()
@@ -38,14 +38,14 @@ package enum Base64URL {
         }
     }
 
-    /// - Returns: `nil` for padding, foreign characters, a length no encoding has, or bits left over that are not zero.
+    /// - Returns: `nil` for padding, invalid characters, a length no encoding has, or bits left over that are not zero.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         // As for `encode`.
         let whole = text.withContiguousStorageIfAvailable { unsafe decoded($0) }
         return unsafe whole ?? Array(text).withUnsafeBufferPointer { unsafe decoded($0) }
     }
 
-    /// Four characters at a time, and whether one of them was foreign once at the end.
+    /// Four characters at a time, and whether one of them was invalid once at the end.
     private static func decoded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         let rest = text.count % 4
         guard rest != 1 else { return nil }
@@ -74,7 +74,7 @@ package enum Base64URL {
                     count += rest - 1
                     isSound = word & (rest == 3 ? 3 : 0x3FF) == 0
                 }
-                // Values have six bits; only the foreign one has more.
+                // Values have six bits; only the invalid one has more.
                 isSound = isSound && all < 64
             }
         }

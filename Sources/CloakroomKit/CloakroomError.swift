@@ -5,7 +5,7 @@ public struct CloakroomError: Error, Sendable, Equatable {
     public var code: Code
     /// A sentence for people who build the app; not for its users.
     public var message: String
-    /// Of the answer; `nil` when there was none.
+    /// Of the response; `nil` when there was none.
     public var status: Int?
     /// The code as the server or S3 sent it, also when ``code`` is ``Code/unknown``.
     public var serverCode: String?
@@ -78,8 +78,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let cancelled = Code(rawValue: "cancelled")
         /// The network may not be used now, as in low data mode.
         public static let notAllowedNow = Code(rawValue: "not_allowed_now")
-        /// An answer that is none of ours; something stands between.
-        public static let invalidAnswer = Code(rawValue: "invalid_answer")
+        /// A response that is none of ours; something stands between.
+        public static let invalidResponse = Code(rawValue: "invalid_response")
         /// S3 refuses: the session's policy does not allow it.
         public static let accessDenied = Code(rawValue: "access_denied")
         /// S3 says `NoSuchKey`.

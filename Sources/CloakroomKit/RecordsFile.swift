@@ -72,8 +72,8 @@ struct RecordsFile {
         if let database { return database }
         do throws(SQLiteError) {
             let found = try connect()
-            let claim = try claim(found)
-            switch claim {
+            let ownership = try ownership(found)
+            switch ownership {
             case .ours: database = found
             case .another: break
             case .unnamed: database = try replace(found, label: "unnamed")
@@ -106,13 +106,13 @@ struct RecordsFile {
         movedAside.append(URL(fileURLWithPath: target))
         let new = try connect()
         // Another process may have made one meanwhile.
-        guard try claim(new) == .ours else { throw .busy }
+        guard try ownership(new) == .ours else { throw .busy }
         return new
     }
 
     // MARK: The owner
 
-    private enum Claim {
+    private enum Ownership {
         case ours, another
         /// It holds records, and does not say whose.
         case unnamed
@@ -120,7 +120,7 @@ struct RecordsFile {
     }
 
     /// Reads whose file it is, and writes the owner's name into one without records.
-    private func claim(_ database: SQLiteDatabase) throws(SQLiteError) -> Claim {
+    private func ownership(_ database: SQLiteDatabase) throws(SQLiteError) -> Ownership {
         do throws(SQLiteError) {
             if let named = try named(database) { return named }
             return try database.transaction { () throws(SQLiteError) in
@@ -140,7 +140,7 @@ struct RecordsFile {
         }
     }
 
-    private func named(_ database: SQLiteDatabase) throws(SQLiteError) -> Claim? {
+    private func named(_ database: SQLiteDatabase) throws(SQLiteError) -> Ownership? {
         try database.first("SELECT user, endpoint FROM owner") { row in
             StoreOwner(user: row.text(0), endpointName: row.text(1)) == owner ? .ours : .another
         }

@@ -3,9 +3,9 @@ package import StrictJSON
 /// What a client may say when it asks for credentials: which of its rights it wants, and for how long.
 ///
 /// All of it only narrows; a name that is not known is refused, so that nobody who misspells one gets everything.
-package struct CredentialRequest: WireText {
+package struct CredentialRequest: WireEncodable {
     /// The body is no JSON object of these members, or one of them is not what it should be.
-    package struct Malformed: Error, Sendable, Equatable {
+    package struct ParsingError: Error, Sendable, Equatable {
         package init() {}
     }
 
@@ -20,20 +20,22 @@ package struct CredentialRequest: WireText {
     }
 
     /// - Parameter body: JSON; empty asks for nothing in particular.
-    package init(parsing body: [UInt8]) throws(Malformed) {
+    package init(parsing body: [UInt8]) throws(ParsingError) {
         self.init()
         guard !body.isEmpty else { return }
-        guard let json = try? JSON(parsing: body, maximumDepth: 4), let object = json.object else { throw Malformed() }
+        guard let json = try? JSON(parsing: body, maximumDepth: 4), let object = json.object else {
+            throw ParsingError()
+        }
         // null says nothing, as an absent member does.
         for member in object.members where member.value != .null || !Self.names.contains(member.name) {
             switch member.name {
             case "scope":
-                guard let text = member.value.string else { throw Malformed() }
+                guard let text = member.value.string else { throw ParsingError() }
                 scope = text
             case "lifetimeSeconds":
-                guard let number = member.value.integer else { throw Malformed() }
+                guard let number = member.value.integer else { throw ParsingError() }
                 lifetimeSeconds = number
-            default: throw Malformed()
+            default: throw ParsingError()
             }
         }
     }

@@ -7,7 +7,7 @@ package import StrictJSON
 #endif
 
 /// Why one key was not renewed.
-package enum RenewFailure: String, Sendable, Codable, CaseIterable {
+package enum RenewalErrorCode: String, Sendable, Codable, CaseIterable {
     /// The object is gone. Clients delete their reference on this word: only S3's `NoSuchKey` may bring it.
     case notFound = "not_found"
     case invalidKey = "invalid_key"
@@ -22,7 +22,7 @@ package struct RenewResult: WireBody, Codable {
     package var key: String
     package var success: Bool
     /// `nil` on success.
-    package var error: RenewFailure?
+    package var error: RenewalErrorCode?
     /// When the object would expire now; `nil` when nobody said.
     package var expiresAt: Date?
 
@@ -32,19 +32,19 @@ package struct RenewResult: WireBody, Codable {
         self.expiresAt = expiresAt
     }
 
-    package init(key: String, failure: RenewFailure) {
+    package init(key: String, failure: RenewalErrorCode) {
         self.key = key
         self.success = false
         self.error = failure
     }
 
-    /// A word that this version does not know says as little as ``RenewFailure/internalError``.
+    /// A word that this version does not know says as little as ``RenewalErrorCode/internalError``.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         key = try container.decode(String.self, forKey: .key)
         success = try container.decode(Bool.self, forKey: .success)
         error = try container.decodeIfPresent(String.self, forKey: .error).map {
-            RenewFailure(rawValue: $0) ?? .internalError
+            RenewalErrorCode(rawValue: $0) ?? .internalError
         }
         expiresAt = try container.decodeIfPresent(Date.self, forKey: .expiresAt)
     }

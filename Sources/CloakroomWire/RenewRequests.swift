@@ -8,7 +8,7 @@ package enum RenewRequestError: String, Error, Sendable, CaseIterable {
 }
 
 /// What ``Route/renewBatch`` takes.
-package struct RenewBatchRequest: WireText {
+package struct RenewBatchRequest: WireEncodable {
     /// 1 to 100, as they came: duplicates stay, and what is no key is the renewal's affair.
     package let assetKeys: [String]
 
@@ -33,7 +33,7 @@ package struct RenewBatchRequest: WireText {
 }
 
 /// What ``Route/renewOne`` takes.
-package struct RenewOneRequest: WireText {
+package struct RenewOneRequest: WireEncodable {
     package let assetKey: String
 
     package init(parsing body: [UInt8]) throws(RenewRequestError) {

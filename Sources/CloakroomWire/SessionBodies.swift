@@ -84,7 +84,7 @@ extension SessionBody: WireBody {
 }
 
 /// What `POST /api/v1/auth/apple/notifications` takes.
-package struct AppleNotificationRequest: WireText {
+package struct AppleNotificationRequest: WireEncodable {
     /// A JWS of Apple's.
     package let payload: String
 

@@ -54,7 +54,7 @@ extension UploadBody: CustomStringConvertible, CustomReflectable {
 
 /// What a client reads of an answer of ``Route/presignedUpload``: also where an older backend knows neither when the URL
 /// ends nor what to send, and has one of the two URLs for reading alone.
-package struct UploadAnswer: Sendable, Equatable, Decodable {
+package struct ReceivedUploadBody: Sendable, Equatable, Decodable {
     package var objectKey: String
     package var uploadUrl: String
     package var assetUrl: String?
@@ -63,7 +63,7 @@ package struct UploadAnswer: Sendable, Equatable, Decodable {
     package var headers: [String: String]?
 }
 
-extension UploadAnswer: CustomStringConvertible, CustomReflectable {
+extension ReceivedUploadBody: CustomStringConvertible, CustomReflectable {
     package var description: String { "upload of \(objectKey)" }
     package var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey]) }
 }

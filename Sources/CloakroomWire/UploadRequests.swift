@@ -3,12 +3,12 @@ package import StrictJSON
 /// The body is no JSON object of the members a route knows, or one of them is not what it should be.
 ///
 /// A name that is not known is refused, so that nobody who misspells a limit goes without one.
-package struct MalformedUploadRequest: Error, Sendable, Equatable {
+package struct UploadRequestError: Error, Sendable, Equatable {
     package init() {}
 }
 
 /// What ``Route/presignedPost`` takes, as it came.
-package struct PostUploadRequest: WireText {
+package struct PostUploadRequest: WireEncodable {
     package var contentType: String?
     /// The most that the client will send; `nil` for what the settings allow.
     package var maximumBytes: Int?
@@ -21,7 +21,7 @@ package struct PostUploadRequest: WireText {
         self.sha256 = sha256
     }
 
-    package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
+    package init(parsing body: [UInt8]) throws(UploadRequestError) {
         for member in try members(of: body) {
             switch member.name {
             case "contentType": contentType = try string(member.value)
@@ -29,7 +29,7 @@ package struct PostUploadRequest: WireText {
             case "sha256": sha256 = try string(member.value)
             // As for a presigned PUT: clients may say it, and it is not used.
             case "filename": _ = try string(member.value)
-            default: throw MalformedUploadRequest()
+            default: throw UploadRequestError()
             }
         }
     }
@@ -44,7 +44,7 @@ package struct PostUploadRequest: WireText {
 }
 
 /// What ``Route/multipartUploads`` takes, as it came.
-package struct MultipartUploadRequest: WireText {
+package struct MultipartUploadRequest: WireEncodable {
     package var contentType: String?
     /// Of the whole object.
     package var contentLength: Int?
@@ -57,14 +57,14 @@ package struct MultipartUploadRequest: WireText {
         self.sha256 = sha256
     }
 
-    package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
+    package init(parsing body: [UInt8]) throws(UploadRequestError) {
         for member in try members(of: body) {
             switch member.name {
             case "contentType": contentType = try string(member.value)
             case "contentLength": contentLength = try integer(member.value)
             case "sha256": sha256 = try string(member.value)
             case "filename": _ = try string(member.value)
-            default: throw MalformedUploadRequest()
+            default: throw UploadRequestError()
             }
         }
     }
@@ -79,20 +79,20 @@ package struct MultipartUploadRequest: WireText {
 }
 
 /// What ``Route/multipartCompletion`` takes.
-package struct CompletionRequest: WireText {
+package struct CompletionRequest: WireEncodable {
     /// The entity tag of each part, the first part's first, as S3 gave them; `nil`: as S3 has them.
     package var etags: [String]?
 
     package init(etags: [String]?) { self.etags = etags }
 
     /// - Parameter body: JSON; empty names no tags.
-    package init(parsing body: [UInt8]) throws(MalformedUploadRequest) {
+    package init(parsing body: [UInt8]) throws(UploadRequestError) {
         guard !body.isEmpty else { return }
         for member in try members(of: body) {
             if member.name == "etags", member.value == .null { continue }
             guard member.name == "etags", let tags = member.value.strings, (1...10_000).contains(tags.count),
                 tags.allSatisfy({ (1...128).contains($0.utf8.count) })
-            else { throw MalformedUploadRequest() }
+            else { throw UploadRequestError() }
             etags = tags
         }
     }
@@ -109,20 +109,20 @@ package struct CompletionRequest: WireText {
     }
 }
 
-private func members(of body: [UInt8]) throws(MalformedUploadRequest) -> [JSON.Object.Member] {
-    guard let object = (try? JSON(parsing: body, maximumDepth: 4))?.object else { throw MalformedUploadRequest() }
+private func members(of body: [UInt8]) throws(UploadRequestError) -> [JSON.Object.Member] {
+    guard let object = (try? JSON(parsing: body, maximumDepth: 4))?.object else { throw UploadRequestError() }
     return object.members
 }
 
 /// - Returns: `nil` for null, which says nothing, as an absent member does.
-private func string(_ json: JSON) throws(MalformedUploadRequest) -> String? {
+private func string(_ json: JSON) throws(UploadRequestError) -> String? {
     guard json != .null else { return nil }
-    guard let text = json.string else { throw MalformedUploadRequest() }
+    guard let text = json.string else { throw UploadRequestError() }
     return text
 }
 
-private func integer(_ json: JSON) throws(MalformedUploadRequest) -> Int? {
+private func integer(_ json: JSON) throws(UploadRequestError) -> Int? {
     guard json != .null else { return nil }
-    guard let number = json.integer else { throw MalformedUploadRequest() }
+    guard let number = json.integer else { throw UploadRequestError() }
     return number
 }

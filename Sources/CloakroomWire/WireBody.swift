@@ -9,11 +9,11 @@ package import StrictJSON
 /// Something that goes over the wire as JSON.
 ///
 /// Written by hand because the shapes are few and fixed.
-package protocol WireText: Sendable, Equatable {
+package protocol WireEncodable: Sendable, Equatable {
     func write(to writer: inout JSONWriter)
 }
 
-extension WireText {
+extension WireEncodable {
     /// The JSON, in UTF-8.
     package var encoded: [UInt8] {
         var writer = JSONWriter(capacity: 1536)
@@ -23,7 +23,7 @@ extension WireText {
 }
 
 /// A body the worker writes and the kit reads, by `Codable` with ``wireDecoder``.
-package protocol WireBody: WireText, Decodable {}
+package protocol WireBody: WireEncodable, Decodable {}
 
 /// For reading bodies: dates are ISO 8601, with a fraction of a second or without.
 package var wireDecoder: JSONDecoder {

@@ -21,8 +21,8 @@ final class CurlSocket {
     private let socket: Int32
     private let act: @LoopActor (Int32) -> Void
     private var interest: Interest
-    private var watched: Reactor.Readiness = []
-    private var watch: Reactor.Watch?
+    private var watched: EventPoller.Readiness = []
+    private var watch: EventPoller.Watch?
 
     init(_ socket: Int32, _ interest: Interest, act: @escaping @LoopActor (Int32) -> Void) {
         self.socket = socket
@@ -37,23 +37,23 @@ final class CurlSocket {
     }
 
     func unwatch() {
-        if let watch { Reactor.shared.unwatch(watch) }
+        if let watch { EventPoller.shared.unwatch(watch) }
         watch = nil
         watched = []
     }
 
     private func update() {
-        let wanted: Reactor.Readiness = interest.contains(.write) ? [.readable, .writable] : .readable
+        let wanted: EventPoller.Readiness = interest.contains(.write) ? [.readable, .writable] : .readable
         guard wanted != watched else { return }
         watched = wanted
         if let watch {
-            Reactor.shared.rewatch(watch, for: wanted)
+            EventPoller.shared.rewatch(watch, for: wanted)
         } else {
-            watch = Reactor.shared.watch(socket, for: wanted) { [weak self] readiness in self?.become(readiness) }
+            watch = EventPoller.shared.watch(socket, for: wanted) { [weak self] readiness in self?.become(readiness) }
         }
     }
 
-    private func become(_ readiness: Reactor.Readiness) {
+    private func become(_ readiness: EventPoller.Readiness) {
         var events: Int32 = 0
         if readiness.contains(.readable) || !readiness.isDisjoint(with: .hangup) { events |= CURL_CSELECT_IN }
         if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }

@@ -23,20 +23,20 @@ final class CurlTimer {
         self.deadline = deadline
         if let alarm {
             guard deadline < alarm.deadline else { return }
-            Reactor.shared.cancel(alarm.timer)
+            EventPoller.shared.cancel(alarm.timer)
         }
         arm(for: deadline, in: .milliseconds(milliseconds))
     }
 
     /// Nobody is called any more.
     func stop() {
-        if let alarm { Reactor.shared.cancel(alarm.timer) }
+        if let alarm { EventPoller.shared.cancel(alarm.timer) }
         alarm = nil
         deadline = nil
     }
 
     private func arm(for deadline: UInt64, in delay: Duration) {
-        alarm = (Reactor.shared.schedule(after: delay) { [weak self] in self?.goOff() }, deadline)
+        alarm = (EventPoller.shared.schedule(after: delay) { [weak self] in self?.goOff() }, deadline)
     }
 
     private func goOff() {

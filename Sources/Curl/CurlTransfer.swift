@@ -8,14 +8,14 @@ import Loop
 @LoopActor
 @safe final class CurlTransfer {
     let handle: OpaquePointer
-    /// Who waits for the answer. Unchecked: ``CurlTransport`` has one place that takes it out, and there it is resumed.
+    /// Who waits for the response. Unchecked: ``LoopCurlTransport`` has one place that takes it out, and there it is resumed.
     var continuation: UnsafeContinuation<Result<UpstreamResponse, TransportError>, Never>?
     var isRunning: Bool { unsafe continuation != nil }
     /// Tells this request from the ones that had the handle before.
     private(set) var requestNumber = 0
 
-    private let answer: CurlAnswer
-    private let ownFields: OwnFields
+    private let response: CurlResponse
+    private let suppressedFields: SuppressedHeaderFields
     private let address: OpaquePointer
     private var origin = ""
     private var kind = Kind.plain
@@ -28,23 +28,25 @@ import Loop
     /// What libcurl must know of a request.
     private enum Kind {
         case plain
-        /// Its answer has no body, whatever it says.
+        /// Its response has no body, whatever it says.
         case head
         case withBody
     }
 
     /// - Parameter transport: context of the callbacks about sockets.
-    init(options: CurlTransport.Options, ownFields: OwnFields, transport: UnsafeMutableRawPointer) {
+    init(
+        options: LoopCurlTransport.Options, suppressedFields: SuppressedHeaderFields, transport: UnsafeMutableRawPointer
+    ) {
         guard let easy = unsafe curl_easy_init() else { preconditionFailure("curl_easy_init") }
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
         unsafe handle = OpaquePointer(easy)
         unsafe self.address = address
-        self.ownFields = ownFields
-        answer = CurlAnswer(maximumBytes: options.maximumResponseBytes)
-        let answer = unsafe Unmanaged.passUnretained(answer).toOpaque()
+        self.suppressedFields = suppressedFields
+        response = CurlResponse(maximumBytes: options.maximumResponseBytes)
+        let response = unsafe Unmanaged.passUnretained(response).toOpaque()
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_PRIVATE, Unmanaged.passUnretained(self).toOpaque()))
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_CURLU, UnsafeMutableRawPointer(address)))
-        unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, ownFields.all))
+        unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, suppressedFields.all))
         set(CURLOPT_NOSIGNAL, 1)
         // A name that is still being looked up is given up with its request; otherwise libcurl would wait for the
         // resolver's thread, and the loop with it, for as long as a silent name server is asked again: 20 s.
@@ -63,10 +65,10 @@ import Loop
         set(CURLOPT_NOPROXY, "*")
         if let file = options.certificateAuthorities { set(CURLOPT_CAINFO, file) }
         if options.readsCertificates { set(CURLOPT_CERTINFO, 1) }
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_WRITEDATA, answer))
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_HEADERDATA, answer))
-        unsafe check(cloakroom_set_data_callback(easy, CURLOPT_WRITEFUNCTION, takeAnswerBody))
-        unsafe check(cloakroom_set_data_callback(easy, CURLOPT_HEADERFUNCTION, takeAnswerLine))
+        unsafe check(cloakroom_set_pointer(easy, CURLOPT_WRITEDATA, response))
+        unsafe check(cloakroom_set_pointer(easy, CURLOPT_HEADERDATA, response))
+        unsafe check(cloakroom_set_data_callback(easy, CURLOPT_WRITEFUNCTION, receiveCurlBody))
+        unsafe check(cloakroom_set_data_callback(easy, CURLOPT_HEADERFUNCTION, receiveCurlHeaderLine))
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_OPENSOCKETDATA, transport))
         unsafe check(cloakroom_set_open_callback(easy, openCurlSocket))
         unsafe check(cloakroom_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, transport))
@@ -101,7 +103,7 @@ import Loop
         use(request.method == "HEAD" ? .head : mayHaveBody && !request.body.isEmpty ? .withBody : .plain)
         if kind == .withBody { takeRequestBody(request.body) }
         use(method: request.method)
-        useNamesHost(request.fields.place(of: "host") != nil)
+        useNamesHost(request.fields.location(of: "host") != nil)
         use(timeoutMilliseconds: max(1, Int(timeout.nanoseconds / 1_000_000)))
         unsafe check(cloakroom_set_text(UnsafeMutableRawPointer(handle), CURLOPT_REQUEST_TARGET, head))
         return true
@@ -139,7 +141,7 @@ import Loop
     private func useNamesHost(_ namesHost: Bool) {
         guard namesHost != self.namesHost else { return }
         self.namesHost = namesHost
-        let fields = unsafe namesHost ? ownFields.all : ownFields.allButHost
+        let fields = unsafe namesHost ? suppressedFields.all : suppressedFields.allButHost
         unsafe check(cloakroom_set_list(UnsafeMutableRawPointer(handle), CURLOPT_HTTPHEADER, fields))
     }
 
@@ -159,11 +161,11 @@ import Loop
     }
 
     func result(_ code: CURLcode) -> Result<UpstreamResponse, TransportError> {
-        guard code == CURLE_OK else { return .failure(answer.isTooLarge ? .tooLarge : TransportError(code)) }
-        guard answer.head.isWhole else { return .failure(.interrupted) }
+        guard code == CURLE_OK else { return .failure(response.isTooLarge ? .tooLarge : TransportError(code)) }
+        guard response.head.isWhole else { return .failure(.interrupted) }
         var status = 0
         unsafe cloakroom_get_long(UnsafeMutableRawPointer(handle), CURLINFO_RESPONSE_CODE, &status)
-        return .success(UpstreamResponse(status: status, fields: answer.head.fields, body: answer.body))
+        return .success(UpstreamResponse(status: status, fields: response.head.fields, body: response.body))
     }
 
     /// `nil` without TLS, and on a connection that was there before.
@@ -177,9 +179,9 @@ import Loop
         return nil
     }
 
-    /// Forgets the request and its answer; the connection and the handle's settings stay.
+    /// Forgets the request and its response; the connection and the handle's settings stay.
     func reset() {
-        answer.reset()
+        response.reset()
         guard let body = unsafe requestBody else { return }
         unsafe check(cloakroom_set_pointer(UnsafeMutableRawPointer(handle), CURLOPT_POSTFIELDS, nil))
         unsafe body.deallocate()
@@ -215,7 +217,7 @@ extension TransportError {
             self = .untrusted
         case CURLE_FILESIZE_EXCEEDED: self = .tooLarge
         case CURLE_ABORTED_BY_CALLBACK: self = .cancelled
-        // CURLE_UNSUPPORTED_PROTOCOL too: with a URL of HTTP it means an answer that is none.
+        // CURLE_UNSUPPORTED_PROTOCOL too: with a URL of HTTP it means a response that is none.
         default: self = .interrupted
         }
     }

@@ -5,7 +5,7 @@ import HTTPValues
 ///
 /// libcurl copies a target as it is. The fields of a list it prints byte by byte, some eighty instructions each, and the list
 /// it looks through for every field that it might add: that was half of what a request cost. So the fields stand behind
-/// the target, and the list only names what libcurl is not to add (``OwnFields``).
+/// the target, and the list only names what libcurl is not to add (``SuppressedHeaderFields``).
 ///
 /// What libcurl puts behind a target, ` HTTP/1.1` and the end of the line, here ends the last field, `user-agent`.
 /// Source: CURLOPT_REQUEST_TARGET(3), by which libcurl sends "the verbatim string … without any filter or other safe guards.
@@ -56,8 +56,8 @@ import HTTPValues
     private mutating func add(_ fields: HeaderFields) {
         unsafe fields.text.withUnsafeBufferPointer { text in
             guard let start = text.baseAddress else { return }
-            for place in fields.places {
-                unsafe add(start + place.line.lowerBound, place.line.count)
+            for location in fields.locations {
+                unsafe add(start + location.line.lowerBound, location.line.count)
                 endLine()
             }
         }
@@ -84,8 +84,8 @@ import HTTPValues
         guard !hasControls(text.span) else { return false }
         return unsafe text.withUnsafeBytes { text in
             guard let start = unsafe text.baseAddress?.assumingMemoryBound(to: CChar.self) else { return true }
-            for place in fields.places {
-                guard unsafe strlen(start + place.line.lowerBound) == place.line.count else { return false }
+            for location in fields.locations {
+                guard unsafe strlen(start + location.line.lowerBound) == location.line.count else { return false }
             }
             return true
         }

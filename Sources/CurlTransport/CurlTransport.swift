@@ -3,10 +3,10 @@ public import CloakroomKit
 /// HTTP over libcurl itself, for Linux.
 ///
 /// It exists because of what waiting costs there: swift-corelibs-foundation's URLSession goes on watching whether a socket
-/// can be written to until the answer has come, and so takes 0.3 to 0.8 s of CPU time for a second of waiting. This one
+/// can be written to until the response has come, and so takes 0.3 to 0.8 s of CPU time for a second of waiting. This one
 /// sleeps. On Apple's systems use ``CloakroomKit/URLSessionTransport``.
 ///
-/// One thread of its own runs every exchange, keeps connections open and uses them again; make one for an app and hand it
+/// One thread of its own runs every task, keeps connections open and uses them again; make one for an app and hand it
 /// to everything. When it goes, the thread and the connections go along. It speaks HTTP/1.1, with TLS 1.2 at least,
 /// trusts whom libcurl trusts, follows no redirects, and knows neither proxies, cookies, passwords nor caches. Bodies are
 /// handed out as they came, whatever their content coding, so they are the stored bytes. Fields of one name go out as
@@ -17,7 +17,7 @@ public import CloakroomKit
 ///
 /// Source: libcurl's manual, `libcurl-multi(3)`.
 public final class CurlTransport: HTTPTransport {
-    private let loop: CurlLoop
+    private let thread: CurlThread
 
     /// - Parameter maximumConnectionsPerHost: how many connections there are at most to one host at a time.
     public convenience init(maximumConnectionsPerHost: Int = 16) {
@@ -26,23 +26,23 @@ public final class CurlTransport: HTTPTransport {
 
     /// - Parameter certificateAuthorities: a file of those to trust, in PEM; `nil` for libcurl's own.
     package init(maximumConnectionsPerHost: Int = 16, certificateAuthorities: String?) {
-        loop = CurlLoop(
+        thread = CurlThread(
             maximumConnectionsPerHost: max(1, maximumConnectionsPerHost),
             certificateAuthorities: certificateAuthorities)
-        loop.start()
+        thread.start()
     }
 
-    // The thread holds the loop, and nobody but the transport tells it to end.
-    deinit { loop.stop() }
+    // The thread holds the thread, and nobody but the transport tells it to end.
+    deinit { thread.stop() }
 
     public func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
-    ) async throws(HTTPTransportError) -> HTTPAnswer {
-        let exchange = try CurlExchange(request, progress: progress)
+    ) async throws(HTTPTransportError) -> HTTPResponse {
+        let task = try CurlTask(request, progress: progress)
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { loop.start(exchange, waiter: $0) }
-        } onCancel: { [loop] in
-            loop.cancel(exchange)
+            await withCheckedContinuation { thread.start(task, waiter: $0) }
+        } onCancel: { [thread] in
+            thread.cancel(task)
         }
         return try result.get()
     }

@@ -1,6 +1,6 @@
 import CCurl
 
-/// One of libcurl's easy handles, used for one exchange after another.
+/// One of libcurl's easy handles, used for one task after another.
 @safe final class EasyHandle {
     private let handle: OpaquePointer
     private var lines: UnsafeMutablePointer<curl_slist>?
@@ -18,7 +18,7 @@ import CCurl
     var pointer: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(handle) }
     var id: UInt { unsafe UInt(bitPattern: handle) }
 
-    /// Forgets the exchange and every option.
+    /// Forgets the task and every option.
     func reset() {
         unsafe curl_easy_reset(pointer)
         unsafe curl_slist_free_all(lines)
@@ -48,15 +48,15 @@ import CCurl
         unsafe check(cloakroom_set_list(pointer, CURLOPT_HTTPHEADER, lines))
     }
 
-    /// - Parameter exchange: must live until the handle is reset.
-    func set(callbacksOf exchange: CurlExchange) {
-        let exchange = unsafe Unmanaged.passUnretained(exchange).toOpaque()
+    /// - Parameter task: must live until the handle is reset.
+    func set(callbacksOf task: CurlTask) {
+        let task = unsafe Unmanaged.passUnretained(task).toOpaque()
         for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA] {
-            unsafe check(cloakroom_set_pointer(pointer, option, exchange))
+            unsafe check(cloakroom_set_pointer(pointer, option, task))
         }
-        unsafe check(cloakroom_set_data_callback(pointer, CURLOPT_HEADERFUNCTION, takeLine))
-        unsafe check(cloakroom_set_data_callback(pointer, CURLOPT_WRITEFUNCTION, takeBody))
-        unsafe check(cloakroom_set_data_callback(pointer, CURLOPT_READFUNCTION, giveBody))
+        unsafe check(cloakroom_set_data_callback(pointer, CURLOPT_HEADERFUNCTION, receiveHeaderLine))
+        unsafe check(cloakroom_set_data_callback(pointer, CURLOPT_WRITEFUNCTION, receiveBody))
+        unsafe check(cloakroom_set_data_callback(pointer, CURLOPT_READFUNCTION, sendBody))
         unsafe check(cloakroom_set_seek_callback(pointer, seekBody))
         unsafe check(cloakroom_set_open_callback(pointer, openSocket))
     }
@@ -66,37 +66,37 @@ import CCurl
 
 // libcurl's callbacks.
 
-private func exchange(at pointer: UnsafeMutableRawPointer?) -> CurlExchange {
+private func task(at pointer: UnsafeMutableRawPointer?) -> CurlTask {
     guard let pointer = unsafe pointer else { preconditionFailure("libcurl lost its context") }
-    return unsafe Unmanaged<CurlExchange>.fromOpaque(pointer).takeUnretainedValue()
+    return unsafe Unmanaged<CurlTask>.fromOpaque(pointer).takeUnretainedValue()
 }
 
-/// Any result but the count ends the exchange.
-private func takeLine(
+/// Any result but the count ends the task.
+private func receiveHeaderLine(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    let isTaken = unsafe exchange(at: context).take(line: UnsafeRawBufferPointer(start: bytes, count: size * count))
+    let isTaken = unsafe task(at: context).take(line: UnsafeRawBufferPointer(start: bytes, count: size * count))
     return isTaken ? size * count : 0
 }
 
-/// Any result but the count ends the exchange.
-private func takeBody(
+/// Any result but the count ends the task.
+private func receiveBody(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    let isTaken = unsafe exchange(at: context).take(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
+    let isTaken = unsafe task(at: context).take(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
     return isTaken ? size * count : 0
 }
 
-private func giveBody(
+private func sendBody(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let room = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    return unsafe exchange(at: context).give(into: room) ?? Int(CURL_READFUNC_ABORT)
+    return unsafe task(at: context).give(into: room) ?? Int(CURL_READFUNC_ABORT)
 }
 
 private func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
-    unsafe exchange(at: context).seek(to: Int64(offset))
+    unsafe task(at: context).seek(to: Int64(offset))
     return CURL_SEEKFUNC_OK
 }
 

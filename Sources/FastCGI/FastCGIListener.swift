@@ -17,7 +17,7 @@ package final class FastCGIListener {
         package var bufferedBytes = 64 << 20
         package var connections = 16_384
         /// From accept, or from the first byte of a request, until it is whole; and for an answer that nobody reads.
-        package var patience: Duration = .seconds(10)
+        package var requestTimeout: Duration = .seconds(10)
 
         package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
     }
@@ -25,13 +25,13 @@ package final class FastCGIListener {
     let limits: Limits
     let fields: FieldTable
     let tooLarge: Response
-    let scratch = Scratch()
+    let receiveBuffer = ReceiveBuffer()
     let parser = LibFCGIParser()
     private var spareBuffer: [UInt8] = []
     private let handler: Handler
     private var socket: Descriptor?
-    private var watch: Reactor.Watch?
-    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var watch: EventPoller.Watch?
+    private var connections: [ObjectIdentifier: FastCGIConnection] = [:]
     private var answering = 0
     private var drained: CheckedContinuation<Void, Never>?
 
@@ -49,7 +49,7 @@ package final class FastCGIListener {
         self.fields = fields
         self.tooLarge = tooLarge
         self.handler = handler
-        watch = Reactor.shared.watch(socket, for: .readable) { [unowned self] _ in accept() }
+        watch = EventPoller.shared.watch(socket, for: .readable) { [unowned self] _ in accept() }
         scheduleSweep()
     }
 
@@ -72,7 +72,7 @@ package final class FastCGIListener {
 
     var gateLimits: Gate.Limits { Gate.Limits(bodyBytes: limits.bodyBytes) }
 
-    var nextDeadline: UInt64 { Monotonic.now &+ limits.patience.nanoseconds }
+    var nextDeadline: UInt64 { Monotonic.now &+ limits.requestTimeout.nanoseconds }
 
     /// Whether one more incomplete request still fits into what all may take together.
     func mayBuffer() -> Bool {
@@ -94,15 +94,15 @@ package final class FastCGIListener {
         spareBuffer = buffer
     }
 
-    func begin(_ request: Request, on connection: Connection) {
+    func begin(_ request: Request, on connection: FastCGIConnection) {
         answering += 1
         handler(request) { [self] response in
             answering -= 1
-            connection.answer(response)
+            connection.respond(response)
         }
     }
 
-    func forget(_ connection: Connection) {
+    func forget(_ connection: FastCGIConnection) {
         connections[ObjectIdentifier(connection)] = nil
         guard isDraining, connections.isEmpty else { return }
         drained?.resume()
@@ -120,7 +120,7 @@ package final class FastCGIListener {
                 close(accepted)
                 continue
             }
-            let connection = Connection(socket: accepted, listener: self)
+            let connection = FastCGIConnection(socket: accepted, listener: self)
             connections[ObjectIdentifier(connection)] = connection
             connection.read()
         }
@@ -129,23 +129,23 @@ package final class FastCGIListener {
     /// Without free descriptors the backlog stays readable: looking away for a moment keeps the loop from spinning.
     private func pauseIfExhausted(_ code: Int32) {
         guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code), let watch, let listening = socket?.raw else { return }
-        Reactor.shared.unwatch(watch)
+        EventPoller.shared.unwatch(watch)
         self.watch = nil
-        Reactor.shared.schedule(after: .milliseconds(100)) { [weak self] in
+        EventPoller.shared.schedule(after: .milliseconds(100)) { [weak self] in
             guard let self, !isDraining else { return }
-            self.watch = Reactor.shared.watch(listening, for: .readable) { [unowned self] _ in accept() }
+            self.watch = EventPoller.shared.watch(listening, for: .readable) { [unowned self] _ in accept() }
         }
     }
 
     private func stopListening() {
-        if let watch { Reactor.shared.unwatch(watch) }
+        if let watch { EventPoller.shared.unwatch(watch) }
         watch = nil
         socket = nil
     }
 
     /// One timer for all connections: a deadline may be late by its period.
     private func scheduleSweep() {
-        Reactor.shared.schedule(after: .seconds(1)) { [weak self] in
+        EventPoller.shared.schedule(after: .seconds(1)) { [weak self] in
             guard let self else { return }
             let now = Monotonic.now
             for connection in connections.values {

@@ -43,8 +43,8 @@ struct Gate {
 
     /// - Parameter bytes: everything of this request so far; it may only grow between calls.
     mutating func walk(_ bytes: Span<UInt8>) -> Verdict {
-        while bytes.count - offset >= Record.headerBytes {
-            let record = Record(bytes, at: offset)
+        while bytes.count - offset >= RecordHeader.headerBytes {
+            let record = RecordHeader(bytes, at: offset)
             guard record.version == 1 else { return .malformed }
             if phase == .begin, record.requestID == 0 {
                 return managementVerdict(of: record, in: bytes)
@@ -60,7 +60,7 @@ struct Gate {
         return .incomplete
     }
 
-    private func isExpected(_ record: Record) -> Bool {
+    private func isExpected(_ record: RecordHeader) -> Bool {
         switch phase {
         case .begin: record.kind == .begin && record.contentLength == 8
         case .parameters: record.kind == .parameters && record.requestID == requestID
@@ -68,7 +68,7 @@ struct Gate {
         }
     }
 
-    private func fits(_ record: Record) -> Bool {
+    private func fits(_ record: RecordHeader) -> Bool {
         switch phase {
         case .begin: true
         case .parameters: parameterBytes + record.contentLength <= limits.parameterBytes
@@ -77,7 +77,7 @@ struct Gate {
     }
 
     /// - Returns: whether the content is sound.
-    private mutating func take(_ record: Record, _ content: Span<UInt8>) -> Bool {
+    private mutating func take(_ record: RecordHeader, _ content: Span<UInt8>) -> Bool {
         switch phase {
         case .begin:
             let isResponder = content[0] == 0 && content[1] == 1
@@ -97,14 +97,14 @@ struct Gate {
         return true
     }
 
-    private func managementVerdict(of record: Record, in bytes: Span<UInt8>) -> Verdict {
+    private func managementVerdict(of record: RecordHeader, in bytes: Span<UInt8>) -> Verdict {
         guard record.kind == .getValues, record.contentLength <= 1024 else { return .malformed }
         return bytes.count >= record.end ? .values(end: record.end) : .incomplete
     }
 }
 
 /// One record's header (§3.3).
-struct Record {
+struct RecordHeader {
     enum Kind: UInt8 {
         case begin = 1
         case abort = 2

@@ -5,7 +5,7 @@ import Loop
 /// libfcgi, which parses requests from memory, one after the other.
 ///
 /// What it holds of a request is given back as soon as that has been read: a request that waits for its answer keeps
-/// none of libfcgi's buffers, and the answer is written by ``Answers``. libfcgi is given a descriptor number that no
+/// none of libfcgi's buffers, and the answer is written by ``ResponseEncoder``. libfcgi is given a descriptor number that no
 /// process can have, so it can touch no socket of ours, whatever it reads.
 @LoopActor
 @safe final class LibFCGIParser {
@@ -31,8 +31,8 @@ import Loop
     ///   - bodyBytes: how long the gate found its body to be.
     /// - Returns: its parameters and body; `nil` if libfcgi would not have it.
     func parse(_ feed: UnsafeRawBufferPointer, bodyBytes: Int, fields: FieldTable) -> Request? {
-        unsafe MemoryWire.feed = feed
-        defer { unsafe MemoryWire.feed = UnsafeRawBufferPointer(start: nil, count: 0) }
+        unsafe ParserInput.feed = feed
+        defer { unsafe ParserInput.feed = UnsafeRawBufferPointer(start: nil, count: 0) }
         unsafe raw.pointee.ipcFd = Self.noDescriptor
         unsafe raw.pointee.keepConnection = 1
         guard unsafe FCGX_Accept_r(raw) == 0 else { return nil }
@@ -53,7 +53,7 @@ import Loop
 }
 
 /// Where libfcgi reads instead of from a socket.
-enum MemoryWire {
+enum ParserInput {
     // A C callback without a context argument; libfcgi is called on the loop's thread alone.
     nonisolated(unsafe) static var feed = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 }
@@ -64,10 +64,10 @@ enum MemoryWire {
 /// - Returns: bytes given; 0 at the end of the feed: libfcgi may fail but never blocks.
 @_cdecl("OS_Read")
 public func cloakroomRead(_ descriptor: Int32, _ buffer: UnsafeMutablePointer<CChar>, _ capacity: Int) -> Int32 {
-    let feed = unsafe MemoryWire.feed
+    let feed = unsafe ParserInput.feed
     let count = min(capacity, feed.count)
     guard count > 0 else { return 0 }
     unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: feed.baseAddress!, byteCount: count)
-    unsafe MemoryWire.feed = UnsafeRawBufferPointer(rebasing: feed[count...])
+    unsafe ParserInput.feed = UnsafeRawBufferPointer(rebasing: feed[count...])
     return Int32(count)
 }

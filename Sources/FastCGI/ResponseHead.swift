@@ -36,8 +36,8 @@ extension OutputSpan<UInt8> {
         append("\r\n")
         let text = response.fields.text.span
         let holdsLineBreak = text.holds(0x0D) || text.holds(0x0A)
-        for place in response.fields.places {
-            let line = text.extracting(place.line)
+        for location in response.fields.locations {
+            let line = text.extracting(location.line)
             if holdsLineBreak { append(inOneLine: line) } else { append(copying: line) }
             append("\r\n")
         }

@@ -16,7 +16,7 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     }
 
     /// Where in ``text`` a field stands.
-    package struct Place: Sendable, Equatable {
+    package struct Location: Sendable, Equatable {
         fileprivate let start: Int32
         fileprivate let colon: Int32
         /// Of the NUL.
@@ -29,7 +29,7 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
 
     /// `name: value` and a NUL for each field, one behind the other.
     package private(set) var text: [UInt8] = []
-    package private(set) var places: [Place] = []
+    package private(set) var locations: [Location] = []
 
     package init(_ fields: [Field] = []) {
         for field in fields { add(field.name, field.value) }
@@ -40,9 +40,9 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     }
 
     package var startIndex: Int { 0 }
-    package var endIndex: Int { places.count }
+    package var endIndex: Int { locations.count }
     package subscript(position: Int) -> Field {
-        Field(name: string(places[position].name), value: string(places[position].value))
+        Field(name: string(locations[position].name), value: string(locations[position].value))
     }
 
     /// Without the values that open something.
@@ -59,18 +59,18 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
 
     /// The first value under this name; setting replaces every value, `nil` removes them.
     package subscript(name: String) -> String? {
-        get { place(of: name).map { string($0.value) } }
+        get { location(of: name).map { string($0.value) } }
         set {
-            if place(of: name) != nil { remove(name) }
+            if location(of: name) != nil { remove(name) }
             if let newValue { add(name, newValue) }
         }
     }
 
     /// Where the first field of this name stands.
-    package func place(of name: String) -> Place? {
+    package func location(of name: String) -> Location? {
         name.withUTF8Span { name in
             text.withUnsafeBufferPointer { text in
-                places.first { $0.name.count == name.count && Self.same(text.span.extracting($0.name), name) }
+                locations.first { $0.name.count == name.count && Self.same(text.span.extracting($0.name), name) }
             }
         }
     }
@@ -97,14 +97,15 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     package mutating func add(_ fields: HeaderFields) {
         let offset = Int32(text.count)
         text.append(contentsOf: fields.text)
-        for place in fields.places {
-            places.append(Place(start: place.start + offset, colon: place.colon + offset, end: place.end + offset))
+        for location in fields.locations {
+            locations.append(
+                Location(start: location.start + offset, colon: location.colon + offset, end: location.end + offset))
         }
     }
 
     /// Room for so many fields of so many bytes altogether, so that adding them moves nothing.
     package mutating func reserve(fields: Int, bytes: Int) {
-        places.reserveCapacity(fields)
+        locations.reserveCapacity(fields)
         text.reserveCapacity(bytes + 3 * fields)
     }
 
@@ -119,7 +120,7 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
             text.append(copying: value)
             text.append(0)
         }
-        places.append(Place(start: Int32(start), colon: Int32(colon), end: Int32(end)))
+        locations.append(Location(start: Int32(start), colon: Int32(colon), end: Int32(end)))
     }
 
     private mutating func remove(_ name: String) {

@@ -11,7 +11,7 @@ package enum KeyOrigin: Sendable, Equatable {
 }
 
 /// Why one key of a key set is left out (RFC 7517 §4). The description is for a log or for whoever gave the key.
-package enum JSONWebKeyFault: Error, Sendable, Equatable, CustomStringConvertible {
+package enum JSONWebKeyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// No JSON object, or a member that is absent or of the wrong type; its name.
     case badMember(String)
     /// `kty` or `crv` is none that we verify with.
@@ -23,12 +23,12 @@ package enum JSONWebKeyFault: Error, Sendable, Equatable, CustomStringConvertibl
     /// A secret, or a private half, in a place that others can read.
     case secretInTheOpen
     /// The key itself.
-    case unfit(KeyFault)
+    case unfit(KeyError)
 
     package var description: String {
         switch self {
         case .badMember(let name): "has no \(name) that can be read"
-        case .unsupportedKind: KeyFault.unsupportedKind.description
+        case .unsupportedKind: KeyError.unsupportedKind.description
         case .otherUse: "is for another use than to verify signatures"
         case .otherAlgorithm: "is for an algorithm that is not supported, or that does not fit its kind"
         case .secretInTheOpen: "is a secret key, and must not be where others can fetch it"
@@ -39,7 +39,7 @@ package enum JSONWebKeyFault: Error, Sendable, Equatable, CustomStringConvertibl
 
 extension VerificationKey {
     /// A JSON Web Key (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). Its `alg`, `use` and `key_ops` bind it.
-    package init(jwk json: JSON, origin: KeyOrigin) throws(JSONWebKeyFault) {
+    package init(jwk json: JSON, origin: KeyOrigin) throws(JSONWebKeyError) {
         guard let fields = json.object else { throw .badMember("kty") }
         guard let kind = try Self.text("kty", in: fields) else { throw .badMember("kty") }
         let keyID = try Self.text("kid", in: fields)
@@ -60,7 +60,7 @@ extension VerificationKey {
         self = key
     }
 
-    private static func publicKey(_ kind: String, _ fields: JSON.Object) throws(JSONWebKeyFault) -> PublicKey {
+    private static func publicKey(_ kind: String, _ fields: JSON.Object) throws(JSONWebKeyError) -> PublicKey {
         let material: PublicKey.Material
         switch kind {
         case "RSA": material = .rsa(modulus: try bytes("n", in: fields), exponent: try bytes("e", in: fields))
@@ -73,10 +73,10 @@ extension VerificationKey {
             guard name == "Ed25519" else { throw .unsupportedKind }
             material = .ed25519(try bytes("x", in: fields))
         }
-        do throws(KeyFault) { return try PublicKey(material) } catch { throw .unfit(error) }
+        do throws(KeyError) { return try PublicKey(material) } catch { throw .unfit(error) }
     }
 
-    private static func checkUse(_ fields: JSON.Object) throws(JSONWebKeyFault) {
+    private static func checkUse(_ fields: JSON.Object) throws(JSONWebKeyError) {
         if let use = try text("use", in: fields), use != "sig" { throw .otherUse }
         guard let member = fields["key_ops"] else { return }
         guard let operations = member.strings, Set(operations).count == operations.count else {
@@ -85,19 +85,19 @@ extension VerificationKey {
         guard operations.contains("verify") else { throw .otherUse }
     }
 
-    private static func algorithm(_ fields: JSON.Object) throws(JSONWebKeyFault) -> SignatureAlgorithm? {
+    private static func algorithm(_ fields: JSON.Object) throws(JSONWebKeyError) -> SignatureAlgorithm? {
         guard let name = try text("alg", in: fields) else { return nil }
         guard let algorithm = SignatureAlgorithm(rawValue: name) else { throw .otherAlgorithm }
         return algorithm
     }
 
-    private static func text(_ name: String, in fields: JSON.Object) throws(JSONWebKeyFault) -> String? {
+    private static func text(_ name: String, in fields: JSON.Object) throws(JSONWebKeyError) -> String? {
         guard let member = fields[name] else { return nil }
         guard let text = member.string else { throw .badMember(name) }
         return text
     }
 
-    private static func bytes(_ name: String, in fields: JSON.Object) throws(JSONWebKeyFault) -> [UInt8] {
+    private static func bytes(_ name: String, in fields: JSON.Object) throws(JSONWebKeyError) -> [UInt8] {
         guard let text = try text(name, in: fields), let bytes = Base64URL.decode(text.utf8) else {
             throw .badMember(name)
         }

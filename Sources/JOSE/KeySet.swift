@@ -11,7 +11,7 @@ package struct KeySet: Sendable {
     package struct Refusal: Sendable, Equatable {
         package let place: Int
         package let keyID: String?
-        package let fault: JSONWebKeyFault
+        package let fault: JSONWebKeyError
     }
 
     package let keys: [VerificationKey]
@@ -47,7 +47,7 @@ package struct KeySet: Sendable {
         var keys: [VerificationKey] = []
         var refusals: [Refusal] = []
         for (place, candidate) in candidates.enumerated() {
-            do throws(JSONWebKeyFault) {
+            do throws(JSONWebKeyError) {
                 keys.append(try VerificationKey(jwk: candidate, origin: origin))
             } catch {
                 refusals.append(Refusal(place: place, keyID: candidate.object?["kid"]?.string, fault: error))

@@ -14,11 +14,11 @@ package struct TokenSigningKey: Sendable {
     package let keyID: String?
     private let material: Material
 
-    /// - Throws: ``KeyFault/tooSmall`` for a secret that is shorter than the algorithm's hash,
-    ///   ``KeyFault/unsupportedKind`` for an algorithm that is not HS*.
+    /// - Throws: ``KeyError/tooSmall`` for a secret that is shorter than the algorithm's hash,
+    ///   ``KeyError/unsupportedKind`` for an algorithm that is not HS*.
     package init(
         _ secret: HMACKey, algorithm: SignatureAlgorithm = .hs256, keyID: String? = nil
-    ) throws(KeyFault) {
+    ) throws(KeyError) {
         guard case .symmetric(let hash) = algorithm.kind else { throw .unsupportedKind }
         guard secret.isLongEnough(for: hash) else { throw .tooSmall }
         self.algorithm = algorithm
@@ -29,10 +29,10 @@ package struct TokenSigningKey: Sendable {
     /// - Parameters:
     ///   - algorithm: the key's own when `nil`; for RSA that is RS256.
     ///   - keyID: the thumbprint of the public key (RFC 7638) when `nil`.
-    /// - Throws: ``KeyFault/unsupportedKind`` for an algorithm that does not fit the key.
+    /// - Throws: ``KeyError/unsupportedKind`` for an algorithm that does not fit the key.
     package init(
         _ key: PrivateKey, algorithm: SignatureAlgorithm? = nil, keyID: String? = nil
-    ) throws(KeyFault) {
+    ) throws(KeyError) {
         let fitting = SignatureAlgorithm.allCases.first { candidate in
             guard algorithm == nil || algorithm == candidate, case .asymmetric(let scheme) = candidate.kind else {
                 return false

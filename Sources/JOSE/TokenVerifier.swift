@@ -21,7 +21,7 @@ package struct ClaimNames: Sendable, Equatable {
     }
 }
 
-/// One issuer we believe, for the audiences and with the algorithms named here.
+/// One issuer we trust, for the audiences and with the algorithms named here.
 package struct TrustedIssuer: Sendable {
     package var issuer: String
     package var audiences: [String]
@@ -54,7 +54,7 @@ package struct TrustedIssuer: Sendable {
 }
 
 /// A token that was read and not yet believed: it names an issuer we know, and nothing else of it was looked at.
-package struct ClaimedToken: Sendable {
+package struct UnverifiedToken: Sendable {
     /// As the settings have it.
     package let issuer: String
     package let keyID: String?
@@ -87,7 +87,7 @@ package struct TokenVerifier: Sendable {
 
     /// Takes other keys for an issuer from now on; one that is not known stays so.
     package mutating func setKeys(_ keys: KeySet, ofIssuer name: String) {
-        for place in issuers.indices where issuers[place].issuer.hasSameBytes(as: name) { issuers[place].keys = keys }
+        for index in issuers.indices where issuers[index].issuer.hasSameBytes(as: name) { issuers[index].keys = keys }
     }
 
     package func verify(_ token: [UInt8], now: Date) throws(TokenError) -> VerifiedToken {
@@ -95,28 +95,28 @@ package struct TokenVerifier: Sendable {
     }
 
     /// Reads a token as far as that needs no key.
-    package func read(_ token: [UInt8]) throws(TokenError) -> ClaimedToken {
+    package func read(_ token: [UInt8]) throws(TokenError) -> UnverifiedToken {
         let jws = try JWS(compact: token)
         // The claim picks the rules only; nothing else of the payload counts before its signature holds.
         let claims = try Claims(jws.payload)
         let name = try claims.text("iss", maximumByteCount: 512, otherwise: .unknownIssuer)
-        return ClaimedToken(issuer: issuers[try place(of: name)].issuer, keyID: jws.keyID, jws: jws, claims: claims)
+        return UnverifiedToken(issuer: issuers[try index(of: name)].issuer, keyID: jws.keyID, jws: jws, claims: claims)
     }
 
     /// - Throws: ``TokenError/unknownKey`` when newer keys of its issuer might help; not for a token that they would not
     ///   help, such as an expired one: nobody need ask for keys then.
-    package func verify(_ token: ClaimedToken, now: Date) throws(TokenError) -> VerifiedToken {
-        let place = try place(of: token.issuer)
-        let leeway = issuers[place].leeway ?? leeway
+    package func verify(_ token: UnverifiedToken, now: Date) throws(TokenError) -> VerifiedToken {
+        let index = try index(of: token.issuer)
+        let leeway = issuers[index].leeway ?? leeway
         let claims: Claims
-        do throws(TokenError) { claims = try believe(token, place) } catch {
+        do throws(TokenError) { claims = try verifySignature(token, index) } catch {
             guard error == .unknownKey else { throw error }
-            try checkAudience(of: token, place)
+            try checkAudience(of: token, index)
             _ = try token.claims.checkTimes(now: now, leeway: leeway)
             throw error
         }
         let expiration = try claims.checkTimes(now: now, leeway: leeway)
-        let names = issuers[place].claims
+        let names = issuers[index].claims
         return VerifiedToken(
             issuer: token.issuer,
             subject: try claims.text(names.subject, maximumByteCount: 255, otherwise: .badSubject),
@@ -128,26 +128,26 @@ package struct TokenVerifier: Sendable {
 
     /// Signature and audience alone, for what is signed like a token and is none, such as a notification: whoever calls
     /// this looks after times and subject.
-    package func believe(_ token: ClaimedToken) throws(TokenError) -> Claims {
-        try believe(token, try place(of: token.issuer))
+    package func verifySignature(_ token: UnverifiedToken) throws(TokenError) -> Claims {
+        try verifySignature(token, try index(of: token.issuer))
     }
 
-    private func believe(_ token: ClaimedToken, _ place: Int) throws(TokenError) -> Claims {
-        try issuers[place].keys.verify(token.jws, allowed: issuers[place].algorithms)
-        try checkAudience(of: token, place)
+    private func verifySignature(_ token: UnverifiedToken, _ index: Int) throws(TokenError) -> Claims {
+        try issuers[index].keys.verify(token.jws, allowed: issuers[index].algorithms)
+        try checkAudience(of: token, index)
         return token.claims
     }
 
-    private func checkAudience(of token: ClaimedToken, _ place: Int) throws(TokenError) {
+    private func checkAudience(of token: UnverifiedToken, _ index: Int) throws(TokenError) {
         for name in try token.claims.audiences() {
-            for audience in issuers[place].audiences where audience.hasSameBytes(as: name) { return }
+            for audience in issuers[index].audiences where audience.hasSameBytes(as: name) { return }
         }
         throw .wrongAudience
     }
 
     /// Where in ``issuers`` it stands: to hand out an issuer itself would copy all that it consists of.
-    private func place(of name: String) throws(TokenError) -> Int {
-        for place in issuers.indices where issuers[place].issuer.hasSameBytes(as: name) { return place }
+    private func index(of name: String) throws(TokenError) -> Int {
+        for index in issuers.indices where issuers[index].issuer.hasSameBytes(as: name) { return index }
         throw .unknownIssuer
     }
 }

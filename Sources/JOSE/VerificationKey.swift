@@ -53,7 +53,7 @@ package struct VerificationKey: Sendable {
     }
 
     /// - Parameter text: one block `PUBLIC KEY`.
-    package init(pem text: [UInt8], keyID: String? = nil) throws(KeyFault) {
+    package init(pem text: [UInt8], keyID: String? = nil) throws(KeyError) {
         guard let key = VerificationKey(try PublicKey(pem: text), keyID: keyID) else { throw .unsupportedKind }
         self = key
     }

@@ -2,12 +2,12 @@ import CLinux
 
 extension ChildProcess {
     /// Why a program gave no output.
-    package enum OutputFault: Error, Sendable, Equatable {
+    package enum OutputError: Error, Sendable, Equatable {
         case notStarted(SystemError)
         /// More than was wanted, or later.
         case tooMuch
         case timeout
-        case ended(End)
+        case ended(Termination)
     }
 
     /// Runs a program, found along `PATH`, in the environment of this one, and gives what it wrote to standard output.
@@ -20,7 +20,7 @@ extension ChildProcess {
     @LoopActor
     package static func output(
         of arguments: [String], limit: Int, timeout: Duration
-    ) async throws(OutputFault) -> [UInt8] {
+    ) async throws(OutputError) -> [UInt8] {
         let run: ProgramRun
         do throws(SystemError) { run = try ProgramRun(arguments, limit: limit) } catch { throw .notStarted(error) }
         let result = await withCheckedContinuation { run.start($0, timeout: timeout) }
@@ -31,13 +31,13 @@ extension ChildProcess {
 /// One program, from its start until its process is gone.
 @LoopActor
 private final class ProgramRun {
-    typealias Outcome = Result<[UInt8], ChildProcess.OutputFault>
+    typealias Outcome = Result<[UInt8], ChildProcess.OutputError>
 
     private let child: Int32
     private let limit: Int
     private let output: Descriptor
     private let process: Descriptor
-    private var watches: [Reactor.Watch] = []
+    private var watches: [EventPoller.Watch] = []
     private var timer: TimerID?
     private var continuation: CheckedContinuation<Outcome, Never>?
     private var bytes: [UInt8] = []
@@ -68,10 +68,10 @@ private final class ProgramRun {
     func start(_ continuation: CheckedContinuation<Outcome, Never>, timeout: Duration) {
         self.continuation = continuation
         watches = [
-            Reactor.shared.watch(output.raw, for: [.readable, .hangup]) { _ in self.read() },
-            Reactor.shared.watch(process.raw, for: .readable) { _ in self.ended() },
+            EventPoller.shared.watch(output.raw, for: [.readable, .hangup]) { _ in self.read() },
+            EventPoller.shared.watch(process.raw, for: .readable) { _ in self.ended() },
         ]
-        timer = Reactor.shared.schedule(after: timeout) { self.giveUp(because: .timeout) }
+        timer = EventPoller.shared.schedule(after: timeout) { self.giveUp(because: .timeout) }
     }
 
     private func read() {
@@ -82,7 +82,7 @@ private final class ProgramRun {
             }
             guard count > 0 else {
                 // All was read; only its end is left to wait for.
-                if count == 0, !watches.isEmpty { Reactor.shared.unwatch(watches[0]) }
+                if count == 0, !watches.isEmpty { EventPoller.shared.unwatch(watches[0]) }
                 return
             }
             guard bytes.count + count <= limit else { return giveUp(because: .tooMuch) }
@@ -104,18 +104,18 @@ private final class ProgramRun {
         }
     }
 
-    private func giveUp(because fault: ChildProcess.OutputFault) {
+    private func giveUp(because error: ChildProcess.OutputError) {
         guard continuation != nil else { return }
         CLinux.kill(-child, SIGKILL)
         // A process that is killed goes at once.
         waitpid(child, nil, 0)
-        finish(.failure(fault))
+        finish(.failure(error))
     }
 
     private func finish(_ outcome: Outcome) {
-        for watch in watches { Reactor.shared.unwatch(watch) }
+        for watch in watches { EventPoller.shared.unwatch(watch) }
         watches = []
-        if let timer { Reactor.shared.cancel(timer) }
+        if let timer { EventPoller.shared.cancel(timer) }
         let continuation = continuation
         self.continuation = nil
         continuation?.resume(returning: outcome)

@@ -2,7 +2,7 @@ import CLinux
 
 /// Processes that this one starts, and hears of when they end.
 package enum ChildProcess {
-    package enum End: Sendable, Equatable, CustomStringConvertible {
+    package enum Termination: Sendable, Equatable, CustomStringConvertible {
         case exited(status: Int32)
         case killed(signal: Int32)
 
@@ -73,8 +73,8 @@ package enum ChildProcess {
     }
 
     /// - Returns: those that have ended since the last call; signals about them merge, so ask for all.
-    package static func reap() -> [(child: Int32, end: End)] {
-        var ended: [(Int32, End)] = []
+    package static func reap() -> [(child: Int32, end: Termination)] {
+        var ended: [(Int32, Termination)] = []
         var status: Int32 = 0
         while true {
             let child = unsafe waitpid(-1, &status, WNOHANG)

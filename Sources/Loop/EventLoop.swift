@@ -50,14 +50,14 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     func runUntilStopped(_ start: @LoopActor () -> Void) -> Int32 {
         thread.store(cloakroom_thread(), ordering: .relaxed)
         LoopActor.assumeIsolated {
-            Reactor.shared.watch(wake.raw, for: .readable) { [self] _ in drainSignal() }
+            EventPoller.shared.watch(wake.raw, for: .readable) { [self] _ in drainSignal() }
             start()
         }
         while status == nil {
             runJobs()
             guard status == nil else { break }
             let waits = local.isEmpty
-            LoopActor.assumeIsolated { Reactor.shared.poll(mayWait: waits) }
+            LoopActor.assumeIsolated { EventPoller.shared.poll(mayWait: waits) }
             takeRemoteJobs()
         }
         return status ?? 0
@@ -79,7 +79,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
                 unsafe job.runSynchronously(isolatedTo: serial, taskExecutor: task)
                 budget -= 1
             }
-            LoopActor.assumeIsolated { Reactor.shared.runTurnEnd() }
+            LoopActor.assumeIsolated { EventPoller.shared.runTurnEnd() }
         } while budget > 0 && !local.isEmpty && status == nil
     }
 

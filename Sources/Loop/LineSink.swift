@@ -8,7 +8,7 @@ package final class LineSink {
     private var bytes: [UInt8] = []
     private var isScheduled = false
     private var lines = 0
-    private var endsInHalfALine = false
+    private var endsMidLine = false
 
     /// Told at the end of the turn how many lines were not taken whole.
     package var onLoss: (@LoopActor (Int) -> Void)?
@@ -33,7 +33,7 @@ package final class LineSink {
         lines += 1
         guard !isScheduled else { return }
         isScheduled = true
-        Reactor.shared.atTurnEnd { [self] in
+        EventPoller.shared.atTurnEnd { [self] in
             isScheduled = false
             flush()
         }
@@ -64,14 +64,14 @@ package final class LineSink {
     /// - Returns: how many of the bytes were taken.
     private func put(_ bytes: [UInt8]) -> Int {
         // What is left of a line that was cut must not swallow the next.
-        let mends = endsInHalfALine
-        let bytes = mends ? [UInt8(ascii: "\n")] + bytes : bytes
+        let startsNewLine = endsMidLine
+        let bytes = startsNewLine ? [UInt8(ascii: "\n")] + bytes : bytes
         let count = unsafe bytes.withUnsafeBytes { bytes in
             unsafe isSocket
                 ? cloakroom_send(descriptor.raw, bytes.baseAddress, bytes.count)
                 : CLinux.write(descriptor.raw, bytes.baseAddress, bytes.count)
         }
-        if count > 0 { endsInHalfALine = bytes[count - 1] != UInt8(ascii: "\n") }
-        return max(0, count - (mends ? 1 : 0))
+        if count > 0 { endsMidLine = bytes[count - 1] != UInt8(ascii: "\n") }
+        return max(0, count - (startsNewLine ? 1 : 0))
     }
 }

@@ -16,7 +16,7 @@ package final class Signals {
         var set = Self.set(of: signals)
         descriptor = try Descriptor(checking: unsafe signalfd(-1, &set, Int32(SFD_NONBLOCK | SFD_CLOEXEC)))
         let raw = descriptor.raw
-        Reactor.shared.watch(raw, for: .readable) { _ in
+        EventPoller.shared.watch(raw, for: .readable) { _ in
             while let signal = Self.next(from: raw) { handler(signal) }
         }
     }

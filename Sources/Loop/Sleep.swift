@@ -21,13 +21,13 @@ private final class Sleeper {
         guard !woken else { return }
         await withCheckedContinuation { continuation in
             self.continuation = continuation
-            timer = Reactor.shared.schedule(after: duration) { self.wake() }
+            timer = EventPoller.shared.schedule(after: duration) { self.wake() }
         }
     }
 
     func wake() {
         woken = true
-        if let timer { Reactor.shared.cancel(timer) }
+        if let timer { EventPoller.shared.cancel(timer) }
         timer = nil
         continuation?.resume()
         continuation = nil

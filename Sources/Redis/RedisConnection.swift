@@ -1,6 +1,6 @@
 package import Loop
 
-/// The way to one Redis server: all that a turn of the loop has to ask goes out in one write, and the replies come back
+/// The way to one Redis server: all that a turn of the loop has to send goes out in one write, and the replies come back
 /// in order.
 ///
 /// When a link is lost, another is made at once, or the spare one takes over; requests that come meanwhile wait for no
@@ -24,7 +24,7 @@ package final class RedisConnection {
         package var keepAliveInterval: Duration = .seconds(10)
         /// Whether a second link is kept, to move to when the first is lost.
         package var keepsSpare = false
-        /// Questions on the way; one more is refused.
+        /// Requests on the way; one more is refused.
         package var maximumPending = 20_000
 
         package init(address: RedisAddress) { self.address = address }
@@ -37,7 +37,7 @@ package final class RedisConnection {
     /// What is told while there is no link: the server's own word, if it had one.
     private var reason = RedisError.unavailable
     /// Requests that wait for a link that is being made, and when the first of them came.
-    private var early: [RedisPending] = []
+    private var early: [PendingRedisRequest] = []
     private var earlySince: UInt64 = 0
     private var isWatchScheduled = false
     private var isClosed = false
@@ -64,35 +64,35 @@ package final class RedisConnection {
     /// - Throws: also for an error reply of the server's; the connection stays then, unless the code says that this
     ///   server cannot help.
     package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
-        try await outcome(of: RedisQuestion(command)).get()
+        try await outcome(of: RedisRequest(command)).get()
     }
 
-    /// Sends a command that changes nothing: see ``RedisQuestion/mayRepeat``.
+    /// Sends a command that changes nothing: see ``RedisRequest/mayRepeat``.
     package func read(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
-        try await outcome(of: RedisQuestion(command, mayRepeat: true)).get()
+        try await outcome(of: RedisRequest(command, mayRepeat: true)).get()
     }
 
-    /// The first reply to a question.
-    func outcome(of question: RedisQuestion) async -> RedisOutcome {
+    /// The first reply to a batch.
+    func outcome(of batch: RedisRequest) async -> RedisOutcome {
         await withCheckedContinuation { continuation in
-            ask(question) { answer in
-                switch answer {
+            send(batch) { response in
+                switch response {
                 case .failure(let error): continuation.resume(returning: .failure(error))
-                case .reply(var reading):
+                case .reply(var cursor):
                     continuation.resume(
-                        returning: reading.refusal.map { .failure($0) } ?? .success(RedisReply(&reading)))
+                        returning: cursor.refusal.map { .failure($0) } ?? .success(RedisReply(&cursor)))
                 }
             }
         }
     }
 
-    /// - Parameter completion: called once; before this returns if the question is refused. What it reads of the answer
+    /// - Parameter completion: called once; before this returns if the batch is refused. What it reads of the response
     ///   costs no allocation.
-    package func ask(_ question: RedisQuestion, _ completion: @escaping @LoopActor (RedisAnswer) -> Void) {
-        send(RedisPending(question: question, completion: completion))
+    package func send(_ batch: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
+        send(PendingRedisRequest(batch: batch, completion: completion))
     }
 
-    func send(_ request: RedisPending) {
+    func send(_ request: PendingRedisRequest) {
         if let active, active.isReady {
             if !active.put(request) { request.completion(.failure(.unavailable)) }
         } else if mayWait, early.count < options.maximumPending {
@@ -112,7 +112,7 @@ package final class RedisConnection {
         guard !isReady, mayWait else { return }
         await withCheckedContinuation { settling in
             self.settling = settling
-            Reactor.shared.schedule(after: limit) { [weak self] in self?.settled() }
+            EventPoller.shared.schedule(after: limit) { [weak self] in self?.settled() }
         }
     }
 
@@ -154,12 +154,12 @@ package final class RedisConnection {
         }
         // What has waited for long already would be answered too late.
         let isInTime = loss.silence <= (options.timeout / 4).nanoseconds
-        for (place, request) in loss.pending.enumerated() {
-            if mayHaveGoneOn, place >= loss.pending.count - loss.unsentCount {
+        for (index, request) in loss.pending.enumerated() {
+            if mayHaveGoneOn, index >= loss.pending.count - loss.unsentCount {
                 send(request)
-            } else if mayHaveGoneOn, isInTime, request.question.mayRepeat, !request.isRepeat {
+            } else if mayHaveGoneOn, isInTime, request.batch.mayRepeat, !request.isRepeat {
                 onRepeat?()
-                send(RedisPending(question: request.question, completion: request.completion, isRepeat: true))
+                send(PendingRedisRequest(batch: request.batch, completion: request.completion, isRepeat: true))
             } else {
                 request.completion(.failure(loss.error))
             }
@@ -176,7 +176,7 @@ package final class RedisConnection {
     private func scheduleWatch() {
         guard !isWatchScheduled else { return }
         isWatchScheduled = true
-        Reactor.shared.schedule(after: options.timeout / 4) { [weak self] in
+        EventPoller.shared.schedule(after: options.timeout / 4) { [weak self] in
             guard let self else { return }
             isWatchScheduled = false
             guard !early.isEmpty else { return }

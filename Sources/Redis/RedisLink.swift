@@ -2,9 +2,9 @@ import CLinux
 import Loop
 
 /// A request of the connection's, on its way or waiting for a link.
-struct RedisPending {
-    let question: RedisQuestion
-    let completion: @LoopActor (RedisAnswer) -> Void
+struct PendingRedisRequest {
+    let batch: RedisRequest
+    let completion: @LoopActor (RedisResponse) -> Void
     /// Whether this is the second time that it is sent.
     var isRepeat = false
 }
@@ -17,7 +17,7 @@ final class RedisLink {
         case connecting
         case ready
         /// Waiting for the next attempt.
-        case away
+        case disconnected
         case closed
     }
 
@@ -28,7 +28,7 @@ final class RedisLink {
         let reason: RedisError
         /// Whether requests had been let in.
         let wasReady: Bool
-        let pending: [RedisPending]
+        let pending: [PendingRedisRequest]
         /// Of these the last ones, of which not a byte was sent.
         let unsentCount: Int
         /// Since the last reply, in nanoseconds.
@@ -39,14 +39,14 @@ final class RedisLink {
     private struct Outgoing {
         var output: [UInt8] = []
         var written = 0
-        var pending = Queue<RedisPending>()
+        var pending = RingBuffer<PendingRedisRequest>()
         /// Of the pending requests the last ones, of which not a byte was sent.
         var unsentCount = 0
 
         /// - Returns: how many are on the way now; `nil` if no more may be.
-        mutating func append(_ request: RedisPending, limit: Int) -> Int? {
+        mutating func append(_ request: PendingRedisRequest, limit: Int) -> Int? {
             guard pending.count < limit else { return nil }
-            output.append(contentsOf: request.question.bytes)
+            output.append(contentsOf: request.batch.bytes)
             pending.append(request)
             unsentCount += 1
             return pending.count
@@ -58,8 +58,8 @@ final class RedisLink {
             written = 0
         }
 
-        mutating func takePending() -> [RedisPending] {
-            var all: [RedisPending] = []
+        mutating func takePending() -> [PendingRedisRequest] {
+            var all: [PendingRedisRequest] = []
             while let request = pending.popFirst() { all.append(request) }
             unsentCount = 0
             return all
@@ -68,23 +68,23 @@ final class RedisLink {
 
     private let options: RedisConnection.Options
     private weak var owner: RedisConnection?
-    private var state = State.away
+    private var state = State.disconnected
     /// Whether requests may wait for the attempt that is made now: it is the first, or the first after a loss.
     private(set) var isAwaited = true
     private var socket: RedisSocket?
-    private var watch: Reactor.Watch?
-    private var reader = ReplyReader()
+    private var watch: EventPoller.Watch?
+    private var reader = RedisReplyParser()
     private var outgoing = Outgoing()
     /// Why another server is to be asked from now on, until the link is given up for it.
-    private var elsewhere: RedisError?
+    private var reconnectReason: RedisError?
     /// When the last reply came, or the first command after a pause went out: a late turn of ours is not Redis' fault.
     private var lastProgress: UInt64 = 0
     private var readySince: UInt64 = 0
-    private var hasAnswered = false
+    private var hasReplied = false
     private var isFlushScheduled = false
     private var isWatchScheduled = false
     private var attempt = 0
-    private var greetings = 0
+    private var pendingHandshakeReplies = 0
 
     init(options: RedisConnection.Options, owner: RedisConnection) {
         self.options = options
@@ -98,7 +98,7 @@ final class RedisLink {
     func stopWaiting() { isAwaited = false }
 
     /// - Returns: what was on its way.
-    func close() -> [RedisPending] {
+    func close() -> [PendingRedisRequest] {
         state = .closed
         isAwaited = false
         return drop()
@@ -107,12 +107,12 @@ final class RedisLink {
     // MARK: Connecting
 
     func connect() {
-        guard state == .away else { return }
+        guard state == .disconnected else { return }
         state = .connecting
-        hasAnswered = false
+        hasReplied = false
         attempt += 1
         let number = attempt
-        Reactor.shared.schedule(after: max(options.timeout, .milliseconds(250)) * 2) { [weak self] in
+        EventPoller.shared.schedule(after: max(options.timeout, .milliseconds(250)) * 2) { [weak self] in
             guard let self, attempt == number, state == .connecting else { return }
             lose(.timeout)
         }
@@ -137,34 +137,34 @@ final class RedisLink {
         }
         self.socket = socket
         guard code == 0 || code == EINPROGRESS else { return lose(.unavailable) }
-        reader = ReplyReader()
-        watch = Reactor.shared.watch(descriptor, for: [.readable, .writable, .hangup, .edge]) { [unowned self] in
-            become($0)
+        reader = RedisReplyParser()
+        watch = EventPoller.shared.watch(descriptor, for: [.readable, .writable, .hangup, .edge]) { [unowned self] in
+            handle($0)
         }
-        greet()
+        sendHandshake()
     }
 
     /// What every connection says first; it is ready when the last of it is answered.
-    private func greet() {
+    private func sendHandshake() {
         var commands: [RedisCommand] = []
         if let password = options.password {
             commands.append(RedisCommand(["AUTH"] + (options.username.map { [$0] } ?? []) + [password]))
         }
         if options.database != 0 { commands.append(RedisCommand(["SELECT", String(options.database)])) }
         commands.append(RedisCommand(["PING"]))
-        greetings = commands.count
+        pendingHandshakeReplies = commands.count
         outgoing.output = commands.flatMap(\.bytes)
         flush()
     }
 
-    private func takeGreeting(_ reply: RedisReply) {
+    private func handleHandshakeReply(_ reply: RedisReply) {
         if case .error(let message) = reply {
             let refusal = RedisError(refusal: message)
             return lose(refusal, because: refusal)
         }
         guard case .status = reply else { return lose(.unavailable) }
-        greetings -= 1
-        if greetings == 0 { becomeReady() }
+        pendingHandshakeReplies -= 1
+        if pendingHandshakeReplies == 0 { becomeReady() }
     }
 
     private func becomeReady() {
@@ -185,38 +185,39 @@ final class RedisLink {
         guard state == .ready || state == .connecting else { return }
         let now = Monotonic.now
         let wasReady = isReady
-        let wasOfUse = wasReady && (hasAnswered || now &- readySince >= options.retryInterval.nanoseconds)
+        let wasOfUse = wasReady && (hasReplied || now &- readySince >= options.retryInterval.nanoseconds)
         let isImmediate = wasOfUse && reason == .unavailable
-        state = .away
+        state = .disconnected
         isAwaited = isImmediate && error == .interrupted
         let unsentCount = outgoing.unsentCount
         let loss = Loss(
             error: error, reason: reason, wasReady: wasReady, pending: drop(), unsentCount: unsentCount,
             silence: now &- min(now, lastProgress))
-        Reactor.shared.schedule(after: isImmediate ? .zero : options.retryInterval) { [weak self] in self?.connect() }
+        EventPoller.shared.schedule(after: isImmediate ? .zero : options.retryInterval) { [weak self] in self?.connect()
+        }
         owner?.lost(self, loss)
     }
 
-    private func drop() -> [RedisPending] {
-        if let watch { Reactor.shared.unwatch(watch) }
+    private func drop() -> [PendingRedisRequest] {
+        if let watch { EventPoller.shared.unwatch(watch) }
         watch = nil
         socket = nil
         outgoing.clear()
-        elsewhere = nil
+        reconnectReason = nil
         return outgoing.takePending()
     }
 
     // MARK: The pipeline
 
     /// - Returns: whether one more may be on the way.
-    func put(_ request: RedisPending) -> Bool {
+    func put(_ request: PendingRedisRequest) -> Bool {
         guard let count = outgoing.append(request, limit: options.maximumPending) else { return false }
         let wasIdle = count == 1
         if wasIdle { lastProgress = Monotonic.now }
         scheduleWatch()
         guard !isFlushScheduled else { return true }
         isFlushScheduled = true
-        Reactor.shared.atTurnEnd { [weak self] in
+        EventPoller.shared.atTurnEnd { [weak self] in
             self?.isFlushScheduled = false
             if wasIdle { self?.lastProgress = Monotonic.now }
             self?.flush()
@@ -238,7 +239,7 @@ final class RedisLink {
         outgoing.clear()
     }
 
-    private func become(_ readiness: Reactor.Readiness) {
+    private func handle(_ readiness: EventPoller.Readiness) {
         // Through TLS either may be waiting for the other.
         if readiness.contains(.writable) || socket?.isEncrypted == true { flush() }
         if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { read() }
@@ -250,14 +251,14 @@ final class RedisLink {
             guard count > 0 else { return }
             lastProgress = Monotonic.now
             takeReplies()
-            if let elsewhere { return lose(.interrupted, because: elsewhere) }
+            if let reconnectReason { return lose(.interrupted, because: reconnectReason) }
             if socket.isLast(count) { return }
         }
     }
 
     private func takeReplies() {
         while socket != nil {
-            let expected = state == .connecting ? 1 : outgoing.pending.first?.question.replies ?? 1
+            let expected = state == .connecting ? 1 : outgoing.pending.first?.batch.replies ?? 1
             while reader.count < expected {
                 switch reader.next() {
                 case .reply: continue
@@ -272,29 +273,30 @@ final class RedisLink {
 
     private func deliver() {
         if state == .connecting {
-            var reading = reader.reading
-            return takeGreeting(RedisReply(&reading))
+            var cursor = reader.cursor
+            return handleHandshakeReply(RedisReply(&cursor))
         }
         guard let request = outgoing.pending.popFirst() else { return lose(.interrupted) }
-        hasAnswered = true
+        hasReplied = true
         if let refusal = reader.refusal(0) {
             // The server forgets scripts when it restarts, fails over or is told to: then it is given the text.
-            if refusal == .refused(code: "NOSCRIPT"), let whole = request.question.whole {
-                let again = RedisPending(question: whole, completion: request.completion, isRepeat: request.isRepeat)
+            if refusal == .refused(code: "NOSCRIPT"), let whole = request.batch.whole {
+                let again = PendingRedisRequest(
+                    batch: whole, completion: request.completion, isRepeat: request.isRepeat)
                 owner?.send(again)
                 return
             }
-            judge(refusal)
+            checkForFailover(refusal)
         }
-        for number in 1..<max(1, request.question.replies) {
-            if let refusal = reader.refusal(number) { judge(refusal) }
+        for number in 1..<max(1, request.batch.replies) {
+            if let refusal = reader.refusal(number) { checkForFailover(refusal) }
         }
-        request.completion(.reply(reader.reading))
+        request.completion(.reply(reader.cursor))
     }
 
     /// A replica after failover: the address may lead to the new primary by now.
-    private func judge(_ refusal: RedisError) {
-        if refusal.leadsElsewhere, elsewhere == nil { elsewhere = refusal }
+    private func checkForFailover(_ refusal: RedisError) {
+        if refusal.requiresReconnect, reconnectReason == nil { reconnectReason = refusal }
     }
 
     // MARK: Time
@@ -302,7 +304,7 @@ final class RedisLink {
     private func scheduleWatch() {
         guard !isWatchScheduled else { return }
         isWatchScheduled = true
-        Reactor.shared.schedule(after: options.timeout / 4) { [weak self] in
+        EventPoller.shared.schedule(after: options.timeout / 4) { [weak self] in
             guard let self else { return }
             isWatchScheduled = false
             guard isReady else { return }
@@ -317,9 +319,9 @@ final class RedisLink {
     /// Asks for a sign of life when nothing else does, so that neither an idle timeout on the way nor a silent server is
     /// first noticed by a request.
     private func keepAlive(_ number: Int) {
-        Reactor.shared.schedule(after: options.keepAliveInterval) { [weak self] in
+        EventPoller.shared.schedule(after: options.keepAliveInterval) { [weak self] in
             guard let self, attempt == number, isReady else { return }
-            if outgoing.pending.isEmpty { _ = put(RedisPending(question: .ping, completion: { _ in })) }
+            if outgoing.pending.isEmpty { _ = put(PendingRedisRequest(batch: .ping, completion: { _ in })) }
             keepAlive(number)
         }
     }
@@ -327,5 +329,5 @@ final class RedisLink {
 
 /// A literal address for a host name; the system's resolver blocks, so it runs on another thread.
 private func resolve(_ host: String) async -> String? {
-    await Task.detached { Resolution.literal(of: host) }.value
+    await Task.detached { HostResolver.literal(of: host) }.value
 }

@@ -8,14 +8,14 @@ package enum RedisReply: Sendable, Equatable {
     /// An error of the server's, such as `READONLY You can't write against a read only replica.`
     case error(String)
 
-    package init(_ reading: inout RedisReading) {
-        switch reading.next() {
-        case .text(let text): self = .text(Array(reading.bytes(of: text)))
+    package init(_ cursor: inout RedisReplyCursor) {
+        switch cursor.next() {
+        case .text(let text): self = .text(Array(cursor.bytes(of: text)))
         case .integer(let number): self = .integer(number)
-        case .array(let count): self = .array((0..<count).map { _ in RedisReply(&reading) })
+        case .array(let count): self = .array((0..<count).map { _ in RedisReply(&cursor) })
         case .null: self = .null
-        case .status(let text): self = .status(String(decoding: reading.bytes(of: text), as: UTF8.self))
-        case .error(let text): self = .error(String(decoding: reading.bytes(of: text), as: UTF8.self))
+        case .status(let text): self = .status(String(decoding: cursor.bytes(of: text), as: UTF8.self))
+        case .error(let text): self = .error(String(decoding: cursor.bytes(of: text), as: UTF8.self))
         }
     }
 }
@@ -59,7 +59,7 @@ package enum RedisError: Error, Sendable, Equatable {
     }
 
     /// Whether this server cannot help, but another at the same address may.
-    var leadsElsewhere: Bool {
+    var requiresReconnect: Bool {
         [.refused(code: "READONLY"), .refused(code: "NOAUTH"), .refused(code: "MASTERDOWN")].contains(self)
     }
 

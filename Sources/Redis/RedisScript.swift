@@ -28,6 +28,6 @@ package struct RedisScript: Sendable {
 extension RedisConnection {
     /// - Throws: as ``send(_:)``; a server that does not know the script is given its text.
     package func run(_ call: RedisScript.Call) async throws(RedisError) -> RedisReply {
-        try await outcome(of: RedisQuestion(call)).get()
+        try await outcome(of: RedisRequest(call)).get()
     }
 }

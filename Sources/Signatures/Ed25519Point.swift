@@ -6,7 +6,7 @@ enum Ed25519Point {
 
     /// Whether the 32 bytes decode to a point, in the one encoding it has (RFC 8032 §5.1.3).
     static func isOnCurve(_ encoded: [UInt8]) -> Bool {
-        guard encoded.count == byteCount, let field = Field() else { return false }
+        guard encoded.count == byteCount, let field = PrimeField() else { return false }
         return field.isPoint(encoded)
     }
 
@@ -36,7 +36,7 @@ enum Ed25519Point {
 }
 
 /// The numbers modulo 2²⁵⁵ − 19, with room to compute.
-@safe private struct Field: ~Copyable {
+@safe private struct PrimeField: ~Copyable {
     private let context: OpaquePointer
     private let prime: OpaquePointer
 

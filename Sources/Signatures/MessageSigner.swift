@@ -7,9 +7,9 @@ package final class MessageSigner: Sendable {
     private let scheme: SignatureScheme
     private let signatureByteCount: Int
 
-    /// - Throws: ``KeyFault/unsupportedKind`` for a key that does not ``PublicKey/fits(_:)`` the scheme,
-    ///   ``KeyFault/mismatched`` when the public half does not verify what the private one signs.
-    package init(_ key: PrivateKey, _ scheme: SignatureScheme) throws(KeyFault) {
+    /// - Throws: ``KeyError/unsupportedKind`` for a key that does not ``PublicKey/fits(_:)`` the scheme,
+    ///   ``KeyError/mismatched`` when the public half does not verify what the private one signs.
+    package init(_ key: PrivateKey, _ scheme: SignatureScheme) throws(KeyError) {
         guard let verifier = MessageVerifier(key.publicKey, scheme),
             let context = SignatureContext(key.handle, scheme, isForSigning: true)
         else { throw .unsupportedKind }

@@ -8,8 +8,8 @@ struct PEM {
     let label: String
     let bytes: [UInt8]
 
-    /// - Throws: ``KeyFault/unreadable`` for no block, more than one, or one that is not whole.
-    init(_ text: [UInt8]) throws(KeyFault) {
+    /// - Throws: ``KeyError/unreadable`` for no block, more than one, or one that is not whole.
+    init(_ text: [UInt8]) throws(KeyError) {
         guard text.count <= Self.maximumByteCount else { throw .tooLarge }
         let lines = text.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }.map(Self.trimmed)
         let starts = lines.indices.filter { lines[$0].starts(with: "-----BEGIN ".utf8) }

@@ -4,7 +4,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible, CustomDebugStringC
     let handle: KeyHandle
 
     /// - Parameter text: one block `PRIVATE KEY`, PKCS #8 and not encrypted (RFC 7468 §10), as `openssl genpkey` writes it.
-    package init(pem text: [UInt8]) throws(KeyFault) {
+    package init(pem text: [UInt8]) throws(KeyError) {
         let block = try PEM(text)
         switch block.label {
         case "PRIVATE KEY": break

@@ -17,7 +17,7 @@ package struct PublicKey: Sendable {
     package let material: Material
     let handle: KeyHandle
 
-    package init(_ material: Material) throws(KeyFault) {
+    package init(_ material: Material) throws(KeyError) {
         try Self.check(material)
         guard let handle = KeyHandle(material) else { throw .notOnCurve }
         self.material = material
@@ -25,7 +25,7 @@ package struct PublicKey: Sendable {
     }
 
     /// - Parameter handle: of a key whose algorithm identifier may bind it further (RFC 4055 §1.2: PSS alone).
-    init(_ handle: KeyHandle) throws(KeyFault) {
+    init(_ handle: KeyHandle) throws(KeyError) {
         guard let material = handle.material else { throw .unsupportedKind }
         try Self.check(material)
         self.material = material
@@ -35,7 +35,7 @@ package struct PublicKey: Sendable {
     }
 
     /// - Parameter text: one block `PUBLIC KEY`, a SubjectPublicKeyInfo (RFC 7468 §13).
-    package init(pem text: [UInt8]) throws(KeyFault) {
+    package init(pem text: [UInt8]) throws(KeyError) {
         let block = try PEM(text)
         switch block.label {
         case "PUBLIC KEY": break
@@ -69,7 +69,7 @@ package struct PublicKey: Sendable {
         }
     }
 
-    private static func check(_ material: Material) throws(KeyFault) {
+    private static func check(_ material: Material) throws(KeyError) {
         switch material {
         case .rsa(let modulus, let exponent): try check(modulus: modulus, exponent: exponent)
         case .ellipticCurve(let curve, let x, let y):
@@ -82,7 +82,7 @@ package struct PublicKey: Sendable {
         }
     }
 
-    private static func check(modulus: [UInt8], exponent: [UInt8]) throws(KeyFault) {
+    private static func check(modulus: [UInt8], exponent: [UInt8]) throws(KeyError) {
         guard let highest = modulus.first, let lowest = modulus.last else { throw .badModulus }
         guard highest != 0, exponent.first != 0 else { throw .leadingZeros }
         let bits = modulus.count * 8 - highest.leadingZeroBitCount

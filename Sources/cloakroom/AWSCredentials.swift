@@ -9,20 +9,20 @@ import Service
     import Foundation
 #endif
 
-/// The worker's own credentials: the chain of providers, in the real world.
+/// The worker's own credentials: the chain of providers, in the real dependencies.
 enum AWSCredentials {
     /// For a `credential_process`.
     private static let processTimeout: Duration = .seconds(10)
     private static let maximumBytes = 65_536
 
     static func chain(
-        _ access: Settings.AWSAccess, transport: any Transport, surroundings: Surroundings
+        _ access: Settings.AWSAccess, transport: any Transport, runtime: RuntimeDependencies
     ) -> CredentialChain {
         if let keys = access.keys { return CredentialChain(providers: [SettingsProvider(keys)]) }
-        let world = CredentialWorld(
+        let dependencies = CredentialChainDependencies(
             environment: access.environment, profile: access.profile, readFile: read, run: run, transport: transport,
-            sts: access.sts, surroundings: surroundings, place: LoopActor.shared)
-        return CredentialChain(world: world, only: access.provider)
+            sts: access.sts, runtime: runtime, isolation: LoopActor.shared)
+        return CredentialChain(dependencies: dependencies, only: access.provider)
     }
 
     /// Small files on a local disk, read at a refresh: every quarter of an hour at most, and not for a request.
@@ -30,8 +30,8 @@ enum AWSCredentials {
         (try? Data(contentsOf: URL(fileURLWithPath: path))).map(Array.init)
     }
 
-    private static func run(_ words: [String]) async throws(ProviderFault) -> [UInt8] {
-        do throws(ChildProcess.OutputFault) {
+    private static func run(_ words: [String]) async throws(CredentialProviderError) -> [UInt8] {
+        do throws(ChildProcess.OutputError) {
             return try await ChildProcess.output(of: words, limit: maximumBytes, timeout: processTimeout)
         } catch {
             switch error {
@@ -45,7 +45,7 @@ enum AWSCredentials {
 }
 
 /// Where nothing is asked: for commands that only look.
-struct NoTransport: Transport {
+struct OfflineTransport: Transport {
     func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
         throw .unreachable
     }

@@ -4,7 +4,7 @@ import Service
 
 /// Reads the lines of a file of any size, a piece at a time.
 struct AuditFileReader {
-    struct Unreadable: Error, CustomStringConvertible {
+    struct AuditFileReadError: Error, CustomStringConvertible {
         let path: String
         let reason: SystemError
 
@@ -14,21 +14,21 @@ struct AuditFileReader {
     let path: String
     private static let pieceSize = 1 << 18
 
-    func read(into verifier: inout AuditVerifier) throws(Unreadable) {
+    func read(into verifier: inout AuditVerifier) throws(AuditFileReadError) {
         let file: Descriptor
         do { file = try Descriptor(checking: open(path, O_RDONLY | O_CLOEXEC)) } catch {
-            throw Unreadable(path: path, reason: error)
+            throw AuditFileReadError(path: path, reason: error)
         }
         var status = stat()
         let size = fstat(file.raw, &status) == 0 ? Int(status.st_size) : 0
-        var progress = Progress(what: path, total: size)
+        var progress = ProgressLine(what: path, total: size)
         var piece = [UInt8](repeating: 0, count: Self.pieceSize)
         var line: [UInt8] = []
         var (number, done, isTooLong) = (1, 0, false)
         while true {
             let count = Glibc.read(file.raw, &piece, piece.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Unreadable(path: path, reason: SystemError(code: errno)) }
+            guard count >= 0 else { throw AuditFileReadError(path: path, reason: SystemError(code: errno)) }
             guard count > 0 else { break }
             var rest = piece[..<count]
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {

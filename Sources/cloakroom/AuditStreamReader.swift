@@ -5,7 +5,7 @@ import Synchronization
 
 /// Reads the audit lines of a Redis stream, a page at a time.
 enum AuditStreamReader {
-    enum Failure: Error, CustomStringConvertible {
+    enum AuditStreamError: Error, CustomStringConvertible {
         case redis(String, RedisError)
         case noStream(String)
 
@@ -34,7 +34,7 @@ enum AuditStreamReader {
                         box.withLock { $0.verifier.take(line, isTooLong: false, at: place) }
                     }
                 } catch {
-                    throw Failure.redis(address, error)
+                    throw AuditStreamError.redis(address, error)
                 }
                 return 0
             } catch {
@@ -45,7 +45,7 @@ enum AuditStreamReader {
         try box.withLock { box in
             verifier = box.verifier
             if let failure = box.failure { throw failure }
-            if verifier.chains.isEmpty { throw Failure.noStream(settings.redis.keyPrefix + name) }
+            if verifier.chains.isEmpty { throw AuditStreamError.noStream(settings.redis.keyPrefix + name) }
         }
     }
 
@@ -55,7 +55,7 @@ enum AuditStreamReader {
     ) async throws(RedisError) {
         var total = 0
         if case .integer(let length) = try await redis.read(RedisCommand(["XLEN", key])) { total = length }
-        var progress = Progress(what: key, total: total)
+        var progress = ProgressLine(what: key, total: total)
         var (from, done) = ("-", 0)
         while true {
             let command = RedisCommand(["XRANGE", key, from, "+", "COUNT", String(page)])

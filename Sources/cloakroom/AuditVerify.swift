@@ -27,7 +27,7 @@ enum AuditVerify {
                 }
                 for path in options.operands { try AuditFileReader(path: path).read(into: &verifier) }
             }
-        } catch let faults as SettingsFaults {
+        } catch let faults as SettingsErrors {
             return Output.fail("\(options.operands[0]) has faults:\n\(faults)")
         } catch {
             return Output.fail("\(error)")

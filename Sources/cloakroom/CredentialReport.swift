@@ -9,7 +9,7 @@ final class CredentialReport {
     /// Of the sessions that are vended.
     private let lifetime: Duration
     private var origin: String?
-    private var fault: CredentialFault?
+    private var fault: CredentialChainError?
 
     init(log: Log, lifetime: Duration) {
         self.log = log
@@ -43,7 +43,7 @@ final class CredentialReport {
         }
     }
 
-    private func failed(_ fault: CredentialFault) {
+    private func failed(_ fault: CredentialChainError) {
         guard self.fault != fault else { return }
         self.fault = fault
         log.warning("no AWS credentials", ["reason": .text(fault.summary)])

@@ -3,7 +3,7 @@ import CLinux
 /// The options and operands of one command, as getopt_long(3) reads them: `--name value` or `--name=value`, in any
 /// place; `--` ends the options; `-h` is `--help`.
 struct Options {
-    enum Failure: Error, CustomStringConvertible {
+    enum ParseError: Error, CustomStringConvertible {
         case unknown(String)
         case valueMissing(String)
 
@@ -28,7 +28,7 @@ struct Options {
     private static let firstNumber: Int32 = 256
 
     /// Of two equal options the last counts; `--help` is always there.
-    init(_ arguments: [String], of syntax: CommandSyntax) throws(Failure) {
+    init(_ arguments: [String], of syntax: CommandSyntax) throws(ParseError) {
         let valued = syntax.values.count
         let names = syntax.values.keys.sorted() + syntax.flags.sorted()
         var words: [UnsafeMutablePointer<CChar>?] = (["cloakroom"] + arguments).map { strdup($0) } + [nil]

@@ -25,7 +25,7 @@ enum Output {
     static func overwrite(_ text: String) { write("\r\u{1B}[K" + text, to: STDERR_FILENO, end: "") }
 
     /// A question on the terminal; the answer follows on the same line.
-    static func ask(_ text: String) { write(text, to: STDERR_FILENO, end: "") }
+    static func prompt(_ text: String) { write(text, to: STDERR_FILENO, end: "") }
 
     static func usage(_ text: String, see command: String) -> ExitStatus {
         write("cloakroom: \(text); see: \(command)", to: STDERR_FILENO)

@@ -12,7 +12,7 @@ struct Upstreams {
     /// For the command that revokes; nothing of a worker asks it.
     let iam: IAMClient
     let bucketURL: String
-    private let transport: CurlTransport
+    private let transport: LoopCurlTransport
     private let stsEndpoint: Endpoint
     private let probeKey: String
     /// `nil`: keys of the settings, which are always there.
@@ -22,19 +22,19 @@ struct Upstreams {
     /// - Parameters:
     ///   - bucket: `nil` for that of the settings.
     ///   - renewal: `nil` for that of the settings.
-    ///   - pace: told of every try at S3.
+    ///   - copyLimiter: told of every try at S3.
     ///   - log: `nil` for commands that speak for themselves.
     ///   - maximumResponseBytes: `nil` for what answers to a worker need at most.
     init(
         settings: Settings, bucket name: String? = nil, renewal: RenewalSettings? = nil, metrics: Metrics,
-        pace: CopyPace? = nil, log: Log? = nil, maximumResponseBytes: Int? = nil
+        copyLimiter: CopyConcurrencyLimiter? = nil, log: Log? = nil, maximumResponseBytes: Int? = nil
     ) throws(EndpointError) {
-        var options = CurlTransport.Options()
+        var options = LoopCurlTransport.Options()
         options.certificateAuthorities = settings.aws.certificateAuthorities
         if let maximumResponseBytes { options.maximumResponseBytes = maximumResponseBytes }
-        transport = CurlTransport(options: options)
+        transport = LoopCurlTransport(options: options)
         let retry = RetrySettings(maximumAttempts: settings.aws.maximumAttempts, timeout: settings.aws.timeout)
-        let surroundings = Surroundings(
+        let runtime = RuntimeDependencies(
             sleep: { try await LoopActor.sleep(for: $0) }, spawn: { body in LoopActor.spawn { await body() } })
         let credentials: CredentialSource
         if let keys = settings.aws.keys {
@@ -43,8 +43,8 @@ struct Upstreams {
         } else {
             let report = CredentialReport(
                 log: log ?? Log(sink: nil, level: .error), lifetime: settings.vending.lifetime)
-            let chain = AWSCredentials.chain(settings.aws, transport: transport, surroundings: surroundings)
-            let source = RefreshingCredentials(chain, surroundings: surroundings) { event in
+            let chain = AWSCredentials.chain(settings.aws, transport: transport, runtime: runtime)
+            let source = RefreshingCredentials(chain, runtime: runtime) { event in
                 LoopActor.assumeIsolated { report.take(event) }
             }
             refreshing = source
@@ -60,24 +60,24 @@ struct Upstreams {
         let observe: @Sendable (Attempt) -> Void = { attempt in
             LoopActor.assumeIsolated {
                 metrics.attempted(attempt)
-                pace?.observe(attempt)
+                copyLimiter?.observe(attempt)
             }
         }
         sts = STSClient(
             endpoint: stsEndpoint, transport: transport, credentials: credentials, retry: retry,
-            surroundings: surroundings, place: LoopActor.shared, onAttempt: observe)
+            runtime: runtime, isolation: LoopActor.shared, onAttempt: observe)
         iam = IAMClient(
             endpoint: try .iam(region: settings.region, custom: settings.aws.iamEndpoint), transport: transport,
-            credentials: credentials, retry: retry, surroundings: surroundings, place: LoopActor.shared)
+            credentials: credentials, retry: retry, runtime: runtime, isolation: LoopActor.shared)
         s3 = S3Client(
             bucket: name ?? settings.bucket, endpoint: bucket, transport: transport, credentials: credentials,
-            renewal: renewal ?? RenewalSettings(settings.renewal), retry: retry, surroundings: surroundings,
-            place: LoopActor.shared, onAttempt: observe)
+            renewal: renewal ?? RenewalSettings(settings.renewal), retry: retry, runtime: runtime,
+            isolation: LoopActor.shared, onAttempt: observe)
     }
 
     /// One page of a listing.
-    func page(_ prefix: String, _ position: S3Client.ListPosition) async -> Result<ObjectPage, Fault> {
-        do throws(Fault) {
+    func page(_ prefix: String, _ position: S3Client.ListPosition) async -> Result<ObjectPage, AWSError> {
+        do throws(AWSError) {
             return .success(try await s3.list(prefix: prefix, from: position, deadline: .now + .seconds(60)))
         } catch {
             return .failure(error)
@@ -85,7 +85,7 @@ struct Upstreams {
     }
 
     /// For commands that would do nothing without them.
-    func requireCredentials() async throws(CredentialFault) { _ = try await refreshing?.current() }
+    func requireCredentials() async throws(CredentialChainError) { _ = try await refreshing?.current() }
 
     /// For readiness.
     var probes: [(name: String, probe: Readiness.Probe)] {
@@ -99,7 +99,7 @@ struct Upstreams {
 
     /// Gets credentials when there are none yet, and anew when they are due.
     private static func probe(_ credentials: RefreshingCredentials) async -> String? {
-        do throws(CredentialFault) {
+        do throws(CredentialChainError) {
             _ = try await credentials.current()
             return nil
         } catch {

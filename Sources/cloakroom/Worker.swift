@@ -8,62 +8,66 @@ import Service
 /// One worker: a loop, a listening socket, the service.
 enum Worker {
     /// What a supervisor holds a worker by.
-    struct Reins: Sendable {
+    struct SupervisorLink: Sendable {
         /// The read end of a pipe that ends when the supervisor does.
         var lifeline: Int32?
         /// Shared memory with one counter, added to as long as the loop turns.
         var heartbeat: Int32?
     }
 
-    static func run(listen address: ListenAddress, settings: Settings, reins: Reins) -> ExitStatus {
+    static func run(listen address: ListenAddress, settings: Settings, supervisor: SupervisorLink) -> ExitStatus {
         signal(SIGPIPE, SIG_IGN)
         // SIGUSR2 is for a supervisor; sent to all of a service's processes it must not end the workers.
         Signals.block(stopSignals + [SIGHUP, SIGUSR2])
         raiseDescriptorLimit()
         if !settings.server.coreDumps { CoreDumps.refuse() }
-        let status = LoopActor.run { await serve(on: address, settings, reins).rawValue }
+        let status = LoopActor.run { await serve(on: address, settings, supervisor).rawValue }
         return ExitStatus(rawValue: status) ?? .failure
     }
 
     private static let stopSignals = [SIGTERM, SIGINT, SIGQUIT]
 
     @LoopActor
-    private static func serve(on address: ListenAddress, _ settings: Settings, _ reins: Reins) async -> ExitStatus {
+    private static func serve(on address: ListenAddress, _ settings: Settings, _ supervisor: SupervisorLink) async
+        -> ExitStatus
+    {
         do {
-            let heart = try reins.heartbeat.map { try Heartbeat(descriptor: $0, within: settings.server.hungAfter) }
-            let offers = heart?.offers ?? []
-            let assembly = try Assembly(
+            let heart = try supervisor.heartbeat.map {
+                try Heartbeat(descriptor: $0, within: settings.server.hungAfter)
+            }
+            let capabilities = heart?.capabilities ?? []
+            let builder = try ServiceBuilder(
                 settings: settings, worker: address.description,
-                sharedFolder: offers.contains(.metricsFolder)
+                sharedFolder: capabilities.contains(.metricsFolder)
                     ? "/proc/self/fd/\(WorkerMemory.metricsFolderDescriptor)" : nil)
             let socket = try address.listen()
             let listener = try FastCGIListener(
                 socket: socket, limits: .init(bodyBytes: settings.server.maximumBodyBytes),
                 fields: FieldTable(CloakroomService.fieldNames(settings)), tooLarge: CloakroomService.tooLarge
-            ) { request, respond in assembly.service.respond(to: request, respond) }
-            let stop = Stop()
+            ) { request, respond in builder.service.respond(to: request, respond) }
+            let stop = StopRequest()
             let signals = try Signals(stopSignals + [SIGHUP]) { number in
-                if number != SIGHUP { stop.now() }
+                if number != SIGHUP { stop.request() }
             }
-            if let lifeline = reins.lifeline { stop.whenEnded(lifeline) }
-            let probing = LoopActor.spawn { await assembly.service.watchReadiness() }
-            let checkingRedis = LoopActor.spawn { await assembly.redisHealth.watch() }
-            let fetching = assembly.identity.keepKeysFresh()
+            if let lifeline = supervisor.lifeline { stop.whenEnded(lifeline) }
+            let probing = LoopActor.spawn { await builder.service.watchReadiness() }
+            let checkingRedis = LoopActor.spawn { await builder.redisHealth.watch() }
+            let fetching = builder.identity.startRefreshingKeys()
             // Whoever is asked first should not have to say that Redis is away while the connection is being made.
-            await assembly.redis.settle(within: .milliseconds(50))
+            await builder.redis.settle(within: .milliseconds(50))
             // A worker that is to stop already must not take the place of one that goes on.
-            if !offers.contains(.publishesSocket), !stop.isWanted { try address.publish(listener: getpid()) }
+            if !capabilities.contains(.publishesSocket), !stop.isRequested { try address.publish(listener: getpid()) }
             heart?.start()
             if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
-                assembly.log.error(
+                builder.log.error(
                     "lifecycle rules of these settings match users' folders",
                     ["cause": .text(conflict.text), "advice": .text(conflict.advice)])
             }
-            assembly.log.info("worker is up", ["listen": .text("\(address)"), "process": .integer(Int(getpid()))])
+            builder.log.info("worker is up", ["listen": .text("\(address)"), "process": .integer(Int(getpid()))])
             await stop.wait()
-            assembly.log.info(
+            builder.log.info(
                 "worker drains", ["process": .integer(Int(getpid())), "requests": .integer(listener.inFlight)])
-            await drain(listener, assembly.s3, within: settings.server.drain)
+            await drain(listener, builder.s3, within: settings.server.drain)
             probing.cancel()
             checkingRedis.cancel()
             for task in fetching { task.cancel() }
@@ -79,8 +83,8 @@ enum Worker {
     private static func drain(_ listener: FastCGIListener, _ s3: S3Client, within limit: Duration) async {
         await withCheckedContinuation { continuation in
             let once = Once { continuation.resume() }
-            Reactor.shared.schedule(after: limit) { once.call() }
-            let copies = LoopActor.spawn { await s3.giveUpLargeCopies() }
+            EventPoller.shared.schedule(after: limit) { once.call() }
+            let copies = LoopActor.spawn { await s3.cancelBackgroundCopies() }
             LoopActor.spawn {
                 await listener.drain()
                 await copies.value

@@ -54,7 +54,7 @@ struct EndpointPreferencesTests {
     }
 
     @Test func `says where it stands`() throws {
-        #expect(try preferences(["AWS_ENDPOINT_URL": "http://b"]).s3?.place == "AWS_ENDPOINT_URL")
-        #expect(try preferences([:]).s3?.place == "profile default, endpoint_url")
+        #expect(try preferences(["AWS_ENDPOINT_URL": "http://b"]).s3?.source == "AWS_ENDPOINT_URL")
+        #expect(try preferences([:]).s3?.source == "profile default, endpoint_url")
     }
 }

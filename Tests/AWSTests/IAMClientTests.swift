@@ -5,13 +5,13 @@ import HTTPValues
 import Testing
 
 struct IAMClientTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func client(_ transport: ScriptedTransport) throws -> IAMClient {
         IAMClient(
             endpoint: try .iam(region: "eu-west-1"), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            surroundings: world.surroundings)
+            runtime: fake.runtime)
     }
 
     @Test(arguments: [
@@ -39,7 +39,7 @@ struct IAMClientTests {
                 </GetRolePolicyResult></GetRolePolicyResponse>
                 """))
         #expect(
-            try await client(transport).policy("p", ofRole: "r", deadline: world.deadline())
+            try await client(transport).policy("p", ofRole: "r", deadline: fake.deadline())
                 == #"{"Version":"2012-10-17"}"#)
         let request = try #require(transport.requests.first)
         #expect(request.method == "POST" && request.url == "https://iam.amazonaws.com/")
@@ -54,10 +54,10 @@ struct IAMClientTests {
             .xml(status, "<ErrorResponse><Error><Type>Sender</Type><Code>\(code)</Code></Error></ErrorResponse>")
         }
         let none = ScriptedTransport(error(404, "NoSuchEntity"))
-        #expect(try await client(none).policy("p", ofRole: "r", deadline: world.deadline()) == nil)
+        #expect(try await client(none).policy("p", ofRole: "r", deadline: fake.deadline()) == nil)
         for answer in [error(403, "AccessDenied"), .xml(200, "<html/>"), .xml(404, "<html/>"), .xml(200, "")] {
-            await #expect(throws: Fault.self) {
-                try await client(ScriptedTransport(answer)).policy("p", ofRole: "r", deadline: world.deadline())
+            await #expect(throws: AWSError.self) {
+                try await client(ScriptedTransport(answer)).policy("p", ofRole: "r", deadline: fake.deadline())
             }
         }
     }
@@ -65,14 +65,14 @@ struct IAMClientTests {
     @Test func `puts a policy, and takes only IAM's own word for it`() async throws {
         let transport = ScriptedTransport(
             .xml(200, "<PutRolePolicyResponse><ResponseMetadata/></PutRolePolicyResponse>"))
-        try await client(transport).put("{\"a\": 1}", as: "p", ofRole: "r", deadline: world.deadline())
+        try await client(transport).put("{\"a\": 1}", as: "p", ofRole: "r", deadline: fake.deadline())
         #expect(
             String(decoding: try #require(transport.requests.first).body, as: UTF8.self)
                 == "Action=PutRolePolicy&Version=2010-05-08&RoleName=r&PolicyName=p"
                 + "&PolicyDocument=%7B%22a%22%3A%201%7D")
-        await #expect(throws: Fault.self) {
+        await #expect(throws: AWSError.self) {
             try await client(ScriptedTransport(.xml(200, "<html/>")))
-                .put("{}", as: "p", ofRole: "r", deadline: world.deadline())
+                .put("{}", as: "p", ofRole: "r", deadline: fake.deadline())
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// Objects larger than one copy takes.
 struct LargeRenewalTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private static let size = 6 << 30
 
@@ -28,7 +28,7 @@ struct LargeRenewalTests {
     private func renew(
         _ answer: @escaping @Sendable (UpstreamRequest) -> UpstreamResponse?, _ settings: RenewalSettings = .init()
     ) async throws -> (outcome: Renewal.Outcome, operations: [String: Int]) {
-        let store = StoreStandIn { request in
+        let store = FakeStore { request in
             if let answer = answer(request) { return answer }
             switch request.operation {
             case "copy_object":
@@ -47,13 +47,13 @@ struct LargeRenewalTests {
         let client = S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: store,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            renewal: settings, surroundings: world.surroundings)
-        var outcome = await client.renew(key: "a.bin", deadline: world.deadline()).outcome
+            renewal: settings, runtime: fake.runtime)
+        var outcome = await client.renew(key: "a.bin", deadline: fake.deadline()).outcome
         if outcome == Self.stillCopying {
-            await world.settle()
-            outcome = await client.renew(key: "a.bin", deadline: world.deadline()).outcome
+            await fake.settle()
+            outcome = await client.renew(key: "a.bin", deadline: fake.deadline()).outcome
         }
-        await world.settle()
+        await fake.settle()
         return (outcome, Dictionary(store.requests.map { ($0.operation, 1) }, uniquingKeysWith: +))
     }
 
@@ -111,7 +111,7 @@ struct LargeRenewalTests {
     }
 
     @Test func `gives up no upload of which the object may have been made`() async throws {
-        let isRetry = StoreStandIn.Flag()
+        let isRetry = FakeStore.Flag()
         let unheard = try await renew { request in
             guard request.operation == "complete_multipart_upload" else { return nil }
             defer { isRetry.set() }
@@ -122,14 +122,14 @@ struct LargeRenewalTests {
         let refused = try await renew { request in
             request.operation == "complete_multipart_upload" ? .s3Error(403, "AccessDenied") : nil
         }
-        #expect(refused.outcome == .forbidden(code: "AccessDenied"))
+        #expect(refused.outcome == .accessDenied(code: "AccessDenied"))
         #expect(refused.operations["abort_multipart_upload"] == 1)
     }
 
     /// Some stores know no condition when an upload in parts is completed.
     @Test(arguments: [false, true])
     func `looks before it completes where no condition is known`(isWrittenMeanwhile: Bool) async throws {
-        let asked = StoreStandIn.Flag()
+        let asked = FakeStore.Flag()
         let (outcome, operations) = try await renew { request in
             switch request.operation {
             case "complete_multipart_upload" where request.fields["if-match"] != nil:
@@ -139,7 +139,7 @@ struct LargeRenewalTests {
             default: return nil
             }
         }
-        #expect(outcome == (isWrittenMeanwhile ? .fresh(expiration: nil) : Self.renewed))
+        #expect(outcome == (isWrittenMeanwhile ? .recentlyWritten(expiration: nil) : Self.renewed))
         #expect(operations["complete_multipart_upload"] == (isWrittenMeanwhile ? 1 : 2))
         #expect(operations["abort_multipart_upload"] == (isWrittenMeanwhile ? 1 : nil))
     }
@@ -148,7 +148,7 @@ struct LargeRenewalTests {
         let (outcome, operations) = try await renew { request in
             request.partNumber == 3 ? .s3Error(403, "AccessDenied") : nil
         }
-        #expect(outcome == .forbidden(code: "AccessDenied"))
+        #expect(outcome == .accessDenied(code: "AccessDenied"))
         #expect(operations["complete_multipart_upload"] == nil)
         #expect(operations["abort_multipart_upload"] == 1)
     }
@@ -167,7 +167,7 @@ struct LargeRenewalTests {
     }
 
     @Test func `finds out what became of an upload whose end it did not hear`() async throws {
-        let ended = StoreStandIn.Flag()
+        let ended = FakeStore.Flag()
         let (outcome, _) = try await renew { request in
             switch request.operation {
             case "complete_multipart_upload":
@@ -177,14 +177,14 @@ struct LargeRenewalTests {
             default: return nil
             }
         }
-        #expect(outcome == .fresh(expiration: nil))
+        #expect(outcome == .recentlyWritten(expiration: nil))
     }
 
     @Test func `copies nothing whose tags it may not read`() async throws {
         let (outcome, operations) = try await renew { request in
             request.operation == "get_object_tagging" ? .s3Error(403, "AccessDenied") : nil
         }
-        #expect(outcome == .forbidden(code: "AccessDenied"))
+        #expect(outcome == .accessDenied(code: "AccessDenied"))
         #expect(operations["create_multipart_upload"] == nil)
         let tagless = try await renew { request in
             request.operation == "get_object_tagging" ? .s3Error(501, "NotImplemented") : nil

@@ -5,13 +5,13 @@ import HTTPValues
 import Testing
 
 struct MultipartTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func client(_ transport: ScriptedTransport) throws -> S3Client {
         S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            surroundings: world.surroundings)
+            runtime: fake.runtime)
     }
 
     private func address() throws -> ObjectAddress { try #require(ObjectAddress(key: "a b.bin")) }
@@ -32,13 +32,13 @@ struct MultipartTests {
 
     private func complete(_ transport: ScriptedTransport) async throws -> MultipartCompletion {
         try await client(transport).completeMultipartUpload(
-            try address(), uploadID: "id/1+=", parts: Self.parts, deadline: world.deadline())
+            try address(), uploadID: "id/1+=", parts: Self.parts, deadline: fake.deadline())
     }
 
     @Test func `begins an upload`() async throws {
         let transport = ScriptedTransport(Self.begun)
         let id = try await client(transport).createMultipartUpload(
-            try address(), contentType: "video/mp4", fields: ["x-amz-meta-sha256": "ab"], deadline: world.deadline())
+            try address(), contentType: "video/mp4", fields: ["x-amz-meta-sha256": "ab"], deadline: fake.deadline())
         #expect(id == "id/1+=")
         let sent = try #require(transport.requests.first)
         #expect(sent.method == "POST" && sent.url == "\(Self.origin)?uploads" && sent.body.isEmpty)
@@ -51,9 +51,9 @@ struct MultipartTests {
             .xml(200, "<InitiateMultipartUploadResult><UploadId></UploadId></InitiateMultipartUploadResult>"),
             .s3Error(200, "InternalError"), .s3Error(403, "AccessDenied"),
         ] {
-            await #expect(throws: Fault.self) {
+            await #expect(throws: AWSError.self) {
                 try await client(ScriptedTransport(answer)).createMultipartUpload(
-                    try address(), contentType: "video/mp4", deadline: world.deadline())
+                    try address(), contentType: "video/mp4", deadline: fake.deadline())
             }
         }
     }
@@ -83,26 +83,26 @@ struct MultipartTests {
                 part(1) + part(2),
                 "<IsTruncated>true</IsTruncated><NextPartNumberMarker>2</NextPartNumberMarker>"),
             page(part(3), "<IsTruncated>false</IsTruncated>"))
-        let found = try await client(transport).parts(of: "id/1+=", try address(), deadline: world.deadline())
+        let found = try await client(transport).parts(of: "id/1+=", try address(), deadline: fake.deadline())
         #expect(found == (1...3).map { UploadedPart(number: $0, entityTag: #""t""#, byteCount: $0) })
         let queries = transport.requests.map { String($0.url.dropFirst(Self.origin.count)) }
         #expect(
             queries == [0, 2].map { "?max-parts=1000&part-number-marker=\($0)&uploadId=id%2F1%2B%3D" })
         let empty = ScriptedTransport(page("", ""))
-        #expect(try await client(empty).parts(of: "i", try address(), deadline: world.deadline()) == [])
+        #expect(try await client(empty).parts(of: "i", try address(), deadline: fake.deadline()) == [])
         let gone = ScriptedTransport(Self.noSuchUpload)
-        #expect(try await client(gone).parts(of: "i", try address(), deadline: world.deadline()) == nil)
+        #expect(try await client(gone).parts(of: "i", try address(), deadline: fake.deadline()) == nil)
         // Ceph's words for it.
         let completed = ScriptedTransport(.s3Error(404, "NoSuchKey"))
-        #expect(try await client(completed).parts(of: "i", try address(), deadline: world.deadline()) == nil)
+        #expect(try await client(completed).parts(of: "i", try address(), deadline: fake.deadline()) == nil)
         for answer in [
             page(part(0), ""), page(part(10_001), ""), page("<Part><PartNumber>1</PartNumber></Part>", ""),
             page(part(1), "<IsTruncated>true</IsTruncated>"), .s3Error(404, "NoSuchBucket"),
             .s3Error(200, "InternalError"),
             page("", "<IsTruncated>true</IsTruncated><NextPartNumberMarker>0</NextPartNumberMarker>"),
         ] {
-            await #expect(throws: Fault.self) {
-                try await client(ScriptedTransport(answer)).parts(of: "i", address(), deadline: world.deadline())
+            await #expect(throws: AWSError.self) {
+                try await client(ScriptedTransport(answer)).parts(of: "i", address(), deadline: fake.deadline())
             }
         }
     }
@@ -141,7 +141,7 @@ struct MultipartTests {
             #expect(try await complete(transport) == .completed)
             #expect(transport.requests.count == 2)
         }
-        await #expect(throws: Fault.self) { try await complete(ScriptedTransport(.xml(200, ""))) }
+        await #expect(throws: AWSError.self) { try await complete(ScriptedTransport(.xml(200, ""))) }
     }
 
     @Test func `does without the condition where the store knows of none, and remembers`() async throws {
@@ -150,7 +150,7 @@ struct MultipartTests {
         let client = try client(transport)
         for _ in 0..<2 {
             let completion = try await client.completeMultipartUpload(
-                try address(), uploadID: "i", parts: Self.parts, deadline: world.deadline())
+                try address(), uploadID: "i", parts: Self.parts, deadline: fake.deadline())
             #expect(completion == .completed)
         }
         #expect(transport.requests.map { $0.fields["if-none-match"] } == ["*", nil, nil])
@@ -160,11 +160,11 @@ struct MultipartTests {
         let transport = ScriptedTransport(
             UpstreamResponse(status: 204), Self.noSuchUpload, .s3Error(403, "AccessDenied"))
         let client = try client(transport)
-        #expect(try await client.abortMultipartUpload(try address(), uploadID: "i", deadline: world.deadline()))
+        #expect(try await client.abortMultipartUpload(try address(), uploadID: "i", deadline: fake.deadline()))
         #expect(
-            try await client.abortMultipartUpload(try address(), uploadID: "i", deadline: world.deadline()) == false)
-        await #expect(throws: Fault(.refused, status: 403, code: "AccessDenied")) {
-            try await client.abortMultipartUpload(try address(), uploadID: "i", deadline: world.deadline())
+            try await client.abortMultipartUpload(try address(), uploadID: "i", deadline: fake.deadline()) == false)
+        await #expect(throws: AWSError(.refused, status: 403, code: "AccessDenied")) {
+            try await client.abortMultipartUpload(try address(), uploadID: "i", deadline: fake.deadline())
         }
         #expect(transport.requests.first?.method == "DELETE")
         #expect(transport.requests.first?.url == "\(Self.origin)?uploadId=i")

@@ -5,13 +5,13 @@ import HTTPValues
 import Testing
 
 struct ObjectListTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func client(_ transport: ScriptedTransport) throws -> S3Client {
         S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            surroundings: world.surroundings)
+            runtime: fake.runtime)
     }
 
     private func page(_ contents: String, _ more: String = "") -> UpstreamResponse {
@@ -35,13 +35,13 @@ struct ObjectListTests {
             page(entry("photos/u_1/a", "1") + entry("photos/u_1/b%2Bc+d%C3%BC", "20"), more),
             page(entry("photos/u_2/a", "0"), "<IsTruncated>false</IsTruncated>"))
         let s3 = try client(transport)
-        let first = try await s3.list(prefix: "photos/", from: .start, deadline: world.deadline())
+        let first = try await s3.list(prefix: "photos/", from: .start, deadline: fake.deadline())
         #expect(first.entries.map(\.key) == ["photos/u_1/a", "photos/u_1/b+c dü"])
         #expect(first.entries.map(\.size) == [1, 20] && first.continuation == "1/+=x")
         let second = try await s3.list(
-            prefix: "photos/", from: .continuation("1/+=x"), deadline: world.deadline())
+            prefix: "photos/", from: .continuation("1/+=x"), deadline: fake.deadline())
         #expect(second.entries.map(\.size) == [0] && second.continuation == nil)
-        _ = try await s3.list(prefix: "", from: .after(key: "photos/ü"), deadline: world.deadline())
+        _ = try await s3.list(prefix: "", from: .after(key: "photos/ü"), deadline: fake.deadline())
         let host = "https://photos.s3.eu-west-1.amazonaws.com/?"
         #expect(
             transport.requests.map(\.url) == [
@@ -58,10 +58,10 @@ struct ObjectListTests {
         let folders = ["backups%2F", "f%C3%BC+r%2F"].map { "<CommonPrefixes><Prefix>\($0)</Prefix></CommonPrefixes>" }
         let transport = ScriptedTransport(page(entry("a", "1") + folders.joined(), more), page("<CommonPrefixes/>"))
         let s3 = try client(transport)
-        let listed = try await s3.list(prefix: "", delimiter: "/", from: .start, deadline: world.deadline())
+        let listed = try await s3.list(prefix: "", delimiter: "/", from: .start, deadline: fake.deadline())
         #expect(listed.entries.map(\.key) == ["a"] && listed.folders == ["backups/", "fü r/"])
-        await #expect(throws: Fault.self) {
-            try await s3.list(prefix: "", delimiter: "/", from: .continuation("t"), deadline: world.deadline())
+        await #expect(throws: AWSError.self) {
+            try await s3.list(prefix: "", delimiter: "/", from: .continuation("t"), deadline: fake.deadline())
         }
         let query = "delimiter=%2F&encoding-type=url&list-type=2&max-keys=1000&prefix="
         #expect(
@@ -73,7 +73,7 @@ struct ObjectListTests {
     @Test func `reads a thousand of the longest keys`() async throws {
         let key = "p/" + String(repeating: "%E2%82%AC", count: 340)
         let transport = ScriptedTransport(page(String(repeating: entry(key, "5000000000000"), count: 1000)))
-        let listed = try await client(transport).list(prefix: "p/", from: .start, deadline: world.deadline())
+        let listed = try await client(transport).list(prefix: "p/", from: .start, deadline: fake.deadline())
         #expect(listed.entries.count == 1000 && listed.entries[999].size == 5_000_000_000_000)
     }
 
@@ -86,16 +86,16 @@ struct ObjectListTests {
         "<IsTruncated>true</IsTruncated>",
     ])
     func `takes nothing for a page that is none`(contents: String) async throws {
-        await #expect(throws: Fault.self) {
+        await #expect(throws: AWSError.self) {
             try await client(ScriptedTransport(page(contents)))
-                .list(prefix: "photos/", from: .start, deadline: world.deadline())
+                .list(prefix: "photos/", from: .start, deadline: fake.deadline())
         }
     }
 
     @Test func `throws what S3 says`() async throws {
         let transport = ScriptedTransport(.s3Error(403, "AccessDenied"))
-        await #expect(throws: Fault(.refused, status: 403, code: "AccessDenied")) {
-            try await client(transport).list(prefix: "photos/", from: .start, deadline: world.deadline())
+        await #expect(throws: AWSError(.refused, status: 403, code: "AccessDenied")) {
+            try await client(transport).list(prefix: "photos/", from: .start, deadline: fake.deadline())
         }
     }
 }

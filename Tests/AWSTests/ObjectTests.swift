@@ -5,13 +5,13 @@ import HTTPValues
 import Testing
 
 struct ObjectTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func client(_ transport: ScriptedTransport) throws -> S3Client {
         S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            surroundings: world.surroundings)
+            runtime: fake.runtime)
     }
 
     private func address(_ key: String = "a b") throws -> ObjectAddress { try #require(ObjectAddress(key: key)) }
@@ -29,7 +29,7 @@ struct ObjectTests {
         let transport = ScriptedTransport(Self.stored)
         let answer = try await client(transport).put(
             address(), body: Array("abc".utf8), contentType: "text/plain", fields: ["x-amz-tagging": "k=v"],
-            condition: .isNew, deadline: world.deadline())
+            condition: .ifNoneMatch, deadline: fake.deadline())
         #expect(answer.entityTag == #""e1""# && answer.expiration == Self.expiration)
         let sent = try #require(transport.requests.first)
         #expect(sent.method == "PUT" && sent.url == "https://photos.s3.eu-west-1.amazonaws.com/a%20b")
@@ -44,26 +44,26 @@ struct ObjectTests {
         for answer in [
             UpstreamResponse(status: 200), .s3Error(200, "InternalError"), .s3Error(412, "PreconditionFailed"),
         ] {
-            await #expect(throws: Fault.self) {
+            await #expect(throws: AWSError.self) {
                 try await client(ScriptedTransport(answer)).put(
-                    address(), body: [], contentType: "text/plain", condition: .isStill(entityTag: #""e""#),
-                    deadline: world.deadline())
+                    address(), body: [], contentType: "text/plain", condition: .ifMatch(entityTag: #""e""#),
+                    deadline: fake.deadline())
             }
         }
     }
 
     @Test func `knows its own object again whose answer did not come`() async throws {
         let (lost, refused) = (UpstreamResponse(status: 500), UpstreamResponse.s3Error(412, "PreconditionFailed"))
-        func put(_ body: String, _ answers: UpstreamResponse...) async throws -> PutAnswer {
+        func put(_ body: String, _ answers: UpstreamResponse...) async throws -> PutResponse {
             try await client(ScriptedTransport(answers.map { .success($0) })).put(
-                address(), body: Array(body.utf8), contentType: "text/plain", condition: .isNew,
-                deadline: world.deadline())
+                address(), body: Array(body.utf8), contentType: "text/plain", condition: .ifNoneMatch,
+                deadline: fake.deadline())
         }
         #expect(try await put("abc", lost, refused, Self.stored).entityTag == #""e1""#)
-        await #expect(throws: Fault(.refused, status: 412, code: "PreconditionFailed")) {
+        await #expect(throws: AWSError(.refused, status: 412, code: "PreconditionFailed")) {
             try await put("abd", lost, refused, Self.stored)
         }
-        await #expect(throws: Fault(.refused, status: 412, code: "PreconditionFailed")) {
+        await #expect(throws: AWSError(.refused, status: 412, code: "PreconditionFailed")) {
             try await put("abc", refused, Self.stored)
         }
     }
@@ -76,10 +76,10 @@ struct ObjectTests {
             let transport = ScriptedTransport(answers.map { .success($0) })
             do {
                 let answer = try await client(transport).put(
-                    address(), body: [1], contentType: "text/plain", condition: .isStill(entityTag: #""e1""#),
-                    deadline: world.deadline())
+                    address(), body: [1], contentType: "text/plain", condition: .ifMatch(entityTag: #""e1""#),
+                    deadline: fake.deadline())
                 #expect(answer.entityTag == #""e1""#)
-            } catch let fault as Fault {
+            } catch let fault as AWSError {
                 #expect(fault.status == 412)
             }
             return transport.requests.map { "\($0.method) \($0.fields["if-match"] ?? "")" }
@@ -97,19 +97,19 @@ struct ObjectTests {
 
     @Test func `reads an object whole`() async throws {
         let object = try #require(
-            try await client(ScriptedTransport(Self.stored)).get(address(), deadline: world.deadline()))
+            try await client(ScriptedTransport(Self.stored)).get(address(), deadline: fake.deadline()))
         #expect(object.body == Array("abc".utf8) && object.object.expiration == Self.expiration)
     }
 
     @Test func `only S3's own word makes an object missing`() async throws {
         let missing = ScriptedTransport(.s3Error(404, "NoSuchKey"))
-        #expect(try await client(missing).get(address(), deadline: world.deadline()) == nil)
+        #expect(try await client(missing).get(address(), deadline: fake.deadline()) == nil)
         for answer in [
             UpstreamResponse.s3Error(404, "NoSuchBucket"), .s3Error(403, "AccessDenied"), .xml(404, "<html/>"),
             UpstreamResponse(status: 404),
         ] {
-            await #expect(throws: Fault.self) {
-                try await client(ScriptedTransport(answer)).get(address(), deadline: world.deadline())
+            await #expect(throws: AWSError.self) {
+                try await client(ScriptedTransport(answer)).get(address(), deadline: fake.deadline())
             }
         }
     }
@@ -121,8 +121,8 @@ struct ObjectTests {
                 200,
                 "<Tagging><TagSet><Tag><Key>k</Key><Value>v</Value></Tag><Tag><Key>e</Key><Value/></Tag></TagSet></Tagging>"
             ))
-        try await client(transport).delete(address(), deadline: world.deadline())
-        #expect(try await client(transport).tags(of: address(), deadline: world.deadline()) == ["k": "v", "e": ""])
+        try await client(transport).delete(address(), deadline: fake.deadline())
+        #expect(try await client(transport).tags(of: address(), deadline: fake.deadline()) == ["k": "v", "e": ""])
         #expect(transport.requests.map(\.method) == ["DELETE", "GET"])
         #expect(transport.requests.last?.url == "https://photos.s3.eu-west-1.amazonaws.com/a%20b?tagging")
     }

@@ -30,7 +30,7 @@ struct PostPolicyTests {
         }()
     }
 
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func post(
         _ vector: Vectors.Case, expiration: Date? = nil, seconds: Int? = nil
@@ -44,7 +44,7 @@ struct PostPolicyTests {
                 region: vector.region, bucket: vector.bucket, pathStyle: vector.path_style ? true : nil,
                 custom: vector.endpoint),
             transport: ScriptedTransport([]), credentials: CredentialSource(credentials),
-            surroundings: world.surroundings)
+            runtime: fake.runtime)
         return try await client.presignPost(
             key: vector.key,
             terms: PostTerms(
@@ -128,7 +128,7 @@ struct PostPolicyTests {
         #expect(try Policy(base64: fields(short)["policy"]).expiration == "2026-11-20T14:01:00Z")
         let long = try await post(vector, expiration: now.addingTimeInterval(86_400), seconds: 900)
         #expect(long.expiration == now.addingTimeInterval(900))
-        await #expect(throws: Fault(.noCredentials, code: "ExpiredCredentials")) {
+        await #expect(throws: AWSError(.noCredentials, code: "ExpiredCredentials")) {
             try await post(vector, expiration: now)
         }
     }

@@ -5,7 +5,7 @@ import HTTPValues
 import Testing
 
 struct PresignTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func upload(_ terms: UploadTerms, expiration: Date? = nil) async throws -> PresignedUpload {
         let client = S3Client(
@@ -14,7 +14,7 @@ struct PresignTests {
             credentials: CredentialSource(
                 Credentials(
                     accessKeyID: "AKID", secretAccessKey: Secret("secret"), sessionToken: Secret("to/ken"),
-                    expiration: expiration)), surroundings: world.surroundings)
+                    expiration: expiration)), runtime: fake.runtime)
         let object = try #require(ObjectAddress(key: "a b.bin"))
         return try await client.presignUpload(object, terms: terms)
     }
@@ -55,7 +55,7 @@ struct PresignTests {
         let upload = try await upload(terms, expiration: end)
         #expect(upload.expiration == end)
         #expect(upload.url.reveal().contains("&X-Amz-Expires=60&"))
-        await #expect(throws: Fault(.noCredentials, code: "ExpiredCredentials")) {
+        await #expect(throws: AWSError(.noCredentials, code: "ExpiredCredentials")) {
             try await self.upload(terms, expiration: end.addingTimeInterval(-60))
         }
     }

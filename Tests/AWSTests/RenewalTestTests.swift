@@ -6,12 +6,12 @@ import Testing
 
 /// The object of the worker's own that is renewed when S3 refuses a key.
 struct RenewalTestTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func test(
         _ settings: RenewalSettings = .init(), _ answer: @escaping @Sendable (UpstreamRequest) -> UpstreamResponse?
     ) async throws -> (result: RenewalTest, requests: [UpstreamRequest]) {
-        let store = StoreStandIn { request in
+        let store = FakeStore { request in
             if let answer = answer(request) { return answer }
             switch request.operation {
             case "get_object": return .s3Error(404, "NoSuchKey")
@@ -22,8 +22,8 @@ struct RenewalTestTests {
         let client = S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: store,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            renewal: settings, surroundings: world.surroundings)
-        return (await client.testRenewal(under: "assets/", deadline: world.deadline()), store.requests)
+            renewal: settings, runtime: fake.runtime)
+        return (await client.testRenewal(under: "assets/", deadline: fake.deadline()), store.requests)
     }
 
     @Test func `renews an object under the prefix, whatever its age`() async throws {
@@ -42,7 +42,7 @@ struct RenewalTestTests {
 
     @Test(arguments: [200, 501, 403])
     func `stores it with a tag where there is none, as far as the store has tags`(tagged: Int) async throws {
-        let isStored = StoreStandIn.Flag()
+        let isStored = FakeStore.Flag()
         let (result, requests) = try await test { request in
             if request.operation == "copy_object" { return isStored.isSet ? nil : .s3Error(404, "NoSuchKey") }
             guard request.method == "PUT" else { return nil }
@@ -50,7 +50,7 @@ struct RenewalTestTests {
             isStored.set()
             return nil
         }
-        let refused = Fault(.refused, status: 403, code: "NotImplemented")
+        let refused = AWSError(.refused, status: 403, code: "NotImplemented")
         #expect(result == (tagged == 403 ? .failed(refused) : .renewed(kmsKey: nil)))
         #expect(requests.count == [200: 7, 501: 8, 403: 4][tagged])
     }
@@ -60,7 +60,7 @@ struct RenewalTestTests {
         let (result, _) = try await test { request in
             request.operation == operation ? .s3Error(403, "AccessDenied") : nil
         }
-        #expect(result == .failed(Fault(.refused, status: 403, code: "AccessDenied")))
+        #expect(result == .failed(AWSError(.refused, status: 403, code: "AccessDenied")))
     }
 
     @Test func `replaces the metadata where a store copies nothing onto itself as it is`() async throws {
@@ -79,7 +79,7 @@ struct RenewalTestTests {
     func `shows the KMS key that object and copy are under`(before: String?, after: String?, shown: String?)
         async throws
     {
-        let isCopied = StoreStandIn.Flag()
+        let isCopied = FakeStore.Flag()
         let (result, _) = try await test { request in
             if request.operation == "copy_object" { isCopied.set() }
             guard request.operation == "head_object" else { return nil }

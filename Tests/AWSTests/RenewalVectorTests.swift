@@ -92,10 +92,10 @@ struct RenewalVectorTests {
         return .xml(200, "<Tagging><TagSet>\(set.joined())</TagSet></Tagging>")
     }
 
-    private static func store(_ vector: RenewalVector) -> StoreStandIn {
+    private static func store(_ vector: RenewalVector) -> FakeStore {
         let upload = vector.upload ?? ""
-        let copied = StoreStandIn.Flag()
-        return StoreStandIn { request in
+        let copied = FakeStore.Flag()
+        return FakeStore { request in
             switch request.operation {
             case "head_object": return stored(vector)
             case "get_object": return .s3Error(404, "NoSuchKey")
@@ -121,7 +121,7 @@ struct RenewalVectorTests {
     }
 
     private func sent(_ vector: RenewalVector) async throws -> [UpstreamRequest] {
-        let world = TestWorld()
+        let fake = FakeRuntime()
         let store = Self.store(vector)
         let client = S3Client(
             bucket: vector.bucket,
@@ -129,9 +129,9 @@ struct RenewalVectorTests {
             transport: store,
             credentials: CredentialSource(
                 Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"), sessionToken: Secret("token"))),
-            renewal: RenewalSettings(vector.settings), surroundings: world.surroundings)
-        _ = await client.renew(key: vector.key, deadline: world.deadline())
-        await world.settle()
+            renewal: RenewalSettings(vector.settings), runtime: fake.runtime)
+        _ = await client.renew(key: vector.key, deadline: fake.deadline())
+        await fake.settle()
         return store.requests
     }
 

@@ -27,9 +27,9 @@ struct BackoffTests {
     }
 }
 
-struct FaultTests {
+struct AWSErrorTests {
     @Test(arguments: [
-        (503, "SlowDown", Fault.Kind.throttled), (400, "Throttling", .throttled), (429, "Status429", .throttled),
+        (503, "SlowDown", AWSError.Kind.throttled), (400, "Throttling", .throttled), (429, "Status429", .throttled),
         (400, "RequestLimitExceeded", .throttled), (500, "InternalError", .transient), (502, "Status502", .transient),
         (503, "ServiceUnavailable", .transient), (504, "Status504", .transient), (400, "RequestTimeout", .transient),
         (409, "OperationAborted", .transient), (409, "ConditionalRequestConflict", .transient),
@@ -41,7 +41,7 @@ struct FaultTests {
         (400, "PackedPolicyTooLarge", .refused), (400, "MalformedPolicyDocument", .refused),
         (404, "NoSuchBucket", .refused), (501, "NotImplemented", .refused),
     ])
-    func `is judged by code, then by status`(status: Int, code: String, kind: Fault.Kind) {
-        #expect(Fault.kind(status: status, code: code) == kind)
+    func `is judged by code, then by status`(status: Int, code: String, kind: AWSError.Kind) {
+        #expect(AWSError.kind(status: status, code: code) == kind)
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 struct S3ClientTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private static let credentials = Credentials(
         accessKeyID: "AKID", secretAccessKey: Secret("secret"), sessionToken: Secret("token"))
 
@@ -16,12 +16,12 @@ struct S3ClientTests {
         S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: custom),
             transport: transport, credentials: CredentialSource(Self.credentials), renewal: renewal,
-            surroundings: world.surroundings, onAttempt: world.onAttempt)
+            runtime: fake.runtime, onAttempt: fake.onAttempt)
     }
 
     private func renew(_ answers: UpstreamResponse...) async throws -> Renewal {
         try await client(ScriptedTransport(answers.map { .success($0) })).renew(
-            key: "a.bin", deadline: world.deadline())
+            key: "a.bin", deadline: fake.deadline())
     }
 
     private static let head = UpstreamResponse(
@@ -35,8 +35,8 @@ struct S3ClientTests {
 
     @Test func `copies an object onto itself, the storage class named`() async throws {
         let transport = ScriptedTransport(.copied)
-        let renewal = try await client(transport).renew(key: "a+b/ü.bin", deadline: world.deadline())
-        #expect(renewal == Renewal(outcome: Self.renewed, effort: Effort(attempts: 1)))
+        let renewal = try await client(transport).renew(key: "a+b/ü.bin", deadline: fake.deadline())
+        #expect(renewal == Renewal(outcome: Self.renewed, counts: AttemptCounts(attempts: 1)))
         var sent = try #require(transport.requests.first)
         let authorization = try #require(sent.fields["authorization"])
         #expect(
@@ -65,7 +65,7 @@ struct S3ClientTests {
     func `encodes a hostile key once, in the path and in the source`(key: String, encoded: String) async throws {
         let transport = ScriptedTransport(.copied)
         let client = try client(transport, custom: "http://127.0.0.1:18333")
-        #expect(await client.renew(key: key, deadline: world.deadline()).outcome == Self.renewed)
+        #expect(await client.renew(key: key, deadline: fake.deadline()).outcome == Self.renewed)
         #expect(transport.requests.first?.url == "http://127.0.0.1:18333/photos/\(encoded)")
         #expect(transport.requests.first?.fields["x-amz-copy-source"] == "photos/\(encoded)")
     }
@@ -73,8 +73,8 @@ struct S3ClientTests {
     @Test(arguments: ["", String(repeating: "x", count: 1025), String(repeating: "ü", count: 513)])
     func `sends no key that cannot be one`(key: String) async throws {
         let transport = ScriptedTransport(.copied)
-        let renewal = try await client(transport).renew(key: key, deadline: world.deadline())
-        #expect(renewal == Renewal(outcome: .invalidKey, effort: Effort()))
+        let renewal = try await client(transport).renew(key: key, deadline: fake.deadline())
+        #expect(renewal == Renewal(outcome: .invalidKey, counts: AttemptCounts()))
         #expect(transport.requests.isEmpty)
     }
 
@@ -82,16 +82,16 @@ struct S3ClientTests {
         (
             UpstreamResponse.s3Error(
                 412, "PreconditionFailed", "<Condition>x-amz-copy-source-If-Unmodified-Since</Condition>"),
-            Renewal.Outcome.fresh(expiration: nil)
+            Renewal.Outcome.recentlyWritten(expiration: nil)
         ),
         (.s3Error(404, "NoSuchKey"), .notFound),
         (.s3Error(404, "NoSuchBucket"), .misconfigured(code: "NoSuchBucket")),
         (.xml(404, ""), .misconfigured(code: "Status404")),
         (.xml(404, "<html>NoSuchKey</html>"), .misconfigured(code: "Status404")),
-        (.s3Error(403, "NoSuchKey"), .forbidden(code: "NoSuchKey")),
+        (.s3Error(403, "NoSuchKey"), .accessDenied(code: "NoSuchKey")),
         (.s3Error(301, "PermanentRedirect"), .misconfigured(code: "PermanentRedirect")),
         (.s3Error(400, "AuthorizationHeaderMalformed"), .misconfigured(code: "AuthorizationHeaderMalformed")),
-        (.s3Error(403, "AccessDenied"), .forbidden(code: "AccessDenied")),
+        (.s3Error(403, "AccessDenied"), .accessDenied(code: "AccessDenied")),
         (.s3Error(403, "InvalidObjectState"), .archived),
         (.s3Error(403, "ObjectNotInActiveTierError"), .archived),
         (.s3Error(400, "KeyTooLongError"), .invalidKey),
@@ -119,7 +119,7 @@ struct S3ClientTests {
         (.s3Error(403, "SignatureDoesNotMatch"), .misconfigured(code: "SignatureDoesNotMatch")),
     ])
     func `knows a definite answer at the first try`(answer: UpstreamResponse, outcome: Renewal.Outcome) async throws {
-        #expect(try await renew(answer) == Renewal(outcome: outcome, effort: Effort(attempts: 1)))
+        #expect(try await renew(answer) == Renewal(outcome: outcome, counts: AttemptCounts(attempts: 1)))
     }
 
     @Test(arguments: [
@@ -137,7 +137,7 @@ struct S3ClientTests {
     func `tries again whatever else it gets`(answer: UpstreamResponse) async throws {
         let patient = try await renew(answer, answer, .copied)
         #expect(patient.outcome == Self.renewed)
-        #expect(patient.effort.attempts == 3)
+        #expect(patient.counts.attempts == 3)
         guard case .unavailable = try await renew(answer).outcome else {
             Issue.record("gave up for good")
             return
@@ -152,15 +152,15 @@ struct S3ClientTests {
 
     @Test func `counts throttles`() async throws {
         let renewal = try await renew(.s3Error(503, "SlowDown"), .s3Error(503, "SlowDown"), .copied)
-        #expect(renewal == Renewal(outcome: Self.renewed, effort: Effort(attempts: 3, throttles: 2)))
-        #expect(world.attempts.map(\.operation) == [.copyObject, .copyObject, .copyObject])
+        #expect(renewal == Renewal(outcome: Self.renewed, counts: AttemptCounts(attempts: 3, throttles: 2)))
+        #expect(fake.attempts.map(\.operation) == [.copyObject, .copyObject, .copyObject])
     }
 
     @Test func `replaces where copying is refused, and remembers`() async throws {
         let transport = ScriptedTransport(.selfCopyRefused, Self.head, .copied, Self.head, .copied)
         let client = try client(transport)
-        #expect(await client.renew(key: "a.bin", deadline: world.deadline()).outcome == Self.renewed)
-        #expect(await client.renew(key: "a.bin", deadline: world.deadline()).outcome == Self.renewed)
+        #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
+        #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
         #expect(transport.requests.map(\.method) == ["PUT", "HEAD", "PUT", "HEAD", "PUT"])
         var fields = transport.requests[2].fields
         for name in ["authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"] {
@@ -179,17 +179,17 @@ struct S3ClientTests {
     @Test func `keeps to the mode it is given`() async throws {
         let copying = ScriptedTransport(.selfCopyRefused)
         let outcome = try await client(copying, renewal: .init(mode: .copy))
-            .renew(key: "a.bin", deadline: world.deadline()).outcome
+            .renew(key: "a.bin", deadline: fake.deadline()).outcome
         #expect(outcome == .misconfigured(code: "InvalidRequest"))
         let replacing = ScriptedTransport(Self.head, .copied)
-        _ = try await client(replacing, renewal: .init(mode: .replace)).renew(key: "a.bin", deadline: world.deadline())
+        _ = try await client(replacing, renewal: .init(mode: .replace)).renew(key: "a.bin", deadline: fake.deadline())
         #expect(replacing.requests.map(\.method) == ["HEAD", "PUT"])
     }
 
     private func replace(_ answers: UpstreamResponse...) async throws -> (Renewal, ScriptedTransport) {
         let transport = ScriptedTransport(answers.map { .success($0) })
         let client = try client(transport, renewal: .init(mode: .replace))
-        return (await client.renew(key: "a.bin", deadline: world.deadline()), transport)
+        return (await client.renew(key: "a.bin", deadline: fake.deadline()), transport)
     }
 
     @Test func `takes no HEAD's word for it that an object is gone`() async throws {
@@ -207,7 +207,7 @@ struct S3ClientTests {
         var young = Self.head
         young.fields["Last-Modified"] = "Fri, 20 Nov 2026 13:00:00 GMT"
         let (renewal, transport) = try await replace(young)
-        #expect(renewal.outcome == .fresh(expiration: nil))
+        #expect(renewal.outcome == .recentlyWritten(expiration: nil))
         #expect(transport.requests.count == 1)
     }
 
@@ -239,7 +239,7 @@ struct S3ClientTests {
         let settings = RenewalSettings(
             mode: .replace, storageClass: .named("INTELLIGENT_TIERING"), minimumAge: .zero,
             expectedBucketOwner: "123456789012")
-        _ = try await client(transport, renewal: settings).renew(key: "a.bin", deadline: world.deadline())
+        _ = try await client(transport, renewal: settings).renew(key: "a.bin", deadline: fake.deadline())
         let fields = try #require(transport.requests.last?.fields)
         #expect(fields["x-amz-server-side-encryption-aws-kms-key-id"] == "arn:k")
         #expect(fields["x-amz-storage-class"] == "INTELLIGENT_TIERING")
@@ -250,7 +250,7 @@ struct S3ClientTests {
 
     @Test func `renews every time when no age is asked for`() async throws {
         let transport = ScriptedTransport(.copied)
-        _ = try await client(transport, renewal: .init(minimumAge: .zero)).renew(key: "a", deadline: world.deadline())
+        _ = try await client(transport, renewal: .init(minimumAge: .zero)).renew(key: "a", deadline: fake.deadline())
         #expect(transport.requests.first?.fields["x-amz-copy-source-if-unmodified-since"] == nil)
     }
 
@@ -259,7 +259,7 @@ struct S3ClientTests {
         let object = try #require(ObjectAddress(key: "a.bin"))
         var answer = Self.head
         answer.status = status
-        let stored = try await client(ScriptedTransport(answer)).head(object, deadline: world.deadline())
+        let stored = try await client(ScriptedTransport(answer)).head(object, deadline: fake.deadline())
         #expect((stored != nil) == isThere)
     }
 
@@ -270,15 +270,15 @@ struct S3ClientTests {
     func `takes S3's word for whether an object exists`(answer: UpstreamResponse, isThere: Bool) async throws {
         let object = try #require(ObjectAddress(key: "a.bin"))
         let client = try client(ScriptedTransport(answer))
-        #expect(try await client.exists(object, deadline: world.deadline()) == isThere)
+        #expect(try await client.exists(object, deadline: fake.deadline()) == isThere)
     }
 
     @Test(arguments: [(404, "NoSuchBucket"), (403, "AccessDenied")])
     func `says when it cannot know whether an object exists`(status: Int, code: String) async throws {
         let object = try #require(ObjectAddress(key: "a.bin"))
         let client = try client(ScriptedTransport(.s3Error(status, code)))
-        await #expect(throws: Fault(.refused, status: status, code: code)) {
-            _ = try await client.exists(object, deadline: world.deadline())
+        await #expect(throws: AWSError(.refused, status: status, code: code)) {
+            _ = try await client.exists(object, deadline: fake.deadline())
         }
     }
 
@@ -286,11 +286,11 @@ struct S3ClientTests {
         let object = try #require(ObjectAddress(key: "a.bin"))
         let refused = UpstreamResponse(status: 403, fields: ["date": "Fri, 20 Nov 2026 13:00:00 GMT"])
         let transport = ScriptedTransport(refused, Self.head)
-        #expect(try await client(transport).head(object, deadline: world.deadline()) != nil)
+        #expect(try await client(transport).head(object, deadline: fake.deadline()) != nil)
         #expect(transport.requests.last?.fields["x-amz-date"] == "20261120T130000Z")
         let forbidden = ScriptedTransport(refused)
-        await #expect(throws: Fault(.refused, status: 403, code: "Status403")) {
-            _ = try await client(forbidden).head(object, deadline: world.deadline())
+        await #expect(throws: AWSError(.refused, status: 403, code: "Status403")) {
+            _ = try await client(forbidden).head(object, deadline: fake.deadline())
         }
     }
 
@@ -300,7 +300,7 @@ struct S3ClientTests {
         let transport = ScriptedTransport(skewed, .copied)
         let client = try client(transport)
         for _ in 1...2 {
-            #expect(await client.renew(key: "a", deadline: world.deadline()).outcome == Self.renewed)
+            #expect(await client.renew(key: "a", deadline: fake.deadline()).outcome == Self.renewed)
         }
         #expect(
             transport.requests.map { $0.fields["x-amz-date"] }
@@ -311,20 +311,20 @@ struct S3ClientTests {
         let stubborn = ScriptedTransport(
             skewed, .s3Error(403, code, fields: ["Date": "Fri, 20 Nov 2026 17:00:00 GMT"]), .copied)
         #expect(
-            await (try self.client(stubborn)).renew(key: "a", deadline: world.deadline()).outcome
+            await (try self.client(stubborn)).renew(key: "a", deadline: fake.deadline()).outcome
                 == .misconfigured(code: code))
     }
 
     @Test func `corrects a skewed clock for all that were on their way`() async throws {
-        let transport = EarlyClock(together: 3)
+        let transport = SkewedClockTransport(together: 3)
         let client = try S3Client(
             bucket: "photos", endpoint: .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("s"))),
-            surroundings: world.surroundings)
-        let world = world
+            runtime: fake.runtime)
+        let fake = fake
         let outcomes = await withTaskGroup(of: Renewal.Outcome.self) { group in
             for key in ["a", "b", "c"] {
-                group.addTask { await client.renew(key: key, deadline: world.deadline()).outcome }
+                group.addTask { await client.renew(key: key, deadline: fake.deadline()).outcome }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -341,12 +341,12 @@ struct S3ClientTests {
         let source = CredentialSource(
             current: {
                 Credentials(accessKeyID: "AKID\(refusals.withLock { $0 })", secretAccessKey: Secret("s"))
-            }, whenRefused: { _ in refusals.withLock { $0 += 1 } })
+            }, onRejected: { _ in refusals.withLock { $0 += 1 } })
         func renew(_ transport: ScriptedTransport) async throws -> Renewal.Outcome {
             let client = S3Client(
                 bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-                credentials: source, surroundings: world.surroundings)
-            return await client.renew(key: "a", deadline: world.deadline()).outcome
+                credentials: source, runtime: fake.runtime)
+            return await client.renew(key: "a", deadline: fake.deadline()).outcome
         }
         let refusal = UpstreamResponse.s3Error(status, code, fields: ["Date": "Fri, 20 Nov 2026 14:00:01 GMT"])
         let transport = ScriptedTransport(refusal, .copied)
@@ -364,17 +364,17 @@ struct S3ClientTests {
             let seed = Bool.random(using: &generator) ? UpstreamDocuments.copied : UpstreamDocuments.error
             let body = seed.mutated(using: &generator)
             let status = [200, 200, 404, 403, 400, 412, 500].randomElement(using: &generator) ?? 200
-            let world = TestWorld()
+            let fake = FakeRuntime()
             let client = S3Client(
                 bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"),
                 transport: ScriptedTransport(UpstreamResponse(status: status, body: body)),
-                credentials: CredentialSource(Self.credentials), surroundings: world.surroundings)
+                credentials: CredentialSource(Self.credentials), runtime: fake.runtime)
             let text = String(decoding: body, as: UTF8.self)
-            switch await client.renew(key: "a", deadline: world.deadline()).outcome {
+            switch await client.renew(key: "a", deadline: fake.deadline()).outcome {
             case .notFound: #expect(status == 404 && text.contains("NoSuchKey"))
             case .renewed: #expect(status == 200 && text.contains("<ETag") && text.contains("CopyObjectResult"))
-            case .fresh: #expect(status == 412)
-            case .archived, .invalidKey, .unrenewable, .forbidden, .refused, .misconfigured, .unavailable: break
+            case .recentlyWritten: #expect(status == 412)
+            case .archived, .invalidKey, .unrenewable, .accessDenied, .refused, .misconfigured, .unavailable: break
             }
         }
     }

@@ -5,18 +5,18 @@ import HTTPValues
 import Testing
 
 struct S3ProbeTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func ask(
         _ probe: S3Probe, _ answer: UpstreamResponse, at endpoint: Endpoint? = nil
-    ) async throws -> (UpstreamRequest?, Result<[String], Fault>) {
+    ) async throws -> (UpstreamRequest?, Result<[String], AWSError>) {
         let transport = ScriptedTransport(answer)
         let client = S3Client(
             bucket: "photos", endpoint: try endpoint ?? Self.bucket(), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            surroundings: world.surroundings)
-        do throws(Fault) {
-            let names = try await client.ask(probe, deadline: world.deadline())
+            runtime: fake.runtime)
+        do throws(AWSError) {
+            let names = try await client.send(probe, deadline: fake.deadline())
             return (transport.requests.first, .success(names))
         } catch {
             return (transport.requests.first, .failure(error))
@@ -37,9 +37,9 @@ struct S3ProbeTests {
 
     @Test func `tell a refusal from an answer`() async throws {
         let (_, denied) = try await ask(.putPolicy, .xml(403, "<Error><Code>AccessDenied</Code></Error>"))
-        #expect(denied == .failure(Fault(.refused, status: 403, code: "AccessDenied")))
+        #expect(denied == .failure(AWSError(.refused, status: 403, code: "AccessDenied")))
         let (_, read) = try await ask(.putPolicy, .xml(400, "<Error><Code>MalformedPolicy</Code></Error>"))
-        #expect(read == .failure(Fault(.refused, status: 400, code: "MalformedPolicy")))
+        #expect(read == .failure(AWSError(.refused, status: 400, code: "MalformedPolicy")))
     }
 
     @Test func `names the buckets of the service`() async throws {

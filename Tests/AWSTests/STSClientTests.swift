@@ -5,7 +5,7 @@ import HTTPValues
 import Testing
 
 struct STSClientTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let request = AssumeRole(
         roleARN: "arn:aws:iam::123456789012:role/vending", sessionName: "u_1-t3kf0w", duration: .seconds(3600),
         policy: .init(#"{"a":"b c+d"}"#),
@@ -20,12 +20,12 @@ struct STSClientTests {
     ) throws -> STSClient {
         STSClient(
             endpoint: try .sts(region: "eu-west-1"), transport: transport, credentials: credentials, retry: retry,
-            surroundings: world.surroundings, onAttempt: world.onAttempt)
+            runtime: fake.runtime, onAttempt: fake.onAttempt)
     }
 
     @Test func `asks as STS wants it and reads what it says`() async throws {
         let transport = ScriptedTransport(Self.assumed)
-        let role = try await client(transport).assumeRole(request, deadline: world.deadline())
+        let role = try await client(transport).assumeRole(request, deadline: fake.deadline())
         let end = Date(timeIntervalSince1970: 1_795_186_800)
         #expect(
             role.credentials
@@ -53,15 +53,15 @@ struct STSClientTests {
             sent.fields["authorization"]?.hasPrefix(
                 "AWS4-HMAC-SHA256 Credential=AKID/20261120/eu-west-1/sts/aws4_request, "
                     + "SignedHeaders=content-type;host;x-amz-date, Signature=") == true)
-        #expect(world.attempts.map(\.fault) == [nil])
+        #expect(fake.attempts.map(\.fault) == [nil])
     }
 
     /// What is no visible ASCII could break out of a header field. In AWS's own shape, which is read past the XML reader,
     /// and in any other; in the first block of sixteen bytes, and behind it.
     @Test(arguments: ["\u{7F}", "&#x7F;", "&#127;", "\u{80}", "\u{E9}", "&#xE9;", "\u{FFFD}"], [0, 5, 15, 16, 33, 40])
-    func `takes no key with a byte from 0x7F on`(character: String, place: Int) async throws {
+    func `takes no key with a byte from 0x7F on`(character: String, isolation: Int) async throws {
         let key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY"
-        let hostile = key.prefix(place) + character + key.dropFirst(place)
+        let hostile = key.prefix(isolation) + character + key.dropFirst(isolation)
         let text = String(decoding: UpstreamDocuments.assumed, as: UTF8.self)
         for shape in [text, text.replacing(" xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"", with: "")] {
             for (name, whole) in [("SecretAccessKey", key), ("AccessKeyId", "ASIAIOSFODNN7EXAMPLE")] {
@@ -70,7 +70,7 @@ struct STSClientTests {
                 #expect(bad != shape, "\(name)")
                 let transport = ScriptedTransport(UpstreamResponse(status: 200, body: Array(bad.utf8)))
                 await #expect(throws: STSError.self) {
-                    try await client(transport).assumeRole(request, deadline: world.deadline())
+                    try await client(transport).assumeRole(request, deadline: fake.deadline())
                 }
             }
         }
@@ -81,12 +81,12 @@ struct STSClientTests {
         let text = String(decoding: UpstreamDocuments.assumed, as: UTF8.self)
         let shapes = [text, text.replacing(" xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"", with: "")]
         for byte in UInt8(0x21)...0x7E where byte != UInt8(ascii: "<") && byte != UInt8(ascii: "&") {
-            for place in [0, 15, 16, 40] {
-                let other = key.prefix(place) + String(UnicodeScalar(byte)) + key.dropFirst(place)
+            for isolation in [0, 15, 16, 40] {
+                let other = key.prefix(isolation) + String(UnicodeScalar(byte)) + key.dropFirst(isolation)
                 for shape in shapes {
                     let document = shape.replacing(">\(key)<", with: ">\(other)<")
                     let transport = ScriptedTransport(UpstreamResponse(status: 200, body: Array(document.utf8)))
-                    let role = try await client(transport).assumeRole(request, deadline: world.deadline())
+                    let role = try await client(transport).assumeRole(request, deadline: fake.deadline())
                     #expect(role.credentials.secretAccessKey.reveal() == other)
                 }
             }
@@ -100,9 +100,9 @@ struct STSClientTests {
         let transport = ScriptedTransport(Self.assumed)
         let client = try client(transport, credentials: CredentialSource(credentials))
         for step in 0..<4 {
-            _ = try await client.assumeRole(request, deadline: world.deadline())
+            _ = try await client.assumeRole(request, deadline: fake.deadline())
             // Twice in one second.
-            if step > 0 { world.pass(.seconds(30)) }
+            if step > 0 { fake.pass(.seconds(30)) }
         }
         #expect(Set(transport.requests.map { $0.fields["x-amz-date"] }).count == 3)
         for sent in transport.requests {
@@ -136,7 +136,7 @@ struct STSClientTests {
         var request = request
         request.duration = .seconds(43_200)
         _ = try await client(transport, credentials: CredentialSource(credentials))
-            .assumeRole(request, deadline: world.deadline())
+            .assumeRole(request, deadline: fake.deadline())
         let form = try #require(transport.requests.first.map { String(decoding: $0.body, as: UTF8.self) })
         #expect(form.contains("&DurationSeconds=\(seconds)&"))
     }
@@ -149,7 +149,7 @@ struct STSClientTests {
             <AssumeRoleId>R:u</AssumeRoleId></AssumedRoleUser></AssumeRoleResult></AssumeRoleResponse>
             """
         let role = try await client(ScriptedTransport(.xml(200, text))).assumeRole(
-            request, deadline: world.deadline())
+            request, deadline: fake.deadline())
         #expect(role.credentials.sessionToken == Secret("T"))
         #expect(role.identifier == "R:u")
         #expect(role.expiration == Date(timeIntervalSince1970: 1_795_186_800))
@@ -169,7 +169,7 @@ struct STSClientTests {
             .replacingOccurrences(of: part, with: replacement)
         let transport = ScriptedTransport(.xml(200, text))
         await #expect(throws: STSError.unusable(code: code)) {
-            try await client(transport).assumeRole(request, deadline: world.deadline())
+            try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
         #expect(transport.requests.count == 1)
     }
@@ -181,22 +181,22 @@ struct STSClientTests {
     ])
     func `tries again what is no answer of STS's`(text: String) async throws {
         let transport = ScriptedTransport(.xml(200, text), .xml(200, text), Self.assumed)
-        _ = try await client(transport).assumeRole(request, deadline: world.deadline())
-        #expect(world.sleeps == [.milliseconds(50), .milliseconds(100)])
+        _ = try await client(transport).assumeRole(request, deadline: fake.deadline())
+        #expect(fake.sleeps == [.milliseconds(50), .milliseconds(100)])
         let hopeless = ScriptedTransport(.xml(200, text))
         await #expect(throws: STSError.unusable(code: "MalformedAnswer")) {
-            try await client(hopeless).assumeRole(request, deadline: world.deadline())
+            try await client(hopeless).assumeRole(request, deadline: fake.deadline())
         }
     }
 
     @Test func `gives up on throttling after three attempts, with a second as the base`() async throws {
         let transport = ScriptedTransport(.stsError(400, "Throttling"))
         await #expect(throws: STSError.unavailable(retryAfter: nil, code: "Throttling")) {
-            try await client(transport).assumeRole(request, deadline: world.deadline())
+            try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
-        #expect(world.sleeps == [.seconds(1), .seconds(2)])
-        #expect(world.attempts.map(\.number) == [0, 1, 2])
-        #expect(world.attempts.allSatisfy { $0.fault?.kind == .throttled })
+        #expect(fake.sleeps == [.seconds(1), .seconds(2)])
+        #expect(fake.attempts.map(\.number) == [0, 1, 2])
+        #expect(fake.attempts.allSatisfy { $0.fault?.kind == .throttled })
     }
 
     @Test(arguments: [
@@ -208,15 +208,15 @@ struct STSClientTests {
         var fields: HeaderFields = [:]
         fields.add(name, value)
         let transport = ScriptedTransport(UpstreamResponse(status: 503, fields: fields), Self.assumed)
-        _ = try await client(transport).assumeRole(request, deadline: world.deadline())
-        #expect(world.sleeps == [wait])
+        _ = try await client(transport).assumeRole(request, deadline: fake.deadline())
+        #expect(fake.sleeps == [wait])
     }
 
     @Test(arguments: ["AccessDenied", "PackedPolicyTooLarge", "MalformedPolicyDocument", "RegionDisabledException"])
     func `does not repeat what was refused`(code: String) async throws {
         let transport = ScriptedTransport(.stsError(403, code))
         await #expect(throws: STSError.refused(status: 403, code: code)) {
-            try await client(transport).assumeRole(request, deadline: world.deadline())
+            try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
         #expect(transport.requests.count == 1)
     }
@@ -224,14 +224,14 @@ struct STSClientTests {
     @Test func `understands a bare error`() async throws {
         let transport = ScriptedTransport(.s3Error(403, "AccessDenied"))
         await #expect(throws: STSError.refused(status: 403, code: "AccessDenied")) {
-            try await client(transport).assumeRole(request, deadline: world.deadline())
+            try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
     }
 
     @Test func `lets no foreign text into its errors`() async throws {
         let transport = ScriptedTransport(.stsError(403, "Bad&#10;{secret}"))
         await #expect(throws: STSError.refused(status: 403, code: "Status403")) {
-            try await client(transport).assumeRole(request, deadline: world.deadline())
+            try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
     }
 
@@ -242,7 +242,7 @@ struct STSClientTests {
     func `repeats what may have been bad luck`(error: TransportError, attempts: Int) async throws {
         let transport = ScriptedTransport([.failure(error)])
         await #expect(throws: STSError.self) {
-            try await client(transport).assumeRole(request, deadline: world.deadline())
+            try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
         #expect(transport.requests.count == attempts)
     }
@@ -250,12 +250,12 @@ struct STSClientTests {
     @Test func `never waits past its deadline`() async throws {
         let transport = ScriptedTransport(.stsError(400, "Throttling"))
         await #expect(throws: STSError.unavailable(retryAfter: nil, code: "Throttling")) {
-            try await client(transport).assumeRole(request, deadline: world.deadline(in: .milliseconds(1500)))
+            try await client(transport).assumeRole(request, deadline: fake.deadline(in: .milliseconds(1500)))
         }
-        #expect(world.elapsed == .seconds(1))
+        #expect(fake.elapsed == .seconds(1))
         #expect(transport.timeouts == [.milliseconds(1500), .milliseconds(500)])
         await #expect(throws: STSError.unavailable(retryAfter: nil, code: "DeadlineExceeded")) {
-            try await client(transport).assumeRole(request, deadline: world.deadline(in: .zero))
+            try await client(transport).assumeRole(request, deadline: fake.deadline(in: .zero))
         }
     }
 
@@ -264,7 +264,7 @@ struct STSClientTests {
         let client = try client(transport)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await client.assumeRole(request, deadline: world.deadline())
+            return try await client.assumeRole(request, deadline: fake.deadline())
         }
         await #expect(throws: STSError.cancelled) { try await task.value }
         #expect(transport.requests.count == 1)
@@ -277,10 +277,10 @@ struct STSClientTests {
             String(decoding: late.body, as: UTF8.self).replacingOccurrences(of: "T15:00:00Z", with: "T16:00:00Z").utf8)
         let transport = ScriptedTransport(.stsError(403, "SignatureDoesNotMatch", fields: date), late)
         let client = try client(transport)
-        _ = try await client.assumeRole(request, deadline: world.deadline())
+        _ = try await client.assumeRole(request, deadline: fake.deadline())
         #expect(transport.requests.map { $0.fields["x-amz-date"] } == ["20261120T140000Z", "20261120T150000Z"])
-        #expect(world.sleeps.isEmpty)
-        _ = try await client.assumeRole(request, deadline: world.deadline())
+        #expect(fake.sleeps.isEmpty)
+        _ = try await client.assumeRole(request, deadline: fake.deadline())
         #expect(transport.requests.last?.fields["x-amz-date"] == "20261120T150000Z", "it remembers")
     }
 
@@ -288,7 +288,7 @@ struct STSClientTests {
         let date: HeaderFields = ["Date": "Fri, 20 Nov 2026 14:00:01 GMT"]
         let transport = ScriptedTransport(.stsError(403, "SignatureDoesNotMatch", fields: date))
         await #expect(throws: STSError.refused(status: 403, code: "SignatureDoesNotMatch")) {
-            try await client(transport).assumeRole(request, deadline: world.deadline())
+            try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
         #expect(transport.requests.count == 1)
     }
@@ -297,12 +297,12 @@ struct STSClientTests {
         let wallet = Wallet()
         let transport = ScriptedTransport(.stsError(403, "ExpiredToken"), Self.assumed)
         _ = try await client(transport, credentials: wallet.source)
-            .assumeRole(request, deadline: world.deadline())
+            .assumeRole(request, deadline: fake.deadline())
         #expect(await wallet.refused == ["AKID0"])
         #expect(transport.requests.last?.fields["authorization"]?.contains("Credential=AKID1/") == true)
         let hopeless = ScriptedTransport(.stsError(403, "ExpiredToken"))
         await #expect(throws: STSError.refused(status: 403, code: "ExpiredToken")) {
-            try await client(hopeless, credentials: wallet.source).assumeRole(request, deadline: world.deadline())
+            try await client(hopeless, credentials: wallet.source).assumeRole(request, deadline: fake.deadline())
         }
         #expect(hopeless.requests.count == 2)
     }
@@ -312,7 +312,7 @@ struct STSClientTests {
         let transport = ScriptedTransport(Self.assumed)
         let source = CredentialSource(current: { throw Gone() })
         await #expect(throws: STSError.unavailable(retryAfter: nil, code: "NoCredentials")) {
-            try await client(transport, credentials: source).assumeRole(request, deadline: world.deadline())
+            try await client(transport, credentials: source).assumeRole(request, deadline: fake.deadline())
         }
         #expect(transport.requests.isEmpty)
     }
@@ -324,7 +324,7 @@ struct STSClientTests {
         for _ in 0..<3000 {
             let body = UpstreamDocuments.assumed.mutated(using: &generator)
             let transport = ScriptedTransport(UpstreamResponse(status: 200, body: body))
-            guard let role = try? await client(transport).assumeRole(request, deadline: world.deadline()) else {
+            guard let role = try? await client(transport).assumeRole(request, deadline: fake.deadline()) else {
                 continue
             }
             vended += 1
@@ -333,7 +333,7 @@ struct STSClientTests {
                 role.credentials.sessionToken?.reveal() ?? "",
             ]
             #expect(words.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } })
-            #expect(role.expiration > world.surroundings.wallClock())
+            #expect(role.expiration > fake.runtime.wallClock())
             #expect(role.credentials.expiration == role.expiration)
         }
         #expect(vended > 100)
@@ -341,26 +341,26 @@ struct STSClientTests {
 
     @Test func `runs where it is told to`() async throws {
         struct Witness: Transport {
-            let place: any Actor
+            let isolation: any Actor
 
             func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
-                place.preconditionIsolated()
+                isolation.preconditionIsolated()
                 return UpstreamResponse(status: 200, body: UpstreamDocuments.assumed)
             }
         }
-        actor Place {}
-        let place = Place()
+        actor IsolationActor {}
+        let isolation = IsolationActor()
         let client = STSClient(
-            endpoint: try .sts(region: "eu-west-1"), transport: Witness(place: place),
-            credentials: CredentialSource(Self.credentials), surroundings: world.surroundings, place: place)
-        _ = try await client.assumeRole(request, deadline: world.deadline())
+            endpoint: try .sts(region: "eu-west-1"), transport: Witness(isolation: isolation),
+            credentials: CredentialSource(Self.credentials), runtime: fake.runtime, isolation: isolation)
+        _ = try await client.assumeRole(request, deadline: fake.deadline())
     }
 
     @Test func `stops repeating when the quota is spent`() async throws {
         let transport = ScriptedTransport([.failure(.timeout)])
         let client = try client(transport, retry: RetrySettings(maximumAttempts: 100, timeout: .seconds(5)))
         await #expect(throws: STSError.unavailable(retryAfter: nil, code: "Timeout")) {
-            try await client.assumeRole(request, deadline: world.deadline(in: .seconds(3600)))
+            try await client.assumeRole(request, deadline: fake.deadline(in: .seconds(3600)))
         }
         #expect(transport.requests.count == 1 + 500 / 14)
     }
@@ -371,7 +371,7 @@ private actor Wallet {
     private(set) var refused: [String] = []
 
     nonisolated var source: CredentialSource {
-        CredentialSource(current: { await self.current }, whenRefused: { await self.refuse($0) })
+        CredentialSource(current: { await self.current }, onRejected: { await self.refuse($0) })
     }
 
     private var current: Credentials {

@@ -73,7 +73,7 @@ struct SigV4Tests {
     }
 }
 
-struct SigningStencilTests {
+struct CachedRequestSignerTests {
     @Test func `signs as the whole request would be signed`() {
         let credentials = Credentials(
             accessKeyID: "AKID", secretAccessKey: Secret("secret"), sessionToken: Secret("t/="))
@@ -82,14 +82,14 @@ struct SigningStencilTests {
         let common = SigV4.Message(
             method: "PUT", path: "", query: "x=1", fields: ["host": "h", "x-a": "1", "x-z": "two  words "],
             payloadHash: SigV4.emptyPayloadHash)
-        let stencil = SigningStencil(common, open: "x-m", with: credentials, key: key, at: time)
+        let cachedSigner = CachedRequestSigner(common, open: "x-m", with: credentials, key: key, at: time)
         for number in 0..<100 {
             let (path, value) = ("/bucket/key%20\(number)", "bucket/\(number * number)")
             var whole = common
             whole.path = path
             whole.fields.add("x-m", value)
             SigV4(rules: .s3).sign(&whole, with: credentials, key: key, at: time)
-            let fields = stencil.fields(path: path, value: value)
+            let fields = cachedSigner.fields(path: path, value: value)
             #expect(fields["authorization"] == whole.fields["authorization"])
             #expect(fields.map(\.name).sorted() == whole.fields.map(\.name).sorted())
             for field in fields { #expect(field.value == whole.fields[field.name]) }

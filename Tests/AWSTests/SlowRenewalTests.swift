@@ -7,7 +7,7 @@ import Testing
 
 /// Copies that take longer than one try (FAULTS row 32).
 struct SlowRenewalTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     /// Answers by what is asked; `nil` for nothing until the request is cancelled.
     private final class Store: Transport {
@@ -70,11 +70,11 @@ struct SlowRenewalTests {
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: store,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
             renewal: settings, retry: RetrySettings(maximumAttempts: attempts, timeout: .seconds(5)),
-            surroundings: world.surroundings)
+            runtime: fake.runtime)
     }
 
     private func renew(_ client: S3Client, _ key: String = "a.bin") async -> Renewal.Outcome {
-        await client.renew(key: key, deadline: world.deadline()).outcome
+        await client.renew(key: key, deadline: fake.deadline()).outcome
     }
 
     private static let stillCopying = Renewal.Outcome.unavailable(retryAfter: .seconds(10), code: "StillCopying")
@@ -87,7 +87,7 @@ struct SlowRenewalTests {
         let store = Self.store(size: 200 << 20)
         let client = try client(store, settings)
         #expect(await renew(client) == Self.stillCopying)
-        await world.settle()
+        await fake.settle()
         #expect(store.requests("copy_object").count == 1)
         let parts = store.requests("upload_part_copy")
         #expect(parts.count == 16)
@@ -102,7 +102,7 @@ struct SlowRenewalTests {
 
     @Test func `a command waits for it`() async throws {
         let store = Self.store(size: 200 << 20)
-        let renewal = await (try client(store)).renewWaiting(key: "a.bin", deadline: world.deadline())
+        let renewal = await (try client(store)).renewWaiting(key: "a.bin", deadline: fake.deadline())
         #expect(renewal.outcome == .renewed(expiration: nil))
         #expect(store.requests("complete_multipart_upload").count == 1)
     }
@@ -135,7 +135,7 @@ struct SlowRenewalTests {
         let store = Self.store(size: 200 << 20) { request in
             request.operation == "head_object" ? .success(Self.head(200 << 20, age: "20 Nov")) : nil
         }
-        #expect(await renew(try client(store)) == .fresh(expiration: nil))
+        #expect(await renew(try client(store)) == .recentlyWritten(expiration: nil))
         #expect(store.operations == ["copy_object", "head_object"])
     }
 
@@ -153,7 +153,7 @@ struct SlowRenewalTests {
         }
         let client = try client(store)
         #expect(await renew(client) == Self.stillCopying)
-        await world.settle()
+        await fake.settle()
         #expect(await renew(client) == .unavailable(retryAfter: nil, code: "ChangedMeanwhile"))
         #expect(store.requests("abort_multipart_upload").count == 2)
     }
@@ -169,7 +169,7 @@ struct SlowRenewalTests {
         let tooMany = Renewal.Outcome.unavailable(retryAfter: .seconds(30), code: "TooManyLargeCopies")
         #expect(await renew(client, "4") == tooMany)
         while store.requests("upload_part_copy").count < 4 * 16 { await Task.yield() }
-        await client.giveUpLargeCopies()
+        await client.cancelBackgroundCopies()
         #expect(store.requests("abort_multipart_upload").count == 4)
         #expect(store.requests("complete_multipart_upload").isEmpty)
         #expect(await renew(client, "0") == tooMany)

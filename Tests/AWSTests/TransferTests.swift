@@ -5,7 +5,7 @@ import Testing
 
 /// Requests that are signed here and sent by somebody else.
 struct TransferTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let digest = BodyDigest(md5: MD5.hash(Array("hello".utf8)))
     private let tag = "\"5d41402abc4b2a76b9719d911017c592\""
 
@@ -13,16 +13,16 @@ struct TransferTests {
         S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: ScriptedTransport(),
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            surroundings: world.surroundings, onAttempt: world.onAttempt)
+            runtime: fake.runtime, onAttempt: fake.onAttempt)
     }
 
     private func transfer(_ sender: ScriptedTransport) -> Transfer {
-        Transfer(timeout: .seconds(90), deadline: world.deadline(in: .seconds(600))) {
-            request, timeout async throws(Fault) in
+        Transfer(timeout: .seconds(90), deadline: fake.deadline(in: .seconds(600))) {
+            request, timeout async throws(AWSError) in
             do throws(TransportError) {
                 return try await sender.send(request, timeout: timeout)
             } catch {
-                throw Fault(.transient, code: "\(error)")
+                throw AWSError(.transient, code: "\(error)")
             }
         }
     }
@@ -32,7 +32,8 @@ struct TransferTests {
     @Test func `are signed through the MD5 of a body that is not here`() async throws {
         let sender = ScriptedTransport(.xml(200, "", fields: ["ETag": tag]))
         let stored = try await client().put(
-            key(), digest: digest, fields: ["content-type": "text/plain"], condition: .isNew, by: transfer(sender))
+            key(), digest: digest, fields: ["content-type": "text/plain"], condition: .ifNoneMatch, by: transfer(sender)
+        )
         #expect(stored.entityTag == tag && stored.md5 == "5d41402abc4b2a76b9719d911017c592")
         let sent = try #require(sender.requests.first)
         #expect(sent.url == "https://photos.s3.eu-west-1.amazonaws.com/a%20b" && sent.body.isEmpty)
@@ -53,13 +54,13 @@ struct TransferTests {
         let part = try await client().uploadPart(7, of: "u+1", key(), digest: digest, by: transfer(sender))
         #expect(part == tag)
         #expect(sender.requests.map(\.target) == Array(repeating: "/a%20b?partNumber=7&uploadId=u%2B1", count: 3))
-        #expect(world.attempts.map { $0.fault?.code } == ["interrupted", "BadDigest", nil])
-        #expect(world.attempts.allSatisfy { $0.operation == .uploadPart })
+        #expect(fake.attempts.map { $0.fault?.code } == ["interrupted", "BadDigest", nil])
+        #expect(fake.attempts.allSatisfy { $0.operation == .uploadPart })
     }
 
     @Test func `end with a checksum's error when S3 has other bytes`() async throws {
         let sender = ScriptedTransport(.xml(200, "", fields: ["ETag": "\"00000000000000000000000000000000\""]))
-        await #expect(throws: Fault(.transient, status: 200, code: "ChecksumMismatch")) {
+        await #expect(throws: AWSError(.transient, status: 200, code: "ChecksumMismatch")) {
             try await client().put(key(), digest: digest, fields: [:], by: transfer(sender))
         }
     }
@@ -82,7 +83,7 @@ struct TransferTests {
             try await client().get(key(), range: { range }, entityTag: tag, by: transfer(sender))
         }
         guard let first else {
-            await #expect(throws: Fault(.refused, status: status, code: "UnexpectedRange")) { try await get() }
+            await #expect(throws: AWSError(.refused, status: status, code: "UnexpectedRange")) { try await get() }
             return
         }
         let found = try await get()

@@ -6,13 +6,13 @@ import Testing
 @testable import AWS
 
 struct VersionListTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     private func client(_ transport: ScriptedTransport) throws -> S3Client {
         S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            surroundings: world.surroundings)
+            runtime: fake.runtime)
     }
 
     private func page(_ contents: String) -> UpstreamResponse {
@@ -41,12 +41,12 @@ struct VersionListTests {
                     + version("a%2B+b", latest: false, size: "7")),
             page("<IsTruncated>false</IsTruncated>" + version("c", latest: true)))
         let s3 = try client(transport)
-        let first = try await s3.versions(prefix: "", from: nil, deadline: world.deadline())
+        let first = try await s3.versions(prefix: "", from: nil, deadline: fake.deadline())
         #expect(first.entries.map(\.key) == ["a+ b", "a+ b"] && first.entries.map(\.size) == [0, 7])
         #expect(
             first.entries.map(\.isDeleteMarker) == [true, false] && first.entries.map(\.isLatest) == [true, false])
         #expect(first.next == VersionPage.Position(key: "a+ b", version: "v/1"))
-        let second = try await s3.versions(prefix: "", from: first.next, deadline: world.deadline())
+        let second = try await s3.versions(prefix: "", from: first.next, deadline: fake.deadline())
         #expect(second.entries.map(\.size) == [3] && second.next == nil)
         let host = "https://photos.s3.eu-west-1.amazonaws.com/?encoding-type=url"
         #expect(
@@ -62,8 +62,8 @@ struct VersionListTests {
     ])
     func `takes no other answer for a listing`(contents: String) async throws {
         let s3 = try client(ScriptedTransport(page(contents), page(contents), page(contents)))
-        await #expect(throws: Fault.self) {
-            try await s3.versions(prefix: "a", from: nil, deadline: world.deadline())
+        await #expect(throws: AWSError.self) {
+            try await s3.versions(prefix: "a", from: nil, deadline: fake.deadline())
         }
     }
 }

@@ -7,8 +7,8 @@ import Testing
 struct ProgramOutputTests {
     @LoopActor private func outcome(
         _ script: String, limit: Int = 100, timeout: Duration = .seconds(20)
-    ) async -> Result<String, ChildProcess.OutputFault> {
-        do throws(ChildProcess.OutputFault) {
+    ) async -> Result<String, ChildProcess.OutputError> {
+        do throws(ChildProcess.OutputError) {
             let bytes = try await ChildProcess.output(
                 of: ["sh", "-c", script, "sh", "a  b"], limit: limit, timeout: timeout)
             return .success(String(decoding: bytes, as: UTF8.self))
@@ -26,7 +26,7 @@ struct ProgramOutputTests {
     @Test @LoopActor func `tells how it ended otherwise`() async {
         #expect(await outcome("echo x; exit 3") == .failure(.ended(.exited(status: 3))))
         #expect(await outcome("kill -9 $$") == .failure(.ended(.killed(signal: 9))))
-        await #expect(throws: ChildProcess.OutputFault.notStarted(SystemError(code: 2))) {
+        await #expect(throws: ChildProcess.OutputError.notStarted(SystemError(code: 2))) {
             _ = try await ChildProcess.output(of: ["/nowhere/broker"], limit: 1, timeout: .seconds(1))
         }
     }

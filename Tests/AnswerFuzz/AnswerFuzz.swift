@@ -13,7 +13,7 @@ import Synchronization
 
 /// Feeds changed responses to the readers of this process, all of them to the same clients.
 final class AnswerFuzz: Sendable {
-    private let world = FuzzWorld()
+    private let transport = FuzzTransport()
     private let s3: S3Client
     private let sts: STSClient
     private let iam: IAMClient
@@ -21,14 +21,14 @@ final class AnswerFuzz: Sendable {
     init() throws {
         let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
         s3 = S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: world,
-            credentials: credentials, surroundings: world.surroundings)
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
+            credentials: credentials, runtime: transport.runtime)
         sts = STSClient(
-            endpoint: try .sts(region: "eu-west-1"), transport: world, credentials: credentials,
-            surroundings: world.surroundings)
+            endpoint: try .sts(region: "eu-west-1"), transport: transport, credentials: credentials,
+            runtime: transport.runtime)
         iam = IAMClient(
-            endpoint: try .iam(region: "eu-west-1"), transport: world, credentials: credentials,
-            surroundings: world.surroundings)
+            endpoint: try .iam(region: "eu-west-1"), transport: transport, credentials: credentials,
+            runtime: transport.runtime)
     }
 
     /// One case: one request whose responses are all changed, or one reply of Redis'.
@@ -37,7 +37,7 @@ final class AnswerFuzz: Sendable {
         let kind = mutation.number(below: 16)
         if kind < 5 { return redis(&mutation) }
         let operation = mutation.number(below: 14)
-        world.answersBadly(mutation, kind < 8 ? Templates.sts : kind == 8 ? Templates.iam : Templates.s3)
+        transport.answersBadly(mutation, kind < 8 ? Templates.sts : kind == 8 ? Templates.iam : Templates.s3)
         switch kind {
         case 5, 6, 7: await assumeRole()
         case 8: await policy()
@@ -47,46 +47,46 @@ final class AnswerFuzz: Sendable {
 
     /// Whether good responses are still read as what they are.
     func isAlive() async -> Bool {
-        world.answersWell()
+        transport.answersWell()
         guard let address = ObjectAddress(key: "a"),
-            case .renewed(.some) = await s3.renew(key: "a", deadline: world.deadline).outcome
+            case .renewed(.some) = await s3.renew(key: "a", deadline: transport.deadline).outcome
         else { return false }
         let terms = UploadTerms(contentType: "image/jpeg", lifetime: .seconds(900))
         guard let url = try? await s3.presignUpload(address, terms: terms).url.reveal(),
             url.contains("X-Amz-Date=20261120T140000Z")
         else { return false }
-        let role = try? await sts.assumeRole(Self.role, deadline: world.deadline)
+        let role = try? await sts.assumeRole(Self.role, deadline: transport.deadline)
         guard role?.credentials.accessKeyID == "ASIAIOSFODNN7EXAMPLE" else { return false }
-        let reader = ReplyReader()
+        let reader = RedisReplyParser()
         guard Templates.redis[0].withUnsafeBytes({ reader.feed($0) }), case .reply = reader.next() else { return false }
-        var reading = reader.reading
-        return (try? LimitCount.read(&reading, isSplit: false, hasVolume: false).get()) != nil
+        var cursor = reader.cursor
+        return (try? RateLimitCount.read(&cursor, isSplit: false, hasQuantity: false).get()) != nil
     }
 
     private static let role = AssumeRole(
         roleARN: "arn:aws:iam::123456789012:role/vending", sessionName: "u_1", duration: .seconds(3600))
 
     private func assumeRole() async {
-        let role = try? await sts.assumeRole(Self.role, deadline: world.deadline)
+        let role = try? await sts.assumeRole(Self.role, deadline: transport.deadline)
         if let role { _ = (role.expiration.timeIntervalSince1970, Timestamp(role.expiration).iso8601) }
     }
 
     private func policy() async {
-        guard let text = try? await iam.policy("p", ofRole: "r", deadline: world.deadline),
+        guard let text = try? await iam.policy("p", ofRole: "r", deadline: transport.deadline),
             var policy = try? RevocationPolicy(parsing: text)
         else { return }
-        policy.drop(at: world.time, lifetime: .seconds(43_200))
+        policy.drop(at: transport.time, lifetime: .seconds(43_200))
         _ = try? policy.text()
     }
 
     private func object(_ operation: Int) async {
         guard let address = ObjectAddress(key: "a b/ü.bin") else { return }
-        let deadline = world.deadline
+        let deadline = transport.deadline
         switch operation {
         case 0, 1, 2, 3, 4: _ = await s3.renew(key: "a b/ü.bin", deadline: deadline)
         case 5:
             let stored = try? await s3.head(address, deadline: deadline)
-            if let stored { _ = (stored.md5, stored.partsMD5, stored.isLocked(at: world.time), stored.expiration) }
+            if let stored { _ = (stored.md5, stored.partsMD5, stored.isLocked(at: transport.time), stored.expiration) }
         case 6: _ = try? await s3.exists(address, deadline: deadline)
         case 7:
             let page = try? await s3.list(prefix: "", from: .start, deadline: deadline)
@@ -103,11 +103,11 @@ final class AnswerFuzz: Sendable {
                 deadline: deadline)
         case 12: _ = try? await s3.presence(deadline: deadline)
         default:
-            let world = world
+            let transport = transport
             let transfer = Transfer(timeout: .seconds(1), deadline: deadline) {
-                request, timeout async throws(Fault) in
-                do throws(TransportError) { return try await world.send(request, timeout: timeout) } catch {
-                    throw Fault(.transient, code: "Interrupted")
+                request, timeout async throws(AWSError) in
+                do throws(TransportError) { return try await transport.send(request, timeout: timeout) } catch {
+                    throw AWSError(.transient, code: "Interrupted")
                 }
             }
             _ = try? await s3.get(address, range: { ObjectRange(first: 0, last: 4) }, by: transfer)
@@ -116,16 +116,16 @@ final class AnswerFuzz: Sendable {
 
     /// In pieces, as a socket gives them.
     private func redis(_ mutation: inout Mutation) {
-        let reader = ReplyReader()
+        let reader = RedisReplyParser()
         var bytes = mutation.changed(mutation.pick(Templates.redis))
         if mutation.number(below: 4) == 0 { bytes += mutation.changed(mutation.pick(Templates.redis)) }
         let cut = mutation.number(below: bytes.count)
         for piece in [bytes[..<cut], bytes[cut...]] where !piece.isEmpty {
             guard piece.withUnsafeBytes({ reader.feed($0) }) else { return }
-            reading: while reader.count < 2 {
+            cursor: while reader.count < 2 {
                 switch reader.next() {
                 case .reply: continue
-                case .incomplete: break reading
+                case .incomplete: break cursor
                 case .garbage: return
                 }
             }
@@ -133,15 +133,18 @@ final class AnswerFuzz: Sendable {
         guard reader.count > 0 else { return }
         for isOther in [false, true] where !isOther || reader.count == 2 {
             for read in [
-                { (reading: inout RedisReading) in _ = RedisReply(&reading) },
-                { (reading: inout RedisReading) in _ = LimitCount.read(&reading, isSplit: false, hasVolume: false) },
-                { (reading: inout RedisReading) in _ = LimitCount.read(&reading, isSplit: true, hasVolume: true) },
-                { (reading: inout RedisReading) in _ = try? UserRecord.parse(&reading) },
-                { (reading: inout RedisReading) in _ = reading.refusal?.label },
+                { (cursor: inout RedisReplyCursor) in _ = RedisReply(&cursor) },
+                { (cursor: inout RedisReplyCursor) in
+                    _ = RateLimitCount.read(&cursor, isSplit: false, hasQuantity: false)
+                },
+                { (cursor: inout RedisReplyCursor) in _ = RateLimitCount.read(&cursor, isSplit: true, hasQuantity: true)
+                },
+                { (cursor: inout RedisReplyCursor) in _ = try? UserRecord.parse(&cursor) },
+                { (cursor: inout RedisReplyCursor) in _ = cursor.refusal?.label },
             ] {
-                var reading = reader.reading
-                if isOther { reading.goToOther() }
-                read(&reading)
+                var cursor = reader.cursor
+                if isOther { cursor.goToOther() }
+                read(&cursor)
             }
         }
         reader.clear()
@@ -149,7 +152,7 @@ final class AnswerFuzz: Sendable {
 }
 
 /// Time that passes only in sleeps, and a store that answers as it should not.
-private final class FuzzWorld: Transport {
+private final class FuzzTransport: Transport {
     private struct State {
         /// `nil` for good responses.
         var mutation: Mutation?
@@ -165,8 +168,8 @@ private final class FuzzWorld: Transport {
 
     var deadline: ContinuousClock.Instant { start + state.withLock { $0.elapsed } + .seconds(15) }
 
-    var surroundings: Surroundings {
-        Surroundings(
+    var runtime: RuntimeDependencies {
+        RuntimeDependencies(
             wallClock: { self.time }, now: { self.start + self.state.withLock { $0.elapsed } },
             sleep: { duration in self.state.withLock { $0.elapsed += duration } }, randomNumber: { .max })
     }

@@ -45,9 +45,9 @@ struct DigestTests {
     @Test func `agrees with libcrypto's own function for keys and messages of every length`() {
         for count in [0, 1, 31, 32, 55, 56, 63, 64, 65, 127, 128, 129, 300] {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ count) }
-            let other = LongMAC(.sha256, key: bytes)
+            let other = LibcryptoHMAC(.sha256, key: bytes)
             #expect(HMAC(key: bytes).authenticate([1, 2]) == other.authenticate([1, 2]))
-            let short = LongMAC(.sha256, key: [1, 2])
+            let short = LibcryptoHMAC(.sha256, key: [1, 2])
             #expect(HMAC(key: [1, 2]).authenticate(bytes) == short.authenticate(bytes))
             #expect(HMAC(key: [1, 2]).authenticate(bytes[...]) == HMAC(key: [1, 2]).authenticate(bytes))
             var pieces = SHA256()

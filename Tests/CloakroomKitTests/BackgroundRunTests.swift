@@ -6,7 +6,7 @@ import Testing
 struct BackgroundRunTests {
     private final class Answers: Sendable {
         private let list = Mutex<[Bool]>([])
-        func add(_ answer: Bool) { list.withLock { $0.append(answer) } }
+        func add(_ response: Bool) { list.withLock { $0.append(response) } }
         var all: [Bool] { list.withLock { $0 } }
     }
 

@@ -20,6 +20,6 @@ struct CredentialRequestTests {
         #"{"lifetimeSeconds":1e300}"#, #"{"scope":"read"} x"#, #"{scope:"read"}"#,
     ])
     func `refuses what it does not understand, so that nobody gets more than was meant`(text: String) {
-        #expect(throws: CredentialRequest.Malformed.self) { try CredentialRequest(parsing: Array(text.utf8)) }
+        #expect(throws: CredentialRequest.ParsingError.self) { try CredentialRequest(parsing: Array(text.utf8)) }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// What the kit writes, the worker reads.
 struct WireRequestTests {
-    private func text(_ request: some WireText) -> String { String(decoding: request.encoded, as: UTF8.self) }
+    private func text(_ request: some WireEncodable) -> String { String(decoding: request.encoded, as: UTF8.self) }
 
     @Test func `a request for credentials comes back as it was`() throws {
         for request in [
@@ -39,10 +39,10 @@ struct WireRequestTests {
             try MultipartUploadRequest(parsing: Array(multipart.utf8))
                 == MultipartUploadRequest(contentType: "image/png", contentLength: 9, sha256: nil))
         #expect(try CompletionRequest(parsing: Array(#"{"etags":null}"#.utf8)) == CompletionRequest(etags: nil))
-        #expect(throws: CredentialRequest.Malformed.self) {
+        #expect(throws: CredentialRequest.ParsingError.self) {
             try CredentialRequest(parsing: Array(#"{"scoop":null}"#.utf8))
         }
-        #expect(throws: MalformedUploadRequest.self) { try CompletionRequest(parsing: Array(#"{"tags":null}"#.utf8)) }
+        #expect(throws: UploadRequestError.self) { try CompletionRequest(parsing: Array(#"{"tags":null}"#.utf8)) }
     }
 
     @Test func `requests for uploads come back as they were`() throws {

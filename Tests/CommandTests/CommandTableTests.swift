@@ -37,6 +37,6 @@ struct CommandTableTests {
             ["--listen", "a", "settings", "--workers=2", "--heartbeat", "5"], of: .serve)
         #expect(options.values == ["listen": "a", "workers": "2", "heartbeat": "5"])
         #expect(options.operands == ["settings"])
-        #expect(throws: Options.Failure.self) { try Options(["--strict"], of: .serve) }
+        #expect(throws: Options.ParseError.self) { try Options(["--strict"], of: .serve) }
     }
 }

@@ -59,7 +59,7 @@ struct LifecycleCountTests {
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"),
             transport: Bucket(versioning: versioning),
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            place: LoopActor.shared)
+            isolation: LoopActor.shared)
         let found = try await BucketLifecycle(s3)
         let plan = LifecyclePlan(found.configuration, found.versioning, Self.terms, replacesAll: false)
         return try await LifecycleCount(s3: s3, interval: .zero).count(plan, found)

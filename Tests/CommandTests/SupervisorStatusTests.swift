@@ -32,14 +32,14 @@ struct SupervisorStatusTests {
         let path = folder["w-N.sock.supervisor"]
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         chmod(path, 0o777)
-        #expect(throws: SupervisorFolder.Failure.self) {
+        #expect(throws: SupervisorFolder.FolderError.self) {
             try SupervisorFolder(listen: "unix:\(folder["w-%d.sock"])", isNew: true)
         }
         let target = folder["elsewhere"]
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(
             atPath: folder["l-N.sock.supervisor"], withDestinationPath: target)
-        #expect(throws: SupervisorFolder.Failure.self) {
+        #expect(throws: SupervisorFolder.FolderError.self) {
             try SupervisorFolder(listen: "unix:\(folder["l-%d.sock"])", isNew: true)
         }
     }

@@ -7,10 +7,10 @@ let copy: Verb = { request in
     let endpoint = try Endpoint.s3(
         region: try request.optionalString("region") ?? "us-east-1", bucket: bucket,
         pathStyle: try request.bool("path_style") ? true : nil)
-    guard let object = ObjectAddress(key: try request.string("key")) else { throw Unreadable(why: "invalid key") }
+    guard let object = ObjectAddress(key: try request.string("key")) else { throw RequestError(why: "invalid key") }
     let name = try request.optionalString("metadata_directive") ?? "COPY"
     guard let directive = CopyRequest.MetadataDirective(rawValue: name) else {
-        throw Unsupported(why: "no such metadata directive")
+        throw UnsupportedError(why: "no such metadata directive")
     }
     let message = CopyRequest(
         bucket: bucket, metadataDirective: directive, storageClass: try request.optionalString("storage_class")

@@ -2,11 +2,11 @@ import AWS
 
 /// The URL of a service, or of a bucket, by the parameters of AWS's endpoint rules.
 let endpoint: Verb = { request in
-    guard case .object(let values) = request.values["params"] else { throw Unreadable(why: "params is no object") }
+    guard case .object(let values) = request.values["params"] else { throw RequestError(why: "params is no object") }
     let params = Fields(values: values)
     for name in values.keys.sorted() where !known.contains(name) {
         if case .bool(false) = values[name] { continue }
-        throw Unsupported(why: "parameter \(name)")
+        throw UnsupportedError(why: "parameter \(name)")
     }
     let bucket = try params.optionalString("Bucket")
     let custom = try params.optionalString("Endpoint")
@@ -21,7 +21,7 @@ let endpoint: Verb = { request in
         guard custom == nil, !variants.fips, Partition(region: region).identifier == "aws",
             bucket?.contains(".") != true
         else { return ["error": .string("no transfer acceleration there")] }
-        throw Unsupported(why: "transfer acceleration")
+        throw UnsupportedError(why: "transfer acceleration")
     }
     let endpoint: Endpoint
     do throws(EndpointError) {

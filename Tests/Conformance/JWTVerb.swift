@@ -15,7 +15,7 @@ let jwt: Verb = { request in
         return ["valid": .bool(true), "payload_b64": .string(Data(payload).base64EncodedString())]
     case .failure(let reason):
         if reason == .algorithmRefused, let name = try unsupportedAlgorithm(request) {
-            throw Unsupported(why: "no algorithm \(name)")
+            throw UnsupportedError(why: "no algorithm \(name)")
         }
         return ["valid": .bool(false), "reason": .string(reason.rawValue)]
     }
@@ -33,7 +33,7 @@ private func verified(
 }
 
 private func names(_ request: Fields) throws -> [String] {
-    guard case .array(let names)? = request.values["algs"] else { throw Unreadable(why: "algs is no array") }
+    guard case .array(let names)? = request.values["algs"] else { throw RequestError(why: "algs is no array") }
     return names.compactMap { if case .string(let name) = $0 { name } else { nil } }
 }
 
@@ -51,7 +51,7 @@ private func unsupportedAlgorithm(_ request: Fields) throws -> String? {
 
 private func keySet(_ request: Fields) throws -> KeySet? {
     guard let jwks = request.values["jwks"], let json = try? JSON(parsing: Array(JSONEncoder().encode(jwks))) else {
-        throw Unreadable(why: "jwks is no JSON that we read")
+        throw RequestError(why: "jwks is no JSON that we read")
     }
     return KeySet(jwks: json, origin: .own)
 }

@@ -5,17 +5,17 @@ import Service
 /// The session policy of a user with any name, through a token as users come.
 let policy: Verb = { request in
     let user = try request.string("user_id")
-    let world = try PolicyWorld()
-    guard let id = world.userID(ofSubject: user) else { return ["refused": .bool(true)] }
+    let policySettings = try PolicySettings()
+    guard let id = policySettings.userID(ofSubject: user) else { return ["refused": .bool(true)] }
     return [
-        "policy": .string(world.settings.vending.scope.policy.text(for: id)),
-        "bucket": .string(world.settings.bucket),
+        "policy": .string(policySettings.settings.vending.scope.policy.text(for: id)),
+        "bucket": .string(policySettings.settings.bucket),
         "own_key": .string("photos/\(id.text)/picture.jpg"),
     ]
 }
 
 /// Settings with the built-in policy, and an issuer to speak for.
-private struct PolicyWorld {
+private struct PolicySettings {
     private static let secret = "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"
     private static let text = """
         {

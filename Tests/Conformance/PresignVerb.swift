@@ -14,7 +14,7 @@ let presign: Verb = { request in
     let endpoint = try Endpoint.s3(
         region: region, bucket: try request.string("bucket"), pathStyle: try request.bool("path_style") ? true : nil,
         custom: try request.optionalString("endpoint"))
-    guard let object = ObjectAddress(key: try request.string("key")) else { throw Unreadable(why: "invalid key") }
+    guard let object = ObjectAddress(key: try request.string("key")) else { throw RequestError(why: "invalid key") }
     var message = SigV4.Message(
         method: try request.string("method"), path: object.path(at: endpoint), fields: ["host": endpoint.host],
         payloadHash: SigV4.unsignedPayload)

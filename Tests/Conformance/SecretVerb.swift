@@ -4,7 +4,7 @@ import Service
 /// Whether the settings would take this key for HS256.
 let secret: Verb = { request in
     guard let key = Data(base64Encoded: try request.string("secret_b64")) else {
-        throw Unreadable(why: "secret_b64 is no base64")
+        throw RequestError(why: "secret_b64 is no base64")
     }
     return ["accept": .bool(KeyWeakness(of: Array(key)) == nil)]
 }

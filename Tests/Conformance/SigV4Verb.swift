@@ -11,7 +11,7 @@ import HTTPValues
 /// Signs a request that is given field by field, in the header or in the query.
 let sigv4: Verb = { request in
     guard let body = Data(base64Encoded: try request.optionalString("body_b64") ?? "") else {
-        throw Unreadable(why: "body_b64 is no base64")
+        throw RequestError(why: "body_b64 is no base64")
     }
     let time = try timestamp(request)
     let rules = SigV4.Rules(
@@ -34,7 +34,7 @@ let sigv4: Verb = { request in
     case "query":
         let seconds = try request.integer("expires", default: 3600)
         signature = signer.presign(&message, for: seconds, with: credentials, key: key, at: time)
-    default: throw Unsupported(why: "mode is neither header nor query")
+    default: throw UnsupportedError(why: "mode is neither header nor query")
     }
     return [
         "signature": .string(signature.text),
@@ -54,18 +54,18 @@ func timestamp(_ request: Fields) throws -> Timestamp {
     if case .integer(let seconds) = request.values["timestamp"] { return Timestamp(secondsSince1970: seconds) }
     let text = try request.string("timestamp")
     guard let time = Timestamp(basic: text) ?? Timestamp(iso8601: text) else {
-        throw Unreadable(why: "timestamp is neither basic nor extended ISO 8601 in UTC")
+        throw RequestError(why: "timestamp is neither basic nor extended ISO 8601 in UTC")
     }
     return time
 }
 
 private func headerFields(_ request: Fields) throws -> HeaderFields {
-    guard case .array(let pairs) = request.values["headers"] else { throw Unreadable(why: "headers is no array") }
+    guard case .array(let pairs) = request.values["headers"] else { throw RequestError(why: "headers is no array") }
     var fields: HeaderFields = [:]
     for pair in pairs {
         guard case .array(let parts) = pair, parts.count == 2, case .string(let name) = parts[0],
             case .string(let value) = parts[1]
-        else { throw Unreadable(why: "a header is no pair of strings") }
+        else { throw RequestError(why: "a header is no pair of strings") }
         fields.add(name, value)
     }
     return fields

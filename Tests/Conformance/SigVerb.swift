@@ -7,7 +7,9 @@ import StrictJSON
 /// Whether a signature, in the form JOSE gives it, holds for a message. A key that is refused verifies nothing.
 let sig: Verb = { request in
     let name = try request.string("alg")
-    guard let algorithm = SignatureAlgorithm(rawValue: name) else { throw Unsupported(why: "no algorithm \(name)") }
+    guard let algorithm = SignatureAlgorithm(rawValue: name) else {
+        throw UnsupportedError(why: "no algorithm \(name)")
+    }
     let message = try bytes("msg_hex", of: request)
     let signature = try bytes("sig_hex", of: request)
     switch try key(request) {
@@ -25,22 +27,22 @@ private struct Refusal: Error {
 private func key(_ request: Fields) throws -> Result<VerificationKey, Refusal> {
     if let jwk = request.values["jwk"], case .object = jwk {
         guard let json = try? JSON(parsing: Array(JSONEncoder().encode(jwk))) else {
-            throw Unreadable(why: "jwk is no JSON that we read")
+            throw RequestError(why: "jwk is no JSON that we read")
         }
-        return Result { () throws(JSONWebKeyFault) in try VerificationKey(jwk: json, origin: .own) }
+        return Result { () throws(JSONWebKeyError) in try VerificationKey(jwk: json, origin: .own) }
             .mapError { Refusal(why: $0.description) }
     }
     guard let pem = try request.optionalString("spki_pem") else {
-        throw Unreadable(why: "neither jwk nor spki_pem is there")
+        throw RequestError(why: "neither jwk nor spki_pem is there")
     }
-    return Result { () throws(KeyFault) in try VerificationKey(pem: Array(pem.utf8)) }
+    return Result { () throws(KeyError) in try VerificationKey(pem: Array(pem.utf8)) }
         .mapError { Refusal(why: $0.description) }
 }
 
 private func bytes(_ name: String, of request: Fields) throws -> [UInt8] {
     let digits = try request.string(name).compactMap(\.hexDigitValue)
     guard digits.count % 2 == 0, try digits.count == request.string(name).utf8.count else {
-        throw Unreadable(why: "\(name) is no hexadecimal")
+        throw RequestError(why: "\(name) is no hexadecimal")
     }
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
 }

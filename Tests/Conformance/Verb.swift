@@ -8,12 +8,12 @@
 typealias Verb = @Sendable (Fields) throws -> [String: JSONValue]
 
 /// A request that is understood, but not ours to do.
-struct Unsupported: Error {
+struct UnsupportedError: Error {
     let why: String
 }
 
 /// A request that cannot be read.
-struct Unreadable: Error {
+struct RequestError: Error {
     let why: String
 }
 
@@ -22,7 +22,7 @@ struct Fields {
     let values: [String: JSONValue]
 
     func string(_ name: String) throws -> String {
-        guard let text = try optionalString(name) else { throw Unreadable(why: "\(name) is missing") }
+        guard let text = try optionalString(name) else { throw RequestError(why: "\(name) is missing") }
         return text
     }
 
@@ -30,7 +30,7 @@ struct Fields {
         switch values[name] {
         case .string(let text): return text
         case .null, nil: return nil
-        default: throw Unreadable(why: "\(name) is no string")
+        default: throw RequestError(why: "\(name) is no string")
         }
     }
 
@@ -38,9 +38,9 @@ struct Fields {
         switch values[name] {
         case .integer(let number): return number
         case .null, nil:
-            guard let otherwise else { throw Unreadable(why: "\(name) is missing") }
+            guard let otherwise else { throw RequestError(why: "\(name) is missing") }
             return otherwise
-        default: throw Unreadable(why: "\(name) is no integer")
+        default: throw RequestError(why: "\(name) is no integer")
         }
     }
 
@@ -48,7 +48,7 @@ struct Fields {
         switch values[name] {
         case .bool(let value): return value
         case .null, nil: return otherwise
-        default: throw Unreadable(why: "\(name) is neither true nor false")
+        default: throw RequestError(why: "\(name) is neither true nor false")
         }
     }
 }
@@ -60,11 +60,11 @@ func answer(_ line: String, with verb: Verb?) -> String {
     }
     let id = request["id"] ?? .null
     do {
-        guard let verb else { throw Unsupported(why: "no such verb") }
+        guard let verb else { throw UnsupportedError(why: "no such verb") }
         return encoded(try verb(Fields(values: request)).merging(["id": id]) { $1 })
-    } catch let error as Unsupported {
+    } catch let error as UnsupportedError {
         return encoded(["id": id, "unsupported": .string(error.why)])
-    } catch let error as Unreadable {
+    } catch let error as RequestError {
         return encoded(["id": id, "error": .string(error.why)])
     } catch {
         return encoded(["id": id, "error": .string("\(error)")])

@@ -12,7 +12,9 @@ extension EndToEnd {
                 for least in [60, 250] {
                     let run = try sample.start("backup", photos.folder)
                     try wait(for: "\(least) photos in S3", within: .seconds(60)) {
-                        guard run.isRunning else { throw PartMissing(description: "it ended early: \(run.text)") }
+                        guard run.isRunning else {
+                            throw MissingProgramError(description: "it ended early: \(run.text)")
+                        }
                         return try EndToEnd.s3().keys(below: "photos/u_backup/").count >= least
                     }
                     #expect(run.stop(SIGKILL) == 137)
@@ -42,13 +44,13 @@ private struct Sample {
 
     init(_ stack: Stack, user: String) throws {
         state = "\(stack.folder)/sample"
-        guard let nginx = stack.nginx else { throw PartMissing(description: "this stack has no nginx") }
+        guard let nginx = stack.nginx else { throw MissingProgramError(description: "this stack has no nginx") }
         let token = "\(stack.folder)/token"
         try Tokens.token(user: user, device: user).write(toFile: token, atomically: true, encoding: .utf8)
         let signedIn = try run(
             "sign-in", "--endpoint", "http://127.0.0.1:\(nginx.port)", "--s3-endpoint", try EndToEnd.s3().url,
             "--user", user, "--token-file", token)
-        guard signedIn.status == 0 else { throw PartMissing(description: "sign-in: \(signedIn.text)") }
+        guard signedIn.status == 0 else { throw MissingProgramError(description: "sign-in: \(signedIn.text)") }
     }
 
     func start(_ words: String...) throws -> RunningProgram { try start(words) }

@@ -7,13 +7,13 @@ import Testing
 @Suite(.serialized, .realParts)
 enum EndToEnd {
     /// - Throws: why there is none, in words.
-    static func s3() throws -> SeaweedFS { try RealParts.s3.withLock { try $0.get() } }
+    static func s3() throws -> SeaweedFS { try RealServices.s3.withLock { try $0.get() } }
 
     /// The second store, started at the first call.
     ///
     /// - Throws: why there is none, in words.
     static func ceph() throws -> Ceph {
-        try RealParts.ceph.withLock { server in
+        try RealServices.ceph.withLock { server in
             let ceph = server ?? Result { try Ceph() }
             server = ceph
             return try ceph.get()
@@ -22,9 +22,9 @@ enum EndToEnd {
 }
 
 /// Starts the S3 servers once for all tests; when they are done, looks through everything that was logged.
-struct RealParts: SuiteTrait, TestScoping {
+struct RealServices: SuiteTrait, TestScoping {
     fileprivate static let s3 = Mutex<Result<SeaweedFS, any Error>>(
-        .failure(PartMissing(description: "the S3 server runs only while the suite does")))
+        .failure(MissingProgramError(description: "the S3 server runs only while the suite does")))
     /// `nil` before a test wants it.
     fileprivate static let ceph = Mutex<Result<Ceph, any Error>?>(nil)
 
@@ -39,11 +39,11 @@ struct RealParts: SuiteTrait, TestScoping {
         defer {
             Self.s3.withLock { server in
                 if case .success(let started) = server { started.stop() }
-                server = .failure(PartMissing(description: "the S3 server has stopped"))
+                server = .failure(MissingProgramError(description: "the S3 server has stopped"))
             }
             Self.ceph.withLock { server in
                 if case .success(let started) = server { started.stop() }
-                server = .failure(PartMissing(description: "Ceph has stopped"))
+                server = .failure(MissingProgramError(description: "Ceph has stopped"))
             }
             if ProcessInfo.processInfo.environment["CLOAKROOM_KEEP_TESTS"] == nil { RunFolder.remove() }
         }
@@ -52,6 +52,6 @@ struct RealParts: SuiteTrait, TestScoping {
     }
 }
 
-extension Trait where Self == RealParts {
+extension Trait where Self == RealServices {
     fileprivate static var realParts: Self { Self() }
 }

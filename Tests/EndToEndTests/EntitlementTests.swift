@@ -23,7 +23,7 @@ extension EndToEnd {
                 let first = try Vended(stack.ask(.vend(token)))
                 #expect(try Vended(stack.ask(.vend(token))).key == first.key)
                 try user(stack, "disable", "u_dis", "--reason", "test")
-                for ask in [Ask.vend(token), .presign(token), .renew(token, ["gone.bin"])] {
+                for ask in [TestRequest.vend(token), .presign(token), .renew(token, ["gone.bin"])] {
                     let reply = try stack.ask(ask)
                     #expect(reply.told == Self.disabled)
                     #expect(reply.fields["ratelimit"] != nil)
@@ -49,7 +49,7 @@ extension EndToEnd {
                 try user(stack, "enable", "u_rev")
                 #expect(
                     try stack.ask(.vend(token)).told == #"401 {"error":"Session revoked","code":"session_revoked"}"#)
-                var later: Reply?
+                var later: TestResponse?
                 try wait(for: "a token from after the revocation", within: .seconds(10)) {
                     usleep(100_000)
                     later = try stack.ask(.vend(Tokens.token(user: "u_rev", device: "rev")))
@@ -137,7 +137,7 @@ extension EndToEnd {
                 try user(stack, "set", "u_tier", "--storage-limit", "5", "--storage-used", "5")
                 #expect(try stack.ask(.vend(token)).told == Self.full)
                 #expect(try stack.ask(.presign(token)).told == Self.full)
-                var form = Ask.presign(token)
+                var form = TestRequest.presign(token)
                 (form.method, form.target) = ("POST", "/v2/attachments/presigned-post")
                 (form.fields["Content-Type"], form.body) = (
                     "application/json", Array(#"{"contentType":"image/png"}"#.utf8)
@@ -155,8 +155,8 @@ extension EndToEnd {
             try Stack.run("full", .init(s3: true) { $0["uploads.idKeys"] = [["env": "TEST_TOKEN_SECRET"]] }) { stack in
                 try stack.waitUntilReady()
                 let token = Tokens.token(user: "u_full")
-                func post(_ target: String, _ body: String) -> Ask {
-                    Ask(
+                func post(_ target: String, _ body: String) -> TestRequest {
+                    TestRequest(
                         method: "POST", target: target,
                         fields: ["X-Convos-AuthToken": token, "Content-Type": "application/json"],
                         body: Array(body.utf8))
@@ -168,7 +168,7 @@ extension EndToEnd {
                 #expect(try stack.ask(.get("\(upload)/parts?numbers=1", token: token)).told == Self.full)
                 #expect(try stack.ask(post("\(upload)/complete", "{}")).told == Self.full)
                 // Giving it up frees room.
-                let giveUp = Ask(method: "DELETE", target: upload, fields: ["X-Convos-AuthToken": token])
+                let giveUp = TestRequest(method: "DELETE", target: upload, fields: ["X-Convos-AuthToken": token])
                 #expect(try stack.ask(giveUp).status == 200)
             }
         }
@@ -179,7 +179,7 @@ extension EndToEnd {
                 let redis = try #require(stack.redis)
                 try redis.command("HSET cloakroom:user:{u_bad} updated 1 storageUsed much")
                 let token = Tokens.token(user: "u_bad")
-                for ask in [Ask.vend(token), .presign(token), .renew(token, ["gone.bin"])] {
+                for ask in [TestRequest.vend(token), .presign(token), .renew(token, ["gone.bin"])] {
                     #expect(try stack.ask(ask).status == 500)
                 }
                 try wait(for: "the log's lines") {

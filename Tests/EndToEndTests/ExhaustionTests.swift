@@ -17,7 +17,7 @@ extension EndToEnd {
             try Stack.run("no-sockets", options) { stack in
                 let worker = try #require(stack.server)
                 let early = try FastCGIClient(path: stack.socket())
-                let batch = Ask.renew(Tokens.fresh(), (0..<20).map { "k\($0)" })
+                let batch = TestRequest.renew(Tokens.fresh(), (0..<20).map { "k\($0)" })
                 #expect(try early.ask(.health).status == 200)
                 var crowd = try (0..<200).map { _ in try FastCGIClient(path: stack.socket()) }
                 try wait(for: "no free descriptor", within: .seconds(2)) {

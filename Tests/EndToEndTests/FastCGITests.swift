@@ -60,7 +60,7 @@ extension EndToEnd {
         @Test func `padding, long names and split parameters are read`() throws {
             try Stack.run("padding") { stack in
                 let client = try Client(path: stack.socket())
-                var ask = Ask.health
+                var ask = TestRequest.health
                 ask.fields["X-" + String(repeating: "A", count: 300)] = String(repeating: "b", count: 20_000)
                 let parameters = Client.parameters(ask)
                 var bytes = Client.begin()
@@ -122,7 +122,7 @@ extension EndToEnd {
             try Stack.run("mutations") { stack in
                 let worker = try #require(stack.server?.pid)
                 var random = SeededGenerator(seed: 20_260_316)
-                let asks: [Ask] = [
+                let asks: [TestRequest] = [
                     .health, .renew(Tokens.fresh(), ["a.bin", "b.bin"]), .presign(Tokens.fresh()), .metrics,
                 ]
                 let requests = asks.map { Client.request($0) }
@@ -149,7 +149,7 @@ extension EndToEnd {
                 let worker = try #require(stack.server?.pid)
                 let before = ProcessTable.residentMegabytes(worker)
                 for _ in 1...10 {
-                    var ask = Ask.renew(Tokens.fresh(), body: "")
+                    var ask = TestRequest.renew(Tokens.fresh(), body: "")
                     ask.body = [UInt8](repeating: 0x20, count: 3 << 20)
                     let client = try Client(path: stack.socket())
                     // It need not take all of it.
@@ -165,7 +165,7 @@ extension EndToEnd {
         @Test(arguments: ["-1", "7", "99999999999999999999999", "1e2", "0x10", " 20", "two"])
         func `a content length that is not the body's is 400`(_ length: String) throws {
             try Stack.run("length") { stack in
-                var ask = Ask.renew(Tokens.fresh(), ["a.bin"])
+                var ask = TestRequest.renew(Tokens.fresh(), ["a.bin"])
                 ask.fields["Content-Length"] = length
                 let client = try Client(path: stack.socket())
                 #expect(

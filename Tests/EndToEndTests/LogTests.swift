@@ -16,10 +16,11 @@ extension EndToEnd {
                 let token = Tokens.fresh()
                 for text in Self.hostile {
                     for ask in [
-                        Ask(target: "/" + text, fields: ["User-Agent": text]),
-                        Ask(method: text, target: "/healthz"),
-                        Ask(method: "POST", target: "/api/v1/auth/sts-token", fields: ["X-Convos-AuthToken": text]),
-                        Ask(
+                        TestRequest(target: "/" + text, fields: ["User-Agent": text]),
+                        TestRequest(method: text, target: "/healthz"),
+                        TestRequest(
+                            method: "POST", target: "/api/v1/auth/sts-token", fields: ["X-Convos-AuthToken": text]),
+                        TestRequest(
                             method: "POST", target: "/api/v1/auth/sts-token",
                             fields: ["Authorization": "Bearer \(text)"]),
                         .presign(token, query: "contentType=\(text)"),
@@ -60,7 +61,8 @@ extension EndToEnd {
                 // A token where none belongs.
                 _ = try stack.askNginx(.get("/v1/credentials?token=\(token)"))
                 _ = try stack.askNginx(.vend(token + "x"))
-                _ = try stack.askNginx(Ask(target: "/v1/credentials", fields: ["Authorization": "Basic \(token)"]))
+                _ = try stack.askNginx(
+                    TestRequest(target: "/v1/credentials", fields: ["Authorization": "Basic \(token)"]))
                 let files = [
                     stack.logFile, stack.auditFile, "\(stack.folder)/nginx/access.log",
                     "\(stack.folder)/nginx/error.log",

@@ -42,14 +42,14 @@ extension EndToEnd {
                 let token = Tokens.fresh()
                 for value in [token, "Bearer \(token)"] {
                     let reply = try stack.askNginx(
-                        Ask(target: "/v1/credentials", fields: ["Authorization": value]))
+                        TestRequest(target: "/v1/credentials", fields: ["Authorization": value]))
                     #expect(reply.status == 200)
                     #expect(Set(reply.json.keys) == ["AccessKeyId", "SecretAccessKey", "Token", "Expiration"])
                     let expiration = try #require(reply["Expiration"])
                     #expect(expiration.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
                     for name in ["SecretAccessKey", "Token"] { Secrets.keep(reply[name] ?? "") }
                 }
-                let bareElsewhere = Ask(
+                let bareElsewhere = TestRequest(
                     method: "POST", target: "/api/v1/auth/sts-token", fields: ["Authorization": token])
                 #expect(
                     try stack.askNginx(bareElsewhere).told
@@ -139,8 +139,8 @@ extension EndToEnd {
             try Stack.run("renew-one", .init(nginx: true, s3: true)) { stack in
                 try EndToEnd.s3().put("renew-one.bin")
                 let token = Tokens.fresh()
-                func put(_ body: String) throws -> Reply {
-                    var ask = Ask.renew(token, body: body)
+                func put(_ body: String) throws -> TestResponse {
+                    var ask = TestRequest.renew(token, body: body)
                     (ask.method, ask.target) = ("PUT", "/v2/assets/renew")
                     return try stack.askNginx(ask)
                 }
@@ -191,7 +191,7 @@ extension EndToEnd {
 struct Vended {
     let key, secret, session: String
 
-    init(_ reply: Reply) throws {
+    init(_ reply: TestResponse) throws {
         let credentials = try #require(reply.json["credentials"] as? [String: String], "\(reply.status)")
         #expect(Set(credentials.keys) == ["accessKeyId", "secretAccessKey", "sessionToken", "expiration"])
         key = try #require(credentials["accessKeyId"])
@@ -199,7 +199,7 @@ struct Vended {
         session = Secrets.keep(try #require(credentials["sessionToken"]))
     }
 
-    func ask(_ method: String, _ url: String) throws -> Reply {
+    func ask(_ method: String, _ url: String) throws -> TestResponse {
         try Curl.signed(
             method, url, key: key, secret: secret, session: session, body: method == "PUT" ? "bytes" : nil)
     }

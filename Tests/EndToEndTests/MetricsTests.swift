@@ -40,7 +40,7 @@ extension EndToEnd {
                 try stack.waitUntilReady()
                 let token = Tokens.fresh()
                 for ask in [
-                    Ask.vend(token), .vend(token), .presign(token), .renew(token, ["gone.bin"]), .vend("no"),
+                    TestRequest.vend(token), .vend(token), .presign(token), .renew(token, ["gone.bin"]), .vend("no"),
                     .get("/no"),
                 ] { _ = try stack.askNginx(ask) }
                 let reply = try stack.askNginx(.metrics)

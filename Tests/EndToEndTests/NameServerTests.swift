@@ -39,7 +39,7 @@ extension EndToEnd {
             }
             try Stack.run("silent-names", options) { stack in
                 let start = milliseconds()
-                let clients = try [Ask.vend(Tokens.fresh()), .renew(Tokens.fresh(), ["a.bin"])].map { ask in
+                let clients = try [TestRequest.vend(Tokens.fresh()), .renew(Tokens.fresh(), ["a.bin"])].map { ask in
                     let client = try FastCGIClient(path: stack.socket())
                     try client.socket.send(FastCGIClient.request(ask))
                     return client

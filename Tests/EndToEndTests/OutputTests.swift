@@ -8,7 +8,7 @@ extension EndToEnd {
             try Stack.run("audit-full", .init(s3: true) { $0["audit.file"] = "/dev/full" }) { stack in
                 try stack.waitUntilReady()
                 let token = Tokens.fresh()
-                for ask in [Ask.vend(token), .presign(token), .vend(token)] {
+                for ask in [TestRequest.vend(token), .presign(token), .vend(token)] {
                     let reply = try stack.ask(ask)
                     #expect(reply.told == #"503 {"error":"Temporarily unavailable","code":"unavailable"}"#)
                     #expect(reply.fields["retry-after"] == "5")

@@ -31,7 +31,7 @@ extension EndToEnd {
                         && (try? stack.ask(.health, worker: 2))?.status == 200
                 }
                 #expect(try [1, 2].map(presigned) == [5, 5])
-                #expect(try stack.askNginx(Ask(method: "HEAD", target: "/metrics")).status == 200)
+                #expect(try stack.askNginx(TestRequest(method: "HEAD", target: "/metrics")).status == 200)
             }
         }
 

@@ -5,7 +5,7 @@ extension EndToEnd {
     /// FAULTS rows 1 to 3: whatever Redis does, renewal and uploads go on, vending says "later", and nobody waits.
     @Suite struct RedisFaults {
         /// How Redis fails, and comes back.
-        enum Fault: String, CaseIterable, CustomTestStringConvertible {
+        enum FaultCase: String, CaseIterable, CustomTestStringConvertible {
             case killed, stopped, paused, garbage
 
             var testDescription: String { rawValue }
@@ -43,8 +43,8 @@ extension EndToEnd {
             Stack.Options(s3: s3) { $0["redis.timeoutMilliseconds"] = 40 }
         }
 
-        @Test(arguments: Fault.allCases)
-        func `every route keeps its word within its time, and Redis is used again within a second`(_ fault: Fault)
+        @Test(arguments: FaultCase.allCases)
+        func `every route keeps its word within its time, and Redis is used again within a second`(_ fault: FaultCase)
             throws
         {
             try Stack.run("redis-\(fault)", Self.options(s3: true)) { stack in
@@ -173,7 +173,7 @@ extension EndToEnd {
             }
         }
 
-        private static func remaining(_ reply: Reply) throws -> Int {
+        private static func remaining(_ reply: TestResponse) throws -> Int {
             let match = try #require(reply.fields["ratelimit"]?.firstMatch(of: /r=(\d+)/), "\(reply.told.prefix(100))")
             return try #require(Int(match.1))
         }

@@ -5,7 +5,7 @@ extension EndToEnd {
     /// A Redis that answers but refuses, and one that lets the worker do no more than it must.
     @Suite struct RedisRefusal {
         /// How Redis comes to refuse, and what ends that.
-        struct Fault: CustomTestStringConvertible, Sendable {
+        struct FaultCase: CustomTestStringConvertible, Sendable {
             let code: String
             let begin: [String]
             let end: [String]
@@ -16,22 +16,22 @@ extension EndToEnd {
         }
 
         private static let faults = [
-            Fault(
+            FaultCase(
                 code: "READONLY", begin: ["REPLICAOF 127.0.0.1 9"], end: ["REPLICAOF NO ONE"],
                 advice: "point redis.address at the primary"),
-            Fault(
+            FaultCase(
                 code: "NOREPLICAS", begin: ["CONFIG SET min-replicas-to-write 1"],
                 end: ["CONFIG SET min-replicas-to-write 0"], advice: "min-replicas-to-write"),
-            Fault(
+            FaultCase(
                 code: "OOM", begin: ["CONFIG SET maxmemory 1"], end: ["CONFIG SET maxmemory 0"],
                 advice: "used up maxmemory"),
-            Fault(
+            FaultCase(
                 code: "NOPERM", begin: ["ACL SETUSER default -incrby"], end: ["ACL SETUSER default +incrby"],
                 advice: "run the ACL SETUSER line"),
         ]
 
         @Test(arguments: faults)
-        func `readiness, log and metric have Redis' own word, and say what to do`(_ fault: Fault) throws {
+        func `readiness, log and metric have Redis' own word, and say what to do`(_ fault: FaultCase) throws {
             try Stack.run("redis-refuses-\(fault.code)", .init(s3: true)) { stack in
                 try stack.waitUntilReady()
                 let redis = try #require(stack.redis)

@@ -16,27 +16,27 @@ extension EndToEnd {
             }
         }
 
-        private static func cases(_ token: String) -> [(Ask, String)] {
+        private static func cases(_ token: String) -> [(TestRequest, String)] {
             let unauthorized = #"401 {"error":"Invalid auth token","code":"unauthorized"}"#
             let noKeys = #"400 {"error":"assetKeys must be a non-empty array","code":"invalid_request"}"#
             let invalid = #"400 {"error":"Invalid request body","code":"invalid_request"}"#
             let notAllowed = #"405 {"error":"Method not allowed","code":"method_not_allowed"}"#
             let type = #"415 {"error":"Content-Type must be application/json","code":"content_type_not_allowed"}"#
-            var text = Ask.renew(token, ["a.bin"])
+            var text = TestRequest.renew(token, ["a.bin"])
             text.fields["Content-Type"] = "text/plain"
-            var untyped = Ask.renew(token, ["a.bin"])
+            var untyped = TestRequest.renew(token, ["a.bin"])
             untyped.fields["Content-Type"] = nil
             // The tenth batch of a device is the last: these are nine.
             return [
                 (.get("/"), #"404 {"error":"No such route","code":"not_found"}"#),
                 (.get("/api/v1/auth/sts-token/"), #"404 {"error":"No such route","code":"not_found"}"#),
                 (.get("/api/v1/auth/sts-token"), notAllowed),
-                (Ask(method: "DELETE", target: "/v2/assets/renew"), notAllowed),
+                (TestRequest(method: "DELETE", target: "/v2/assets/renew"), notAllowed),
                 (.vend("not.a.token"), unauthorized),
                 (.vend(Tokens.token(user: "u_old", lifetime: .seconds(-3600))), unauthorized),
                 (.vend(token + "x"), unauthorized),
                 (
-                    Ask(method: "POST", target: "/api/v1/auth/sts-token"),
+                    TestRequest(method: "POST", target: "/api/v1/auth/sts-token"),
                     #"401 {"error":"Missing auth token","code":"unauthorized"}"#
                 ),
                 (text, type), (untyped, type),
@@ -72,7 +72,7 @@ extension EndToEnd {
                     ("PUT", "/v2/assets/renew-batch", "POST"), ("POST", "/v2/assets/renew", "PUT"),
                     ("DELETE", "/v2/attachments/presigned", "GET"), ("POST", "/healthz", "GET, HEAD"),
                 ] {
-                    let reply = try stack.askNginx(Ask(method: method, target: target))
+                    let reply = try stack.askNginx(TestRequest(method: method, target: target))
                     #expect(reply.status == 405)
                     #expect(reply.fields["allow"] == allowed, "\(method) \(target)")
                 }
@@ -84,7 +84,7 @@ extension EndToEnd {
                 let port = try #require(stack.nginx).port
                 let socket = try Socket(port: port)
                 try socket.send("GET / HTTP/1.1\r\nHost: a b\r\n bad\r\n\r\n")
-                let malformed = try #require(Reply(try socket.receiveToEnd()))
+                let malformed = try #require(TestResponse(try socket.receiveToEnd()))
                 #expect(malformed.told == #"400 {"error":"Invalid request","code":"invalid_request"}"#)
                 let long = try stack.askNginx(.get("/" + String(repeating: "a", count: 10_000)))
                 #expect(long.told == #"414 {"error":"Request target too long","code":"invalid_request"}"#)

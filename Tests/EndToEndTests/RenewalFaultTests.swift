@@ -23,10 +23,10 @@ extension EndToEnd {
                 let end = try #require(results[0]["expiresAt"] as? String)
                 #expect(end.hasSuffix("T00:00:00Z"))
                 let after = upstream.s3.truth("photo.bin")
-                #expect(after.touches == 1 && after.lastModified > before.lastModified)
+                #expect(after.selfCopies == 1 && after.lastModified > before.lastModified)
                 #expect(after.fields == before.fields && after.tags == before.tags)
                 #expect(after.entityTag == before.entityTag && after.versions == 1)
-                #expect(upstream.s3.truth("young.bin").touches == 0)
+                #expect(upstream.s3.truth("young.bin").selfCopies == 0)
                 let asked = upstream.s3.requests.filter { $0.operation != .headBucket }
                 #expect(asked.count { $0.key == "photo.bin" } == 1)
                 #expect(asked.count { $0.key == "young.bin" } == 1)
@@ -42,14 +42,14 @@ extension EndToEnd {
                 for fault in S3Fault.allCases {
                     let (there, gone) = ("\(fault)-a.bin", "\(fault)-b.bin")
                     upstream.s3.put(there)
-                    upstream.s3.behave()
+                    upstream.s3.clearFaults()
                     upstream.s3.script(
                         FaultRule(fault, on: .copyObject, key: there), FaultRule(fault, on: .copyObject, key: gone))
                     let reply = try stack.ask(.renew(Tokens.fresh(), [there, gone]))
                     #expect(reply.status == Self.status(fault), "\(fault): \(reply.told)")
                     let words = Self.words(reply)
                     #expect(words[there] != "not_found", "\(fault)")
-                    if words[there] == "renewed" { #expect(upstream.s3.truth(there).touches == 1, "\(fault)") }
+                    if words[there] == "renewed" { #expect(upstream.s3.truth(there).selfCopies == 1, "\(fault)") }
                     #expect(words[gone] != "renewed", "\(fault)")
                     if reply.status == 503 { #expect(reply.fields["retry-after"] != nil, "\(fault)") }
                 }
@@ -57,11 +57,11 @@ extension EndToEnd {
                 let process = try #require(stack.server).pid
                 #expect(ProcessTable.residentMegabytes(process) < 100)
                 // Behaving, it is what it was.
-                upstream.s3.behave()
+                upstream.s3.clearFaults()
                 let keys = S3Fault.allCases.map { "\($0)-a.bin" }
                 let reply = try stack.ask(.renew(Tokens.fresh(), keys))
                 #expect(reply.json["renewed"] as? Int == keys.count, "\(reply.told)")
-                for key in keys { #expect(upstream.s3.truth(key).touches == 1, "\(key)") }
+                for key in keys { #expect(upstream.s3.truth(key).selfCopies == 1, "\(key)") }
             }
         }
 
@@ -74,7 +74,7 @@ extension EndToEnd {
                 let reply = try stack.ask(.renew(Tokens.fresh(), ["a.bin"]))
                 #expect(reply.status == 503)
                 #expect(upstream.s3.count(.copyObject) == 1)
-                #expect(upstream.s3.truth("a.bin").touches == 0)
+                #expect(upstream.s3.truth("a.bin").selfCopies == 0)
             }
         }
 
@@ -89,7 +89,7 @@ extension EndToEnd {
                 }
                 let reply = try stack.ask(.renew(Tokens.fresh(), keys))
                 #expect(reply.json["renewed"] as? Int == 99, "\(reply.told)")
-                for key in keys { #expect(upstream.s3.truth(key).touches == 1) }
+                for key in keys { #expect(upstream.s3.truth(key).selfCopies == 1) }
                 #expect(upstream.s3.count(.copyObject) == 99 + 33)
             }
         }
@@ -172,7 +172,7 @@ extension EndToEnd {
                 }
                 // Enough of both for the above to mean something.
                 #expect(claims["renewed"] ?? 0 >= 500 && claims["not_found"] ?? 0 >= 100, "\(claims)")
-                #expect(upstream.s3.met.count >= 10)
+                #expect(upstream.s3.injectedFaults.count >= 10)
             }
         }
 
@@ -194,7 +194,7 @@ extension EndToEnd {
                 let words = Self.words(reply)
                 for key in keys {
                     #expect(words[key] == "renewed", "\(key)")
-                    #expect(upstream.s3.truth(key).touches == 1, "\(key)")
+                    #expect(upstream.s3.truth(key).selfCopies == 1, "\(key)")
                 }
                 #expect(words[long] == "invalid_key")
                 let copies = upstream.s3.requests.filter { $0.operation == .copyObject }
@@ -227,7 +227,7 @@ extension EndToEnd {
         }
 
         /// What is said of each key: `renewed`, or its error.
-        private static func words(_ reply: Reply) -> [String: String] {
+        private static func words(_ reply: TestResponse) -> [String: String] {
             let results = reply.json["results"] as? [[String: Any]] ?? []
             return Dictionary(
                 results.map { result in

@@ -44,19 +44,19 @@ extension EndToEnd {
             return Secrets.keep(TokenSigner(issuer: issuer, audience: "app", key: key).sign(Array(payload.utf8)))
         }
 
-        private func signIn(_ stack: Stack, _ identity: String) throws -> Reply {
+        private func signIn(_ stack: Stack, _ identity: String) throws -> TestResponse {
             try stack.ask(json("POST", "/api/v1/auth/session", #"{"identityToken":"\#(identity)"}"#))
         }
 
-        private func json(_ method: String, _ target: String, _ body: String, token: String? = nil) -> Ask {
-            var ask = Ask.get(target, token: token)
+        private func json(_ method: String, _ target: String, _ body: String, token: String? = nil) -> TestRequest {
+            var ask = TestRequest.get(target, token: token)
             (ask.method, ask.body) = (method, Array(body.utf8))
             ask.fields["Content-Type"] = "application/json"
             return ask
         }
 
         /// Every route that takes a token; the upload was begun before.
-        private func routes(_ token: String, upload: String) -> [Ask] {
+        private func routes(_ token: String, upload: String) -> [TestRequest] {
             [
                 .vend(token), .get("/v1/credentials", token: token), .presign(token), .renew(token, ["gone.bin"]),
                 json("PUT", "/v2/assets/renew", #"{"assetKey":"gone.bin"}"#, token: token),
@@ -68,7 +68,7 @@ extension EndToEnd {
             ]
         }
 
-        private func begin(_ token: String) -> Ask {
+        private func begin(_ token: String) -> TestRequest {
             json("POST", "/v2/uploads", #"{"contentType":"video/mp4","contentLength":3}"#, token: token)
         }
 
@@ -102,7 +102,7 @@ extension EndToEnd {
                     #expect(refused.told == Self.revoked)
                     let seconds = try #require(refused.fields["retry-after"].flatMap(Int.init))
                     #expect((1...4).contains(seconds))
-                    var later: Reply?
+                    var later: TestResponse?
                     try wait(for: "the revocation to lie behind", within: .seconds(seconds + 5)) {
                         // Each try counts.
                         usleep(50_000)
@@ -154,16 +154,18 @@ extension EndToEnd {
                 let (user, token, _) = try begun(stack, issuer.token(issuer.server.url, #""sub":"p""#))
                 _ = try self.user(stack, "revoke", user)
                 _ = try self.user(stack, "enable", user)
-                for ask in [Ask.vend(token), .presign(token), .renew(token, ["gone.bin"])] {
+                for ask in [TestRequest.vend(token), .presign(token), .renew(token, ["gone.bin"])] {
                     #expect(try stack.ask(ask).told == Self.revoked)
                 }
                 stack.redis?.stop()
                 try wait(for: "Redis' end to be noticed") { try stack.ask(.ready).status == 503 }
-                for ask in [Ask.presign(token), .renew(token, ["gone.bin"])] {
+                for ask in [TestRequest.presign(token), .renew(token, ["gone.bin"])] {
                     #expect(try stack.ask(ask).status == 200, "\(ask.target)")
                 }
                 let session = json("POST", "/api/v1/auth/session", "{}", token: token)
-                for ask in [Ask.vend(token), session] { #expect(try stack.ask(ask).status == 503, "\(ask.target)") }
+                for ask in [TestRequest.vend(token), session] {
+                    #expect(try stack.ask(ask).status == 503, "\(ask.target)")
+                }
             }
         }
     }

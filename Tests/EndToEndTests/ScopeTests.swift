@@ -125,7 +125,7 @@ extension EndToEnd {
 
 extension Vended {
     /// A copy: S3 reads the source and writes what the URL names, as the one who asks.
-    fileprivate func ask(_ method: String, _ url: String, copying source: String) throws -> Reply {
+    fileprivate func ask(_ method: String, _ url: String, copying source: String) throws -> TestResponse {
         try Curl.signed(
             method, url, key: key, secret: secret, session: session, fields: ["x-amz-copy-source": source])
     }

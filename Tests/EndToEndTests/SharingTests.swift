@@ -64,7 +64,7 @@ extension EndToEnd {
             try Stack.run("sharing-scopes", Self.options()) { stack in
                 for worker in 1...2 { try stack.waitUntilReady(worker: worker) }
                 let token = Tokens.token(user: "u_shared_scopes")
-                let asks = [Ask.vend(token), .vend(token, scope: "read"), .vend(token, scope: "upload")]
+                let asks = [TestRequest.vend(token), .vend(token, scope: "read"), .vend(token, scope: "upload")]
                 let first = try asks.map { try Vended(stack.ask($0, worker: 1)).key }
                 let second = try asks.map { try Vended(stack.ask($0, worker: 2)).key }
                 #expect(Set(first).count == 3 && second == first)

@@ -61,16 +61,16 @@ extension EndToEnd {
             }
         }
 
-        private func session(_ body: String, token: String? = nil) -> Ask {
+        private func session(_ body: String, token: String? = nil) -> TestRequest {
             var fields = ["Content-Type": "application/json"]
             if let token { fields["Authorization"] = "Bearer \(token)" }
-            return Ask(method: "POST", target: "/api/v1/auth/session", fields: fields, body: Array(body.utf8))
+            return TestRequest(method: "POST", target: "/api/v1/auth/session", fields: fields, body: Array(body.utf8))
         }
 
-        private func notification(_ issuer: Issuer, _ type: String, _ subject: String) -> Ask {
+        private func notification(_ issuer: Issuer, _ type: String, _ subject: String) -> TestRequest {
             let events = #""events":"{\"type\":\"\#(type)\",\"sub\":\"\#(subject)\",\"event_time\":1}""#
             let body = #"{"payload":"\#(issuer.token(Self.apple, events))"}"#
-            return Ask(
+            return TestRequest(
                 method: "POST", target: "/api/v1/auth/apple/notifications",
                 fields: ["Content-Type": "application/json"], body: Array(body.utf8))
         }
@@ -93,14 +93,14 @@ extension EndToEnd {
                 let keys = try stack.askNginx(.get("/.well-known/jwks.json"))
                 #expect(keys.status == 200 && keys.text.contains(#""kid":"s1""#) && !keys.text.contains(#""d":"#))
                 #expect(keys.fields["cache-control"] == "public, max-age=900")
-                let refused = try stack.askNginx(Ask(method: "POST", target: "/.well-known/jwks.json"))
+                let refused = try stack.askNginx(TestRequest(method: "POST", target: "/.well-known/jwks.json"))
                 #expect(refused.status == 405 && refused.fields["cache-control"] == "no-store")
                 #expect(signedIn.fields["cache-control"] == "no-store")
 
                 let disabled = try Command(["user", "disable", user, stack.settingsFile])
                 #expect(disabled.status == 0, "\(disabled.text)")
                 for ask in [
-                    Ask.vend(token), session("{}", token: token),
+                    TestRequest.vend(token), session("{}", token: token),
                     session(#"{"identityToken":"\#(identity)","nonce":"raw"}"#),
                 ] { #expect(try stack.askNginx(ask).status == 403) }
             }

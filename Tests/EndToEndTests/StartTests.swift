@@ -6,7 +6,7 @@ import class Support.HTTPServer
 extension EndToEnd {
     /// FAULTS rows 25 and 26: bad settings, and dependencies that are not there yet.
     @Suite struct Starting {
-        struct Fault: Sendable, CustomTestStringConvertible {
+        struct FaultCase: Sendable, CustomTestStringConvertible {
             let testDescription: String
             let change: @Sendable (inout TestSettings) -> Void
             /// What the message must name.
@@ -14,30 +14,30 @@ extension EndToEnd {
         }
 
         private static let faults = [
-            Fault(
+            FaultCase(
                 testDescription: "unknown key", change: { $0["redis.adress"] = "a:1" },
                 names: ["redis.adress", "address"]),
-            Fault(
+            FaultCase(
                 testDescription: "wrong type", change: { $0["limits.renew.requests"] = "ten" },
                 names: ["limits.renew.requests"]),
-            Fault(
+            FaultCase(
                 testDescription: "out of range", change: { $0["vending.lifetimeSeconds"] = 60 },
                 names: ["vending.lifetimeSeconds", "900"]),
-            Fault(testDescription: "missing", change: { $0["region"] = nil }, names: ["region"]),
-            Fault(
+            FaultCase(testDescription: "missing", change: { $0["region"] = nil }, names: ["region"]),
+            FaultCase(
                 testDescription: "a secret in the open", change: { $0["aws.secretAccessKey"] = "in the open" },
                 names: ["aws.secretAccessKey", "env"]),
-            Fault(
+            FaultCase(
                 testDescription: "no such variable", change: { $0["aws.secretAccessKey"] = ["env": "NOBODY_SET_THIS"] },
                 names: ["aws.secretAccessKey", "NOBODY_SET_THIS"]),
-            Fault(
+            FaultCase(
                 testDescription: "a weak key",
                 change: {
                     $0["tokens.issuers"] = [
                         ["issuer": "a", "audiences": ["b"], "secret": ["env": "WEAK"]] as [String: Any]
                     ]
                 }, names: ["tokens.issuers[0].secret"]),
-            Fault(
+            FaultCase(
                 testDescription: "a template that grants too much",
                 change: {
                     let path = "\($0.folder)/template.json"
@@ -48,7 +48,7 @@ extension EndToEnd {
         ]
 
         @Test(arguments: faults)
-        func `check names what is wrong and ends with 1; serve refuses the same`(_ fault: Fault) throws {
+        func `check names what is wrong and ends with 1; serve refuses the same`(_ fault: FaultCase) throws {
             let folder = try RunFolder.make("check")
             let file = "\(folder)/settings.json5"
             var settings = TestSettings(folder: folder, upstream: "http://127.0.0.1:9")
@@ -198,7 +198,7 @@ extension EndToEnd {
                 #expect(duration < 100)
                 #expect(reply.json["ready"] as? Bool == false)
                 for name in ["redis", "sts", "s3"] { #expect(reply[name] != "ok") }
-                for ask in [Ask.vend(Tokens.fresh()), .vend("no.to.ken"), .presign(Tokens.fresh())] {
+                for ask in [TestRequest.vend(Tokens.fresh()), .vend("no.to.ken"), .presign(Tokens.fresh())] {
                     let (reply, duration) = try timed { try stack.ask(ask) }
                     #expect([200, 401, 503].contains(reply.status))
                     #expect(duration < 150)
@@ -239,7 +239,7 @@ extension EndToEnd {
         func `it listens on a port too, and is replaced there`(_ workers: Int?) throws {
             let port = try Ports.free()
             try Stack.run("port", .init(workers: workers, listen: "127.0.0.1:\(port)", waits: false)) { stack in
-                func ask() throws -> Reply { try FastCGIClient(port: port).ask(.health) }
+                func ask() throws -> TestResponse { try FastCGIClient(port: port).ask(.health) }
                 try wait(for: "the worker") { (try? ask())?.status == 200 }
                 guard workers != nil else { return }
                 let old = stack.workers

@@ -8,12 +8,13 @@ extension EndToEnd {
             settings["uploads.idKeys"] = [["env": "TEST_TOKEN_SECRET"]]
         }
 
-        private static func post(_ token: String, _ target: String, _ body: String = "") -> Ask {
+        private static func post(_ token: String, _ target: String, _ body: String = "") -> TestRequest {
             .post(target, token: token, json: body)
         }
 
         /// Sends a form as a browser or an app would.
-        private func send(_ reply: Reply, file: String, otherwise: [String: String] = [:]) throws -> Reply {
+        private func send(_ reply: TestResponse, file: String, otherwise: [String: String] = [:]) throws -> TestResponse
+        {
             let folder = try RunFolder.make("form")
             try file.write(toFile: "\(folder)/file", atomically: false, encoding: .utf8)
             let fields = try #require(reply.json["fields"] as? [String: String])
@@ -128,7 +129,7 @@ extension EndToEnd {
                 let reply = try stack.askNginx(.get("\(upload)/parts?numbers=1", token: token))
                 let url = try #require((reply.json["parts"] as? [[String: Any]])?.first?["uploadUrl"] as? String)
                 Secrets.keep(Presigned.signature(url))
-                let giveUp = Ask(method: "DELETE", target: upload, fields: ["X-Convos-AuthToken": token])
+                let giveUp = TestRequest(method: "DELETE", target: upload, fields: ["X-Convos-AuthToken": token])
                 #expect(try stack.askNginx(giveUp).status == 200)
                 #expect(try Curl.run("PUT", url, body: "end").status == 404)
                 let gone = #"404 {"error":"No such upload","code":"upload_not_found"}"#

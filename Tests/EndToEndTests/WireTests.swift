@@ -59,8 +59,8 @@ extension EndToEnd {
             }
         }
 
-        private func post(_ target: String, _ token: String?, _ body: String) -> Ask {
-            var ask = Ask.get(target, token: token)
+        private func post(_ target: String, _ token: String?, _ body: String) -> TestRequest {
+            var ask = TestRequest.get(target, token: token)
             (ask.method, ask.body) = ("POST", Array(body.utf8))
             ask.fields["Content-Type"] = "application/json"
             return ask
@@ -68,7 +68,7 @@ extension EndToEnd {
 
         private func record(vending token: String, _ transcript: inout Transcript) throws {
             let target = "/api/v1/auth/sts-token"
-            try transcript.send("vend without a token", Ask(method: "POST", target: target))
+            try transcript.send("vend without a token", TestRequest(method: "POST", target: target))
             try transcript.send("vend with a token that is none", .vend("no.token.here"))
             try transcript.send("vend", .vend(token))
             try transcript.send("vend again, from the cache", .vend(token))
@@ -133,7 +133,7 @@ extension EndToEnd {
                 "complete with a part that is not there",
                 post("\(upload)/complete", token, #"{"parts":[{"partNumber":1,"etag":"\"0\""}]}"#))
             try transcript.send("complete with no parts", post("\(upload)/complete", token, #"{"parts":[]}"#))
-            var abort = Ask.get(upload, token: token)
+            var abort = TestRequest.get(upload, token: token)
             abort.method = "DELETE"
             try transcript.send("give the upload up", abort)
             abort.target = "\(uploads)/x"
@@ -156,9 +156,9 @@ extension EndToEnd {
         private func record(others token: String, _ transcript: inout Transcript) throws {
             try transcript.send("health", .health)
             try transcript.send("readiness", .ready)
-            try transcript.send("health by HEAD", Ask(method: "HEAD", target: "/healthz"))
+            try transcript.send("health by HEAD", TestRequest(method: "HEAD", target: "/healthz"))
             try transcript.send("no route", .get("/nowhere", token: token))
-            try transcript.send("health by POST", Ask(method: "POST", target: "/healthz"))
+            try transcript.send("health by POST", TestRequest(method: "POST", target: "/healthz"))
         }
 
         /// Two tokens of a tier with a limit of one: the second request of each kind is refused.
@@ -214,7 +214,7 @@ private struct Transcript {
     init(_ stack: Stack) { self.stack = stack }
 
     @discardableResult
-    mutating func send(_ title: String, _ ask: Ask) throws -> Reply {
+    mutating func send(_ title: String, _ ask: TestRequest) throws -> TestResponse {
         let reply = try stack.ask(ask)
         if let signature = reply["uploadUrl"].map(Presigned.signature) { Secrets.keep(signature) }
         let fields = reply.fields.sorted { $0.key < $1.key }.map { name, value in

@@ -30,7 +30,7 @@ struct ListenAddressTests {
         let address = try #require(ListenAddress("unix:\(path)"))
         let socket = try address.listen()
         defer { _ = Peer.closing(socket) }
-        #expect(throws: Peer.Failure.self) { try Peer(unixPath: path) }
+        #expect(throws: Peer.ConnectionError.self) { try Peer(unixPath: path) }
         try address.publish(listener: getpid())
         _ = try Peer(unixPath: path)
         #expect(ListenAddress("unix:\(path)x") == nil)

@@ -14,7 +14,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 /// - Returns: those before the first that is none; `nil` when there is none.
 private func replies(_ pieces: [ArraySlice<UInt8>]) -> [RedisReply]? {
-    let reader = ReplyReader()
+    let reader = RedisReplyParser()
     var replies: [RedisReply] = []
     for piece in pieces {
         guard piece.withUnsafeBytes({ reader.feed($0) }) else { return nil }

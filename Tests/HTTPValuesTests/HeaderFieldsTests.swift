@@ -31,6 +31,6 @@ struct HeaderFieldsTests {
     @Test func `keeps its lines packed, each ended by a NUL`() {
         let fields: HeaderFields = ["a": "1", "b": ""]
         #expect(fields.text == Array("a: 1\0b: \0".utf8))
-        #expect(fields.places.map { String(decoding: fields.text[$0.line], as: UTF8.self) } == ["a: 1", "b: "])
+        #expect(fields.locations.map { String(decoding: fields.text[$0.line], as: UTF8.self) } == ["a: 1", "b: "])
     }
 }

@@ -6,9 +6,9 @@ import Support
 import Testing
 
 struct JSONWebKeyTests {
-    private func fault(_ text: String, origin: KeyOrigin = .own) throws -> JSONWebKeyFault? {
+    private func fault(_ text: String, origin: KeyOrigin = .own) throws -> JSONWebKeyError? {
         let json = try JSON(parsing: Array(text.utf8))
-        do throws(JSONWebKeyFault) {
+        do throws(JSONWebKeyError) {
             _ = try VerificationKey(jwk: json, origin: origin)
             return nil
         } catch {
@@ -51,7 +51,7 @@ struct JSONWebKeyTests {
     }
 
     @Test(arguments: [
-        ("{}", JSONWebKeyFault.badMember("kty")),
+        ("{}", JSONWebKeyError.badMember("kty")),
         ("[]", .badMember("kty")),
         (#"{"kty":1}"#, .badMember("kty")),
         (#"{"kty":"rsa","n":"\#(n)","e":"AQAB"}"#, .unsupportedKind),
@@ -111,7 +111,7 @@ struct JSONWebKeyTests {
         (#"{"kty":"oct","k":""}"#, .unfit(.tooSmall)),
         (#"{"kty":"oct","k":"\#(secret)="}"#, .badMember("k")),
     ])
-    func `says why it leaves a key out`(text: String, reason: JSONWebKeyFault) throws {
+    func `says why it leaves a key out`(text: String, reason: JSONWebKeyError) throws {
         #expect(try fault(text) == reason)
     }
 

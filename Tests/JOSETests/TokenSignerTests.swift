@@ -55,10 +55,10 @@ struct TokenSignerTests {
 
     @Test func `signs with no key that does not fit`() throws {
         let secret = try #require(HMACKey([UInt8](repeating: 7, count: 32)))
-        #expect(throws: KeyFault.tooSmall) { try TokenSigningKey(secret, algorithm: .hs384) }
-        #expect(throws: KeyFault.unsupportedKind) { try TokenSigningKey(secret, algorithm: .es256) }
+        #expect(throws: KeyError.tooSmall) { try TokenSigningKey(secret, algorithm: .hs384) }
+        #expect(throws: KeyError.unsupportedKind) { try TokenSigningKey(secret, algorithm: .es256) }
         for algorithm in SignatureAlgorithm.allCases where algorithm != .es256 {
-            #expect(throws: KeyFault.unsupportedKind) {
+            #expect(throws: KeyError.unsupportedKind) {
                 try TokenSigningKey(privateKey(TestKeys.p256), algorithm: algorithm)
             }
         }

@@ -19,12 +19,12 @@ import Foundation
     static func main() async {
         let arguments = CommandLine.arguments.dropFirst().map { $0 }
         do {
-            guard arguments.count > 1, let endpoint = URL(string: arguments[1]) else { throw Wrong(why: usage) }
+            guard arguments.count > 1, let endpoint = URL(string: arguments[1]) else { throw BenchError(why: usage) }
             let client = CloakroomClient(endpoint: endpoint, transport: Transport()) { "token" }
             switch (arguments[0], arguments.count) {
             case ("callers", 2): try await ask(CredentialProvider(vendor: client))
             case ("renewals", 3): try await renew(with: client, URL(fileURLWithPath: arguments[2]))
-            default: throw Wrong(why: usage)
+            default: throw BenchError(why: usage)
             }
         } catch {
             FileHandle.standardError.write(Data("kit-bench: \(error)\n".utf8))
@@ -41,7 +41,7 @@ import Foundation
             return try await group.reduce(into: []) { $0.append($1) }
         }
         guard later.allSatisfy({ $0 == later[0] && $0 != first && $0.expiration > Date() }) else {
-            throw Wrong(why: "the callers did not all get the same new credentials")
+            throw BenchError(why: "the callers did not all get the same new credentials")
         }
     }
 
@@ -54,13 +54,13 @@ import Foundation
             }
         }
         let manager = AssetRenewalManager(
-            renewer: client, collector: CollectedAssets(assets), store: try SQLiteRenewalStore(at: store, owner: owner),
-            origins: try AssetOrigins([base].compactMap { $0 }))
+            renewer: client, collector: AssetCollection(assets), store: try SQLiteRenewalStore(at: store, owner: owner),
+            baseURLs: try AssetBaseURLs([base].compactMap { $0 }))
         let report = await manager.renewIfNeeded()
-        guard report.renewed == 10_000, report.unrecorded == 0 else { throw Wrong(why: "\(report)") }
+        guard report.renewed == 10_000, report.unrecorded == 0 else { throw BenchError(why: "\(report)") }
     }
 
-    private struct Wrong: Error, CustomStringConvertible {
+    private struct BenchError: Error, CustomStringConvertible {
         let why: String
         var description: String { why }
     }

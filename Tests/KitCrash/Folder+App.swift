@@ -3,9 +3,9 @@ import Foundation
 
 /// The app's side of a recovery.
 extension Folder: AssetCache, AssetURLWriter {
-    func cachedBytes(for asset: RenewableAsset) -> AssetBytes? {
+    func cachedContent(for asset: RenewableAsset) -> UploadContent? {
         let file = url.appendingPathComponent("cache/\(asset.name)")
-        return (try? Data(contentsOf: file)).map { AssetBytes($0, contentType: "application/octet-stream") }
+        return (try? Data(contentsOf: file)).map { UploadContent($0, contentType: "application/octet-stream") }
     }
 
     func replaceURL(of asset: RenewableAsset, with newURL: URL) async throws -> Bool {

@@ -43,7 +43,7 @@ struct AppDatabase: Codable {
     var writes: [String: [String]]
 }
 
-extension Folder: AssetUploader {
+extension Folder: PresignedUploader {
     /// The key is not one that was handed out before, whatever became of that process.
     func requestUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget {
         await points.cross()

@@ -10,16 +10,16 @@ enum KitCrash {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count == 5, let point = Int(arguments[3]), let seconds = Double(arguments[4]) else {
-            throw Misuse()
+            throw UsageError()
         }
         let points = KillPoints(last: point)
         let folder = Folder(URL(fileURLWithPath: arguments[2]), points, date: Date(timeIntervalSince1970: seconds))
         switch arguments[1] {
         case "recovery": try await runRecovery(in: folder)
         case "renewal": try await runRenewal(in: folder)
-        default: throw Misuse()
+        default: throw UsageError()
         }
     }
 
-    struct Misuse: Error {}
+    struct UsageError: Error {}
 }

@@ -11,7 +11,7 @@ extension KitCrash {
         let recovery = AssetRecovery(
             uploader: folder, cache: folder, urls: folder,
             journal: MortalJournal(journal: journal, points: folder.points),
-            surroundings: Surroundings(wallClock: { date }))
+            runtime: RuntimeDependencies(wallClock: { date }))
         for report in try await recovery.resume() { print("resumed \(report.key): \(report.outcome)") }
         for asset in try await folder.assets() {
             let key = asset.url.lastPathComponent

@@ -5,7 +5,7 @@ import Foundation
 extension KitCrash {
     /// One launch of an app: what was left unfinished, a renewal in batches of ten, and what that finds gone.
     static func runRenewal(in folder: Folder) async throws {
-        let surroundings = Surroundings(wallClock: { [date = folder.date] in date })
+        let runtime = RuntimeDependencies(wallClock: { [date = folder.date] in date })
         let file = folder.url.appendingPathComponent("renewals.sqlite")
         let store = MortalStore(store: try SQLiteRenewalStore(at: file, owner: folder.owner), points: folder.points)
         let journal = try SQLiteRecoveryJournal(
@@ -13,11 +13,11 @@ extension KitCrash {
         let recovery = AssetRecovery(
             uploader: folder, cache: folder, urls: folder,
             journal: MortalJournal(journal: journal, points: folder.points), renewals: store,
-            surroundings: surroundings)
+            runtime: runtime)
         let manager = AssetRenewalManager(
-            renewer: folder, collector: CollectedAssets { try await folder.assets() }, store: store,
-            recovery: recovery, origins: try AssetOrigins([URL(string: "https://cdn.example")!]),
-            settings: AssetRenewalSettings(batchSize: 10), surroundings: surroundings)
+            renewer: folder, collector: AssetCollection { try await folder.assets() }, store: store,
+            recovery: recovery, baseURLs: try AssetBaseURLs([URL(string: "https://cdn.example")!]),
+            settings: AssetRenewalSettings(batchSize: 10), runtime: runtime)
         print(await manager.renewIfNeeded())
     }
 }

@@ -22,14 +22,14 @@ struct LoopTests {
     @Test @LoopActor func `runs timers by deadline, not by order of making`() async {
         var order: [Int] = []
         await withCheckedContinuation { continuation in
-            Reactor.shared.schedule(after: .milliseconds(6)) {
+            EventPoller.shared.schedule(after: .milliseconds(6)) {
                 order.append(3)
                 continuation.resume()
             }
-            Reactor.shared.schedule(after: .milliseconds(2)) { order.append(1) }
-            let cancelled = Reactor.shared.schedule(after: .milliseconds(3)) { order.append(-1) }
-            Reactor.shared.schedule(after: .milliseconds(4)) { order.append(2) }
-            Reactor.shared.cancel(cancelled)
+            EventPoller.shared.schedule(after: .milliseconds(2)) { order.append(1) }
+            let cancelled = EventPoller.shared.schedule(after: .milliseconds(3)) { order.append(-1) }
+            EventPoller.shared.schedule(after: .milliseconds(4)) { order.append(2) }
+            EventPoller.shared.cancel(cancelled)
         }
         #expect(order == [1, 2, 3])
     }
@@ -56,7 +56,7 @@ struct LoopTests {
                 group.addTask { @LoopActor in
                     gathered.append(number)
                     guard gathered.count == 1 else { return }
-                    Reactor.shared.atTurnEnd {
+                    EventPoller.shared.atTurnEnd {
                         flushed.append(gathered)
                         gathered = []
                     }
@@ -72,9 +72,9 @@ struct LoopTests {
         #expect(Glibc.pipe(&pipe) == 0)
         defer { for end in pipe { close(end) } }
         var calls = 0
-        let watch = Reactor.shared.watch(pipe[0], for: .readable) { _ in calls += 1 }
+        let watch = EventPoller.shared.watch(pipe[0], for: .readable) { _ in calls += 1 }
         #expect(write(pipe[1], "x", 1) == 1)
-        Reactor.shared.unwatch(watch)
+        EventPoller.shared.unwatch(watch)
         try await LoopActor.sleep(for: .milliseconds(2))
         #expect(calls == 0)
     }

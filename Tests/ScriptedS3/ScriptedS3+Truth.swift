@@ -29,7 +29,7 @@ extension ScriptedS3 {
         /// Whether it can be read now.
         package let exists: Bool
         /// How often it was really copied onto itself.
-        package let touches: Int
+        package let selfCopies: Int
         /// Seconds since 1970.
         package let lastModified: Double
         package let entityTag: String
@@ -85,7 +85,7 @@ extension ScriptedS3 {
             if let md5 = seed.customerKeyMD5 { version.encryption = .customer(keyMD5: md5) }
             version.websiteRedirect = seed.websiteRedirect
             version.acl = seed.acl
-            if let mode = seed.lockMode { version.lock = .init(mode: mode, until: Moment(now + 86_400).iso) }
+            if let mode = seed.lockMode { version.lock = .init(mode: mode, until: S3Timestamp(now + 86_400).iso) }
             version.seal(distinguishing: state.number())
             _ = state.write(version, key, into: bucket)
         }
@@ -127,8 +127,8 @@ extension ScriptedS3 {
     package func identities(_ body: (inout [ScriptedIdentity]) -> Void) { state.withLock { body(&$0.identities) } }
 
     /// Whether copies onto themselves need REPLACE, as at MinIO, Ceph RGW and SeaweedFS.
-    package func refusesTouch(_ refuses: Bool) {
-        state.withLock { $0[bucket: $0.options.bucket].refusesTouch = refuses }
+    package func refusesSelfCopy(_ refuses: Bool) {
+        state.withLock { $0[bucket: $0.options.bucket].refusesSelfCopy = refuses }
     }
 
     package func setsVersioning(_ isOn: Bool) {
@@ -162,10 +162,10 @@ extension ScriptedS3 {
     package func mix(_ mix: FaultMix?) { state.withLock { $0.faults.mix = mix } }
 
     /// No rule and no mix any more.
-    package func behave() { state.withLock { $0.faults = FaultScript() } }
+    package func clearFaults() { state.withLock { $0.faults = FaultScript() } }
 
-    /// How often each fault was met since ``behave()``.
-    package var met: [S3Fault: Int] { state.withLock { $0.faults.met } }
+    /// How often each fault was injectedFaults since ``clearFaults()``.
+    package var injectedFaults: [S3Fault: Int] { state.withLock { $0.faults.injectedFaults } }
 
     package var requests: [Received] { state.withLock { $0.log } }
 
@@ -183,7 +183,7 @@ extension ScriptedS3 {
 extension ScriptedS3.Truth {
     init(_ version: StoredVersion?, versions: Int) {
         exists = version != nil
-        touches = version?.touches ?? 0
+        selfCopies = version?.selfCopies ?? 0
         lastModified = version?.lastModified ?? 0
         entityTag = version?.entityTag ?? ""
         size = version?.size ?? 0

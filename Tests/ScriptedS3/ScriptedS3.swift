@@ -33,7 +33,7 @@ package final class ScriptedS3: Sendable {
 
     let state: Mutex<S3State>
     let clock: @Sendable () -> Double
-    private let front: HTTPFront
+    private let listener: HTTPListener
     package let port: UInt16
 
     /// - Parameter port: 0 for a free one.
@@ -43,19 +43,19 @@ package final class ScriptedS3: Sendable {
         self.port = Self.port(of: listening.raw)
         state = Mutex(S3State(options))
         clock = options.clock
-        front = HTTPFront(listening, latency: options.latency)
+        listener = HTTPListener(listening, latency: options.latency)
         LoopActor.spawn { [self] in
-            front.start { [weak self] request in self?.answer(request) ?? S3Reply(503) }
+            listener.start { [weak self] request in self?.answer(request) ?? S3Reply(503) }
         }
     }
 
     package var url: String { "http://127.0.0.1:\(port)" }
 
     /// Ends every connection and listens no more.
-    package func stop() { LoopActor.spawn { [front] in front.stop() } }
+    package func stop() { LoopActor.spawn { [listener] in listener.stop() } }
 
     /// Before each answer from now on.
-    package func delay(_ latency: Duration) { LoopActor.spawn { [front] in front.latency = latency } }
+    package func delay(_ latency: Duration) { LoopActor.spawn { [listener] in listener.latency = latency } }
 
     package static let wallClock: @Sendable () -> Double = {
         var time = timespec()
@@ -65,7 +65,7 @@ package final class ScriptedS3: Sendable {
 
     func answer(_ request: S3Request) -> S3Reply {
         let now = clock()
-        if let control = Control(request) { return control.answer(for: self) }
+        if let control = ControlRequest(request) { return control.answer(for: self) }
         return state.withLock { $0.answer(request, now: now) }
     }
 

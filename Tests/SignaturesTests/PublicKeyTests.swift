@@ -4,16 +4,16 @@ import Support
 import Testing
 
 struct PublicKeyTests {
-    private func fault(_ body: () throws -> Void) -> KeyFault? {
+    private func fault(_ body: () throws -> Void) -> KeyError? {
         do {
             try body()
             return nil
         } catch {
-            return error as? KeyFault
+            return error as? KeyError
         }
     }
 
-    private func fault(_ material: PublicKey.Material) -> KeyFault? { fault { _ = try PublicKey(material) } }
+    private func fault(_ material: PublicKey.Material) -> KeyError? { fault { _ = try PublicKey(material) } }
 
     /// A modulus of so many bits that is odd, and no more than that.
     private func modulus(bits: Int) -> [UInt8] {
@@ -50,7 +50,7 @@ struct PublicKeyTests {
     private static let ed25519Body = "MCowBQYDK2VwAyEA9ooTW8u/aC/tTlRpCY9l0Q3Kcmhxse4XnggBWYHPBks="
 
     @Test(arguments: [
-        ("", KeyFault.unreadable),
+        ("", KeyError.unreadable),
         ("a secret", .unreadable),
         (pem("PUBLIC KEY", ""), .unreadable),
         (pem("PUBLIC KEY", "AAAA"), .unreadable),
@@ -108,12 +108,12 @@ struct PublicKeyTests {
                 """), .tooSmall
         ),
     ])
-    func `says why it does not take a text for a public key`(text: String, reason: KeyFault) {
+    func `says why it does not take a text for a public key`(text: String, reason: KeyError) {
         #expect(fault { _ = try PublicKey(pem: Array(text.utf8)) } == reason)
     }
 
     @Test(arguments: [
-        ("", KeyFault.unreadable),
+        ("", KeyError.unreadable),
         (TestKeys.rsaPublic, .publicKey),
         (pem("ENCRYPTED PRIVATE KEY", ed25519Body), .encrypted),
         (pem("RSA PRIVATE KEY", ed25519Body), .oldContainer),
@@ -122,7 +122,7 @@ struct PublicKeyTests {
         (pem("PRIVATE KEY", ed25519Body), .unreadable),
         (pem("PRIVATE KEY", "MC4CAQAwBQYDK2VwBCIEILfqzH/KOv+KPll8yBRizYpfTAlSBvJ259krxBVuGPPTAA=="), .unreadable),
     ])
-    func `says why it does not take a text for a private key`(text: String, reason: KeyFault) {
+    func `says why it does not take a text for a private key`(text: String, reason: KeyError) {
         #expect(fault { _ = try PrivateKey(pem: Array(text.utf8)) } == reason)
     }
 

@@ -47,7 +47,7 @@ package struct FastCGIRequest: Sendable {
 }
 
 /// One answer, put together from its records.
-package struct FastCGIAnswer: Sendable, Equatable {
+package struct FastCGIResponse: Sendable, Equatable {
     package var id: UInt16
     package var output: [UInt8]
 
@@ -64,12 +64,12 @@ package struct FastCGIAnswer: Sendable, Equatable {
 }
 
 /// Takes records apart that a worker wrote.
-package struct FastCGIAnswerReader {
-    package enum Failure: Error { case unexpected(kind: UInt8, id: UInt16) }
+package struct FastCGIResponseReader {
+    package enum RecordError: Error { case unexpected(kind: UInt8, id: UInt16) }
 
     private var bytes: [UInt8] = []
-    private var open: FastCGIAnswer?
-    package private(set) var answers: [FastCGIAnswer] = []
+    private var open: FastCGIResponse?
+    package private(set) var answers: [FastCGIResponse] = []
 
     package init() {}
 
@@ -93,12 +93,12 @@ package struct FastCGIAnswerReader {
 
     private mutating func take(kind: UInt8, id: UInt16, _ content: ArraySlice<UInt8>) throws {
         switch kind {
-        case 6 where open == nil: open = FastCGIAnswer(id: id, output: Array(content))
+        case 6 where open == nil: open = FastCGIResponse(id: id, output: Array(content))
         case 6 where open?.id == id: open?.output += content
         case 3 where open?.id == id:
             if let answer = open { answers.append(answer) }
             open = nil
-        default: throw Failure.unexpected(kind: kind, id: id)
+        default: throw RecordError.unexpected(kind: kind, id: id)
         }
     }
 }

@@ -8,7 +8,7 @@ package final class FullServer: Sendable {
     package init() throws {
         let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard SocketServer.withLoopback({ bind(listening, $0, $1) }) == 0, listen(listening, 0) == 0 else {
-            throw Peer.Failure.notListening(errno)
+            throw Peer.ConnectionError.notListening(errno)
         }
         port = SocketServer.port(of: listening)
         var address = sockaddr_in()

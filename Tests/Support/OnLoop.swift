@@ -19,7 +19,7 @@ package struct OnLoop: TestTrait, SuiteTrait, TestScoping {
     /// For tests that do not run on the loop, but whose servers do.
     package static func startLoop() { started }
 
-    private static let turns = Turns()
+    private static let turns = SerialGate()
 
     @concurrent package func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @concurrent @Sendable () async throws -> Void
@@ -30,10 +30,10 @@ package struct OnLoop: TestTrait, SuiteTrait, TestScoping {
         do {
             try await withTaskExecutorPreference(LoopActor.shared.loop, operation: body)
         } catch {
-            await Self.turns.giveBack()
+            await Self.turns.release()
             throw error
         }
-        await Self.turns.giveBack()
+        await Self.turns.release()
     }
 }
 

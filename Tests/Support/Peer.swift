@@ -3,7 +3,7 @@ import Synchronization
 
 /// One end of a stream connection, for threads that may wait: never longer than ten seconds.
 package final class Peer: Sendable {
-    package enum Failure: Error { case timeout, broken(Int32), notListening(Int32) }
+    package enum ConnectionError: Error { case timeout, broken(Int32), notListening(Int32) }
 
     private let socket: Mutex<Int32>
     private let raw: Int32
@@ -25,7 +25,7 @@ package final class Peer: Sendable {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let result = UnixAddress(path).withAddress { connect(socket, $0, $1) }
         self.init(owning: socket)
-        guard result == 0 else { throw Failure.notListening(errno) }
+        guard result == 0 else { throw ConnectionError.notListening(errno) }
     }
 
     /// - Returns: what is there, at least a byte; nothing at the end of the stream.
@@ -35,7 +35,7 @@ package final class Peer: Sendable {
             count = recv(raw, buffer.baseAddress, maximum, 0)
             initialized = max(0, count)
         }
-        if count < 0 { throw errno == EAGAIN ? Failure.timeout : Failure.broken(errno) }
+        if count < 0 { throw errno == EAGAIN ? ConnectionError.timeout : ConnectionError.broken(errno) }
         return bytes
     }
 
@@ -44,7 +44,7 @@ package final class Peer: Sendable {
         var all: [UInt8] = []
         while true {
             let some: [UInt8]
-            do { some = try read() } catch Failure.broken { return all }
+            do { some = try read() } catch ConnectionError.broken { return all }
             if some.isEmpty { return all }
             all += some
         }
@@ -54,7 +54,7 @@ package final class Peer: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { throw errno == EAGAIN ? Failure.timeout : Failure.broken(errno) }
+            guard count > 0 else { throw errno == EAGAIN ? ConnectionError.timeout : ConnectionError.broken(errno) }
             rest = rest.dropFirst(count)
         }
     }

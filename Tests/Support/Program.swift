@@ -2,7 +2,7 @@ import Foundation
 
 /// A program the test starts, and ends by its process id.
 package final class Program: Sendable {
-    package enum Failure: Error { case notFound(String), endedEarly(String) }
+    package enum LaunchError: Error { case notFound(String), endedEarly(String) }
 
     private let process: Process
 
@@ -25,7 +25,7 @@ package final class Program: Sendable {
             let more = output.fileHandleForReading.availableData
             guard !more.isEmpty else {
                 process.waitUntilExit()
-                throw Failure.endedEarly(text)
+                throw LaunchError.endedEarly(text)
             }
             text += String(decoding: more, as: UTF8.self)
         }
@@ -54,7 +54,7 @@ package final class Program: Sendable {
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure.endedEarly("\(name) \(arguments)") }
+        guard process.terminationStatus == 0 else { throw LaunchError.endedEarly("\(name) \(arguments)") }
     }
 
     private static func path(of name: String, variable: String?) throws -> String {
@@ -63,7 +63,7 @@ package final class Program: Sendable {
         let folders = (environment["PATH"] ?? "").components(separatedBy: ":") + ["/usr/sbin", "/usr/bin"]
         guard let folder = folders.first(where: { FileManager.default.isExecutableFile(atPath: "\($0)/\(name)") })
         else {
-            throw Failure.notFound(name)
+            throw LaunchError.notFound(name)
         }
         return "\(folder)/\(name)"
     }

@@ -29,7 +29,7 @@ package final class SocketServer: Sendable {
         guard bound == 0, listen(listening, 4096) == 0 else {
             let code = errno
             close(listening)
-            throw Peer.Failure.notListening(code)
+            throw Peer.ConnectionError.notListening(code)
         }
         self.listening = listening
         port = unixPath == nil ? Self.port(of: listening) : 0

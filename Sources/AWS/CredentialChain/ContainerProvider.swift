@@ -4,8 +4,8 @@ import StrictJSON
 /// The endpoint that ECS and EKS Pod Identity put beside a container.
 ///
 /// Source: AWS SDKs and Tools Reference Guide, "Container credential provider".
-struct ContainerProvider: CredentialProvider {
-    let world: CredentialWorld
+struct ContainerProvider: AWSCredentialProvider {
+    let dependencies: CredentialChainDependencies
     var name: ProviderName { .container }
 
     private static let timeout: Duration = .seconds(2)
@@ -15,24 +15,24 @@ struct ContainerProvider: CredentialProvider {
         "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "[::1]", "localhost",
     ]
 
-    func outlook() throws(ProviderFault) -> String {
+    func expectedOrigin() throws(CredentialProviderError) -> String {
         _ = try url()
         return "container"
     }
 
-    func credentials() async throws(ProviderFault) -> ProvidedCredentials {
+    func credentials() async throws(CredentialProviderError) -> ProvidedCredentials {
         let url = try url()
         var fields: HeaderFields = ["accept": "application/json"]
         if let token = try authorization() { fields.add("authorization", token) }
         let response = try await answer(to: UpstreamRequest(method: "GET", url: url, fields: fields))
         guard response.status == 200 else { throw .failed("the container's endpoint answers \(Self.words(response))") }
         let object = try CredentialDocument.object(response.body)
-        let credentials = try CredentialDocument.credentials(in: object, tokenName: "Token", mustEnd: true)
+        let credentials = try CredentialDocument.credentials(in: object, tokenName: "Token", requiresExpiration: true)
         return ProvidedCredentials(credentials, origin: "container")
     }
 
-    private func url() throws(ProviderFault) -> String {
-        let environment = world.environment
+    private func url() throws(CredentialProviderError) -> String {
+        let environment = dependencies.environment
         if let path = environment["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
             guard path.hasPrefix("/"), Self.isTarget(path) else {
                 throw .failed("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is no path")
@@ -40,10 +40,10 @@ struct ContainerProvider: CredentialProvider {
             return "http://169.254.170.2\(path)"
         }
         guard let url = environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] else {
-            throw .absent(
+            throw .notConfigured(
                 "neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set")
         }
-        let malformed = ProviderFault.failed("AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL of http or https")
+        let malformed = CredentialProviderError.failed("AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL of http or https")
         guard let start = url.firstRange(of: "://")?.upperBound else { throw malformed }
         let end = url[start...].firstIndex { $0 == "/" || $0 == "?" } ?? url.endIndex
         let origin: Endpoint
@@ -62,23 +62,23 @@ struct ContainerProvider: CredentialProvider {
     }
 
     /// The file counts more than the variable, and is read anew each time.
-    private func authorization() throws(ProviderFault) -> String? {
-        if let file = world.environment["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] {
-            return try world.token(file: file, of: "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
+    private func authorization() throws(CredentialProviderError) -> String? {
+        if let file = dependencies.environment["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] {
+            return try dependencies.token(file: file, of: "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
         }
-        guard let token = world.environment["AWS_CONTAINER_AUTHORIZATION_TOKEN"] else { return nil }
+        guard let token = dependencies.environment["AWS_CONTAINER_AUTHORIZATION_TOKEN"] else { return nil }
         guard token.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             throw .failed("AWS_CONTAINER_AUTHORIZATION_TOKEN has characters that no header field may have")
         }
         return token
     }
 
-    private func answer(to request: UpstreamRequest) async throws(ProviderFault) -> UpstreamResponse {
+    private func answer(to request: UpstreamRequest) async throws(CredentialProviderError) -> UpstreamResponse {
         var attempt = 1
         while true {
             let isLast = attempt == Self.attempts
             do throws(TransportError) {
-                let response = try await world.transport.send(request, timeout: Self.timeout)
+                let response = try await dependencies.transport.send(request, timeout: Self.timeout)
                 if isLast || (response.status != 429 && response.status < 500) { return response }
             } catch {
                 switch error {
@@ -88,7 +88,7 @@ struct ContainerProvider: CredentialProvider {
                     if isLast { throw .failed("the container's endpoint: \(error)") }
                 }
             }
-            do { try await world.surroundings.sleep(.milliseconds(100 << attempt)) } catch {
+            do { try await dependencies.runtime.sleep(.milliseconds(100 << attempt)) } catch {
                 throw .failed("the container's endpoint: cancelled")
             }
             attempt += 1

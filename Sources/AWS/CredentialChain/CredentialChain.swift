@@ -1,22 +1,25 @@
 /// Where the worker's own credentials come from: the first provider that is set up here.
 package struct CredentialChain: Sendable {
-    let providers: [any CredentialProvider]
+    let providers: [any AWSCredentialProvider]
 
-    package init(providers: [any CredentialProvider]) { self.providers = providers }
+    package init(providers: [any AWSCredentialProvider]) { self.providers = providers }
 
     /// - Parameter only: one provider, asked alone; `nil` for all, in the SDKs' order.
-    package init(world: CredentialWorld, only name: ProviderName? = nil) {
+    package init(dependencies: CredentialChainDependencies, only name: ProviderName? = nil) {
         // A profile that the settings name is meant; keys, or a pod's token, that happen to be in the environment are not
         // (botocore, `create_credential_resolver`: `disable_env_vars`). `AWS_PROFILE` does not have that weight.
-        func unlessNamed(_ provider: any CredentialProvider) -> [any CredentialProvider] {
-            world.profile == nil || name == provider.name ? [provider] : []
+        func unlessNamed(_ provider: any AWSCredentialProvider) -> [any AWSCredentialProvider] {
+            dependencies.profile == nil || name == provider.name ? [provider] : []
         }
-        let all: [any CredentialProvider] =
-            unlessNamed(EnvironmentProvider(world: world)) + [ProfileProvider(part: .roles, world: world)]
-            + unlessNamed(WebIdentityProvider(world: world))
+        let all: [any AWSCredentialProvider] =
+            unlessNamed(EnvironmentProvider(dependencies: dependencies)) + [
+                ProfileProvider(part: .roles, dependencies: dependencies)
+            ]
+            + unlessNamed(WebIdentityProvider(dependencies: dependencies))
             + [
-                ProfileProvider(part: .others, world: world), ContainerProvider(world: world),
-                InstanceProvider(world: world),
+                ProfileProvider(part: .others, dependencies: dependencies),
+                ContainerProvider(dependencies: dependencies),
+                InstanceProvider(dependencies: dependencies),
             ]
         providers = all.filter { provider in
             name == nil || provider.name == name || (name == .profile && provider.name == .roleProfile)
@@ -24,36 +27,38 @@ package struct CredentialChain: Sendable {
     }
 
     /// Whose credentials would be used, as far as can be told without asking anybody.
-    package func outlook() throws(CredentialFault) -> String {
-        var reasons: [CredentialFault.Reason] = []
+    package func expectedOrigin() throws(CredentialChainError) -> String {
+        var reasons: [CredentialChainError.Reason] = []
         for provider in providers {
-            do throws(ProviderFault) {
-                return try provider.outlook()
+            do throws(CredentialProviderError) {
+                return try provider.expectedOrigin()
             } catch {
                 reasons.append(.init(provider: provider.name, text: error.reason))
                 if case .failed = error { break }
             }
         }
-        throw CredentialFault(reasons: reasons)
+        throw CredentialChainError(reasons: reasons)
     }
 
     /// Asks one after the other until one has credentials, or one that is set up fails.
-    func first() async throws(CredentialFault) -> (provider: any CredentialProvider, credentials: ProvidedCredentials) {
-        var reasons: [CredentialFault.Reason] = []
+    func first() async throws(CredentialChainError) -> (
+        provider: any AWSCredentialProvider, credentials: ProvidedCredentials
+    ) {
+        var reasons: [CredentialChainError.Reason] = []
         for provider in providers {
-            do throws(ProviderFault) {
+            do throws(CredentialProviderError) {
                 return (provider, try await provider.credentials())
             } catch {
                 reasons.append(.init(provider: provider.name, text: error.reason))
                 if case .failed = error { break }
             }
         }
-        throw CredentialFault(reasons: reasons)
+        throw CredentialChainError(reasons: reasons)
     }
 }
 
 /// Why nobody had credentials: each provider that was asked, in order.
-package struct CredentialFault: Error, Sendable, Equatable, CustomStringConvertible {
+package struct CredentialChainError: Error, Sendable, Equatable, CustomStringConvertible {
     package struct Reason: Sendable, Equatable {
         package let provider: ProviderName
         package let text: String

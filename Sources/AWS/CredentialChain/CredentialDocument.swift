@@ -7,18 +7,18 @@ enum CredentialDocument {
 
     /// - Parameters:
     ///   - tokenName: `Token` or `SessionToken`.
-    ///   - mustEnd: whether token and expiration have to be there.
+    ///   - requiresExpiration: whether token and expiration have to be there.
     /// - Throws: what is wrong with it, without showing any of it.
     static func credentials(
-        in object: JSON.Object, tokenName: String, mustEnd: Bool
-    ) throws(ProviderFault) -> Credentials {
+        in object: JSON.Object, tokenName: String, requiresExpiration: Bool
+    ) throws(CredentialProviderError) -> Credentials {
         guard let id = word(object["AccessKeyId"]) else { throw .failed("the answer has no AccessKeyId") }
         guard let secret = word(object["SecretAccessKey"]) else { throw .failed("the answer has no SecretAccessKey") }
         let token = word(object[tokenName])
-        if mustEnd, token == nil { throw .failed("the answer has no \(tokenName)") }
+        if requiresExpiration, token == nil { throw .failed("the answer has no \(tokenName)") }
         let end = object["Expiration"].flatMap { $0 == .null ? nil : $0 }
         let expiration = end?.string.flatMap { Timestamp(iso8601: $0) }?.date
-        if mustEnd || end != nil, expiration == nil {
+        if requiresExpiration || end != nil, expiration == nil {
             throw .failed("the answer has no Expiration that is a time in UTC")
         }
         return Credentials(
@@ -26,7 +26,7 @@ enum CredentialDocument {
             expiration: expiration)
     }
 
-    static func object(_ bytes: [UInt8]) throws(ProviderFault) -> JSON.Object {
+    static func object(_ bytes: [UInt8]) throws(CredentialProviderError) -> JSON.Object {
         guard bytes.count <= maximumBytes, let object = (try? JSON(parsing: bytes))?.object else {
             throw .failed("the answer is no JSON object")
         }

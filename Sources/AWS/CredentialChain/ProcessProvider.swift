@@ -5,19 +5,19 @@ import StrictJSON
 /// Source: AWS SDKs and Tools Reference Guide, "Process credential provider".
 struct ProcessProvider {
     let command: String
-    let world: CredentialWorld
+    let dependencies: CredentialChainDependencies
 
-    func credentials() async throws(ProviderFault) -> Credentials {
+    func credentials() async throws(CredentialProviderError) -> Credentials {
         guard let words = Self.words(of: command), !words.isEmpty else {
             throw .failed("credential_process has a quote that does not end")
         }
-        let output = try await world.run(words)
+        let output = try await dependencies.run(words)
         let object: JSON.Object
         do { object = try CredentialDocument.object(output) } catch {
             throw .failed("credential_process wrote no JSON object")
         }
         guard object["Version"]?.integer == 1 else { throw .failed("credential_process wrote no \"Version\": 1") }
-        return try CredentialDocument.credentials(in: object, tokenName: "SessionToken", mustEnd: false)
+        return try CredentialDocument.credentials(in: object, tokenName: "SessionToken", requiresExpiration: false)
     }
 
     /// Splits as a shell would, without being one: quotes and backslashes, nothing else.

@@ -4,16 +4,16 @@ import CloakroomCrypto
 ///
 /// Source: botocore 1.44.5, `credentials.py`: `role_arn`, then `web_identity_token_file`, keys of the credentials file,
 /// `credential_process`, keys of the config file.
-struct ProfileProvider: CredentialProvider {
+struct ProfileProvider: AWSCredentialProvider {
     /// Which profiles are meant: those with `role_arn` stand before the web identity of the environment, all others
     /// behind it.
     enum Part: Sendable { case roles, others }
 
     let part: Part
-    let world: CredentialWorld
+    let dependencies: CredentialChainDependencies
     var name: ProviderName { part == .roles ? .roleProfile : .profile }
 
-    func outlook() throws(ProviderFault) -> String {
+    func expectedOrigin() throws(CredentialProviderError) -> String {
         let (profile, _) = try chosen()
         let role = profile["role_arn"].map { ", role \($0)" }
         switch part {
@@ -28,18 +28,20 @@ struct ProfileProvider: CredentialProvider {
         }
     }
 
-    private func chosen() throws(ProviderFault) -> (SharedProfiles.Profile, SharedProfiles) {
+    private func chosen() throws(CredentialProviderError) -> (SharedProfiles.Profile, SharedProfiles) {
         let profiles = try SharedProfiles(
-            environment: world.environment, profile: world.profile, readFile: world.readFile)
+            environment: dependencies.environment, profile: dependencies.profile, readFile: dependencies.readFile)
         guard let profile = profiles.profile(profiles.chosen) else {
-            guard profiles.isNamed else { throw .absent("there is no profile default") }
+            guard profiles.isNamed else { throw .notConfigured("there is no profile default") }
             throw .failed("there is no profile \(profiles.chosen)")
         }
-        guard part == .others || profile.assumesRole else { throw .absent("profile \(profile.name) has no role_arn") }
+        guard part == .others || profile.assumesRole else {
+            throw .notConfigured("profile \(profile.name) has no role_arn")
+        }
         return (profile, profiles)
     }
 
-    func credentials() async throws(ProviderFault) -> ProvidedCredentials {
+    func credentials() async throws(CredentialProviderError) -> ProvidedCredentials {
         let (profile, profiles) = try chosen()
         switch part {
         case .roles:
@@ -50,8 +52,8 @@ struct ProfileProvider: CredentialProvider {
         }
     }
 
-    private func noneOf(_ profile: SharedProfiles.Profile) -> ProviderFault {
-        guard profile.isForPeople else { return .absent("profile \(profile.name) holds no credentials") }
+    private func noneOf(_ profile: SharedProfiles.Profile) -> CredentialProviderError {
+        guard profile.isForPeople else { return .notConfigured("profile \(profile.name) holds no credentials") }
         return .failed(
             "profile \(profile.name) is of IAM Identity Center or `aws login`, where a person signs in; "
                 + "give it role_arn, credential_process or keys")
@@ -61,11 +63,11 @@ struct ProfileProvider: CredentialProvider {
 
     private func throughRole(
         _ profile: SharedProfiles.Profile, of profiles: SharedProfiles, visited: [String]
-    ) async throws(ProviderFault) -> ProvidedCredentials {
+    ) async throws(CredentialProviderError) -> ProvidedCredentials {
         guard !visited.contains(profile.name) else {
             throw .failed("source_profile goes in a circle: \((visited + [profile.name]).joined(separator: " → "))")
         }
-        guard let arn = profile["role_arn"] else { throw .absent("profile \(profile.name) has no role_arn") }
+        guard let arn = profile["role_arn"] else { throw .notConfigured("profile \(profile.name) has no role_arn") }
         guard profile["mfa_serial"] == nil else {
             throw .failed("profile \(profile.name) has mfa_serial, and nobody is here to type a code")
         }
@@ -78,13 +80,13 @@ struct ProfileProvider: CredentialProvider {
             }
             role.duration = .seconds(seconds)
         }
-        let credentials = try await RoleProvider(world: world).assume(role, with: source.credentials)
+        let credentials = try await RoleProvider(dependencies: dependencies).assume(role, with: source.credentials)
         return ProvidedCredentials(credentials, origin: "profile \(profile.name), role \(arn)")
     }
 
     private func source(
         of profile: SharedProfiles.Profile, in profiles: SharedProfiles, visited: [String]
-    ) async throws(ProviderFault) -> ProvidedCredentials {
+    ) async throws(CredentialProviderError) -> ProvidedCredentials {
         switch (profile["source_profile"], profile["credential_source"]) {
         case (let name?, nil):
             guard let source = profiles.profile(name) else {
@@ -112,17 +114,17 @@ struct ProfileProvider: CredentialProvider {
 
     private func named(
         _ source: String, for profile: SharedProfiles.Profile
-    ) async throws(ProviderFault) -> ProvidedCredentials {
-        let provider: any CredentialProvider
+    ) async throws(CredentialProviderError) -> ProvidedCredentials {
+        let provider: any AWSCredentialProvider
         switch source {
-        case "Environment": provider = EnvironmentProvider(world: world)
-        case "EcsContainer": provider = ContainerProvider(world: world)
-        case "Ec2InstanceMetadata": provider = InstanceProvider(world: world)
+        case "Environment": provider = EnvironmentProvider(dependencies: dependencies)
+        case "EcsContainer": provider = ContainerProvider(dependencies: dependencies)
+        case "Ec2InstanceMetadata": provider = InstanceProvider(dependencies: dependencies)
         default:
             throw .failed(
                 "profile \(profile.name): credential_source is none of Environment, EcsContainer, Ec2InstanceMetadata")
         }
-        do throws(ProviderFault) {
+        do throws(CredentialProviderError) {
             return try await provider.credentials()
         } catch {
             throw .failed("profile \(profile.name), credential_source \(source): \(error.reason)")
@@ -132,22 +134,25 @@ struct ProfileProvider: CredentialProvider {
     // MARK: A profile with credentials of its own
 
     /// - Returns: `nil` when it has none.
-    private func directly(_ profile: SharedProfiles.Profile) async throws(ProviderFault) -> ProvidedCredentials? {
+    private func directly(_ profile: SharedProfiles.Profile) async throws(CredentialProviderError)
+        -> ProvidedCredentials?
+    {
         let origin = "profile \(profile.name)"
         if let file = profile["web_identity_token_file"] {
             guard let arn = profile["role_arn"] else {
                 throw .failed("\(origin) has web_identity_token_file, but no role_arn")
             }
             let role = RoleProvider.Role(arn: arn, sessionName: profile["role_session_name"])
-            let credentials = try await RoleProvider(world: world).assume(role) { () throws(ProviderFault) in
-                try world.token(file: file, of: "web_identity_token_file")
+            let credentials = try await RoleProvider(dependencies: dependencies).assume(role) {
+                () throws(CredentialProviderError) in
+                try dependencies.token(file: file, of: "web_identity_token_file")
             }
             return ProvidedCredentials(credentials, origin: "\(origin), role \(arn)")
         }
         if let keys = try keys(profile.credentials, of: profile) { return ProvidedCredentials(keys, origin: origin) }
         if let command = profile["credential_process"] {
-            do throws(ProviderFault) {
-                let credentials = try await ProcessProvider(command: command, world: world).credentials()
+            do throws(CredentialProviderError) {
+                let credentials = try await ProcessProvider(command: command, dependencies: dependencies).credentials()
                 return ProvidedCredentials(credentials, origin: "\(origin), credential_process")
             } catch {
                 throw .failed("\(origin): \(error.reason)")
@@ -160,7 +165,7 @@ struct ProfileProvider: CredentialProvider {
 
     private func keys(
         _ properties: [String: String], of profile: SharedProfiles.Profile
-    ) throws(ProviderFault) -> Credentials? {
+    ) throws(CredentialProviderError) -> Credentials? {
         func property(_ name: String) -> String? { properties[name].flatMap { $0.isEmpty ? nil : $0 } }
         guard let id = property("aws_access_key_id") else { return nil }
         guard let secret = property("aws_secret_access_key") else {

@@ -17,61 +17,61 @@ package final class RefreshingCredentials: Sendable {
     /// What the log should know.
     package enum Event: Sendable {
         case obtained(ProviderName, ProvidedCredentials)
-        case failed(CredentialFault)
+        case failed(CredentialChainError)
     }
 
     private struct State {
         var held: ProvidedCredentials?
-        var provider: (any CredentialProvider)?
+        var provider: (any AWSCredentialProvider)?
         /// When a refresh is worth a try, and when it is worth waiting for.
         var advisory = Date.distantFuture
         var mandatory = Date.distantFuture
         /// After a failure nobody is asked before.
         var notBefore = Date.distantPast
-        var fault = CredentialFault(reasons: [])
+        var fault = CredentialChainError(reasons: [])
         var refresh: Task<Void, Never>?
 
         /// Whether nobody is to be asked at this time. No pause is longer than half a minute: a later one was set by a
         /// clock that has jumped back since.
-        func rests(at time: Date) -> Bool { time < notBefore && notBefore <= time.addingTimeInterval(60) }
+        func isBackingOff(at time: Date) -> Bool { time < notBefore && notBefore <= time.addingTimeInterval(60) }
 
         /// Good at this time, or at any time for those that outlive their end.
         func usable(at time: Date) -> Credentials? {
             guard let held else { return nil }
-            guard let end = held.credentials.expiration, !held.outlivesExpiration else { return held.credentials }
+            guard let end = held.credentials.expiration, !held.isUsableAfterExpiration else { return held.credentials }
             return time < end ? held.credentials : nil
         }
     }
 
     private let chain: CredentialChain
-    private let surroundings: Surroundings
+    private let runtime: RuntimeDependencies
     private let onEvent: @Sendable (Event) -> Void
-    // Clients on any actor look in here before they suspend; it is held for a few loads.
+    // Clients on any actor decide in here before they suspend; it is held for a few loads.
     private let state = Mutex(State())
 
     package init(
-        _ chain: CredentialChain, surroundings: Surroundings = .init(),
+        _ chain: CredentialChain, runtime: RuntimeDependencies = .init(),
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.chain = chain
-        self.surroundings = surroundings
+        self.runtime = runtime
         self.onEvent = onEvent
     }
 
     /// Those that need no thought: held, and not due. The common case of every signature.
-    func atHand() -> Credentials? {
-        let now = surroundings.wallClock()
+    func cached() -> Credentials? {
+        let now = runtime.wallClock()
         return state.withLock { state in now < state.advisory ? state.held?.credentials : nil }
     }
 
-    /// - Throws: ``CredentialFault`` when there are none, or none any more.
-    package func current() async throws(CredentialFault) -> Credentials {
-        switch look() {
+    /// - Throws: ``CredentialChainError`` when there are none, or none any more.
+    package func current() async throws(CredentialChainError) -> Credentials {
+        switch decide() {
         case .use(let credentials): return credentials
         case .fail(let fault): throw fault
         case .wait(let refresh): await refresh.value
         }
-        let now = surroundings.wallClock()
+        let now = runtime.wallClock()
         let (usable, fault) = state.withLock { ($0.usable(at: now), $0.fault) }
         guard let usable else { throw fault }
         return usable
@@ -79,9 +79,9 @@ package final class RefreshingCredentials: Sendable {
 
     /// AWS said no to these: gets others, unless that has happened already, or was in vain a moment ago.
     package func refused(_ credentials: Credentials) async {
-        let now = surroundings.wallClock()
+        let now = runtime.wallClock()
         let refresh = state.withLock { state -> Task<Void, Never>? in
-            guard state.held?.credentials == credentials, state.refresh != nil || !state.rests(at: now) else {
+            guard state.held?.credentials == credentials, state.refresh != nil || !state.isBackingOff(at: now) else {
                 return nil
             }
             return started(&state)
@@ -91,18 +91,18 @@ package final class RefreshingCredentials: Sendable {
 
     // MARK: Deciding
 
-    private enum Step {
+    private enum Decision {
         case use(Credentials)
         case wait(Task<Void, Never>)
-        case fail(CredentialFault)
+        case fail(CredentialChainError)
     }
 
-    private func look() -> Step {
-        let now = surroundings.wallClock()
+    private func decide() -> Decision {
+        let now = runtime.wallClock()
         return state.withLock { state in
             let usable = state.usable(at: now)
             if let usable, now < state.advisory { return .use(usable) }
-            guard state.refresh != nil || !state.rests(at: now) else {
+            guard state.refresh != nil || !state.isBackingOff(at: now) else {
                 return usable.map { .use($0) } ?? .fail(state.fault)
             }
             let refresh = started(&state)
@@ -113,7 +113,7 @@ package final class RefreshingCredentials: Sendable {
 
     private func started(_ state: inout State) -> Task<Void, Never> {
         if let running = state.refresh { return running }
-        let task = surroundings.spawn { await self.refresh() }
+        let task = runtime.spawn { await self.refresh() }
         state.refresh = task
         return task
     }
@@ -121,10 +121,10 @@ package final class RefreshingCredentials: Sendable {
     // MARK: Refreshing
 
     private func refresh() async {
-        do throws(CredentialFault) {
-            let (provider, fresh) = try await obtain()
-            try take(fresh, from: provider)
-            onEvent(.obtained(provider.name, fresh))
+        do throws(CredentialChainError) {
+            let (provider, obtained) = try await obtain()
+            try store(obtained, from: provider)
+            onEvent(.obtained(provider.name, obtained))
         } catch {
             fail(error)
             onEvent(.failed(error))
@@ -132,32 +132,36 @@ package final class RefreshingCredentials: Sendable {
     }
 
     /// Who gave credentials once is asked from then on: the worker does not change who it is.
-    private func obtain() async throws(CredentialFault) -> (any CredentialProvider, ProvidedCredentials) {
+    private func obtain() async throws(CredentialChainError) -> (any AWSCredentialProvider, ProvidedCredentials) {
         guard let provider = state.withLock({ $0.provider }) else { return try await chain.first() }
-        do throws(ProviderFault) {
+        do throws(CredentialProviderError) {
             return (provider, try await provider.credentials())
         } catch {
-            throw CredentialFault(reasons: [.init(provider: provider.name, text: error.reason)])
+            throw CredentialChainError(reasons: [.init(provider: provider.name, text: error.reason)])
         }
     }
 
-    private func take(_ fresh: ProvidedCredentials, from provider: any CredentialProvider) throws(CredentialFault) {
-        let now = surroundings.wallClock()
-        let end = fresh.credentials.expiration ?? .distantFuture
-        guard end > now || fresh.outlivesExpiration else {
-            throw CredentialFault(reasons: [.init(provider: provider.name, text: "the credentials have ended already")])
+    private func store(_ obtained: ProvidedCredentials, from provider: any AWSCredentialProvider)
+        throws(CredentialChainError)
+    {
+        let now = runtime.wallClock()
+        let end = obtained.credentials.expiration ?? .distantFuture
+        guard end > now || obtained.isUsableAfterExpiration else {
+            throw CredentialChainError(reasons: [
+                .init(provider: provider.name, text: "the credentials have ended already")
+            ])
         }
         let left = max(0, end.timeIntervalSince(now))
         state.withLock { state in
-            state.held = fresh
+            state.held = obtained
             state.provider = provider
             state.refresh = nil
             // AWS asks for what it has refused no more often than this.
-            state.notBefore = now.addingTimeInterval(fresh.credentials.expiration == nil ? 5 : 1)
-            if fresh.credentials.expiration == nil {
+            state.notBefore = now.addingTimeInterval(obtained.credentials.expiration == nil ? 5 : 1)
+            if obtained.credentials.expiration == nil {
                 (state.advisory, state.mandatory) = (.distantFuture, .distantFuture)
             } else if end <= now {
-                // The metadata service is in trouble and will prolong them: SDKs look again after 5 to 10 minutes.
+                // The metadata service is in trouble and will prolong them: SDKs decide again after 5 to 10 minutes.
                 let next = now.addingTimeInterval(300 + 300 * jitter)
                 (state.advisory, state.mandatory) = (next, next)
             } else {
@@ -168,8 +172,8 @@ package final class RefreshingCredentials: Sendable {
         }
     }
 
-    private func fail(_ fault: CredentialFault) {
-        let now = surroundings.wallClock()
+    private func fail(_ fault: CredentialChainError) {
+        let now = runtime.wallClock()
         state.withLock { state in
             state.refresh = nil
             state.fault = fault
@@ -181,7 +185,7 @@ package final class RefreshingCredentials: Sendable {
 
     /// From 0 to 1.
     private var jitter: Double {
-        var generator = Surroundings.Generator(randomNumber: surroundings.randomNumber)
+        var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
         return Double.random(in: 0...1, using: &generator)
     }
 }
@@ -191,7 +195,7 @@ extension CredentialSource {
     /// Those that refresh themselves.
     package init(_ refreshing: RefreshingCredentials) {
         self.init(
-            current: { try await refreshing.current() }, whenRefused: { await refreshing.refused($0) },
-            atHand: { refreshing.atHand() })
+            current: { try await refreshing.current() }, onRejected: { await refreshing.refused($0) },
+            cached: { refreshing.cached() })
     }
 }

@@ -2,10 +2,10 @@ import HTTPValues
 
 /// Assumes roles for the worker itself: with credentials it has, or with a token of an identity provider.
 struct RoleProvider {
-    let world: CredentialWorld
+    let dependencies: CredentialChainDependencies
 
     /// For all tries together.
-    private static let patience: Duration = .seconds(10)
+    private static let totalTimeout: Duration = .seconds(10)
     private static let retry = RetrySettings(maximumAttempts: 3, timeout: .seconds(5))
 
     struct Role: Sendable {
@@ -15,15 +15,17 @@ struct RoleProvider {
         var duration: Duration = .seconds(3600)
     }
 
-    func assume(_ role: Role, with source: Credentials) async throws(ProviderFault) -> Credentials {
+    func assume(_ role: Role, with source: Credentials) async throws(CredentialProviderError) -> Credentials {
         let client = STSClient(
-            endpoint: world.sts, transport: world.transport, credentials: CredentialSource(source), retry: Self.retry,
-            surroundings: world.surroundings, place: world.place)
+            endpoint: dependencies.sts, transport: dependencies.transport, credentials: CredentialSource(source),
+            retry: Self.retry,
+            runtime: dependencies.runtime, isolation: dependencies.isolation)
         let request = AssumeRole(
             roleARN: role.arn, sessionName: role.sessionName ?? sessionName, duration: role.duration,
             externalID: role.externalID)
         do throws(STSError) {
-            return try await client.assumeRole(request, deadline: world.surroundings.now() + Self.patience).credentials
+            return try await client.assumeRole(request, deadline: dependencies.runtime.now() + Self.totalTimeout)
+                .credentials
         } catch {
             throw .failed("AssumeRole of \(role.arn): \(Self.words(error))")
         }
@@ -31,19 +33,19 @@ struct RoleProvider {
 
     /// - Parameter token: read before each try: an expired one may have been replaced.
     func assume(
-        _ role: Role, withTokenFrom token: () throws(ProviderFault) -> String
-    ) async throws(ProviderFault) -> Credentials {
-        var effort = Effort()
-        let retrier = Retrier(settings: Self.retry, surroundings: world.surroundings)
-        var unreadable: ProviderFault?
-        do throws(Fault) {
+        _ role: Role, withTokenFrom token: () throws(CredentialProviderError) -> String
+    ) async throws(CredentialProviderError) -> Credentials {
+        var counts = AttemptCounts()
+        let retrier = Retrier(settings: Self.retry, runtime: dependencies.runtime)
+        var unreadable: CredentialProviderError?
+        do throws(AWSError) {
             let assumed = try await retrier.run(
-                until: world.surroundings.now() + Self.patience, quota: RetryQuota(), effort: &effort
-            ) { (_: Int, timeout: Duration) async throws(Fault) -> AssumedRole in
+                until: dependencies.runtime.now() + Self.totalTimeout, quota: RetryQuota(), counts: &counts
+            ) { (_: Int, timeout: Duration) async throws(AWSError) -> AssumedRole in
                 let text: String
-                do throws(ProviderFault) { text = try token() } catch {
+                do throws(CredentialProviderError) { text = try token() } catch {
                     unreadable = error
-                    throw Fault(.noCredentials, code: "NoToken")
+                    throw AWSError(.noCredentials, code: "NoToken")
                 }
                 let request = AssumeRoleWithWebIdentity(
                     roleARN: role.arn, sessionName: role.sessionName ?? sessionName, token: text)
@@ -56,24 +58,26 @@ struct RoleProvider {
         }
     }
 
-    private func send(_ request: AssumeRoleWithWebIdentity, timeout: Duration) async throws(Fault) -> AssumedRole {
+    private func send(_ request: AssumeRoleWithWebIdentity, timeout: Duration) async throws(AWSError) -> AssumedRole {
         let message = UpstreamRequest(
-            method: "POST", url: "\(world.sts.url)/",
-            fields: ["content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": world.sts.host],
+            method: "POST", url: "\(dependencies.sts.url)/",
+            fields: [
+                "content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": dependencies.sts.host,
+            ],
             body: request.form)
         let response: UpstreamResponse
         do throws(TransportError) {
-            response = try await world.transport.send(message, timeout: timeout)
+            response = try await dependencies.transport.send(message, timeout: timeout)
         } catch {
-            throw Fault(error)
+            throw AWSError(error)
         }
-        guard response.status == 200 else { throw Fault(response, error: ErrorAnswer(response.body)) }
+        guard response.status == 200 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
         return try AssumedRole(
-            response, of: "AssumeRoleWithWebIdentity", now: world.surroundings.wallClock())
+            response, of: "AssumeRoleWithWebIdentity", now: dependencies.runtime.wallClock())
     }
 
     private var sessionName: String {
-        "cloakroom-\(Timestamp(world.surroundings.wallClock()).secondsSince1970)"
+        "cloakroom-\(Timestamp(dependencies.runtime.wallClock()).secondsSince1970)"
     }
 
     private static func words(_ error: STSError) -> String {

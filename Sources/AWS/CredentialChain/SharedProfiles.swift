@@ -25,7 +25,7 @@ package struct SharedProfiles: Sendable {
     ///   - readFile: the bytes of a file, `nil` when it cannot be read.
     package init(
         environment: AWSEnvironment, profile: String? = nil, readFile: (String) -> [UInt8]?
-    ) throws(ProviderFault) {
+    ) throws(CredentialProviderError) {
         let named = profile ?? environment["AWS_PROFILE"]
         chosen = named ?? "default"
         isNamed = named != nil
@@ -56,13 +56,13 @@ package struct SharedProfiles: Sendable {
 
     private static func sections(
         _ environment: AWSEnvironment, _ variable: String, _ name: String, _ readFile: (String) -> [UInt8]?
-    ) throws(ProviderFault) -> [SharedFile.Section] {
+    ) throws(CredentialProviderError) -> [SharedConfigFile.Section] {
         let home = environment["HOME"]
         guard var path = environment[variable] ?? home.map({ "\($0)/.aws/\(name)" }) else { return [] }
         if path.hasPrefix("~/"), let home { path = home + path.dropFirst() }
         guard let bytes = readFile(path) else { return [] }
-        do throws(SharedFile.Malformed) {
-            return try SharedFile(bytes).sections
+        do throws(SharedConfigFile.ParsingError) {
+            return try SharedConfigFile(bytes).sections
         } catch {
             throw .failed(
                 error.line == 0

@@ -40,10 +40,10 @@ package struct Attempt: Sendable, Equatable {
     /// From 0.
     package let number: Int
     /// `nil` for the answer that was asked for, or a definite no such as "there is no such object".
-    package let fault: Fault?
+    package let fault: AWSError?
     package let duration: Duration
 
-    package init(service: Service, operation: Operation, number: Int, fault: Fault?, duration: Duration) {
+    package init(service: Service, operation: Operation, number: Int, fault: AWSError?, duration: Duration) {
         self.service = service
         self.operation = operation
         self.number = number
@@ -53,7 +53,7 @@ package struct Attempt: Sendable, Equatable {
 }
 
 /// What a result took.
-package struct Effort: Sendable, Equatable {
+package struct AttemptCounts: Sendable, Equatable {
     package var attempts = 0
     package var throttles = 0
 
@@ -62,7 +62,7 @@ package struct Effort: Sendable, Equatable {
         self.throttles = throttles
     }
 
-    static func += (left: inout Effort, right: Effort) {
+    static func += (left: inout AttemptCounts, right: AttemptCounts) {
         left.attempts += right.attempts
         left.throttles += right.throttles
     }

@@ -1,7 +1,7 @@
 /// Tries again, within a deadline and within a quota.
 struct Retrier: Sendable {
     let settings: RetrySettings
-    let surroundings: Surroundings
+    let runtime: RuntimeDependencies
 
     /// Which of the settings' attempts a call makes.
     enum Attempts {
@@ -19,37 +19,37 @@ struct Retrier: Sendable {
     ///   - try: is told the number of the attempt, from 0, and how long it may take.
     func run<Value>(
         until deadline: ContinuousClock.Instant, quota: RetryQuota, attempts: Attempts = .all, timeout: Duration? = nil,
-        effort: inout Effort,
-        try: (_ attempt: Int, _ timeout: Duration) async throws(Fault) -> Value
-    ) async throws(Fault) -> Value {
-        var corrected: Set<Fault.Kind> = []
+        counts: inout AttemptCounts,
+        try: (_ attempt: Int, _ timeout: Duration) async throws(AWSError) -> Value
+    ) async throws(AWSError) -> Value {
+        var corrected: Set<AWSError.Kind> = []
         var attempt = attempts == .afterTimeout ? 1 : 0
         var cost = 0
         while true {
-            let left = surroundings.now().duration(to: deadline)
-            guard left > .zero else { throw Fault(.transient, code: "DeadlineExceeded") }
-            effort.attempts += 1
+            let left = runtime.now().duration(to: deadline)
+            guard left > .zero else { throw AWSError(.transient, code: "DeadlineExceeded") }
+            counts.attempts += 1
             do {
                 let value = try await `try`(attempt, min(timeout ?? settings.timeout, left))
                 quota.refund(cost)
                 return value
             } catch {
-                if error.kind == .throttled { effort.throttles += 1 }
+                if error.kind == .throttled { counts.throttles += 1 }
                 if attempts == .one || attempts == .untilTimeout && error.isTimeout { throw error }
                 guard let delay = delay(after: error, attempt: attempt, corrected: &corrected) else { throw error }
                 // A wait that outlasts the deadline helps nobody.
-                guard surroundings.now().advanced(by: delay) < deadline else { throw error }
+                guard runtime.now().advanced(by: delay) < deadline else { throw error }
                 guard let taken = quota.take(for: error) else { throw error }
                 cost = taken
-                guard await isAwake(after: delay) else { throw Fault(.cancelled, code: "Cancelled") }
+                guard await isAwake(after: delay) else { throw AWSError(.cancelled, code: "Cancelled") }
             }
             attempt += 1
         }
     }
 
     /// - Returns: `nil` when there is no point in another try.
-    private func delay(after fault: Fault, attempt: Int, corrected: inout Set<Fault.Kind>) -> Duration? {
-        var generator = Surroundings.Generator(randomNumber: surroundings.randomNumber)
+    private func delay(after fault: AWSError, attempt: Int, corrected: inout Set<AWSError.Kind>) -> Duration? {
+        var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
         switch fault.kind {
         case .throttled:
             return settings.throttled.delay(afterAttempt: attempt, using: &generator).map { raised($0, by: fault) }
@@ -63,7 +63,7 @@ struct Retrier: Sendable {
     }
 
     /// AWS may ask for more patience than we would have, but for no more than five seconds of it.
-    private func raised(_ delay: Duration, by fault: Fault) -> Duration {
+    private func raised(_ delay: Duration, by fault: AWSError) -> Duration {
         guard let asked = fault.retryAfter else { return delay }
         return max(delay, min(asked, delay + .seconds(5)))
     }
@@ -71,7 +71,7 @@ struct Retrier: Sendable {
     private func isAwake(after delay: Duration) async -> Bool {
         if delay == .zero { return true }
         do {
-            try await surroundings.sleep(delay)
+            try await runtime.sleep(delay)
             return true
         } catch {
             return false

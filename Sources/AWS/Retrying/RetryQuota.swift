@@ -12,7 +12,7 @@ final class RetryQuota {
     }
 
     /// - Returns: what a retry after this fault costs, already taken; `nil` when it is not there.
-    func take(for fault: Fault) -> Int? {
+    func take(for fault: AWSError) -> Int? {
         let cost = fault.kind == .throttled ? 5 : 14
         guard tokens >= cost else { return nil }
         tokens -= cost

@@ -44,13 +44,13 @@ package struct ObjectPage: Sendable, Equatable {
     private static let limits = XMLReader.Limits(bytes: maximumBytes, elements: 1 << 15)
 
     /// - Parameter prefix: as it was asked for: a key without it is no answer to that.
-    /// - Throws: ``Fault``: transient for what is no listing.
-    init(_ response: UpstreamResponse, prefix: String) throws(Fault) {
+    /// - Throws: ``AWSError``: transient for what is no listing.
+    init(_ response: UpstreamResponse, prefix: String) throws(AWSError) {
         let root = try? XMLReader.read(response.body, limits: Self.limits)
         guard response.status == 200, let root, root.name == "ListBucketResult" else {
-            throw Fault(response, error: root.flatMap { ErrorAnswer($0) })
+            throw AWSError(response, error: root.flatMap { AWSErrorResponse($0) })
         }
-        let malformed = Fault(.transient, status: 200, code: "MalformedAnswer")
+        let malformed = AWSError(.transient, status: 200, code: "MalformedAnswer")
         let isEncoded = root.text(of: "EncodingType") == "url"
         var entries: [Entry] = []
         for element in root.children where element.name == "Contents" {

@@ -53,8 +53,8 @@ struct PostPolicy {
     private let expiration: Date
     private let fields: [(name: String, value: String)]
 
-    init(bucket: String, key: String, terms: PostTerms, _ lease: SignedUpstream.Lease) {
-        let signing = lease.signing
+    init(bucket: String, key: String, terms: PostTerms, _ presigningContext: AWSServiceClient.PresigningContext) {
+        let signing = presigningContext.signing
         var fields = [("key", key), ("Content-Type", terms.contentType)]
         if let checksum = terms.checksum { fields.append(("x-amz-checksum-sha256", checksum)) }
         fields += [
@@ -66,7 +66,7 @@ struct PostPolicy {
         self.fields = fields
         self.bucket = bucket
         byteCounts = terms.byteCounts
-        expiration = lease.expiration
+        expiration = presigningContext.expiration
     }
 
     func form(signedWith key: SigningKey) -> [FormField] {

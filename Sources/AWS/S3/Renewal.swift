@@ -10,7 +10,7 @@ package struct Renewal: Sendable, Equatable {
         /// Its life starts anew. The expiration is the bucket's lifecycle rule's, where S3 tells it.
         case renewed(expiration: Date?)
         /// It was written too recently to need it. The expiration is as above.
-        case fresh(expiration: Date?)
+        case recentlyWritten(expiration: Date?)
         /// S3 said `NoSuchKey`; nothing else gives this outcome.
         case notFound
         /// In an archive tier: somebody must restore it first.
@@ -21,7 +21,7 @@ package struct Renewal: Sendable, Equatable {
         /// lost, …
         case unrenewable(code: String)
         /// S3 answered 403, for the worker's permissions or for the key's own: whether others can be renewed, tells.
-        case forbidden(code: String)
+        case accessDenied(code: String)
         /// S3 answered 400 or 405, or the request could not be sent; as above.
         case refused(code: String)
         /// The credentials, the bucket, its region or its KMS keys are not as the settings say: our alarm.
@@ -31,16 +31,16 @@ package struct Renewal: Sendable, Equatable {
     }
 
     package let outcome: Outcome
-    package let effort: Effort
+    package let counts: AttemptCounts
 
-    package init(outcome: Outcome, effort: Effort) {
+    package init(outcome: Outcome, counts: AttemptCounts) {
         self.outcome = outcome
-        self.effort = effort
+        self.counts = counts
     }
 }
 
 extension Renewal.Outcome {
-    init(_ fault: Fault) {
+    init(_ fault: AWSError) {
         switch fault.kind {
         case .throttled, .transient, .noCredentials, .cancelled:
             self = .unavailable(retryAfter: fault.retryAfter, code: fault.code)
@@ -49,9 +49,9 @@ extension Renewal.Outcome {
             self =
                 switch fault.status {
                 case _ where fault.concernsAllKeys: .misconfigured(code: fault.code)
-                case 403: .forbidden(code: fault.code)
+                case 403: .accessDenied(code: fault.code)
                 case 400, 405: .refused(code: fault.code)
-                case 0 where fault.code == Fault.unsendable: .refused(code: fault.code)
+                case 0 where fault.code == AWSError.unsendable: .refused(code: fault.code)
                 default: .misconfigured(code: fault.code)
                 }
         }

@@ -12,7 +12,7 @@ extension S3Client {
     /// - Parameter delimiter: keys with it behind the prefix come as ``ObjectPage/folders`` only.
     package func list(
         prefix: String, delimiter: String? = nil, from position: ListPosition, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> ObjectPage {
+    ) async throws(AWSError) -> ObjectPage {
         var query = delimiter.map { "delimiter=\(PercentEncoding.encode($0))&" } ?? ""
         query += "encoding-type=url&list-type=2&max-keys=1000&prefix=\(PercentEncoding.encode(prefix))"
         switch position {
@@ -20,7 +20,7 @@ extension S3Client {
         case .after(let key): query += "&start-after=\(PercentEncoding.encode(key))"
         case .continuation(let token): query = "continuation-token=\(PercentEncoding.encode(token))&" + query
         }
-        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(Fault) in
+        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(AWSError) in
             try ObjectPage(response, prefix: prefix)
         }
     }

@@ -14,27 +14,27 @@ extension S3Client {
     /// - Returns: the upload's id.
     package func createMultipartUpload(
         _ object: ObjectAddress, contentType: String, fields: HeaderFields = [:], deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> String {
+    ) async throws(AWSError) -> String {
         var all: HeaderFields = ["content-type": contentType]
         all.add(fields)
-        var effort = Effort()
-        return try await beginUpload(object, all, deadline: deadline, effort: &effort)
+        var counts = AttemptCounts()
+        return try await beginUpload(object, all, deadline: deadline, counts: &counts)
     }
 
     /// - Parameter fields: all that the object is to have.
     func beginUpload(
-        _ object: ObjectAddress, _ fields: HeaderFields, deadline: ContinuousClock.Instant, effort: inout Effort
-    ) async throws(Fault) -> String {
+        _ object: ObjectAddress, _ fields: HeaderFields, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> String {
         var message = message("POST", object)
         message.query = "uploads"
         message.fields.add(fields)
         return try await upstream.call(
-            .createMultipartUpload, message, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
+            .createMultipartUpload, message, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             guard response.status == 200, let root, root.hasName("InitiateMultipartUploadResult"),
                 let id = root.text(of: "UploadId"), (1...1024).contains(id.utf8.count)
-            else { throw Fault(response, error: root.flatMap { ErrorAnswer($0) }) }
+            else { throw AWSError(response, error: root.flatMap { AWSErrorResponse($0) }) }
             return id
         }
     }
@@ -44,7 +44,7 @@ extension S3Client {
     /// - Returns: `nil` when there is no such upload.
     package func parts(
         of uploadID: String, _ object: ObjectAddress, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> [UploadedPart]? {
+    ) async throws(AWSError) -> [UploadedPart]? {
         var parts: [UploadedPart] = []
         var marker = 0
         while true {
@@ -52,27 +52,27 @@ extension S3Client {
             parts += page.parts
             guard let next = page.nextMarker else { return parts }
             // Never in circles.
-            guard next > marker else { throw Fault(.transient, status: 200, code: "RepeatedPage") }
+            guard next > marker else { throw AWSError(.transient, status: 200, code: "RepeatedPage") }
             marker = next
         }
     }
 
     private func page(
         of uploadID: String, _ object: ObjectAddress, after marker: Int, _ deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> PartPage? {
+    ) async throws(AWSError) -> PartPage? {
         var message = message("GET", object)
         let upload = PercentEncoding.encode(uploadID)
         message.query = "max-parts=1000&part-number-marker=\(marker)&uploadId=\(upload)"
-        var effort = Effort()
+        var counts = AttemptCounts()
         return try await upstream.call(
-            .listParts, message, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
+            .listParts, message, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
             // A thousand parts with their checksums.
             let root = try? XMLReader.read(response.body, limits: .init(bytes: 1 << 20, elements: 16_384))
             if response.status == 200, let root, let page = PartPage(root) { return page }
-            let error = root.flatMap { ErrorAnswer($0) }
+            let error = root.flatMap { AWSErrorResponse($0) }
             if response.status == 404, Self.isNoUpload(error) { return nil }
-            throw Fault(response, error: error)
+            throw AWSError(response, error: error)
         }
     }
 
@@ -83,26 +83,26 @@ extension S3Client {
     ///   - condition: left out for stores that do not know it here.
     ///   - timeout: of one try; S3 may take minutes for a large object.
     package func completeMultipartUpload(
-        _ object: ObjectAddress, uploadID: String, parts: [UploadedPart], condition: PutCondition = .isNew,
+        _ object: ObjectAddress, uploadID: String, parts: [UploadedPart], condition: PutCondition = .ifNoneMatch,
         timeout: Duration? = nil, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> MultipartCompletion {
-        var effort = Effort()
+    ) async throws(AWSError) -> MultipartCompletion {
+        var counts = AttemptCounts()
         var condition = condition
         while true {
-            if !knowsOnCompletion(condition) { condition = .none }
+            if !isSupportedOnCompletion(condition) { condition = .none }
             switch try await completeUpload(
-                object, uploadID, parts, condition, timeout: timeout, deadline: deadline, effort: &effort)
+                object, uploadID, parts, condition, timeout: timeout, deadline: deadline, counts: &counts)
             {
             case .completed: return .completed
             case .conditionFailed: return .objectExists
             case .noSuchUpload: return .noSuchUpload
             case .partsRefused(let code): return .partsRefused(code: code)
-            case .conditionRefused: refusedOnCompletion.insert(condition.fieldName)
+            case .conditionRefused: unsupportedOnCompletion.insert(condition.fieldName)
             }
         }
     }
 
-    enum CompletionAnswer {
+    enum CompletionResponse {
         case completed(expiration: Date?)
         case conditionFailed
         /// Completed before, or given up.
@@ -112,14 +112,16 @@ extension S3Client {
         case conditionRefused
     }
 
-    func knowsOnCompletion(_ condition: PutCondition) -> Bool { !refusedOnCompletion.contains(condition.fieldName) }
+    func isSupportedOnCompletion(_ condition: PutCondition) -> Bool {
+        !unsupportedOnCompletion.contains(condition.fieldName)
+    }
 
     /// S3 may begin its answer before it knows how it ends: with 200, blanks, and then perhaps an error. Only its result is
     /// a success.
     func completeUpload(
         _ object: ObjectAddress, _ uploadID: String, _ parts: [UploadedPart], _ condition: PutCondition,
-        timeout: Duration? = nil, deadline: ContinuousClock.Instant, effort: inout Effort
-    ) async throws(Fault) -> CompletionAnswer {
+        timeout: Duration? = nil, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> CompletionResponse {
         let body = XMLNode(
             "CompleteMultipartUpload",
             parts.map { XMLNode("Part", [XMLNode("PartNumber", String($0.number)), XMLNode("ETag", $0.entityTag)]) }
@@ -129,15 +131,15 @@ extension S3Client {
         message.payloadHash = SHA256.hash(body).hexadecimal
         message.fields.add(condition.fields)
         return try await upstream.call(
-            .completeMultipartUpload, message, body: body, deadline: deadline, timeout: timeout, effort: &effort
-        ) { response throws(Fault) in
+            .completeMultipartUpload, message, body: body, deadline: deadline, timeout: timeout, counts: &counts
+        ) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             if response.status == 200, let root, root.hasName("CompleteMultipartUploadResult"),
                 root.text(of: "ETag")?.isEmpty == false
             {
                 return .completed(expiration: ObjectExpiration.date(response.fields))
             }
-            let error = root.flatMap { ErrorAnswer($0) }
+            let error = root.flatMap { AWSErrorResponse($0) }
             switch (response.status, error?.code) {
             case (404, "NoSuchUpload"): return .noSuchUpload
             // The other: there is no object any more that could be the same still.
@@ -145,7 +147,7 @@ extension S3Client {
             case (400, "InvalidPart"?), (400, "InvalidPartOrder"?), (400, "EntityTooSmall"?):
                 return .partsRefused(code: error?.code ?? "InvalidPart")
             case (501, "NotImplemented") where condition != .none: return .conditionRefused
-            default: throw Fault(response, error: error)
+            default: throw AWSError(response, error: error)
             }
         }
     }
@@ -153,22 +155,22 @@ extension S3Client {
     /// - Returns: whether there was such an upload.
     package func abortMultipartUpload(
         _ object: ObjectAddress, uploadID: String, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> Bool {
+    ) async throws(AWSError) -> Bool {
         var message = message("DELETE", object)
         message.query = "uploadId=\(PercentEncoding.encode(uploadID))"
-        var effort = Effort()
+        var counts = AttemptCounts()
         return try await upstream.call(
-            .abortMultipartUpload, message, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
-            let error = ErrorAnswer(response.body)
+            .abortMultipartUpload, message, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
+            let error = AWSErrorResponse(response.body)
             if response.status == 204 || response.status == 200, error == nil { return true }
             if response.status == 404, Self.isNoUpload(error) { return false }
-            throw Fault(response, error: error)
+            throw AWSError(response, error: error)
         }
     }
 
     /// Ceph says of an upload that was completed or aborted that there is no such key.
-    private static func isNoUpload(_ error: ErrorAnswer?) -> Bool {
+    private static func isNoUpload(_ error: AWSErrorResponse?) -> Bool {
         error?.code == "NoSuchUpload" || error?.code == "NoSuchKey"
     }
 }

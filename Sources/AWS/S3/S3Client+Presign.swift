@@ -11,7 +11,7 @@ extension S3Client {
     /// Leave for somebody else to upload one object by PUT.
     ///
     /// - Returns: it ends with the credentials that signed it, if they end first.
-    package func presignUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(Fault) -> PresignedUpload {
+    package func presignUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(AWSError) -> PresignedUpload {
         var fields: HeaderFields = ["content-type": terms.contentType]
         if let byteCount = terms.byteCount { fields.add("content-length", String(byteCount)) }
         if let checksum = terms.checksum { fields.add("x-amz-checksum-sha256", checksum) }
@@ -27,7 +27,7 @@ extension S3Client {
     /// - Returns: a URL for each part, and when they all end.
     package func presignParts(
         _ object: ObjectAddress, uploadID: String, parts: [PartTerms], lifetime: Duration
-    ) async throws(Fault) -> (urls: [Secret], expiration: Date) {
+    ) async throws(AWSError) -> (urls: [Secret], expiration: Date) {
         let upload = "uploadId=\(PercentEncoding.encode(uploadID))"
         let messages = parts.map { part in
             var message = unsignedPut(object, ["content-length": String(part.byteCount)])
@@ -40,13 +40,13 @@ extension S3Client {
     /// Leave for somebody else to upload one object as a form.
     ///
     /// - Returns: it ends with the credentials that signed it, if they end first.
-    package func presignPost(key: String, terms: PostTerms) async throws(Fault) -> PresignedPost {
-        let lease = try await upstream.lease(for: Int(terms.lifetime.components.seconds))
-        let policy = PostPolicy(bucket: bucket, key: key, terms: terms, lease)
+    package func presignPost(key: String, terms: PostTerms) async throws(AWSError) -> PresignedPost {
+        let presigningContext = try await upstream.presigningContext(for: Int(terms.lifetime.components.seconds))
+        let policy = PostPolicy(bucket: bucket, key: key, terms: terms, presigningContext)
         let path = upstream.endpoint.path.isEmpty ? "/" : upstream.endpoint.path
         return PresignedPost(
-            url: upstream.origin + path, fields: policy.form(signedWith: lease.signing.key),
-            expiration: lease.expiration)
+            url: upstream.origin + path, fields: policy.form(signedWith: presigningContext.signing.key),
+            expiration: presigningContext.expiration)
     }
 
     private func unsignedPut(_ object: ObjectAddress, _ fields: HeaderFields) -> SigV4.Message {

@@ -14,17 +14,17 @@ package enum S3Probe: Sendable, Equatable {
 
 extension S3Client {
     /// - Returns: for ``S3Probe/listBuckets`` their names, else nothing.
-    /// - Throws: ``Fault``: status 403 is a refusal; any other says that the request was let through to be judged.
+    /// - Throws: ``AWSError``: status 403 is a refusal; any other says that the request was let through to be judged.
     @discardableResult
-    package func ask(_ probe: S3Probe, deadline: ContinuousClock.Instant) async throws(Fault) -> [String] {
-        var effort = Effort()
+    package func send(_ probe: S3Probe, deadline: ContinuousClock.Instant) async throws(AWSError) -> [String] {
+        var counts = AttemptCounts()
         let (message, body) = request(probe)
         return try await upstream.call(
-            .probe, message, body: body, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
+            .probe, message, body: body, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
-            let error = root.flatMap { ErrorAnswer($0) }
-            guard (200..<300).contains(response.status), error == nil else { throw Fault(response, error: error) }
+            let error = root.flatMap { AWSErrorResponse($0) }
+            guard (200..<300).contains(response.status), error == nil else { throw AWSError(response, error: error) }
             return root?["Buckets"]?.children.compactMap { $0.text(of: "Name") } ?? []
         }
     }

@@ -5,7 +5,7 @@ package enum RenewalTest: Sendable, Equatable {
     /// The worker may renew. The key of KMS that both the object and its copy are encrypted with; `nil` for none, and
     /// where the two differ.
     case renewed(kmsKey: String?)
-    case failed(Fault)
+    case failed(AWSError)
 }
 
 /// Whether the worker may renew at all: asked when S3 refuses a key.
@@ -21,15 +21,15 @@ extension S3Client {
     package func testRenewal(under prefix: String, deadline: ContinuousClock.Instant) async -> RenewalTest {
         guard let object = ObjectAddress(key: prefix + Self.testObjectName),
             let missing = ObjectAddress(key: prefix + Self.missingObjectName)
-        else { return .failed(Fault(.refused, code: "InvalidKey")) }
-        do throws(Fault) {
+        else { return .failed(AWSError(.refused, code: "InvalidKey")) }
+        do throws(AWSError) {
             _ = try await exists(missing, deadline: deadline)
             var source = try await kmsKey(of: object, deadline: deadline)
             if try await !copyTestObject(object, deadline: deadline) {
                 try await storeTestObject(object, deadline: deadline)
                 source = try await kmsKey(of: object, deadline: deadline)
                 guard try await copyTestObject(object, deadline: deadline) else {
-                    throw Fault(.refused, code: "NoSuchKey")
+                    throw AWSError(.refused, code: "NoSuchKey")
                 }
             }
             let copy = try await kmsKey(of: object, deadline: deadline)
@@ -42,19 +42,19 @@ extension S3Client {
     /// The key of KMS that an object is encrypted with. HEAD tells it without a right to use the key.
     ///
     /// - Returns: `nil` for none, and where S3 tells nothing: of what is not there, or not ours to see.
-    /// - Throws: ``Fault`` where S3 may tell it later.
+    /// - Throws: ``AWSError`` where S3 may tell it later.
     ///
     /// Source: S3 API Reference, HeadObject, "Permissions": only checksums take `kms:Decrypt`.
-    package func kmsKey(of key: String, deadline: ContinuousClock.Instant) async throws(Fault) -> String? {
+    package func kmsKey(of key: String, deadline: ContinuousClock.Instant) async throws(AWSError) -> String? {
         guard let object = ObjectAddress(key: key) else { return nil }
         return try await kmsKey(of: object, deadline: deadline)
     }
 
     private func kmsKey(
         of object: ObjectAddress, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> String? {
-        var effort = Effort()
-        return switch try await headOrRefusal(object, deadline: deadline, effort: &effort) {
+    ) async throws(AWSError) -> String? {
+        var counts = AttemptCounts()
+        return switch try await headOrRefusal(object, deadline: deadline, counts: &counts) {
         case .success(let stored): stored.kmsKey
         case .failure: nil
         }
@@ -63,28 +63,28 @@ extension S3Client {
     /// - Returns: whether there is such an object; it has been renewed then.
     private func copyTestObject(
         _ object: ObjectAddress, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> Bool {
-        var effort = Effort()
-        var directive = selfCopying.directive(in: settings.mode, now: surroundings.now)
+    ) async throws(AWSError) -> Bool {
+        var counts = AttemptCounts()
+        var directive = selfCopySupport.directive(in: settings.mode, now: runtime.now)
         while true {
             var request = request(directive)
             request.storageClass = testStorageClass
             if let encryption = settings.encryption { request.attributes = encryption.fields }
             if directive == .replace { request.metadata = ["content-type": Self.testType] }
-            switch try await copy(request, object, deadline: deadline, effort: &effort) {
+            switch try await copy(request, object, deadline: deadline, counts: &counts) {
             case .copied: return true
             case .notFound: return false
             case .selfCopyRefused where settings.mode == .auto && directive == .copy:
-                selfCopying.wasRefused(at: surroundings.now())
+                selfCopySupport.wasRefused(at: runtime.now())
                 directive = .replace
             case .archived, .invalidKey, .unrenewable, .unsuitable, .selfCopyRefused, .modifiedSince,
                 .preconditionFailed:
-                throw Fault(.refused, code: "TestRefused")
+                throw AWSError(.refused, code: "TestRefused")
             }
         }
     }
 
-    private func storeTestObject(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(Fault) {
+    private func storeTestObject(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(AWSError) {
         var fields = settings.encryption?.fields ?? [:]
         fields.add("x-amz-storage-class", testStorageClass)
         if let acl = settings.acl { fields.add("x-amz-acl", acl) }

@@ -9,25 +9,25 @@ extension S3Client {
     ///   - digest: of the body that ``Transfer/send`` will send.
     ///   - fields: what S3 is to keep with it, such as `content-type` or `x-amz-meta-…`.
     /// - Returns: what S3 says of it, without its size.
-    /// - Throws: ``Fault``: status 412, or 409 when somebody else is writing, if the condition does not hold; code
+    /// - Throws: ``AWSError``: status 412, or 409 when somebody else is writing, if the condition does not hold; code
     ///   `BadDigest` or `ChecksumMismatch` when S3 got other bytes.
     package func put(
         _ object: ObjectAddress, digest: BodyDigest, fields: HeaderFields, condition: PutCondition = .none,
         by transfer: Transfer
-    ) async throws(Fault) -> StoredObject {
+    ) async throws(AWSError) -> StoredObject {
         var message = message("PUT", object)
         message.payloadHash = digest.payloadHash
         message.fields.add(digest.fields)
         message.fields.add(fields)
         message.fields.add(condition.fields)
-        var effort = Effort()
+        var counts = AttemptCounts()
         do {
-            return try await upstream.transfer(.putObject, transfer, effort: &effort, message: { message }) {
-                response throws(Fault) in try Self.stored(response, digest)
+            return try await upstream.transfer(.putObject, transfer, counts: &counts, message: { message }) {
+                response throws(AWSError) in try Self.stored(response, digest)
             }
         } catch {
             // A try before may have stored it, its answer lost.
-            guard error.status == 412, condition != .none, effort.attempts > 1,
+            guard error.status == 412, condition != .none, counts.attempts > 1,
                 let found = try await head(object, deadline: transfer.deadline), found.md5 == digest.md5.hexadecimal
             else { throw error }
             return found
@@ -36,17 +36,17 @@ extension S3Client {
 
     /// - Parameter number: from 1.
     /// - Returns: the part's entity tag.
-    /// - Throws: ``Fault``: code `NoSuchUpload` for one that was completed or given up.
+    /// - Throws: ``AWSError``: code `NoSuchUpload` for one that was completed or given up.
     package func uploadPart(
         _ number: Int, of uploadID: String, _ object: ObjectAddress, digest: BodyDigest, by transfer: Transfer
-    ) async throws(Fault) -> String {
+    ) async throws(AWSError) -> String {
         var message = message("PUT", object)
         message.query = "partNumber=\(number)&uploadId=\(PercentEncoding.encode(uploadID))"
         message.payloadHash = digest.payloadHash
         message.fields.add(digest.fields)
-        var effort = Effort()
-        return try await upstream.transfer(.uploadPart, transfer, effort: &effort, message: { message }) {
-            response throws(Fault) in try Self.stored(response, digest).entityTag
+        var counts = AttemptCounts()
+        return try await upstream.transfer(.uploadPart, transfer, counts: &counts, message: { message }) {
+            response throws(AWSError) in try Self.stored(response, digest).entityTag
         }
     }
 
@@ -56,15 +56,15 @@ extension S3Client {
     ///   - range: asked for anew for each try, so that one may go on where the last one broke off; `nil` for all of it.
     ///   - entityTag: of the object that it must still be.
     /// - Returns: `nil` when S3 says `NoSuchKey`.
-    /// - Throws: ``Fault``: status 403 when we may not know, 412 when it is another object now, 416 when it has no such
+    /// - Throws: ``AWSError``: status 403 when we may not know, 412 when it is another object now, 416 when it has no such
     ///   bytes; code `UnexpectedRange` for other bytes than were asked for.
     package func get(
         _ object: ObjectAddress, range: () -> ObjectRange?, entityTag: String? = nil, by transfer: Transfer
-    ) async throws(Fault) -> StoredRange? {
+    ) async throws(AWSError) -> StoredRange? {
         var asked: ObjectRange?
-        var effort = Effort()
+        var counts = AttemptCounts()
         return try await upstream.transfer(
-            .getObject, transfer, effort: &effort,
+            .getObject, transfer, counts: &counts,
             message: {
                 asked = range()
                 var message = message("GET", object)
@@ -72,29 +72,29 @@ extension S3Client {
                 if let entityTag { message.fields.add("if-match", entityTag) }
                 return message
             }
-        ) { response throws(Fault) in
+        ) { response throws(AWSError) in
             if response.status == 200 || response.status == 206, let stored = StoredObject(response) {
                 guard let found = StoredRange(stored, response, asked: asked) else {
-                    throw Fault(.refused, status: response.status, code: "UnexpectedRange")
+                    throw AWSError(.refused, status: response.status, code: "UnexpectedRange")
                 }
                 return found
             }
-            let error = ErrorAnswer(response.body)
-            guard response.status == 404, error?.code == "NoSuchKey" else { throw Fault(response, error: error) }
+            let error = AWSErrorResponse(response.body)
+            guard response.status == 404, error?.code == "NoSuchKey" else { throw AWSError(response, error: error) }
             return nil
         }
     }
 
-    private static func stored(_ response: UpstreamResponse, _ digest: BodyDigest) throws(Fault) -> StoredObject {
-        let error = ErrorAnswer(response.body)
+    private static func stored(_ response: UpstreamResponse, _ digest: BodyDigest) throws(AWSError) -> StoredObject {
+        let error = AWSErrorResponse(response.body)
         guard response.status == 200, error == nil, let stored = StoredObject(response) else {
-            var fault = Fault(response, error: error)
+            var fault = AWSError(response, error: error)
             // The next try may get through whole.
             if fault.code == "BadDigest" { fault.kind = .transient }
             throw fault
         }
         if let md5 = stored.md5, md5 != digest.md5.hexadecimal {
-            throw Fault(.transient, status: response.status, code: "ChecksumMismatch")
+            throw AWSError(.transient, status: response.status, code: "ChecksumMismatch")
         }
         return stored
     }

@@ -8,58 +8,58 @@ package import HTTPValues
 
 /// One bucket of S3, or of a store that speaks like it.
 package actor S3Client {
-    let upstream: SignedUpstream
+    let upstream: AWSServiceClient
     let bucket: String
     let settings: RenewalSettings
-    let surroundings: Surroundings
-    var selfCopying = SelfCopying()
-    var tagKeeping = TagKeeping.unknown
+    let runtime: RuntimeDependencies
+    var selfCopySupport = SelfCopySupport()
+    var tagPreservation = TagPreservation.unknown
     /// Learnt from refusals: the fields of conditions that the store does not know when an upload in parts is completed.
-    var refusedOnCompletion: Set<String> = []
-    var largeCopies = LargeCopies()
+    var unsupportedOnCompletion: Set<String> = []
+    var backgroundCopies = BackgroundCopies()
     /// For copies of the second it was cut in.
-    var stencil: CopyStencil?
-    private nonisolated let place: any Actor
+    var cachedSigner: CachedCopySigner?
+    private nonisolated let isolation: any Actor
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { place.unownedExecutor }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { isolation.unownedExecutor }
 
     /// - Parameters:
     ///   - endpoint: of this bucket.
-    ///   - place: the actor on whose executor the client runs; `nil` for one of its own.
+    ///   - isolation: the actor on whose executor the client runs; `nil` for one of its own.
     ///   - onAttempt: told of every try.
     package init(
         bucket: String, endpoint: Endpoint, transport: any Transport, credentials: CredentialSource,
-        renewal: RenewalSettings = .init(), retry: RetrySettings = .init(), surroundings: Surroundings = .init(),
-        place: (any Actor)? = nil, onAttempt: @escaping @Sendable (Attempt) -> Void = { _ in }
+        renewal: RenewalSettings = .init(), retry: RetrySettings = .init(), runtime: RuntimeDependencies = .init(),
+        isolation: (any Actor)? = nil, onAttempt: @escaping @Sendable (Attempt) -> Void = { _ in }
     ) {
-        self.place = place ?? OwnPlace()
+        self.isolation = isolation ?? DefaultIsolation()
         self.bucket = bucket
         self.settings = renewal
-        self.surroundings = surroundings
-        upstream = SignedUpstream(
+        self.runtime = runtime
+        upstream = AWSServiceClient(
             .init(
                 service: .s3, endpoint: endpoint, transport: transport, credentials: credentials, retry: retry,
-                surroundings: surroundings, onAttempt: onAttempt))
+                runtime: runtime, onAttempt: onAttempt))
     }
 
     /// - Returns: `nil` when there is no object, as far as S3 tells without a body.
-    /// - Throws: ``Fault``; status 403 also for a missing object that we may not list.
+    /// - Throws: ``AWSError``; status 403 also for a missing object that we may not list.
     package func head(
         _ object: ObjectAddress, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> StoredObject? {
-        var effort = Effort()
-        return try await head(object, deadline: deadline, effort: &effort)
+    ) async throws(AWSError) -> StoredObject? {
+        var counts = AttemptCounts()
+        return try await head(object, deadline: deadline, counts: &counts)
     }
 
     func head(
-        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
-    ) async throws(Fault) -> StoredObject? {
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> StoredObject? {
         try await upstream.call(
-            .headObject, message("HEAD", object), deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
+            .headObject, message("HEAD", object), deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
             switch response.status {
             case 200:
-                guard let stored = StoredObject(response) else { throw Fault(response, error: nil) }
+                guard let stored = StoredObject(response) else { throw AWSError(response, error: nil) }
                 return stored
             case 404:
                 return nil
@@ -71,24 +71,24 @@ package actor S3Client {
 
     /// One try, after a copy that took too long.
     func headOnce(
-        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
-    ) async throws(Fault) -> StoredObject? {
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> StoredObject? {
         try await upstream.call(
-            .headObject, message("HEAD", object), attempts: .one, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
-            guard response.status == 200 else { throw Fault(response, error: nil) }
+            .headObject, message("HEAD", object), attempts: .one, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
+            guard response.status == 200 else { throw AWSError(response, error: nil) }
             return StoredObject(response)
         }
     }
 
     /// A refusal without a body is no fault here: there may be a reason that HEAD cannot tell.
     func headOrRefusal(
-        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
-    ) async throws(Fault) -> Result<StoredObject, Fault> {
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> Result<StoredObject, AWSError> {
         try await upstream.call(
-            .headObject, message("HEAD", object), deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
-            let fault = Fault(response, error: nil)
+            .headObject, message("HEAD", object), deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
+            let fault = AWSError(response, error: nil)
             switch response.status {
             case 200:
                 guard let stored = StoredObject(response) else { throw fault }
@@ -101,27 +101,27 @@ package actor S3Client {
 
     /// Whether there is an object, by S3's own word: `NoSuchKey`, not any 404.
     ///
-    /// - Throws: ``Fault``: status 403 when we may not know, code `NoSuchBucket` when there is not even a bucket.
-    package func exists(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(Fault) -> Bool {
-        var effort = Effort()
-        return try await exists(object, deadline: deadline, effort: &effort)
+    /// - Throws: ``AWSError``: status 403 when we may not know, code `NoSuchBucket` when there is not even a bucket.
+    package func exists(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(AWSError) -> Bool {
+        var counts = AttemptCounts()
+        return try await exists(object, deadline: deadline, counts: &counts)
     }
 
     func exists(
-        _ object: ObjectAddress, deadline: ContinuousClock.Instant, effort: inout Effort
-    ) async throws(Fault) -> Bool {
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> Bool {
         var message = message("GET", object)
         message.fields.add("range", "bytes=0-0")
         return try await upstream.call(
-            .getObject, message, deadline: deadline, effort: &effort
-        ) { response throws(Fault) in
+            .getObject, message, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
             if response.status == 200 || response.status == 206 { return true }
-            let error = ErrorAnswer(response.body)
+            let error = AWSErrorResponse(response.body)
             switch (response.status, error?.code) {
             case (404, "NoSuchKey"): return false
             // An empty object has no first byte.
             case (416, _): return true
-            default: throw Fault(response, error: error)
+            default: throw AWSError(response, error: error)
             }
         }
     }
@@ -135,8 +135,8 @@ package actor S3Client {
     }
 
     /// HEAD has no body, so no code: 400 may be an expired token, 403 a skewed clock.
-    private static func headFault(_ response: UpstreamResponse) -> Fault {
-        var fault = Fault(response, error: nil)
+    private static func headFault(_ response: UpstreamResponse) -> AWSError {
+        var fault = AWSError(response, error: nil)
         if response.status == 400 { fault.kind = .staleCredentials }
         if response.status == 403 { fault.kind = .skewedClock }
         return fault

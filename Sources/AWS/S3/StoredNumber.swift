@@ -4,13 +4,13 @@
 /// Source: Amazon S3 User Guide, "Multipart upload limits".
 enum StoredNumber {
     /// Of an object, in bytes.
-    static let largestObject = 5 << 40
-    static let mostParts = 10_000
+    static let maximumObjectBytes = 5 << 40
+    static let maximumParts = 10_000
 
     /// - Returns: `nil` for anything but a size in bytes that an object may have.
-    static func byteCount(_ text: String) -> Int? { number(text, in: 0...largestObject) }
+    static func byteCount(_ text: String) -> Int? { number(text, in: 0...maximumObjectBytes) }
 
-    static func partNumber(_ text: String) -> Int? { number(text, in: 1...mostParts) }
+    static func partNumber(_ text: String) -> Int? { number(text, in: 1...maximumParts) }
 
     static func number(_ text: String, in range: ClosedRange<Int>) -> Int? {
         guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy(isDigit), let number = Int(text) else {

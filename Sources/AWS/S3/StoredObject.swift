@@ -25,7 +25,7 @@ package struct StoredObject: Sendable, Equatable {
     }
 
     /// So large that a slow copy of it goes on in parts.
-    var isLarge: Bool { byteCount ?? 0 >= LargeCopy.smallestInParts }
+    var isLarge: Bool { byteCount ?? 0 >= MultipartCopy.minimumMultipartBytes }
 
     /// S3 does not name the usual one.
     package var storageClass: String { fields["x-amz-storage-class"] ?? "STANDARD" }

@@ -13,7 +13,7 @@ package struct Transfer: Sendable {
     ///
     /// Its faults are judged as S3's are: a transient one is followed by another try.
     package typealias Sender =
-        @Sendable (_ request: consuming UpstreamRequest, _ timeout: Duration) async throws(Fault) -> UpstreamResponse
+        @Sendable (_ request: consuming UpstreamRequest, _ timeout: Duration) async throws(AWSError) -> UpstreamResponse
 
     package let timeout: Duration
     package let deadline: ContinuousClock.Instant

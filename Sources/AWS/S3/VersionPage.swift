@@ -31,13 +31,13 @@ package struct VersionPage: Sendable, Equatable {
 
     private static let limits = XMLReader.Limits(bytes: ObjectPage.maximumBytes, elements: 1 << 15)
 
-    /// - Throws: ``Fault``: transient for what is no listing.
-    init(_ response: UpstreamResponse, prefix: String) throws(Fault) {
+    /// - Throws: ``AWSError``: transient for what is no listing.
+    init(_ response: UpstreamResponse, prefix: String) throws(AWSError) {
         let root = try? XMLReader.read(response.body, limits: Self.limits)
         guard response.status == 200, let root, root.name == "ListVersionsResult" else {
-            throw Fault(response, error: root.flatMap { ErrorAnswer($0) })
+            throw AWSError(response, error: root.flatMap { AWSErrorResponse($0) })
         }
-        let malformed = Fault(.transient, status: 200, code: "MalformedAnswer")
+        let malformed = AWSError(.transient, status: 200, code: "MalformedAnswer")
         let isEncoded = root.text(of: "EncodingType") == "url"
         func decoded(_ text: String) -> String? { isEncoded ? ObjectPage.decoded(text) : text }
         var entries: [Entry] = []
@@ -65,7 +65,7 @@ extension S3Client {
     /// Lists the versions of objects whose keys begin with a prefix, a page of at most 1,000 at a time.
     package func versions(
         prefix: String, from position: VersionPage.Position?, deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> VersionPage {
+    ) async throws(AWSError) -> VersionPage {
         // In the order of a canonical query.
         var query = "encoding-type=url"
         if let position { query += "&key-marker=\(PercentEncoding.encode(position.key))" }
@@ -74,7 +74,7 @@ extension S3Client {
             query += "&version-id-marker=\(PercentEncoding.encode(position.version))"
         }
         query += "&versions="
-        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(Fault) in
+        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(AWSError) in
             try VersionPage(response, prefix: prefix)
         }
     }

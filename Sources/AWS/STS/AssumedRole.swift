@@ -31,9 +31,9 @@ package struct AssumedRole: Sendable, Equatable {
     /// Reads AWS's answer and those of its imitators; of what they leave out, only the credentials are missed.
     ///
     /// - Parameter action: whose answer it is; the elements are named after it.
-    /// - Throws: ``Fault``: transient for what is no answer of STS's; refused for one without a token or an end.
-    init(_ response: UpstreamResponse, of action: String = "AssumeRole", now: Date) throws(Fault) {
-        if action == "AssumeRole", let plain = PlainAnswer(response.body) {
+    /// - Throws: ``AWSError``: transient for what is no answer of STS's; refused for one without a token or an end.
+    init(_ response: UpstreamResponse, of action: String = "AssumeRole", now: Date) throws(AWSError) {
+        if action == "AssumeRole", let plain = PlainAssumeRoleResponse(response.body) {
             try self.init(
                 accessKeyID: plain.accessKeyID, secretAccessKey: plain.secretAccessKey,
                 sessionToken: plain.sessionToken, end: plain.expiration, arn: plain.arn,
@@ -41,12 +41,12 @@ package struct AssumedRole: Sendable, Equatable {
             return
         }
         guard let root = try? XMLReader.read(response.body) else {
-            throw Fault(.transient, status: 200, code: "MalformedAnswer")
+            throw AWSError(.transient, status: 200, code: "MalformedAnswer")
         }
-        if let error = ErrorAnswer(root) { throw Fault(response, error: error) }
+        if let error = AWSErrorResponse(root) { throw AWSError(response, error: error) }
         guard root.hasName("\(action)Response"), let result = root["\(action)Result"],
             let credentials = result["Credentials"]
-        else { throw Fault(.transient, status: 200, code: "MalformedAnswer") }
+        else { throw AWSError(.transient, status: 200, code: "MalformedAnswer") }
         let user = result["AssumedRoleUser"]
         try self.init(
             accessKeyID: Self.word(credentials.text(of: "AccessKeyId")),
@@ -63,9 +63,9 @@ package struct AssumedRole: Sendable, Equatable {
     private init(
         accessKeyID: String?, secretAccessKey: String?, sessionToken: String?, end: Timestamp?, arn: String?,
         identifier: String?, packedPolicySize: String?, now: Date
-    ) throws(Fault) {
+    ) throws(AWSError) {
         guard let accessKeyID, let secretAccessKey else {
-            throw Fault(.transient, status: 200, code: "MalformedAnswer")
+            throw AWSError(.transient, status: 200, code: "MalformedAnswer")
         }
         guard let sessionToken else { throw Self.fault("NoSessionToken") }
         guard let expiration = end?.date else { throw Self.fault("NoExpiration") }
@@ -79,7 +79,7 @@ package struct AssumedRole: Sendable, Equatable {
         self.packedPolicySize = packedPolicySize.flatMap { StoredNumber.number($0, in: 0...10_000) }
     }
 
-    private static func fault(_ code: String) -> Fault { Fault(.refused, status: 200, code: code) }
+    private static func fault(_ code: String) -> AWSError { AWSError(.refused, status: 200, code: code) }
 
     /// One word of visible ASCII, blanks around it left out; anything else could break out of a header field.
     private static func word(_ text: String?) -> String? {

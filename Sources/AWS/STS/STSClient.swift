@@ -2,26 +2,26 @@ package import HTTPValues
 
 /// AWS Security Token Service, as far as we need it.
 package actor STSClient {
-    private nonisolated let place: any Actor
-    private let upstream: SignedUpstream
+    private nonisolated let isolation: any Actor
+    private let upstream: AWSServiceClient
     /// This second's.
-    private var stencil: FormStencil?
+    private var cachedSigner: CachedFormSigner?
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { place.unownedExecutor }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { isolation.unownedExecutor }
 
     /// - Parameters:
-    ///   - place: the actor on whose executor the client runs; `nil` for one of its own.
+    ///   - isolation: the actor on whose executor the client runs; `nil` for one of its own.
     ///   - onAttempt: told of every try.
     package init(
         endpoint: Endpoint, transport: any Transport, credentials: CredentialSource, retry: RetrySettings = .init(),
-        surroundings: Surroundings = .init(), place: (any Actor)? = nil,
+        runtime: RuntimeDependencies = .init(), isolation: (any Actor)? = nil,
         onAttempt: @escaping @Sendable (Attempt) -> Void = { _ in }
     ) {
-        self.place = place ?? OwnPlace()
-        upstream = SignedUpstream(
+        self.isolation = isolation ?? DefaultIsolation()
+        upstream = AWSServiceClient(
             .init(
                 service: .sts, endpoint: endpoint, transport: transport, credentials: credentials, retry: retry,
-                surroundings: surroundings, onAttempt: onAttempt))
+                runtime: runtime, onAttempt: onAttempt))
     }
 
     /// Where our own credentials are a role's, the session lasts an hour at most: for such a chain STS refuses more.
@@ -30,16 +30,16 @@ package actor STSClient {
     package func assumeRole(
         _ request: consuming AssumeRole, deadline: ContinuousClock.Instant
     ) async throws(STSError) -> AssumedRole {
-        var effort = Effort()
+        var counts = AttemptCounts()
         do {
             let credentials =
-                if let known = upstream.credentialsAtHand { known } else { try await upstream.currentCredentials() }
+                if let cached = upstream.cachedCredentials { cached } else { try await upstream.currentCredentials() }
             let body = credentials.sessionToken == nil ? request.form : request.limited(to: .seconds(3600)).form
             _ = consume request
             return try await upstream.call(
-                .assumeRole, deadline: deadline, effort: &effort, request: { self.request(posting: body, with: $0) }
-            ) { response throws(Fault) in
-                guard response.status == 200 else { throw Fault(response, error: ErrorAnswer(response.body)) }
+                .assumeRole, deadline: deadline, counts: &counts, request: { self.request(posting: body, with: $0) }
+            ) { response throws(AWSError) in
+                guard response.status == 200 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
                 return try AssumedRole(response, now: upstream.time)
             }
         } catch {
@@ -47,14 +47,14 @@ package actor STSClient {
         }
     }
 
-    private func request(posting body: [UInt8], with signing: SignedUpstream.Signing) -> UpstreamRequest {
-        let stencil: FormStencil
-        if let known = self.stencil, known.isFor(signing) {
-            stencil = known
+    private func request(posting body: [UInt8], with signing: AWSServiceClient.SigningContext) -> UpstreamRequest {
+        let cachedSigner: CachedFormSigner
+        if let cached = self.cachedSigner, cached.matches(signing) {
+            cachedSigner = cached
         } else {
-            stencil = FormStencil(upstream, signing)
-            self.stencil = stencil
+            cachedSigner = CachedFormSigner(upstream, signing)
+            self.cachedSigner = cachedSigner
         }
-        return stencil.request(posting: body)
+        return cachedSigner.request(posting: body)
     }
 }

@@ -8,7 +8,7 @@ package enum STSError: Error, Sendable, Equatable {
     case refused(status: Int, code: String)
     case cancelled
 
-    init(_ fault: Fault) {
+    init(_ fault: AWSError) {
         switch fault.kind {
         case .transient where fault.status == 200 && Self.unusable.contains(fault.code),
             .refused where fault.status == 200 && Self.unusable.contains(fault.code):

@@ -10,24 +10,24 @@ struct CanonicalFields {
     init(_ fields: HeaderFields) {
         let fields = Self.withoutCapitals(fields)
         let text = fields.text
-        let places = Self.sorted(fields.places, text)
+        let locations = Self.sorted(fields.locations, text)
         var lines: [UInt8] = []
         var names: [UInt8] = []
         lines.reserveCapacity(text.count)
         names.reserveCapacity(256)
-        var last: HeaderFields.Place?
-        for place in places where !Self.isUnsigned(text[place.name]) {
-            if let last, text[last.name] == text[place.name] {
+        var last: HeaderFields.Location?
+        for location in locations where !Self.isUnsigned(text[location.name]) {
+            if let last, text[last.name] == text[location.name] {
                 lines[lines.count - 1] = UInt8(ascii: ",")
             } else {
                 if last != nil { names.append(UInt8(ascii: ";")) }
-                names.append(contentsOf: text[place.name])
-                lines.append(contentsOf: text[place.name])
+                names.append(contentsOf: text[location.name])
+                lines.append(contentsOf: text[location.name])
                 lines.append(UInt8(ascii: ":"))
             }
-            append(value: text[place.value], to: &lines)
+            append(value: text[location.value], to: &lines)
             lines.append(newline)
-            last = place
+            last = location
         }
         self.lines = lines
         self.names = names
@@ -53,8 +53,8 @@ struct CanonicalFields {
         let all = fields.text[...]
         let text = all.span
         var found = false
-        for place in fields.places {
-            let name = text.extracting(place.name)
+        for location in fields.locations {
+            let name = text.extracting(location.name)
             for index in name.indices { found = isUppercase(name[index]) || found }
         }
         guard found else { return fields }
@@ -62,18 +62,18 @@ struct CanonicalFields {
     }
 
     /// Few and almost sorted; equal names keep their order.
-    private static func sorted(_ places: [HeaderFields.Place], _ text: [UInt8]) -> [HeaderFields.Place] {
+    private static func sorted(_ locations: [HeaderFields.Location], _ text: [UInt8]) -> [HeaderFields.Location] {
         let all = text[...]
         let text = all.span
-        var places = places
-        for index in places.indices.dropFirst() {
-            var place = index
-            while place > 0, precedes(places[place].name, places[place - 1].name, text) {
-                places.swapAt(place, place - 1)
-                place -= 1
+        var locations = locations
+        for index in locations.indices.dropFirst() {
+            var location = index
+            while location > 0, precedes(locations[location].name, locations[location - 1].name, text) {
+                locations.swapAt(location, location - 1)
+                location -= 1
             }
         }
-        return places
+        return locations
     }
 
     private static func precedes(_ left: Range<Int>, _ right: Range<Int>, _ text: Span<UInt8>) -> Bool {

@@ -50,12 +50,12 @@ struct PlainXML {
         return true
     }
 
-    private func isHere(_ text: StaticString, at place: Int) -> Bool {
+    private func isHere(_ text: StaticString, at offset: Int) -> Bool {
         let count = text.utf8CodeUnitCount
-        guard bytes.count - place >= count else { return false }
+        guard bytes.count - offset >= count else { return false }
         return bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return false }
-            return memcmp(start + place, text.utf8Start, count) == 0
+            return memcmp(start + offset, text.utf8Start, count) == 0
         }
     }
 

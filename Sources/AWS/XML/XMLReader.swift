@@ -72,18 +72,18 @@ package struct XMLReader {
     private mutating func declaration() throws(XMLError) {
         var names = ["version", "encoding", "standalone"][...]
         while let attribute = try attribute() {
-            guard let place = names.firstIndex(where: { $0.utf8.elementsEqual(bytes[attribute.name]) }) else {
+            guard let index = names.firstIndex(where: { $0.utf8.elementsEqual(bytes[attribute.name]) }) else {
                 throw .malformed
             }
             let value = string(attribute.value).lowercased()
             let isGood =
-                switch names[place] {
+                switch names[index] {
                 case "version": value == "1.0" || value == "1.1"
                 case "encoding": value == "utf-8"
                 default: value == "yes" || value == "no"
                 }
-            guard isGood, place == 0 || names.startIndex > 0 else { throw .malformed }
-            names = names[(place + 1)...]
+            guard isGood, index == 0 || names.startIndex > 0 else { throw .malformed }
+            names = names[(index + 1)...]
         }
         guard names.startIndex > 0, take("?>") else { throw .malformed }
     }

@@ -6,9 +6,9 @@
         // In place: a function taken out of an enum and put back would copy its state for each piece.
         private var md5: Insecure.MD5?
         private var sha256: CryptoKit.SHA256?
-        private let digest: PiecewiseDigest
+        private let digest: IncrementalDigest
 
-        init(_ digest: PiecewiseDigest) {
+        init(_ digest: IncrementalDigest) {
             self.digest = digest
             start()
         }

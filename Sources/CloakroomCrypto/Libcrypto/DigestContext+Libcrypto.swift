@@ -8,7 +8,7 @@
         private let method: OpaquePointer
         private let byteCount: Int
 
-        init(_ digest: PiecewiseDigest) {
+        init(_ digest: IncrementalDigest) {
             guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("EVP_MD_CTX_new") }
             unsafe handle = context
             unsafe method =

@@ -5,7 +5,7 @@
     package final class HMAC: Sendable, CustomReflectable {
         private enum Function: Sendable {
             case sha256(SHA256MAC)
-            case other(LongMAC)
+            case other(LibcryptoHMAC)
         }
 
         private let function: Function
@@ -15,7 +15,7 @@
             function =
                 switch hash {
                 case .sha256: .sha256(SHA256MAC(key: key))
-                case .sha384, .sha512: .other(LongMAC(hash, key: key))
+                case .sha384, .sha512: .other(LibcryptoHMAC(hash, key: key))
                 }
         }
 

@@ -9,7 +9,7 @@ public struct BackupReport: Sendable, Equatable {
     /// What could not be backed up, and why.
     public internal(set) var failures: [Failure] = []
     /// Files that were not tried to the end, because the run ended early.
-    public internal(set) var leftOver = 0
+    public internal(set) var remaining = 0
     /// Of photos, thumbnails and documents that S3 took in this run.
     public internal(set) var bytesUploaded: Int64 = 0
     /// Why the run ended early: no rights, no space, nobody there, or cancelled; `nil` when every file was tried.
@@ -19,7 +19,7 @@ public struct BackupReport: Sendable, Equatable {
     public internal(set) var indexFailure: CloakroomError?
 
     /// Whether S3 has every file.
-    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty && leftOver == 0 }
+    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty && remaining == 0 }
 
     /// One file, and why S3 does not have it.
     public struct Failure: Sendable, Equatable {

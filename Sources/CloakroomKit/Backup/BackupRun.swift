@@ -5,14 +5,14 @@ actor BackupRun {
     /// What to do about a photo.
     enum Claim {
         /// The caller has it now, and says what becomes of it.
-        case upload(Knowledge)
+        case upload(RemoteState)
         case alreadyThere
         /// An equal one is under way; this file comes again when that is done.
         case later
     }
 
     /// What S3 said of a photo that is to be stored.
-    enum Knowledge {
+    enum RemoteState {
         case absent
         /// Of another size: not this photo, whatever its name.
         case different
@@ -22,7 +22,7 @@ actor BackupRun {
 
     private var waiting: [String]
     /// `nil`: S3 is asked of each file.
-    private var stock: BackupStock?
+    private var listing: BackupListing?
     /// What was stored or found in this run.
     private var stored: Set<PhotoDigest> = []
     private var report = BackupReport()
@@ -31,20 +31,20 @@ actor BackupRun {
     private var claims: [PhotoDigest: [String]] = [:]
     /// Bytes of large files under way.
     private var moved: [String: Int64] = [:]
-    private var trouble: TroubleCount
+    private var consecutiveFailures: ConsecutiveFailures
     private let observer: BackupProgress.Observer?
 
-    init(_ files: BackupFiles, mostFailuresInARow: Int, observer: BackupProgress.Observer?) {
+    init(_ files: BackupFiles, maximumConsecutiveFailures: Int, observer: BackupProgress.Observer?) {
         waiting = files.paths.reversed()
-        trouble = TroubleCount(most: mostFailuresInARow)
+        consecutiveFailures = ConsecutiveFailures(most: maximumConsecutiveFailures)
         self.observer = observer
         report.failures = files.unreadable
         progress = BackupProgress(filesTotal: files.paths.count, bytesTotal: files.byteCount)
     }
 
-    func begin(with stock: BackupStock) { self.stock = stock }
+    func begin(with listing: BackupListing) { self.listing = listing }
 
-    var hasListing: Bool { stock != nil }
+    var hasListing: Bool { listing != nil }
 
     /// - Returns: `nil` when there is nothing more to begin.
     func next() -> String? {
@@ -55,10 +55,10 @@ actor BackupRun {
 
     /// Whether S3 has a photo, of this size, as it said in this run.
     func has(_ digest: PhotoDigest, byteCount: Int64) -> Bool {
-        stored.contains(digest) || stock?.byteCount(of: digest) == byteCount
+        stored.contains(digest) || listing?.byteCount(of: digest) == byteCount
     }
 
-    func has(_ companion: PhotoCompanion, of digest: PhotoDigest) -> Bool { stock?.has(companion, of: digest) ?? false }
+    func has(_ sidecar: PhotoSidecar, of digest: PhotoDigest) -> Bool { listing?.has(sidecar, of: digest) ?? false }
 
     func claim(_ digest: PhotoDigest, byteCount: Int64, path: String) -> Claim {
         if has(digest, byteCount: byteCount) { return .alreadyThere }
@@ -67,8 +67,8 @@ actor BackupRun {
             return .later
         }
         claims[digest] = []
-        guard let stock else { return .upload(.unknown) }
-        return .upload(stock.byteCount(of: digest) == nil ? .absent : .different)
+        guard let listing else { return .upload(.unknown) }
+        return .upload(listing.byteCount(of: digest) == nil ? .absent : .different)
     }
 
     /// S3 has the photo that was claimed.
@@ -91,7 +91,7 @@ actor BackupRun {
     ///
     /// - Parameter bytes: that S3 took for it.
     func settle(_ path: String, byteCount: Int64, uploaded bytes: Int64, isNew: Bool) {
-        trouble.end()
+        consecutiveFailures.end()
         report.bytesUploaded += bytes
         if isNew { report.backedUp += 1 } else { report.alreadyThere += 1 }
         tell(path, byteCount)
@@ -101,11 +101,11 @@ actor BackupRun {
         // What was broken off because the run ends has not failed by itself.
         guard report.stoppedBy == nil, error.code != .cancelled else {
             stop(error)
-            report.leftOver += 1
+            report.remaining += 1
             return
         }
         report.failures.append(.init(file: URL(fileURLWithPath: path), error: error))
-        if trouble.isTooMuch(with: error) { stop(error) }
+        if consecutiveFailures.exceedsLimit(with: error) { stop(error) }
         tell(path, 0)
     }
 
@@ -116,7 +116,7 @@ actor BackupRun {
 
     /// - Returns: what is known once nobody works any more.
     func finish() -> BackupReport {
-        report.leftOver += waiting.count
+        report.remaining += waiting.count
         waiting = []
         return report
     }

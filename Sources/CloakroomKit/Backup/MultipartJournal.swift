@@ -43,26 +43,26 @@ public struct FileIdentity: Sendable, Equatable {
 }
 
 /// A journal that lasts as long as the process.
-public actor TransientMultipartJournal: MultipartJournal {
-    private struct Place: Hashable {
+public actor InMemoryMultipartJournal: MultipartJournal {
+    private struct BucketKey: Hashable {
         let bucket: String
         let key: String
     }
 
-    private var noted: [Place: MultipartUpload] = [:]
+    private var noted: [BucketKey: MultipartUpload] = [:]
 
     public init() {}
 
     public func upload(of key: String, in bucket: String) -> MultipartUpload? {
-        noted[Place(bucket: bucket, key: key)]
+        noted[BucketKey(bucket: bucket, key: key)]
     }
 
     public func save(_ upload: MultipartUpload) {
-        noted[Place(bucket: upload.bucket, key: upload.key)] = upload
+        noted[BucketKey(bucket: upload.bucket, key: upload.key)] = upload
     }
 
     public func remove(_ upload: MultipartUpload) {
-        noted[Place(bucket: upload.bucket, key: upload.key)] = nil
+        noted[BucketKey(bucket: upload.bucket, key: upload.key)] = nil
     }
 
     public func uploads() -> [MultipartUpload] { Array(noted.values) }

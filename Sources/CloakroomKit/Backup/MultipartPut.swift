@@ -5,9 +5,9 @@ import Foundation
 /// One file on its way up in parts.
 struct MultipartPut {
     let client: S3BackupClient
-    let target: Target
+    let target: ObjectTarget
     let file: UploadFile
-    let order: PutOrder
+    let request: PutRequest
 
     /// Goes on with the upload that the journal knows, or begins one.
     func run() async throws -> ObjectInfo {
@@ -26,8 +26,8 @@ struct MultipartPut {
     private func uploaded() async throws -> ObjectInfo {
         // A journal that fails costs time, not the upload.
         if let noted = try? await client.journal.upload(of: target.key, in: target.bucket) {
-            let plan = PartPlan(byteCount: file.byteCount, partSize: max(1, noted.partSize))
-            if noted.file == file.identity, noted.partSize == plan.partSize, plan.count <= PartPlan.maximumParts {
+            let plan = FilePartLayout(byteCount: file.byteCount, partSize: max(1, noted.partSize))
+            if noted.file == file.identity, noted.partSize == plan.partSize, plan.count <= FilePartLayout.maximumParts {
                 if let info = try await resumed(noted, plan) { return info }
             } else {
                 // Of other bytes.
@@ -35,13 +35,15 @@ struct MultipartPut {
             }
         }
         // Before all the bytes, not after them.
-        if order.condition == .isNew, try await target.s3.head(target.object, deadline: client.patience) != nil {
+        if request.condition == .ifNoneMatch,
+            try await target.s3.head(target.object, deadline: client.operationDeadline) != nil
+        {
             throw existsAlready
         }
-        let plan = PartPlan(byteCount: file.byteCount, preferred: client.sizes.part)
+        let plan = FilePartLayout(byteCount: file.byteCount, preferred: client.sizes.part)
         let id = try await target.s3.createMultipartUpload(
-            target.object, contentType: order.contentType, fields: order.metadataFields(partSize: plan.partSize),
-            deadline: client.patience)
+            target.object, contentType: request.contentType, fields: request.metadataFields(partSize: plan.partSize),
+            deadline: client.operationDeadline)
         let upload = MultipartUpload(
             bucket: target.bucket, key: target.key, uploadID: id, partSize: plan.partSize, file: file.identity)
         try? await client.journal.save(upload)
@@ -49,15 +51,15 @@ struct MultipartPut {
     }
 
     /// - Returns: `nil` when the upload is gone, and the object is not there.
-    private func resumed(_ upload: MultipartUpload, _ plan: PartPlan) async throws -> ObjectInfo? {
-        let parts = try await target.s3.parts(of: upload.uploadID, target.object, deadline: client.patience)
+    private func resumed(_ upload: MultipartUpload, _ plan: FilePartLayout) async throws -> ObjectInfo? {
+        let parts = try await target.s3.parts(of: upload.uploadID, target.object, deadline: client.operationDeadline)
         do {
             if let parts { return try await finished(upload, plan, have: parts) }
-        } catch let fault as Fault where fault.code == "NoSuchUpload" {
+        } catch let fault as AWSError where fault.code == "NoSuchUpload" {
             // Given up by somebody else meanwhile.
         }
         // Perhaps completed by a run that ended before it could note that.
-        if let stored = try await target.s3.head(target.object, deadline: client.patience),
+        if let stored = try await target.s3.head(target.object, deadline: client.operationDeadline),
             let tag = stored.partsMD5, tag.count == plan.count, stored.byteCount.map({ Int64($0) }) == file.byteCount
         {
             var sums: [[UInt8]] = []
@@ -72,20 +74,20 @@ struct MultipartPut {
     }
 
     private func finished(
-        _ upload: MultipartUpload, _ plan: PartPlan, have: [UploadedPart]
+        _ upload: MultipartUpload, _ plan: FilePartLayout, have: [UploadedPart]
     ) async throws -> ObjectInfo {
         do {
             let parts = try await send(upload, plan, have: have)
             try file.checkUnchanged()
             return try await complete(upload, parts)
-        } catch let error as CloakroomError where Self.spoils.contains(error.code) {
+        } catch let error as CloakroomError where Self.unrecoverable.contains(error.code) {
             try? await client.abandon(upload)
             throw error
         }
     }
 
     /// After these nothing can come of the upload.
-    private static let spoils: Set<CloakroomError.Code> = [.unreadableFile, .uploadIncomplete, .conditionFailed]
+    private static let unrecoverable: Set<CloakroomError.Code> = [.unreadableFile, .uploadIncomplete, .conditionFailed]
 
     private struct SentPart: Sendable {
         let part: UploadedPart
@@ -94,11 +96,11 @@ struct MultipartPut {
 
     /// Sends the parts that S3 does not have, several at once.
     private func send(
-        _ upload: MultipartUpload, _ plan: PartPlan, have: [UploadedPart]
+        _ upload: MultipartUpload, _ plan: FilePartLayout, have: [UploadedPart]
     ) async throws -> [SentPart] {
         let known = Dictionary(have.map { ($0.number, $0) }, uniquingKeysWith: { _, last in last })
-        let meter = order.progress.map {
-            TransferMeter(total: file.byteCount, observer: $0, spawn: client.surroundings.spawn)
+        let meter = request.progress.map {
+            TransferMeter(total: file.byteCount, observer: $0, spawn: client.runtime.spawn)
         }
         do {
             let sent = try await send(upload, plan, known: known, meter)
@@ -111,7 +113,7 @@ struct MultipartPut {
     }
 
     private func send(
-        _ upload: MultipartUpload, _ plan: PartPlan, known: [Int: UploadedPart], _ meter: TransferMeter?
+        _ upload: MultipartUpload, _ plan: FilePartLayout, known: [Int: UploadedPart], _ meter: TransferMeter?
     ) async throws -> [SentPart] {
         try await withThrowingTaskGroup(of: SentPart.self) { group in
             var sent: [SentPart] = []
@@ -157,8 +159,8 @@ struct MultipartPut {
         var failure: CloakroomError?
         do {
             let completion = try await target.s3.completeMultipartUpload(
-                target.object, uploadID: upload.uploadID, parts: parts.map(\.part), condition: order.condition,
-                timeout: .seconds(300), deadline: client.surroundings.now().advanced(by: .seconds(900)))
+                target.object, uploadID: upload.uploadID, parts: parts.map(\.part), condition: request.condition,
+                timeout: .seconds(300), deadline: client.runtime.now().advanced(by: .seconds(900)))
             switch completion {
             case .completed: break
             case .objectExists:
@@ -168,16 +170,16 @@ struct MultipartPut {
             case .partsRefused(let code):
                 throw CloakroomError(.uploadIncomplete, "storing \(target.key)", serverCode: code)
             }
-        } catch let fault as Fault {
+        } catch let fault as AWSError {
             failure = CloakroomError(fault, doing: "storing \(target.key)")
             // What was refused was not done; else nobody knows.
             guard fault.kind == .transient || fault.kind == .throttled else { throw fault }
         }
-        // A try whose answer was lost may have made it.
-        let stored = try await target.s3.head(target.object, deadline: client.patience)
+        // A try whose response was lost may have made it.
+        let stored = try await target.s3.head(target.object, deadline: client.operationDeadline)
         if let stored, let info = info(stored, parts.map(\.md5), isCertain: failure == nil) {
             try? await client.journal.remove(upload)
-            order.progress?(TransferProgress(bytesDone: file.byteCount, bytesTotal: file.byteCount))
+            request.progress?(TransferProgress(bytesDone: file.byteCount, bytesTotal: file.byteCount))
             return info
         }
         throw failure ?? CloakroomError(.checksumMismatch, "storing \(target.key): S3 has other bytes")
@@ -207,8 +209,8 @@ extension S3BackupClient {
     /// - Throws: ``CloakroomError`` for the first that could not be given up; the others are, all the same.
     public func abandonUploads() async throws {
         var failure: (any Error)?
-        for upload in try await inOurWords("reading the journal", { try await journal.uploads() }) {
-            do { try await inOurWords("giving up \(upload.key)") { try await abandon(upload) } } catch {
+        for upload in try await mappingErrors("reading the journal", { try await journal.uploads() }) {
+            do { try await mappingErrors("giving up \(upload.key)") { try await abandon(upload) } } catch {
                 failure = failure ?? error
             }
         }
@@ -219,17 +221,17 @@ extension S3BackupClient {
         let (name, s3) = try await bucket()
         // Those of another bucket are out of reach; its lifecycle rule removes them.
         if name == upload.bucket, let object = ObjectAddress(key: upload.key) {
-            _ = try await s3.abortMultipartUpload(object, uploadID: upload.uploadID, deadline: patience)
+            _ = try await s3.abortMultipartUpload(object, uploadID: upload.uploadID, deadline: operationDeadline)
         }
         try await journal.remove(upload)
     }
 
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidRequest`` when something is on its way there already.
-    func claim(_ place: String) throws {
-        guard busy.insert(place).inserted else {
-            throw CloakroomError(.invalidRequest, "\(place) is being transferred already")
+    func claim(_ resource: String) throws {
+        guard busy.insert(resource).inserted else {
+            throw CloakroomError(.invalidRequest, "\(resource) is being transferred already")
         }
     }
 
-    func release(_ place: String) { busy.remove(place) }
+    func release(_ resource: String) { busy.remove(resource) }
 }

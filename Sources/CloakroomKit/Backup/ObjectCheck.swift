@@ -21,7 +21,7 @@ enum ObjectCheck: Sendable, Equatable {
         if let md5 = md5?.hexadecimal ?? object.md5 {
             self = .md5(md5)
         } else if let tag = object.partsMD5, let size = object.fields[name].flatMap({ Int($0) }), size > 0,
-            PartPlan(byteCount: byteCount, partSize: size).count == tag.count
+            FilePartLayout(byteCount: byteCount, partSize: size).count == tag.count
         {
             self = .parts(md5: tag.md5, size: size)
         } else {

@@ -44,11 +44,11 @@ extension S3BackupClient {
     func page(
         prefix: String, from position: S3Client.ListPosition
     ) async throws -> (objects: [ObjectInfo], next: S3Client.ListPosition?) {
-        try await inOurWords("listing \(prefix)") {
-            let page = try await bucket().s3.list(prefix: prefix, from: position, deadline: patience)
+        try await mappingErrors("listing \(prefix)") {
+            let page = try await bucket().s3.list(prefix: prefix, from: position, deadline: operationDeadline)
             // Never in circles.
             if let next = page.continuation, position == .continuation(next) {
-                throw Fault(.transient, status: 200, code: "RepeatedPage")
+                throw AWSError(.transient, status: 200, code: "RepeatedPage")
             }
             let objects = page.entries.map {
                 ObjectInfo(

@@ -5,7 +5,7 @@ public import Foundation
 ///     let backup = PhotoBackup(client: client, layout: try PhotoLayout(userID: "u_1"), index: index)
 ///     let report = await backup.backUp(folder: pictures)
 ///
-/// What is there already is not sent again: S3 is asked in each run, by one listing, and only its certain answer counts.
+/// What is there already is not sent again: S3 is asked in each run, by one listing, and only its certain response counts.
 /// A run can end at any point, killed too: the next one goes on from what S3 has.
 public struct PhotoBackup: Sendable {
     /// What a run may do.
@@ -15,7 +15,7 @@ public struct PhotoBackup: Sendable {
         /// Whether files and folders whose names begin with a dot belong to a folder's.
         public var includesHiddenFiles = false
         /// After so many files in a row that S3 or the network kept from being stored, the run ends.
-        public var mostFailuresInARow = 8
+        public var maximumConsecutiveFailures = 8
 
         public init() {}
     }
@@ -23,20 +23,20 @@ public struct PhotoBackup: Sendable {
     let client: S3BackupClient
     let layout: PhotoLayout
     let index: PhotoIndex?
-    let companions: (any PhotoCompanions)?
+    let sidecars: (any PhotoSidecarProvider)?
     let options: Options
 
     /// - Parameters:
     ///   - index: spares reading files that have not changed; `nil` reads them all.
-    ///   - companions: thumbnails and documents to be kept beside the photos.
+    ///   - sidecars: thumbnails and documents to be kept beside the photos.
     public init(
         client: S3BackupClient, layout: PhotoLayout, index: PhotoIndex? = nil,
-        companions: (any PhotoCompanions)? = nil, options: Options = Options()
+        sidecars: (any PhotoSidecarProvider)? = nil, options: Options = Options()
     ) {
         self.client = client
         self.layout = layout
         self.index = index
-        self.companions = companions
+        self.sidecars = sidecars
         self.options = options
     }
 
@@ -65,11 +65,11 @@ public struct PhotoBackup: Sendable {
     private static let few = 4
 
     private func backUp(_ files: BackupFiles, _ progress: BackupProgress.Observer?) async -> BackupReport {
-        let run = BackupRun(files, mostFailuresInARow: options.mostFailuresInARow, observer: progress)
+        let run = BackupRun(files, maximumConsecutiveFailures: options.maximumConsecutiveFailures, observer: progress)
         do {
             if files.paths.count > Self.few {
-                let stock = try await BackupStock(of: layout, from: client, withCompanions: companions != nil)
-                await run.begin(with: stock)
+                let listing = try await BackupListing(of: layout, from: client, withSidecars: sidecars != nil)
+                await run.begin(with: listing)
             }
         } catch {
             await run.stop(CloakroomError(of: error))
@@ -83,7 +83,7 @@ public struct PhotoBackup: Sendable {
     }
 
     private func work(_ run: BackupRun) async {
-        let upload = PhotoUpload(client: client, layout: layout, index: index, companions: companions, run: run)
+        let upload = PhotoUpload(client: client, layout: layout, index: index, sidecars: sidecars, run: run)
         while let path = await run.next() {
             do {
                 try await upload.backUp(path)

@@ -9,7 +9,7 @@ public actor PhotoIndex {
     private var file: RecordsFile
     private let wallClock: @Sendable () -> Date
     /// Not yet written: one transaction for many files, since each costs a flush of the disk.
-    private var pending: [Place: Row] = [:]
+    private var pending: [FileID: Row] = [:]
 
     private static let batch = 256
 
@@ -59,7 +59,7 @@ public actor PhotoIndex {
         {
             return
         }
-        pending[Place(stamp)] = Row(stamp: stamp, digest: digest, isStored: isStored, seen: seen)
+        pending[FileID(stamp)] = Row(stamp: stamp, digest: digest, isStored: isStored, seen: seen)
         if pending.count >= Self.batch { try flush() }
     }
 
@@ -75,8 +75,8 @@ public actor PhotoIndex {
     }
 
     private func row(of stamp: FileStamp) -> Row? {
-        let place = Place(stamp)
-        if let row = pending[place] { return row.stamp == stamp ? row : nil }
+        let fileID = FileID(stamp)
+        if let row = pending[fileID] { return row.stamp == stamp ? row : nil }
         // Whatever cannot be read is as good as not known.
         let row = try? file.perform { database throws(SQLiteError) in
             try database.first(Self.selection, stamp.values) { row throws(SQLiteError) in
@@ -89,7 +89,7 @@ public actor PhotoIndex {
     }
 
     /// Where a file is, whatever is in it.
-    private struct Place: Hashable {
+    private struct FileID: Hashable {
         let device, inode: UInt64
 
         init(_ stamp: FileStamp) { (device, inode) = (stamp.device, stamp.inode) }

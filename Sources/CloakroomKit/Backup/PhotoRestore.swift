@@ -12,7 +12,7 @@ public struct PhotoRestore: Sendable {
     /// Photos under way at once.
     private let photosAtOnce = 8
     /// After so many failures in a row that are not of one photo, the run ends.
-    private let mostFailuresInARow = 8
+    private let maximumConsecutiveFailures = 8
 
     public init(client: S3BackupClient, layout: PhotoLayout) {
         self.client = client
@@ -25,7 +25,7 @@ public struct PhotoRestore: Sendable {
         let run: RestoreRun
         do {
             let photos = try await photos(for: folder)
-            run = RestoreRun(photos, mostFailuresInARow: mostFailuresInARow, observer: progress)
+            run = RestoreRun(photos, maximumConsecutiveFailures: maximumConsecutiveFailures, observer: progress)
         } catch {
             return RestoreReport(stoppedBy: CloakroomError(of: error))
         }
@@ -88,13 +88,13 @@ public struct PhotoRestore: Sendable {
 
     /// - Returns: how many bytes came.
     private func fetch(_ photo: Photo, to folder: URL) async throws -> Int64 {
-        let file = Self.place(for: photo.md5, "dat", in: folder)
+        let file = Self.unusedURL(for: photo.md5, "dat", in: folder)
         let info = try await client.download(
             photo.key, to: file, md5: PhotoDigest(hexadecimal: photo.md5)?.bytes)
         guard let format = info.metadata["original-format"], PhotoUpload.isFormat(format), format != "dat" else {
             return info.byteCount
         }
-        let named = Self.place(for: photo.md5, format, in: folder)
+        let named = Self.unusedURL(for: photo.md5, format, in: folder)
         guard rename(file.path, named.path) == 0 else {
             throw CloakroomError(.unwritableFile, "\(named.path): \(String(cString: strerror(errno)))")
         }
@@ -102,7 +102,7 @@ public struct PhotoRestore: Sendable {
     }
 
     /// Where nothing is yet.
-    private static func place(for md5: String, _ format: String, in folder: URL) -> URL {
+    private static func unusedURL(for md5: String, _ format: String, in folder: URL) -> URL {
         var name = "\(md5).\(format)"
         var number = 2
         var status = stat()

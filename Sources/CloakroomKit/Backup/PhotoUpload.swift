@@ -5,11 +5,11 @@ struct PhotoUpload: Sendable {
     let client: S3BackupClient
     let layout: PhotoLayout
     let index: PhotoIndex?
-    let companions: (any PhotoCompanions)?
+    let sidecars: (any PhotoSidecarProvider)?
     let run: BackupRun
 
     /// How often a file is begun that changes while it is read.
-    private static let mostTries = 3
+    private static let maximumAttempts = 3
 
     /// What S3 has now of a file.
     private struct Stored {
@@ -19,14 +19,14 @@ struct PhotoUpload: Sendable {
 
     /// - Throws: why S3 does not have it.
     func backUp(_ path: String) async throws {
-        for _ in 0..<Self.mostTries {
+        for _ in 0..<Self.maximumAttempts {
             let stamp = try FileStamp(path: path)
             do {
                 guard let stored = try await store(path, stamp) else { return }
                 // With another stamp it is another photo by now; the one that was stored is one that was.
                 guard try FileStamp(path: path) == stamp else { continue }
                 await keep(stored.digest, of: stamp, isStored: true)
-                let more = try await storeCompanions(of: path, stored.digest)
+                let more = try await storeSidecars(of: path, stored.digest)
                 return await run.settle(
                     path, byteCount: stamp.byteCount, uploaded: (stored.isNew ? stamp.byteCount : 0) + more,
                     isNew: stored.isNew)
@@ -105,7 +105,7 @@ struct PhotoUpload: Sendable {
         case .later: return nil
         case .upload(let known):
             do {
-                let photo = Photo(key: try layout.photo(md5: digest.hexadecimal), byteCount: stamp.byteCount)
+                let photo = StoredPhoto(key: try layout.photo(md5: digest.hexadecimal), byteCount: stamp.byteCount)
                 let isNew = try await photo.store(known, in: client) { try await put(photo.key, $0) }
                 await run.store(digest)
                 return Stored(digest: digest, isNew: isNew)
@@ -119,14 +119,14 @@ struct PhotoUpload: Sendable {
     /// Where the app has any that S3 has not.
     ///
     /// - Returns: how many bytes went up.
-    private func storeCompanions(of path: String, _ digest: PhotoDigest) async throws -> Int64 {
-        guard let companions else { return 0 }
+    private func storeSidecars(of path: String, _ digest: PhotoDigest) async throws -> Int64 {
+        guard let sidecars else { return 0 }
         let url = URL(fileURLWithPath: path)
         var bytes: Int64 = 0
-        for kind in PhotoCompanion.allCases where await !run.has(kind, of: digest) {
+        for kind in PhotoSidecar.allCases where await !run.has(kind, of: digest) {
             let key = try kind.key(md5: digest.hexadecimal, in: layout)
             if await !run.hasListing, try await client.head(key) != nil { continue }
-            guard let data = try await kind.data(of: url, from: companions) else { continue }
+            guard let data = try await kind.data(of: url, from: sidecars) else { continue }
             try await client.put(data, to: key, contentType: kind.contentType)
             bytes += Int64(data.count)
         }
@@ -150,14 +150,14 @@ struct PhotoUpload: Sendable {
 }
 
 /// One photo in S3.
-private struct Photo {
+private struct StoredPhoto {
     let key: String
     let byteCount: Int64
 
     /// - Parameter known: what S3 said of it in this run.
     /// - Returns: whether it was stored just now; else it was there.
     func store(
-        _ known: BackupRun.Knowledge, in client: S3BackupClient, put: (ObjectCondition) async throws -> Void
+        _ known: BackupRun.RemoteState, in client: S3BackupClient, put: (ObjectCondition) async throws -> Void
     ) async throws -> Bool {
         var condition = ObjectCondition.isNew
         switch known {
@@ -168,7 +168,7 @@ private struct Photo {
         do {
             try await put(condition)
         } catch let error as CloakroomError where error.code == .conditionFailed {
-            // Somebody else's, of just now, or our own whose answer was lost; the name is the content.
+            // Somebody else's, of just now, or our own whose response was lost; the name is the content.
             if try await isThere(in: client) { return false }
             try await put(.none)
         } catch let error as CloakroomError where error.serverCode == "NotImplemented" && condition != .none {

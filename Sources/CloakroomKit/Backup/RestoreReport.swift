@@ -7,13 +7,13 @@ public struct RestoreReport: Sendable, Equatable {
     /// What could not be fetched, and why.
     public internal(set) var failures: [Failure] = []
     /// Photos that were not tried to the end, because the run ended early.
-    public internal(set) var leftOver = 0
+    public internal(set) var remaining = 0
     public internal(set) var bytesDownloaded: Int64 = 0
     /// Why the run ended early; `nil` when every photo was tried.
     public internal(set) var stoppedBy: CloakroomError?
 
     /// Whether the folder has every photo that S3 has.
-    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty && leftOver == 0 }
+    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty && remaining == 0 }
 
     /// One photo, and why the folder does not have it.
     public struct Failure: Sendable, Equatable {

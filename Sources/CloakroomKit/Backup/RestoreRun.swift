@@ -5,12 +5,12 @@ actor RestoreRun {
     private var waiting: [PhotoRestore.Photo]
     private var report = RestoreReport()
     private var progress: BackupProgress
-    private var trouble: TroubleCount
+    private var consecutiveFailures: ConsecutiveFailures
     private let observer: BackupProgress.Observer?
 
-    init(_ photos: [PhotoRestore.Photo], mostFailuresInARow: Int, observer: BackupProgress.Observer?) {
+    init(_ photos: [PhotoRestore.Photo], maximumConsecutiveFailures: Int, observer: BackupProgress.Observer?) {
         waiting = photos.reversed()
-        trouble = TroubleCount(most: mostFailuresInARow)
+        consecutiveFailures = ConsecutiveFailures(most: maximumConsecutiveFailures)
         self.observer = observer
         progress = BackupProgress(filesTotal: photos.count, bytesTotal: photos.reduce(0) { Self.sum($0, $1.byteCount) })
     }
@@ -24,7 +24,7 @@ actor RestoreRun {
 
     /// - Parameter bytes: that came for it; `nil` when it was there.
     func settle(_ photo: PhotoRestore.Photo, downloaded bytes: Int64?) {
-        trouble.end()
+        consecutiveFailures.end()
         if let bytes {
             report.restored += 1
             report.bytesDownloaded += bytes
@@ -38,11 +38,11 @@ actor RestoreRun {
         // What was broken off because the run ends has not failed by itself.
         guard report.stoppedBy == nil, error.code != .cancelled else {
             stop(error)
-            report.leftOver += 1
+            report.remaining += 1
             return
         }
         report.failures.append(.init(key: photo.key, error: error))
-        if trouble.isTooMuch(with: error) { stop(error) }
+        if consecutiveFailures.exceedsLimit(with: error) { stop(error) }
         tell(photo, 0)
     }
 
@@ -50,7 +50,7 @@ actor RestoreRun {
 
     /// - Returns: what is known once nobody works any more.
     func finish() -> RestoreReport {
-        report.leftOver += waiting.count
+        report.remaining += waiting.count
         waiting = []
         return report
     }
@@ -59,8 +59,8 @@ actor RestoreRun {
 
     /// Sizes are what a store says they are.
     private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
-        let (sum, isTooMuch) = left.addingReportingOverflow(right)
-        return isTooMuch ? .max : sum
+        let (sum, exceedsLimit) = left.addingReportingOverflow(right)
+        return exceedsLimit ? .max : sum
     }
 
     private func tell(_ photo: PhotoRestore.Photo, _ byteCount: Int64) {

@@ -10,7 +10,7 @@ extension S3BackupClient {
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` only when S3 says `NoSuchKey`;
     ///   ``CloakroomError/Code/checksumMismatch``.
     public func get(_ key: String, maximumBytes: Int = 4 << 20, md5: [UInt8]? = nil) async throws -> Data {
-        try await asking("reading", key) { target in
+        try await performing("reading", key) { target in
             try await budget.spending(maximumBytes) {
                 let transfer = readInMemory(maximumBytes)
                 guard let found = try await target.s3.get(target.object, range: { nil }, by: transfer) else {

@@ -6,30 +6,30 @@ extension S3BackupClient {
     ///
     /// - Returns: `nil` only when S3 itself says `NoSuchKey`.
     public func head(_ key: String) async throws -> ObjectInfo? {
-        try await asking("looking at", key) { target in
-            if let stored = try await target.s3.head(target.object, deadline: patience) {
+        try await performing("looking at", key) { target in
+            if let stored = try await target.s3.head(target.object, deadline: operationDeadline) {
                 // That would say that there is none.
                 guard let info = ObjectInfo(stored, key: key) else { throw Self.unknownSize(key) }
                 return info
             }
             // HEAD has no body: 404 may also mean the bucket, or somebody in between.
-            guard try await target.s3.exists(target.object, deadline: patience) else { return nil }
+            guard try await target.s3.exists(target.object, deadline: operationDeadline) else { return nil }
             throw CloakroomError(.unavailable, "looking at \(key): HEAD and GET disagree")
         }
     }
 
     static func unknownSize(_ key: String) -> CloakroomError {
-        CloakroomError(.invalidAnswer, "\(key): S3 does not say how long it is", status: 200)
+        CloakroomError(.invalidResponse, "\(key): S3 does not say how long it is", status: 200)
     }
 
     /// Whether there is such an object: yes or no only by S3's own word. Every doubt is an error.
     public func exists(_ key: String) async throws -> Bool {
-        try await asking("looking for", key) { try await $0.s3.exists($0.object, deadline: patience) }
+        try await performing("looking for", key) { try await $0.s3.exists($0.object, deadline: operationDeadline) }
     }
 
     /// Deletes an object, or on a versioned bucket hides it; that there is none is no error.
     public func delete(_ key: String) async throws {
-        try await asking("deleting", key) { try await $0.s3.delete($0.object, deadline: patience) }
+        try await performing("deleting", key) { try await $0.s3.delete($0.object, deadline: operationDeadline) }
     }
 }
 

@@ -5,7 +5,7 @@ extension S3BackupClient {
     func putWithinBudget(
         _ data: Data, md5: [UInt8], to key: String, metadata: [String: String], condition: ObjectCondition
     ) async throws {
-        let order = try PutOrder("application/octet-stream", metadata, condition, md5: md5, nil)
-        _ = try await asking("storing", key) { try await store(data, at: $0, order) }
+        let request = try PutRequest("application/octet-stream", metadata, condition, md5: md5, nil)
+        _ = try await performing("storing", key) { try await store(data, at: $0, request) }
     }
 }

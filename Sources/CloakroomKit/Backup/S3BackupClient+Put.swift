@@ -17,9 +17,9 @@ extension S3BackupClient {
         metadata: [String: String] = [:],
         condition: ObjectCondition = .none, md5: [UInt8]? = nil, progress: TransferProgress.Observer? = nil
     ) async throws -> ObjectInfo {
-        let order = try PutOrder(contentType, metadata, condition, md5: md5, progress)
-        return try await asking("storing", key) { target in
-            try await budget.spending(data.count) { try await store(data, at: target, order) }
+        let request = try PutRequest(contentType, metadata, condition, md5: md5, progress)
+        return try await performing("storing", key) { target in
+            try await budget.spending(data.count) { try await store(data, at: target, request) }
         }
     }
 
@@ -35,44 +35,44 @@ extension S3BackupClient {
         file: URL, to key: String, contentType: String = "application/octet-stream", metadata: [String: String] = [:],
         condition: ObjectCondition = .none, md5: [UInt8]? = nil, progress: TransferProgress.Observer? = nil
     ) async throws -> ObjectInfo {
-        let order = try PutOrder(contentType, metadata, condition, md5: md5, progress)
+        let request = try PutRequest(contentType, metadata, condition, md5: md5, progress)
         let file = try UploadFile(file)
-        return try await asking("storing", key) { target in
+        return try await performing("storing", key) { target in
             guard file.byteCount <= sizes.singlePut else {
-                return try await MultipartPut(client: self, target: target, file: file, order: order).run()
+                return try await MultipartPut(client: self, target: target, file: file, request: request).run()
             }
             // Read when there is room for it.
             return try await budget.spending(Int(file.byteCount)) {
-                let (body, md5) = try await file.body(0..<file.byteCount, md5: order.md5)
+                let (body, md5) = try await file.body(0..<file.byteCount, md5: request.md5)
                 try file.checkUnchanged()
-                return try await store(body, md5: md5, at: target, order)
+                return try await store(body, md5: md5, at: target, request)
             }
         }
     }
 
-    func store(_ data: Data, at target: Target, _ order: PutOrder) async throws -> ObjectInfo {
-        let md5: [UInt8] = if let known = order.md5 { known } else { await Self.md5(data) }
-        return try await store(.bytes(data), md5: md5, at: target, order)
+    func store(_ data: Data, at target: ObjectTarget, _ request: PutRequest) async throws -> ObjectInfo {
+        let md5: [UInt8] = if let known = request.md5 { known } else { await Self.md5(data) }
+        return try await store(.bytes(data), md5: md5, at: target, request)
     }
 
     private func store(
-        _ body: HTTPBody, md5: [UInt8], at target: Target, _ order: PutOrder
+        _ body: HTTPBody, md5: [UInt8], at target: ObjectTarget, _ request: PutRequest
     ) async throws -> ObjectInfo {
         let size = body.byteCount
-        let told = order.progress.map { observer in
+        let told = request.progress.map { observer in
             { @Sendable (sent: HTTPProgress) in
                 guard sent.bytesSent < size else { return }
                 observer(TransferProgress(bytesDone: sent.bytesSent, bytesTotal: size))
             }
         }
-        var fields: HeaderFields = ["content-type": order.contentType]
-        fields.add(order.metadataFields())
+        var fields: HeaderFields = ["content-type": request.contentType]
+        fields.add(request.metadataFields())
         let stored = try await target.s3.put(
-            target.object, digest: BodyDigest(md5: md5), fields: fields, condition: order.condition,
+            target.object, digest: BodyDigest(md5: md5), fields: fields, condition: request.condition,
             by: upload(body, progress: told))
-        order.progress?(TransferProgress(bytesDone: size, bytesTotal: size))
+        request.progress?(TransferProgress(bytesDone: size, bytesTotal: size))
         return ObjectInfo(
-            key: target.key, byteCount: size, entityTag: stored.entityTag, contentType: order.contentType,
-            metadata: order.metadata)
+            key: target.key, byteCount: size, entityTag: stored.entityTag, contentType: request.contentType,
+            metadata: request.metadata)
     }
 }

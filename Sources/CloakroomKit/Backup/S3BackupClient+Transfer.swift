@@ -15,20 +15,20 @@ extension S3BackupClient {
     ) -> Transfer {
         let timeout = Duration.seconds(60 + bytes / 4096)
         let transport = transport
-        return Transfer(timeout: timeout, deadline: surroundings.now().advanced(by: timeout * 3 + .seconds(120))) {
-            request, timeout async throws(Fault) in
+        return Transfer(timeout: timeout, deadline: runtime.now().advanced(by: timeout * 3 + .seconds(120))) {
+            request, timeout async throws(AWSError) in
             guard let request = HTTPRequest(request, body: body, destination: destination(), timeout: timeout) else {
-                throw Fault(.refused, code: "UnsendableRequest")
+                throw AWSError(.refused, code: "UnsendableRequest")
             }
             do throws(HTTPTransportError) {
                 return UpstreamResponse(try await transport.send(request, progress: progress))
             } catch {
-                throw Fault(error)
+                throw AWSError(error)
             }
         }
     }
 
-    /// Of a body that goes up; the answer says little.
+    /// Of a body that goes up; the response says little.
     nonisolated func upload(
         _ body: HTTPBody, progress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) -> Transfer {

@@ -31,7 +31,7 @@ public actor S3BackupClient {
 
     nonisolated let transport: any HTTPTransport
     nonisolated let journal: any MultipartJournal
-    nonisolated let surroundings: Surroundings
+    nonisolated let runtime: RuntimeDependencies
     nonisolated let sizes: Sizes
     nonisolated let budget: ByteBudget
     private let access: @Sendable () async throws -> Access
@@ -47,10 +47,10 @@ public actor S3BackupClient {
     ///     the app was ended.
     public init(
         credentials: CredentialProvider, transport: any HTTPTransport, endpoint: URL? = nil,
-        journal: any MultipartJournal = TransientMultipartJournal()
+        journal: any MultipartJournal = InMemoryMultipartJournal()
     ) {
         self.init(
-            transport: transport, endpoint: endpoint, journal: journal, sizes: Sizes(), surroundings: Surroundings()
+            transport: transport, endpoint: endpoint, journal: journal, sizes: Sizes(), runtime: RuntimeDependencies()
         ) {
             let vended = try await credentials.credentials()
             return Access(bucket: vended.bucket, region: vended.region, source: credentials.source)
@@ -59,13 +59,13 @@ public actor S3BackupClient {
 
     init(
         transport: any HTTPTransport, endpoint: URL?, journal: any MultipartJournal, sizes: Sizes,
-        surroundings: Surroundings, access: @escaping @Sendable () async throws -> Access
+        runtime: RuntimeDependencies, access: @escaping @Sendable () async throws -> Access
     ) {
         self.transport = transport
         self.endpoint = endpoint
         self.journal = journal
         self.sizes = sizes
-        self.surroundings = surroundings
+        self.runtime = runtime
         self.access = access
         budget = ByteBudget(capacity: sizes.budget)
     }
@@ -90,34 +90,34 @@ public actor S3BackupClient {
         }
         let s3 = S3Client(
             bucket: access.bucket, endpoint: found, transport: UpstreamTransport(transport: transport),
-            credentials: access.source, retry: Self.retry, surroundings: surroundings)
+            credentials: access.source, retry: Self.retry, runtime: runtime)
         connected = (access, s3)
         return (access.bucket, s3)
     }
 
     /// Runs what asks S3 for something, and says in the kit's own words what went wrong.
-    func asking<Value>(
-        _ doing: String, _ key: String, _ body: (Target) async throws -> Value
+    func performing<Value>(
+        _ doing: String, _ key: String, _ body: (ObjectTarget) async throws -> Value
     ) async throws -> Value {
         guard let object = ObjectAddress(key: key) else {
             throw CloakroomError(.invalidRequest, "a key has 1 to 1,024 bytes")
         }
-        return try await inOurWords("\(doing) \(key)") {
+        return try await mappingErrors("\(doing) \(key)") {
             let (name, s3) = try await bucket()
-            return try await body(Target(bucket: name, s3: s3, key: key, object: object))
+            return try await body(ObjectTarget(bucket: name, s3: s3, key: key, object: object))
         }
     }
 
-    func inOurWords<Value>(_ doing: String, _ body: () async throws -> Value) async throws -> Value {
+    func mappingErrors<Value>(_ doing: String, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as CloakroomError {
             throw error
         } catch is CancellationError {
             throw CloakroomError(.cancelled, "\(doing): cancelled")
-        } catch let fault as Fault {
+        } catch let fault as AWSError {
             // The vendor knows better why there are none.
-            if fault.kind == .noCredentials { _ = try await inOurWords(doing) { try await access() } }
+            if fault.kind == .noCredentials { _ = try await mappingErrors(doing) { try await access() } }
             throw CloakroomError(fault, doing: doing)
         } catch {
             throw CloakroomError(.unknown, "\(doing): \(error)")
@@ -125,11 +125,11 @@ public actor S3BackupClient {
     }
 
     /// For one request without a file, its tries included.
-    nonisolated var patience: ContinuousClock.Instant { surroundings.now().advanced(by: .seconds(120)) }
+    nonisolated var operationDeadline: ContinuousClock.Instant { runtime.now().advanced(by: .seconds(120)) }
 }
 
 /// Which object is meant, and who asks for it.
-struct Target: Sendable {
+struct ObjectTarget: Sendable {
     let bucket: String
     let s3: S3Client
     let key: String

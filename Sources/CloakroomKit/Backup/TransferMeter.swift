@@ -1,11 +1,11 @@
 /// Adds up how far the parts of one transfer are.
 struct TransferMeter: Sendable {
-    private struct Reading: Sendable {
+    private struct PartProgress: Sendable {
         let part: Int
         let bytes: Int64
     }
 
-    private let readings: AsyncStream<Reading>.Continuation
+    private let readings: AsyncStream<PartProgress>.Continuation
     private let sum: Task<Void, Never>
 
     /// - Parameter observer: told of less than the total only; who ends the transfer tells that.
@@ -13,7 +13,8 @@ struct TransferMeter: Sendable {
         total: Int64, observer: @escaping TransferProgress.Observer,
         spawn: (@escaping @Sendable () async -> Void) -> Task<Void, Never>
     ) {
-        let (readings, continuation) = AsyncStream.makeStream(of: Reading.self, bufferingPolicy: .bufferingNewest(256))
+        let (readings, continuation) = AsyncStream.makeStream(
+            of: PartProgress.self, bufferingPolicy: .bufferingNewest(256))
         self.readings = continuation
         sum = spawn {
             var bytes: [Int: Int64] = [:]
@@ -25,7 +26,7 @@ struct TransferMeter: Sendable {
         }
     }
 
-    func set(_ part: Int, _ bytes: Int64) { readings.yield(Reading(part: part, bytes: bytes)) }
+    func set(_ part: Int, _ bytes: Int64) { readings.yield(PartProgress(part: part, bytes: bytes)) }
 
     /// The observer is not told anything afterwards.
     func end() async {

@@ -66,28 +66,28 @@ struct UploadFile: Sendable {
     @concurrent func md5(_ range: Range<Int64>) async throws(CloakroomError) -> [UInt8] {
         var md5 = MD5()
         var piece = [UInt8](repeating: 0, count: min(range.count, 1 << 18))
-        var place = range.lowerBound
-        while place < range.upperBound {
+        var offset = range.lowerBound
+        while offset < range.upperBound {
             guard !Task.isCancelled else { throw CloakroomError.cancelled }
-            let count = min(piece.count, Int(range.upperBound - place))
+            let count = min(piece.count, Int(range.upperBound - offset))
             if count < piece.count { piece.removeLast(piece.count - count) }
             var failure: CloakroomError?
             piece.withUnsafeMutableBytes { buffer in
-                do throws(CloakroomError) { try fill(buffer, from: place) } catch { failure = error }
+                do throws(CloakroomError) { try fill(buffer, from: offset) } catch { failure = error }
             }
             if let failure { throw failure }
             md5.update(piece)
-            place += Int64(count)
+            offset += Int64(count)
         }
         return md5.finalize()
     }
 
-    private func fill(_ buffer: UnsafeMutableRawBufferPointer, from place: Int64) throws(CloakroomError) {
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer, from offset: Int64) throws(CloakroomError) {
         var done = 0
         while done < buffer.count {
             let count = pread(
                 handle.fileDescriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done,
-                off_t(place) + off_t(done))
+                off_t(offset) + off_t(done))
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else {
                 throw CloakroomError(.unreadableFile, "\(url.lastPathComponent) could not be read (errno \(errno))")

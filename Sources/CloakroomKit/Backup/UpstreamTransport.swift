@@ -31,10 +31,10 @@ extension HTTPRequest {
 }
 
 extension UpstreamResponse {
-    init(_ answer: HTTPAnswer) {
+    init(_ response: HTTPResponse) {
         var fields: HeaderFields = [:]
-        for field in answer.fields { fields.add(field.name, field.value) }
-        self.init(status: answer.status, fields: fields, body: Array(answer.body))
+        for field in response.fields { fields.add(field.name, field.value) }
+        self.init(status: response.status, fields: fields, body: Array(response.body))
     }
 }
 

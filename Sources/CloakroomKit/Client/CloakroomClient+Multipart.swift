@@ -19,13 +19,13 @@ extension CloakroomClient {
     ) async throws -> MultipartAssetUpload {
         let asked = MultipartUploadRequest(
             contentType: contentType, contentLength: Int(byteCount), sha256: sha256.map(Self.hexadecimal))
-        let answer = try await exchange.answer(
+        let response = try await httpClient.response(
             to: WorkerRequest(route: .multipartUploads, body: asked.encoded, isRepeatable: false))
-        let body: MultipartUploadBody = try Self.read(answer)
+        let body: MultipartUploadBody = try Self.read(response)
         guard let asset = Self.address(body.assetUrl), Self.partSizes.contains(body.partBytes),
             (1...10_000).contains(body.partCount)
         else {
-            throw CloakroomError.invalidAnswer(answer)
+            throw CloakroomError.invalidResponse(response)
         }
         return MultipartAssetUpload(
             id: body.uploadId, objectKey: body.objectKey, assetURL: asset, partByteCount: Int64(body.partBytes),
@@ -37,15 +37,15 @@ extension CloakroomClient {
     /// - Parameter numbers: at most 100 of them, within 1…``MultipartAssetUpload/partCount``.
     /// - Throws: ``CloakroomError``: `uploadNotFound` for an id that is not the user's, or has ended.
     public func multipartUploadParts(of id: String, numbers: ClosedRange<Int>) async throws -> [AssetPart] {
-        let answer = try await exchange.answer(
+        let response = try await httpClient.response(
             to: WorkerRequest(
                 route: .multipartParts, id: id,
                 query: [("numbers", "\(numbers.lowerBound)-\(numbers.upperBound)")]))
-        let body: MultipartPartsBody = try Self.read(answer)
+        let body: MultipartPartsBody = try Self.read(response)
         return try body.parts.map { part in
             guard let url = Self.address(part.uploadUrl), numbers.contains(part.partNumber),
                 part.contentLength == 0 || Self.partSizes.contains(part.contentLength)
-            else { throw CloakroomError.invalidAnswer(answer) }
+            else { throw CloakroomError.invalidResponse(response) }
             return AssetPart(
                 number: part.partNumber, uploadURL: url, byteCount: Int64(part.contentLength),
                 expiration: body.expiresAt)
@@ -58,10 +58,10 @@ extension CloakroomClient {
     /// - Throws: ``CloakroomError``: `uploadIncomplete` when a part is missing or not as it was to be, `uploadNotFound`.
     public func completeMultipartUpload(id: String, etags: [String]? = nil) async throws -> UploadedAsset {
         let asked = CompletionRequest(etags: etags)
-        let answer = try await exchange.answer(
+        let response = try await httpClient.response(
             to: WorkerRequest(route: .multipartCompletion, id: id, body: etags == nil ? nil : asked.encoded))
-        let body: UploadedBody = try Self.read(answer)
-        guard let asset = body.assetUrl.flatMap(Self.address) else { throw CloakroomError.invalidAnswer(answer) }
+        let body: UploadedBody = try Self.read(response)
+        guard let asset = body.assetUrl.flatMap(Self.address) else { throw CloakroomError.invalidResponse(response) }
         return UploadedAsset(objectKey: body.objectKey, assetURL: asset)
     }
 

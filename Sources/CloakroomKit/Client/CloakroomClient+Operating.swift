@@ -5,13 +5,14 @@ public import Foundation
 extension CloakroomClient {
     /// Returns when the worker is alive; one try. Networks that the operator did not name get `forbidden`.
     public func checkHealth() async throws {
-        _ = try await exchange.answer(to: WorkerRequest(route: .health, authorization: .none, maximumTries: 1))
+        _ = try await httpClient.response(to: WorkerRequest(route: .health, authorization: .none, maximumAttempts: 1))
     }
 
     /// Whether the worker could do its work now; one try. Networks that the operator did not name get `forbidden`.
     public func isReady() async throws -> Bool {
         do throws(CloakroomError) {
-            _ = try await exchange.answer(to: WorkerRequest(route: .readiness, authorization: .none, maximumTries: 1))
+            _ = try await httpClient.response(
+                to: WorkerRequest(route: .readiness, authorization: .none, maximumAttempts: 1))
             return true
         } catch {
             guard error.status == 503 else { throw error }
@@ -22,16 +23,16 @@ extension CloakroomClient {
     /// The worker's metrics, in Prometheus' text format; one try. Networks that the operator did not name get
     /// `forbidden`.
     public func metrics() async throws -> String {
-        let answer = try await exchange.answer(
-            to: WorkerRequest(route: .metrics, authorization: .none, maximumTries: 1))
-        return String(decoding: answer.body, as: UTF8.self)
+        let response = try await httpClient.response(
+            to: WorkerRequest(route: .metrics, authorization: .none, maximumAttempts: 1))
+        return String(decoding: response.body, as: UTF8.self)
     }
 
     /// The keys that session tokens are signed with: a JWK set (RFC 7517 §5), as JSON, for other backends to check them.
     ///
     /// - Throws: ``CloakroomError``: `notFound` where nobody can sign in.
     public func sessionKeys() async throws -> Data {
-        try await exchange.answer(to: WorkerRequest(route: .sessionKeys, authorization: .none)).body
+        try await httpClient.response(to: WorkerRequest(route: .sessionKeys, authorization: .none)).body
     }
 
     /// Passes on what Apple told a backend of the app's own: a user withdrew consent, or deleted the account.
@@ -41,7 +42,7 @@ extension CloakroomClient {
     ///   kept: Apple, too, would send it again.
     public func passOnAppleNotification(payload: String) async throws {
         let asked = AppleNotificationRequest(payload: payload)
-        _ = try await exchange.answer(
+        _ = try await httpClient.response(
             to: WorkerRequest(route: .appleNotifications, body: asked.encoded, authorization: .none))
     }
 }

@@ -6,7 +6,7 @@ extension CloakroomClient: AssetRenewer {
     ///
     /// - Parameter keys: 1…100; others are `invalidRequest`, and nobody is asked.
     /// - Returns: one result for each of the different keys that the server said something of, in their order. What is
-    ///   ``RenewalResult/Outcome/notFound`` the server called so itself, in an answer that was whole.
+    ///   ``RenewalResult/Outcome/notFound`` the server called so itself, in a response that was whole.
     public func renewAssets(keys: [String]) async throws -> [RenewalResult] {
         guard (1...WireLimits.maximumKeysPerRequest).contains(keys.count) else {
             throw CloakroomError(.invalidRequest, "A renewal is of 1 to \(WireLimits.maximumKeysPerRequest) keys")
@@ -18,21 +18,21 @@ extension CloakroomClient: AssetRenewer {
 
     /// The same for one key.
     ///
-    /// - Throws: also `invalidAnswer` when the answer is about another key.
+    /// - Throws: also `invalidResponse` when the response is about another key.
     public func renewAsset(key: String) async throws -> RenewalResult {
         let body: RenewResult = try await renewalBody(
             of: WorkerRequest(route: .renewOne, body: RenewOneRequest(assetKey: key).encoded))
         guard let result = RenewalResult.matched([body], to: [key]).first else {
-            throw CloakroomError(.invalidAnswer, "The answer is about another key", status: 200)
+            throw CloakroomError(.invalidResponse, "The response is about another key", status: 200)
         }
         return result
     }
 
     /// Apps forget pictures on what a renewal says: nothing but 200 is taken for one.
     private func renewalBody<Body: Decodable>(of request: WorkerRequest) async throws(CloakroomError) -> Body {
-        let answer = try await exchange.answer(to: request)
-        guard answer.status == 200 else { throw .invalidAnswer(answer) }
-        return try Self.read(answer)
+        let response = try await httpClient.response(to: request)
+        guard response.status == 200 else { throw .invalidResponse(response) }
+        return try Self.read(response)
     }
 }
 
@@ -59,7 +59,7 @@ extension RenewalResult.Outcome {
         case (true, nil): self = .renewed(expiresAt: result.expiresAt)
         case (false, .notFound): self = .notFound
         case (false, let error?) where error != .internalError: self = .refused(reason: error.rawValue)
-        case (false, _): self = .failed(reason: RenewFailure.internalError.rawValue)
+        case (false, _): self = .failed(reason: RenewalErrorCode.internalError.rawValue)
         case (true, _?): self = .failed(reason: "contradiction")
         }
     }

@@ -2,7 +2,7 @@ import AWS
 import CloakroomWire
 public import Foundation
 
-extension CloakroomClient: AssetUploader {
+extension CloakroomClient: PresignedUploader {
     public func requestUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget {
         try await requestUpload(contentType: contentType, byteCount: byteCount, filename: nil, sha256: nil)
     }
@@ -21,11 +21,11 @@ extension CloakroomClient: AssetUploader {
         var query = [(name: "contentType", value: contentType), ("filename", filename ?? anyFilename)]
         if let byteCount { query.append(("contentLength", String(byteCount))) }
         if let sha256 { query.append(("sha256", Self.hexadecimal(sha256))) }
-        let answer = try await exchange.answer(to: WorkerRequest(route: .presignedUpload, query: query))
-        let body: UploadAnswer = try Self.read(answer)
+        let response = try await httpClient.response(to: WorkerRequest(route: .presignedUpload, query: query))
+        let body: ReceivedUploadBody = try Self.read(response)
         guard let upload = Self.address(body.uploadUrl), let asset = (body.assetUrl ?? body.url).flatMap(Self.address),
             !body.objectKey.isEmpty
-        else { throw CloakroomError.invalidAnswer(answer) }
+        else { throw CloakroomError.invalidResponse(response) }
         var fields = body.headers ?? [:]
         if !fields.keys.contains(where: { $0.caseInsensitiveCompare("Content-Type") == .orderedSame }) {
             fields["Content-Type"] = contentType
@@ -42,15 +42,15 @@ extension CloakroomClient: AssetUploader {
     /// - Throws: ``CloakroomError``, as for a PUT.
     public func requestFormUpload(
         contentType: String, maximumBytes: Int64? = nil, sha256: Data? = nil
-    ) async throws -> FormUpload {
+    ) async throws -> FormUploadTarget {
         let asked = PostUploadRequest(
             contentType: contentType, maximumBytes: maximumBytes.map(Int.init), sha256: sha256.map(Self.hexadecimal))
-        let answer = try await exchange.answer(to: WorkerRequest(route: .presignedPost, body: asked.encoded))
-        let body: PostUploadBody = try Self.read(answer)
+        let response = try await httpClient.response(to: WorkerRequest(route: .presignedPost, body: asked.encoded))
+        let body: PostUploadBody = try Self.read(response)
         guard let upload = Self.address(body.uploadUrl), let asset = Self.address(body.assetUrl) else {
-            throw CloakroomError.invalidAnswer(answer)
+            throw CloakroomError.invalidResponse(response)
         }
-        return FormUpload(
+        return FormUploadTarget(
             objectKey: body.objectKey, uploadURL: upload, fields: body.fields, assetURL: asset,
             maximumBytes: Int64(body.maximumBytes), expiration: body.expiresAt)
     }
@@ -65,12 +65,12 @@ extension CloakroomClient: AssetUploader {
     public func upload(
         _ body: HTTPBody, to target: UploadTarget, progress: (@Sendable (HTTPProgress) -> Void)?
     ) async throws {
-        try await PresignedPut(target: target, body: body, exchange: exchange).run(progress: progress)
+        try await PresignedPut(target: target, body: body, httpClient: httpClient).run(progress: progress)
     }
 
     /// The shipped backend asks for a name, and nobody should learn one of it.
     private var anyFilename: String {
-        let number = exchange.surroundings.randomNumber()
+        let number = httpClient.runtime.randomNumber()
         return String(number, radix: 16) + ".bin"
     }
 

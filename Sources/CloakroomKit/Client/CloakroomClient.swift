@@ -9,19 +9,19 @@ public import Foundation
 /// let results = try await client.renewAssets(keys: ["abc123.bin"])
 /// ```
 ///
-/// Each call tries again what may pass by itself, until ``Patience/deadline``: no network, 429, 5xx. It waits as long as
+/// Each call tries again what may pass by itself, until ``RetryPolicy/deadline``: no network, 429, 5xx. It waits as long as
 /// the server asks, and fails at once with ``CloakroomError/retryAfter`` when that is longer than the deadline. Only
 /// ``beginMultipartUpload(contentType:byteCount:sha256:)`` is not repeated when nobody knows what became of it, so that
 /// nothing is begun twice. A cancelled task gets ``CloakroomError/Code/cancelled`` at once.
 ///
 /// Errors are ``CloakroomError``, of these codes besides those of the call itself:
 /// `unauthorized` when a new token did not help either, `tooManyRequests` and `unavailable` with `retryAfter`,
-/// `unreachable`, `timedOut`, `untrusted`, `tokenUnavailable`, `cancelled`, `invalidAnswer` when something stands between
+/// `unreachable`, `timedOut`, `untrusted`, `tokenUnavailable`, `cancelled`, `invalidResponse` when something stands between
 /// the app and the worker.
 public struct CloakroomClient: Sendable {
-    let exchange: WorkerExchange
+    let httpClient: WorkerHTTPClient
     /// The worker's time.
-    package var serverClock: ServerClock { exchange.clock }
+    package var serverClock: ServerClock { httpClient.clock }
 
     /// - Parameters:
     ///   - endpoint: `https://host`, with a path where the worker has one; HTTP is for a developer's own machine.
@@ -29,55 +29,58 @@ public struct CloakroomClient: Sendable {
     ///   - transport: give it the one that the app's other parts use, so that they share connections.
     public init(
         endpoint: URL, tokenHeader: TokenHeader = .bearer, tokens: any TokenProvider,
-        transport: any HTTPTransport = URLSessionTransport(), patience: Patience = Patience()
+        transport: any HTTPTransport = URLSessionTransport(), retryPolicy: RetryPolicy = RetryPolicy()
     ) {
         self.init(
-            endpoint: endpoint, tokenHeader: tokenHeader, tokens: tokens, transport: transport, patience: patience,
-            surroundings: Surroundings())
+            endpoint: endpoint, tokenHeader: tokenHeader, tokens: tokens, transport: transport,
+            retryPolicy: retryPolicy,
+            runtime: RuntimeDependencies())
     }
 
     /// - Parameter token: asked for each request, and once more after a 401.
     public init(
         endpoint: URL, tokenHeader: TokenHeader = .bearer, transport: any HTTPTransport = URLSessionTransport(),
-        patience: Patience = Patience(),
+        retryPolicy: RetryPolicy = RetryPolicy(),
         token: @escaping @Sendable () async throws -> String
     ) {
         self.init(
-            endpoint: endpoint, tokenHeader: tokenHeader, tokens: ClosureTokens(closure: token), transport: transport,
-            patience: patience)
+            endpoint: endpoint, tokenHeader: tokenHeader, tokens: ClosureTokenProvider(closure: token),
+            transport: transport,
+            retryPolicy: retryPolicy)
     }
 
     package init(
         endpoint: URL, tokenHeader: TokenHeader = .bearer, tokens: any TokenProvider, transport: any HTTPTransport,
-        patience: Patience = Patience(), surroundings: Surroundings
+        retryPolicy: RetryPolicy = RetryPolicy(), runtime: RuntimeDependencies
     ) {
-        exchange = WorkerExchange(
+        httpClient = WorkerHTTPClient(
             endpoint: endpoint, tokenHeader: tokenHeader,
-            tokens: CurrentToken(tokens, surroundings: surroundings), transport: transport, patience: patience,
-            clock: ServerClock(surroundings: surroundings), surroundings: surroundings)
+            tokens: CurrentToken(tokens, runtime: runtime), transport: transport, retryPolicy: retryPolicy,
+            clock: ServerClock(runtime: runtime), runtime: runtime)
     }
 
     func body<Body: Decodable>(
         of request: WorkerRequest, as type: Body.Type = Body.self
     ) async throws(CloakroomError) -> Body {
-        try Self.read(try await exchange.answer(to: request))
+        try Self.read(try await httpClient.response(to: request))
     }
 
     static func read<Body: Decodable>(
-        _ answer: HTTPAnswer, as type: Body.Type = Body.self
+        _ response: HTTPResponse, as type: Body.Type = Body.self
     ) throws(CloakroomError) -> Body {
         do {
-            return try wireDecoder.decode(type, from: answer.body)
+            return try wireDecoder.decode(type, from: response.body)
         } catch {
-            throw .invalidAnswer(answer)
+            throw .invalidResponse(response)
         }
     }
 }
 
 extension CloakroomError {
-    /// - Parameter answer: a success that is none of ours; what it holds is nobody's business.
-    static func invalidAnswer(_ answer: HTTPAnswer) -> CloakroomError {
+    /// - Parameter response: a success that is none of ours; what it holds is nobody's business.
+    static func invalidResponse(_ response: HTTPResponse) -> CloakroomError {
         CloakroomError(
-            .invalidAnswer, "The answer is none of the worker's", status: answer.status, requestID: answer.requestID)
+            .invalidResponse, "The response is none of the worker's", status: response.status,
+            requestID: response.requestID)
     }
 }

@@ -6,37 +6,37 @@ import CloakroomCrypto
 /// A hundred requests that come back with 401 lead to one new token: who comes with a refused token that has been
 /// replaced already gets its successor.
 actor CurrentToken {
-    private typealias Answer = Result<Secret, CloakroomError>
+    private typealias TokenResult = Result<Secret, CloakroomError>
 
-    /// One question to the provider, and who waits for its answer.
-    private struct Question {
+    /// One request to the provider, and who waits for its response.
+    private struct PendingRequest {
         let number: Int
         let refused: Secret?
-        var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
+        var waiting: [Int: CheckedContinuation<TokenResult, Never>] = [:]
     }
 
     private let provider: any TokenProvider
-    private let surroundings: Surroundings
+    private let runtime: RuntimeDependencies
     /// The last one is the one to join.
-    private var questions: [Question] = []
+    private var requests: [PendingRequest] = []
     private var replaced: (refused: Secret, by: Secret)?
     private var lastRevoked: Secret?
     private var lastNumber = 0
 
-    init(_ provider: any TokenProvider, surroundings: Surroundings) {
+    init(_ provider: any TokenProvider, runtime: RuntimeDependencies) {
         self.provider = provider
-        self.surroundings = surroundings
+        self.runtime = runtime
     }
 
     /// - Parameter refused: the token that the server did not take; `nil` for a first try.
     func token(insteadOf refused: Secret? = nil) async throws(CloakroomError) -> Secret {
         if let refused {
             if let replaced, replaced.refused == refused { return replaced.by }
-            if questions.last?.refused != refused { ask(insteadOf: refused) }
-        } else if questions.isEmpty {
-            ask(insteadOf: nil)
+            if requests.last?.refused != refused { requestToken(insteadOf: refused) }
+        } else if requests.isEmpty {
+            requestToken(insteadOf: nil)
         }
-        return try await answer(to: questions[questions.count - 1].number).get()
+        return try await result(to: requests[requests.count - 1].number).get()
     }
 
     /// Tells the provider, once for each token however many requests carried it.
@@ -46,44 +46,44 @@ actor CurrentToken {
         await provider.sessionRevoked(token.reveal())
     }
 
-    private func ask(insteadOf refused: Secret?) {
+    private func requestToken(insteadOf refused: Secret?) {
         lastNumber += 1
         let number = lastNumber
-        questions.append(Question(number: number, refused: refused))
+        requests.append(PendingRequest(number: number, refused: refused))
         let provider = provider
-        _ = surroundings.spawn { await self.finish(number, with: Self.ask(provider, insteadOf: refused)) }
+        _ = runtime.spawn { await self.finish(number, with: Self.requestToken(provider, insteadOf: refused)) }
     }
 
-    private func finish(_ number: Int, with answer: Answer) {
-        guard let index = questions.firstIndex(where: { $0.number == number }) else { return }
-        let question = questions.remove(at: index)
-        if let refused = question.refused, case .success(let token) = answer { replaced = (refused, token) }
-        for continuation in question.waiting.values { continuation.resume(returning: answer) }
+    private func finish(_ number: Int, with result: TokenResult) {
+        guard let index = requests.firstIndex(where: { $0.number == number }) else { return }
+        let request = requests.remove(at: index)
+        if let refused = request.refused, case .success(let token) = result { replaced = (refused, token) }
+        for continuation in request.waiting.values { continuation.resume(returning: result) }
     }
 
-    /// A cancelled task waits no longer; the question goes on for the others.
-    private func answer(to number: Int) async -> Answer {
+    /// A cancelled task waits no longer; the request goes on for the others.
+    private func result(to number: Int) async -> TokenResult {
         lastNumber += 1
-        let visitor = lastNumber
+        let waiter = lastNumber
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard !Task.isCancelled, let index = questions.firstIndex(where: { $0.number == number }) else {
+                guard !Task.isCancelled, let index = requests.firstIndex(where: { $0.number == number }) else {
                     return continuation.resume(returning: .failure(.cancelled))
                 }
-                questions[index].waiting[visitor] = continuation
+                requests[index].waiting[waiter] = continuation
             }
         } onCancel: {
-            Task { await self.leave(visitor) }
+            Task { await self.leave(waiter) }
         }
     }
 
-    private func leave(_ visitor: Int) {
-        for index in questions.indices {
-            questions[index].waiting.removeValue(forKey: visitor)?.resume(returning: .failure(.cancelled))
+    private func leave(_ waiter: Int) {
+        for index in requests.indices {
+            requests[index].waiting.removeValue(forKey: waiter)?.resume(returning: .failure(.cancelled))
         }
     }
 
-    private static func ask(_ provider: any TokenProvider, insteadOf refused: Secret?) async -> Answer {
+    private static func requestToken(_ provider: any TokenProvider, insteadOf refused: Secret?) async -> TokenResult {
         if let refused { await provider.tokenRefused(refused.reveal()) }
         do {
             let token = try await provider.token()

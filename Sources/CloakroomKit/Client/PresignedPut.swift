@@ -5,37 +5,38 @@ import Foundation
 struct PresignedPut {
     let target: UploadTarget
     let body: HTTPBody
-    let exchange: WorkerExchange
+    let httpClient: WorkerHTTPClient
 
     func run(progress: (@Sendable (HTTPProgress) -> Void)?) async throws(CloakroomError) {
         // Nobody sends megabytes to hear that it is too late; while the server's time is unknown, S3 says so.
-        if let expiration = target.expiration, await exchange.clock.isKnown, await exchange.clock.now >= expiration {
+        if let expiration = target.expiration, await httpClient.clock.isKnown, await httpClient.clock.now >= expiration
+        {
             throw .uploadURLExpired
         }
-        let surroundings = exchange.surroundings
-        let patience = exchange.patience
-        var tries = Tries(
-            maximum: patience.maximumTries, until: surroundings.now().advanced(by: patience.uploadDeadline),
-            surroundings)
+        let runtime = httpClient.runtime
+        let retryPolicy = httpClient.retryPolicy
+        var attempts = RetryAttempts(
+            maximum: retryPolicy.maximumAttempts, until: runtime.now().advanced(by: retryPolicy.uploadDeadline),
+            runtime)
         let fields = try fieldsToSend()
         while true {
             let request = HTTPRequest(
                 method: "PUT", url: target.uploadURL, fields: fields, body: body,
-                destination: .memory(maximumBytes: 64 << 10), timeout: try tries.timeout(atMost: .seconds(86_400)),
-                idleTimeout: patience.uploadIdleTimeout)
-            let fault: UploadFault
+                destination: .memory(maximumBytes: 64 << 10), timeout: try attempts.timeout(atMost: .seconds(86_400)),
+                idleTimeout: retryPolicy.uploadIdleTimeout)
+            let outcome: UploadAttemptOutcome
             do throws(HTTPTransportError) {
-                let answer = try await exchange.transport.send(request, progress: progress)
+                let response = try await httpClient.transport.send(request, progress: progress)
                 // The shipped client takes nothing else for a success either.
-                if answer.status == 200 { return }
-                fault = UploadFault(answer, createsOnly: createsOnly, now: await exchange.clock.now)
+                if response.status == 200 { return }
+                outcome = UploadAttemptOutcome(response, createsOnly: createsOnly, now: await httpClient.clock.now)
             } catch {
-                fault = UploadFault(error)
+                outcome = UploadAttemptOutcome(error)
             }
-            switch fault {
+            switch outcome {
             case .storedBefore: return
             case .final(let error): throw error
-            case .again(let error): try await tries.pause(after: error)
+            case .again(let error): try await attempts.pause(after: error)
             }
         }
     }
@@ -65,43 +66,44 @@ struct PresignedPut {
 }
 
 /// Why an upload to a presigned URL did not succeed, as a decision.
-enum UploadFault: Equatable {
+enum UploadAttemptOutcome: Equatable {
     /// An earlier try did: the place is the asker's alone, takes one object, and has it.
     case storedBefore
     case again(CloakroomError)
     case final(CloakroomError)
 
-    init(_ answer: HTTPAnswer, createsOnly: Bool, now: Date) {
-        let document = ErrorAnswer(Array(answer.body))
+    init(_ response: HTTPResponse, createsOnly: Bool, now: Date) {
+        let document = AWSErrorResponse(Array(response.body))
         let code = document?.code ?? ""
-        if answer.status == 412, code == "PreconditionFailed", createsOnly {
+        if response.status == 412, code == "PreconditionFailed", createsOnly {
             self = .storedBefore
             return
         }
         func error(_ code: CloakroomError.Code, _ message: String) -> CloakroomError {
             CloakroomError(
-                code, message, status: answer.status, serverCode: document?.code,
-                retryAfter: answer.retryAfter(now: now), requestID: answer.requestID)
+                code, message, status: response.status, serverCode: document?.code,
+                retryAfter: response.retryAfter(now: now), requestID: response.requestID)
         }
         // S3's own sentence stays out: it may quote the request.
-        switch Fault.kind(status: answer.status, code: code) {
+        switch AWSError.kind(status: response.status, code: code) {
         case .throttled: self = .again(error(.tooManyRequests, "S3 asks to slow down"))
-        case .transient where !(200..<300).contains(answer.status):
+        case .transient where !(200..<300).contains(response.status):
             self = .again(error(.unavailable, "S3 cannot take the upload now"))
         case .staleCredentials: self = .final(.uploadURLExpired(error))
         case .skewedClock where code == "RequestExpired": self = .final(.uploadURLExpired(error))
         case .skewedClock where code.contains("Signature"):
             self = .final(error(.accessDenied, "The upload is not what was signed"))
         case .skewedClock: self = .final(error(.unavailable, "The worker's clock and that of S3 differ too much"))
-        case .transient, .refused, .noCredentials, .cancelled: self = .final(Self.refusal(answer, document, error))
+        case .transient, .refused, .noCredentials, .cancelled: self = .final(Self.refusal(response, document, error))
         }
     }
 
     private static func refusal(
-        _ answer: HTTPAnswer, _ document: ErrorAnswer?, _ error: (CloakroomError.Code, String) -> CloakroomError
+        _ response: HTTPResponse, _ document: AWSErrorResponse?,
+        _ error: (CloakroomError.Code, String) -> CloakroomError
     ) -> CloakroomError {
-        switch (answer.status, document?.code) {
-        case _ where document?.isEndedURL == true: .uploadURLExpired(error)
+        switch (response.status, document?.code) {
+        case _ where document?.isExpiredURL == true: .uploadURLExpired(error)
         case (_, "ExpiredPresignRequest"): .uploadURLExpired(error)
         case (403, _) where document?.message.contains("not valid yet") == true:
             error(.unavailable, "The worker's clock is ahead of that of S3")
@@ -112,7 +114,7 @@ enum UploadFault: Equatable {
         case (412, _): error(.conditionFailed, "There is an object already")
         case (403, _?): error(.accessDenied, "S3 refuses the upload")
         case (400..<500, _?): error(.invalidRequest, "S3 refuses the upload")
-        default: error(.invalidAnswer, "The answer is none of S3's")
+        default: error(.invalidResponse, "The response is none of S3's")
         }
     }
 

@@ -41,7 +41,7 @@ public enum TokenHeader: Sendable, Hashable {
 }
 
 /// A closure as a provider.
-struct ClosureTokens: TokenProvider {
+struct ClosureTokenProvider: TokenProvider {
     let closure: @Sendable () async throws -> String
 
     func token() async throws -> String { try await closure() }

@@ -28,7 +28,7 @@ extension UploadTarget: CustomStringConvertible, CustomReflectable {
 }
 
 /// Who hands out places to upload to and sends bytes there: ``CloakroomClient``, or a test.
-public protocol AssetUploader: Sendable {
+public protocol PresignedUploader: Sendable {
     /// - Parameter byteCount: of the object, exactly.
     func requestUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget
 

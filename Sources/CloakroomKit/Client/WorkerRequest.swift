@@ -22,7 +22,7 @@ struct WorkerRequest: Sendable {
     var authorization = Authorization.provided
     /// Whether it may be sent again when nobody knows what became of it.
     var isRepeatable = true
-    var maximumTries = Int.max
+    var maximumAttempts = Int.max
 
     /// - Parameter endpoint: the worker's address; a path of it goes before the route's.
     /// - Returns: `nil` when the endpoint is no address.

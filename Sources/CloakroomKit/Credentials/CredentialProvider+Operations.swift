@@ -3,18 +3,18 @@ import Foundation
 
 extension CredentialProvider {
     /// Runs an operation on S3, for apps that use another S3 client, and once more where other credentials, a corrected
-    /// clock or a moment's patience help; never a third time.
+    /// clock or a moment's wait help; never a third time.
     ///
-    ///     let page = try await provider.withCredentials(refusal: { S3Refusal(mine: $0) }) { credentials in
+    ///     let page = try await provider.withCredentials(refusal: { S3ResponseError(mine: $0) }) { credentials in
     ///         try await myClient(credentials).listObjects(prefix: "photos/")
     ///     }
     ///
     /// - Parameters:
-    ///   - refusal: reads an error of the operation; `nil` for one that is not S3's answer.
+    ///   - refusal: reads an error of the operation; `nil` for one that is not S3's response.
     ///   - operation: may sign with the time that ``clockOffset`` tells.
     /// - Throws: ``CloakroomError`` when there are no credentials; else the operation's own last error.
     public nonisolated func withCredentials<Value>(
-        refusal: (any Error) -> S3Refusal? = { $0 as? S3Refusal },
+        refusal: (any Error) -> S3ResponseError? = { $0 as? S3ResponseError },
         _ operation: (VendedCredentials) async throws -> Value
     ) async throws -> Value {
         let credentials = try await credentials()
@@ -32,20 +32,20 @@ extension CredentialProvider {
     ///
     /// - Returns: with what to try once more; `nil` where that would not help.
     private func remedy(
-        _ refusal: S3Refusal, of credentials: VendedCredentials
+        _ refusal: S3ResponseError, of credentials: VendedCredentials
     ) async throws(CloakroomError) -> VendedCredentials? {
-        switch refusal.verdict {
+        switch refusal.kind {
         case .staleCredentials:
             return try await others(than: credentials)
         case .skewedClock(let theirs, let mayBeWrongKeys):
             if let theirs, learn(theirs) { return try await self.credentials() }
             return mayBeWrongKeys ? try await others(than: credentials) : nil
-        case .endedURL:
+        case .expiredURL:
             return try await self.credentials()
         case .throttled(let retryAfter):
-            return try await patience(retryAfter, Backoff(base: .seconds(1)))
+            return try await wait(retryAfter, Backoff(base: .seconds(1)))
         case .transient(let retryAfter):
-            return try await patience(retryAfter, Backoff())
+            return try await wait(retryAfter, Backoff())
         case .denied, .refused:
             return nil
         }
@@ -58,14 +58,14 @@ extension CredentialProvider {
     }
 
     /// Whoever is asked for more than five seconds of it decides for himself.
-    private func patience(
+    private func wait(
         _ asked: Duration?, _ backoff: Backoff
     ) async throws(CloakroomError) -> VendedCredentials? {
-        var generator = Surroundings.Generator(randomNumber: surroundings.randomNumber)
+        var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
         let delay = max(backoff.delay(afterAttempt: 0, using: &generator) ?? .zero, asked ?? .zero)
         guard delay <= .seconds(5) else { return nil }
         do {
-            try await surroundings.sleep(delay)
+            try await runtime.sleep(delay)
         } catch {
             throw .cancelled
         }

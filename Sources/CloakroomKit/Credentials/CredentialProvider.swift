@@ -11,22 +11,22 @@ import Foundation
 public actor CredentialProvider {
     private let vendor: any CredentialVendor
     private let serverClock: ServerClock?
-    let surroundings: Surroundings
+    let runtime: RuntimeDependencies
 
     private var held: HeldCredentials?
     /// As last told by the vendor's answers, by S3's, or by the store.
     private var serverTime: ServerTime?
-    private var pause = RefreshPause()
+    private var pause = RefreshBackoff()
     private var refusals = RefusalCount()
-    private var flight: Flight?
+    private var ongoingRefresh: Refresh?
     private var lastNumber = 0
-    private var waiting: [Int: CheckedContinuation<Outcome, Never>] = [:]
+    private var waiting: [Int: CheckedContinuation<RefreshResult, Never>] = [:]
     private var store: StoreQueue
     private var hasLoaded = false
 
-    private typealias Outcome = Result<VendedCredentials, CloakroomError>
+    private typealias RefreshResult = Result<VendedCredentials, CloakroomError>
 
-    private struct Flight {
+    private struct Refresh {
         let number: Int
         var task: Task<Void, Never>?
     }
@@ -41,19 +41,19 @@ public actor CredentialProvider {
     ) {
         self.init(
             vendor: vendor, store: store, onStoreFailure: onStoreFailure,
-            serverClock: (vendor as? any TimekeepingVendor)?.serverClock, surroundings: Surroundings())
+            serverClock: (vendor as? any TimekeepingVendor)?.serverClock, runtime: RuntimeDependencies())
     }
 
     /// - Parameter serverClock: of the server that vends; without one the device's own clock has to do.
     package init(
         vendor: any CredentialVendor, store: (any CredentialStore)? = nil,
         onStoreFailure: @escaping @Sendable (CloakroomError) -> Void = { _ in }, serverClock: ServerClock? = nil,
-        surroundings: Surroundings
+        runtime: RuntimeDependencies
     ) {
         self.vendor = vendor
         self.serverClock = serverClock
-        self.store = StoreQueue(store, onFailure: onStoreFailure, surroundings: surroundings)
-        self.surroundings = surroundings
+        self.store = StoreQueue(store, onFailure: onStoreFailure, runtime: runtime)
+        self.runtime = runtime
     }
 
     /// Those to use now.
@@ -66,19 +66,19 @@ public actor CredentialProvider {
             switch held.freshness(at: reading) {
             case .fresh: return held.vended
             case .due:
-                if !pause.isOn(at: reading.instant) { takeOff() }
+                if !pause.isOn(at: reading.instant) { startRefresh() }
                 return held.vended
             case .urgent:
-                if flight == nil, pause.isOn(at: reading.instant) { return held.vended }
+                if ongoingRefresh == nil, pause.isOn(at: reading.instant) { return held.vended }
             case .ended: break
             }
         }
         if Task.isCancelled { throw .cancelled }
-        if flight == nil, !isUsable(held, at: reading), let refusal = pause.refusal(at: reading.instant) {
+        if ongoingRefresh == nil, !isUsable(held, at: reading), let refusal = pause.refusal(at: reading.instant) {
             throw refusal
         }
-        takeOff()
-        return try await landing()
+        startRefresh()
+        return try await awaitRefresh()
     }
 
     /// S3 called these expired or unknown: they are dropped, from the store too, and the next call gets others.
@@ -103,11 +103,11 @@ public actor CredentialProvider {
     public func forget() async {
         held = nil
         serverTime = nil
-        pause = RefreshPause()
+        pause = RefreshBackoff()
         refusals = RefusalCount()
         hasLoaded = true
-        flight?.task?.cancel()
-        land(.failure(CloakroomError(.cancelled, "The credentials were forgotten.")))
+        ongoingRefresh?.task?.cancel()
+        completeRefresh(.failure(CloakroomError(.cancelled, "The credentials were forgotten.")))
         await store.clear()?.value
     }
 
@@ -123,14 +123,14 @@ public actor CredentialProvider {
                     throw error
                 }
             },
-            whenRefused: { refused in await self.drop { $0.credentials == refused } })
+            onRejected: { refused in await self.drop { $0.credentials == refused } })
     }
 }
 
 // MARK: Refreshing
 
 extension CredentialProvider {
-    func reading() -> ClockReading { ClockReading(wallClock: surroundings.wallClock(), instant: surroundings.now()) }
+    func reading() -> ClockReading { ClockReading(wallClock: runtime.wallClock(), instant: runtime.now()) }
 
     /// S3 told the time.
     ///
@@ -152,38 +152,38 @@ extension CredentialProvider {
     }
 
     private func drop(_ isRefused: (VendedCredentials) -> Bool) async {
-        guard let held, isRefused(held.vended), refusals.isWorthOthers(age: held.age(at: reading())) else { return }
+        guard let held, isRefused(held.vended), refusals.shouldReplace(age: held.age(at: reading())) else { return }
         self.held = nil
         await store.clear()?.value
     }
 
     /// One request is under way at a time.
-    private func takeOff() {
-        guard flight == nil else { return }
+    private func startRefresh() {
+        guard ongoingRefresh == nil else { return }
         lastNumber += 1
         let number = lastNumber
-        flight = Flight(number: number)
-        flight?.task = surroundings.spawn { await self.fly(number) }
+        ongoingRefresh = Refresh(number: number)
+        ongoingRefresh?.task = runtime.spawn { await self.runRefresh(number) }
     }
 
-    private func fly(_ number: Int) async {
-        if let stored = await resumed(), flight?.number == number {
+    private func runRefresh(_ number: Int) async {
+        if let stored = await resumed(), ongoingRefresh?.number == number {
             held = stored
             serverTime = stored.serverTime
-            return land(.success(stored.vended))
+            return completeRefresh(.success(stored.vended))
         }
-        guard flight?.number == number else { return }
+        guard ongoingRefresh?.number == number else { return }
         do throws(CloakroomError) {
             let vended = try await vend()
-            let told = await toldTime()
-            guard flight?.number == number else { return }
-            try take(vended, toldTime: told)
-            land(.success(vended))
+            let told = await reportedTime()
+            guard ongoingRefresh?.number == number else { return }
+            try accept(vended, reportedTime: told)
+            completeRefresh(.success(vended))
         } catch {
-            guard flight?.number == number else { return }
+            guard ongoingRefresh?.number == number else { return }
             if error.code == .sessionRevoked {
                 await signOut()
-                guard flight?.number == number else { return }
+                guard ongoingRefresh?.number == number else { return }
             }
             fail(error)
         }
@@ -209,18 +209,18 @@ extension CredentialProvider {
     }
 
     /// What time the server's answers tell, if any has told it.
-    private func toldTime() async -> Date? {
+    private func reportedTime() async -> Date? {
         guard let serverClock, await serverClock.isKnown else { return nil }
         return await serverClock.now
     }
 
-    private func take(_ vended: VendedCredentials, toldTime: Date?) throws(CloakroomError) {
+    private func accept(_ vended: VendedCredentials, reportedTime: Date?) throws(CloakroomError) {
         let reading = reading()
-        if let toldTime { serverTime = ServerTime(toldTime, at: reading) }
+        if let reportedTime { serverTime = ServerTime(reportedTime, at: reading) }
         let now = serverTime?.time(at: reading) ?? reading.wallClock
         let fresh = HeldCredentials(vended, at: ServerTime(now, at: reading))
         guard fresh.freshness(at: reading) != .ended else {
-            throw CloakroomError(.invalidAnswer, "The credentials had ended already when they came.")
+            throw CloakroomError(.invalidResponse, "The credentials had ended already when they came.")
         }
         held = fresh
         pause.begin(afterSuccessAt: reading.instant)
@@ -235,25 +235,25 @@ extension CredentialProvider {
 
     private func fail(_ error: CloakroomError) {
         let reading = reading()
-        var generator = Surroundings.Generator(randomNumber: surroundings.randomNumber)
+        var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
         pause.begin(after: error, at: reading.instant, using: &generator)
         if let held, isUsable(held, at: reading) {
-            land(.success(held.vended))
+            completeRefresh(.success(held.vended))
         } else {
-            land(.failure(error))
+            completeRefresh(.failure(error))
         }
     }
 
     // MARK: Waiting
 
     /// Waits for the request under way; a caller that is cancelled leaves alone.
-    private func landing() async throws(CloakroomError) -> VendedCredentials {
+    private func awaitRefresh() async throws(CloakroomError) -> VendedCredentials {
         lastNumber += 1
         let number = lastNumber
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { waiting[number] = $0 }
         } onCancel: {
-            _ = surroundings.spawn { await self.leave(number) }
+            _ = runtime.spawn { await self.leave(number) }
         }
         return try outcome.get()
     }
@@ -265,8 +265,8 @@ extension CredentialProvider {
         waiting.removeValue(forKey: number)?.resume(returning: .failure(.cancelled))
     }
 
-    private func land(_ outcome: Outcome) {
-        flight = nil
+    private func completeRefresh(_ outcome: RefreshResult) {
+        ongoingRefresh = nil
         for continuation in waiting.values { continuation.resume(returning: outcome) }
         waiting = [:]
     }

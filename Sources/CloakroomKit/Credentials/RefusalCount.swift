@@ -11,10 +11,10 @@ struct RefusalCount: Sendable {
     /// - Parameter age: for how long the refused ones have been held.
     /// - Returns: whether it is worth getting others. The first time it is; after that only once these were held for
     ///   1, 2, 4 … seconds.
-    mutating func isWorthOthers(age: TimeInterval) -> Bool {
+    mutating func shouldReplace(age: TimeInterval) -> Bool {
         if age >= Self.probation { count = 0 }
-        let patience = count == 0 ? 0 : min(Self.probation, Double(1 << min(count - 1, 10)))
-        guard age >= patience else { return false }
+        let minimumAge = count == 0 ? 0 : min(Self.probation, Double(1 << min(count - 1, 10)))
+        guard age >= minimumAge else { return false }
         count += 1
         return true
     }

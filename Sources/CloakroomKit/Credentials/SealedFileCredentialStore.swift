@@ -36,7 +36,7 @@ public actor SealedFileCredentialStore: CredentialStore {
     }
 
     public func load() async throws -> StoredCredentials? {
-        let content = try converted { () throws(PrivateFolderError) -> Content in
+        let content = try converted { () throws(PrivateFolderError) -> FileContent in
             guard let folder = try PrivateFolder.existing(at: path) else { return .nothing }
             for name in [Self.fileName, Self.keyName] { folder.removeRemains(of: name) }
             let content = try self.content(of: folder)
@@ -76,7 +76,7 @@ public actor SealedFileCredentialStore: CredentialStore {
 
     // MARK: The file
 
-    private enum Content {
+    private enum FileContent {
         case ours(StoredCredentials)
         case others
         case nothing
@@ -84,7 +84,7 @@ public actor SealedFileCredentialStore: CredentialStore {
         case useless
     }
 
-    private func content(of folder: borrowing PrivateFolder) throws(PrivateFolderError) -> Content {
+    private func content(of folder: borrowing PrivateFolder) throws(PrivateFolderError) -> FileContent {
         let overhead = 1 + SealingKey.nonceByteCount + SealingKey.tagByteCount + owner.count
         switch try folder.read(Self.fileName, maximumByteCount: StoredCredentials.maximumByteCount + overhead) {
         case .missing: return .nothing

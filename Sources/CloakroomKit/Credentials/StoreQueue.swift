@@ -4,16 +4,16 @@ import AWS
 struct StoreQueue: Sendable {
     private let store: (any CredentialStore)?
     private let onFailure: @Sendable (CloakroomError) -> Void
-    private let surroundings: Surroundings
+    private let runtime: RuntimeDependencies
     private var last: Task<Void, Never>?
 
     init(
         _ store: (any CredentialStore)?, onFailure: @escaping @Sendable (CloakroomError) -> Void,
-        surroundings: Surroundings
+        runtime: RuntimeDependencies
     ) {
         self.store = store
         self.onFailure = onFailure
-        self.surroundings = surroundings
+        self.runtime = runtime
     }
 
     /// - Returns: `nil` when there is nothing, or when the store fails.
@@ -39,7 +39,7 @@ struct StoreQueue: Sendable {
         _ work: @escaping @Sendable (any CredentialStore) async throws -> Void
     ) -> Task<Void, Never>? {
         guard let store else { return nil }
-        last = surroundings.spawn { [last, onFailure] in
+        last = runtime.spawn { [last, onFailure] in
             await last?.value
             do { try await work(store) } catch { onFailure(Self.converted(error)) }
         }

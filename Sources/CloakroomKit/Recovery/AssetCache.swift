@@ -5,5 +5,5 @@ public protocol AssetCache: Sendable {
     ///
     /// - Returns: `nil` when the cache certainly has none; that lets the asset's URL be cleared on another day.
     /// - Throws: when that is not known now, such as while the device is locked: nothing is decided then.
-    func cachedBytes(for asset: RenewableAsset) async throws -> AssetBytes?
+    func cachedContent(for asset: RenewableAsset) async throws -> UploadContent?
 }

@@ -11,7 +11,7 @@ extension AssetRecovery {
         case .missing where date == nil: return try await keepMark(record)
         case .missing, .expired, .uploading: break
         }
-        guard let bytes = try await cache.cachedBytes(for: record.asset), bytes.body.byteCount > 0 else {
+        guard let bytes = try await cache.cachedContent(for: record.asset), bytes.body.byteCount > 0 else {
             return try await goOnWithoutBytes(record, saidGoneAt: date)
         }
         return try await upload(bytes, for: record)
@@ -19,17 +19,17 @@ extension AssetRecovery {
 
     private func goOnWithoutBytes(_ record: RecoveryRecord, saidGoneAt date: Date?) async throws -> RecoveryOutcome {
         var record = record
-        let now = date ?? surroundings.wallClock()
+        let now = date ?? runtime.wallClock()
         switch record.step {
-        case .uploading(let place):
-            // The bytes may be at that place, and nowhere else.
-            if let object = try await asking(for: record, { try await findUpload(at: place) }) {
+        case .uploading(let destination):
+            // The bytes may be at that destination, and nowhere else.
+            if let object = try await performing(for: record, { try await findUpload(at: destination) }) {
                 return try await keep(object, for: record)
             }
-        case .missing where !SecondLook.isVoid(first: record.since, now: now):
-            let elapsed = firstLooks[record.asset].map { surroundings.now() - $0 }
-            guard SecondLook.isAnotherDay(first: record.since, second: now, elapsed: elapsed) else {
-                return .waitingForSecondLook(since: record.since)
+        case .missing where !DeletionConfirmation.isVoid(first: record.since, now: now):
+            let elapsed = firstMissing[record.asset].map { runtime.now() - $0 }
+            guard DeletionConfirmation.isAnotherDay(first: record.since, second: now, elapsed: elapsed) else {
+                return .awaitingConfirmation(since: record.since)
             }
             record.step = .clearing
             try await journal.write(record)
@@ -38,16 +38,16 @@ extension AssetRecovery {
         }
         let mark = RecoveryRecord(asset: record.asset, key: record.key, since: now, step: .missing)
         try await journal.write(mark)
-        firstLooks[record.asset] = surroundings.now()
-        return .waitingForSecondLook(since: now)
+        firstMissing[record.asset] = runtime.now()
+        return .awaitingConfirmation(since: now)
     }
 
     /// Leaves a mark for the second look, if there can still be one.
     private func keepMark(_ record: RecoveryRecord) async throws -> RecoveryOutcome {
-        if SecondLook.isVoid(first: record.since, now: surroundings.wallClock()) {
+        if DeletionConfirmation.isVoid(first: record.since, now: runtime.wallClock()) {
             try await journal.remove(record.asset)
         }
-        return .waitingForSecondLook(since: record.since)
+        return .awaitingConfirmation(since: record.since)
     }
 
     private func clear(_ record: RecoveryRecord) async throws -> RecoveryOutcome {
@@ -75,7 +75,7 @@ extension AssetRecovery {
     private func close(_ record: RecoveryRecord, as outcome: RecoveryOutcome) async -> RecoveryOutcome {
         // A record that stays is done once more at the next launch, without effect.
         _ = try? await journal.remove(record.asset)
-        firstLooks[record.asset] = nil
+        firstMissing[record.asset] = nil
         return outcome
     }
 }

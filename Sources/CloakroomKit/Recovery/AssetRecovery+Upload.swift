@@ -8,7 +8,7 @@ extension AssetRecovery {
     /// However long it asks to be left alone.
     static let longestPause: Duration = .seconds(86_400)
 
-    func upload(_ bytes: AssetBytes, for record: RecoveryRecord) async throws -> RecoveryOutcome {
+    func upload(_ bytes: UploadContent, for record: RecoveryRecord) async throws -> RecoveryOutcome {
         var record = record
         switch record.step {
         case .missing, .expired:
@@ -17,63 +17,65 @@ extension AssetRecovery {
         case .uploading, .uploaded, .clearing: break
         }
         if let error = standingError(of: record) { return .postponed(error) }
-        if case .uploading(let place) = record.step,
-            let object = try await asking(for: record, { try await finish(place, with: bytes) })
+        if case .uploading(let destination) = record.step,
+            let object = try await performing(for: record, { try await finish(destination, with: bytes) })
         {
             return try await keep(object, for: record)
         }
         do {
-            return try await keep(try await uploadToNewPlace(bytes, for: record), for: record)
+            return try await keep(try await uploadToNewDestination(bytes, for: record), for: record)
         } catch let error as CloakroomError where error.code == .uploadURLExpired {
             // The device slept between the two requests.
-            return try await keep(try await uploadToNewPlace(bytes, for: record), for: record)
+            return try await keep(try await uploadToNewDestination(bytes, for: record), for: record)
         }
     }
 
-    private func uploadToNewPlace(_ bytes: AssetBytes, for record: RecoveryRecord) async throws -> RecoveredObject {
+    private func uploadToNewDestination(_ bytes: UploadContent, for record: RecoveryRecord) async throws
+        -> RecoveredObject
+    {
         var record = record
-        let date = surroundings.wallClock()
-        let target = try await asking(for: record) { try await uploader.requestUpload(bytes) }
-        let place = RecoveryPlace(target: target, byteCount: bytes.body.byteCount, requestedAt: date)
-        record.step = .uploading(place)
+        let date = runtime.wallClock()
+        let target = try await performing(for: record) { try await uploader.requestUpload(bytes) }
+        let destination = UploadDestination(target: target, byteCount: bytes.body.byteCount, requestedAt: date)
+        record.step = .uploading(destination)
         record.refusal = nil
         try await journal.write(record)
-        try await asking(for: record) { try await uploader.upload(bytes.body, to: target) }
-        return RecoveredObject(place)
+        try await performing(for: record) { try await uploader.upload(bytes.body, to: target) }
+        return RecoveredObject(destination)
     }
 
     /// Ends an upload that an earlier try had begun, perhaps.
     ///
-    /// - Returns: `nil` when that place is of no more use, and nothing is there.
-    private func finish(_ place: RecoveryPlace, with bytes: AssetBytes) async throws -> RecoveredObject? {
-        let isOpen = place.target.expiration.map { surroundings.wallClock() < $0 } ?? false
-        if isOpen, place.byteCount == bytes.body.byteCount {
+    /// - Returns: `nil` when that destination is of no more use, and nothing is there.
+    private func finish(_ destination: UploadDestination, with bytes: UploadContent) async throws -> RecoveredObject? {
+        let isOpen = destination.target.expiration.map { runtime.wallClock() < $0 } ?? false
+        if isOpen, destination.byteCount == bytes.body.byteCount {
             do {
-                try await uploader.upload(bytes.body, to: place.target)
-                return RecoveredObject(place)
-            } catch let error as CloakroomError where !error.leavesPlaceOpen {
+                try await uploader.upload(bytes.body, to: destination.target)
+                return RecoveredObject(destination)
+            } catch let error as CloakroomError where !error.leavesDestinationOpen {
                 // The URL has ended after all, or who signed it; then it is as if it had never been open.
             }
         }
-        return try await findUpload(at: place)
+        return try await findUpload(at: destination)
     }
 
     /// Whether an object is there: S3 renews no other.
     ///
     /// - Returns: `nil` when there certainly is none for this user.
-    func findUpload(at place: RecoveryPlace) async throws -> RecoveredObject? {
-        let key = place.target.objectKey
+    func findUpload(at destination: UploadDestination) async throws -> RecoveredObject? {
+        let key = destination.target.objectKey
         let results = try await uploader.renewAssets(keys: [key])
         switch results.first(where: { $0.key == key })?.outcome {
-        case .renewed: return RecoveredObject(place)
+        case .renewed: return RecoveredObject(destination)
         case .notFound, .refused: return nil
         case .failed(let reason): throw CloakroomError(.unavailable, "the upload was not found: \(reason)")
-        case nil: throw CloakroomError(.invalidAnswer, "the answer says nothing of \(key)")
+        case nil: throw CloakroomError(.invalidResponse, "the response says nothing of \(key)")
         }
     }
 
-    /// Asks the server, and remembers an answer that forbids to ask again soon.
-    func asking<Answer>(
+    /// Asks the server, and remembers a response that forbids to ask again soon.
+    func performing<Answer>(
         for record: RecoveryRecord, _ request: () async throws -> Answer
     ) async throws -> Answer {
         do {
@@ -81,10 +83,10 @@ extension AssetRecovery {
         } catch {
             let error = CloakroomError(of: error)
             if error.concernsAll {
-                pause = (surroundings.now() + min(error.retryAfter ?? Self.pauseInterval, Self.longestPause), error)
+                pause = (runtime.now() + min(error.retryAfter ?? Self.pauseInterval, Self.longestPause), error)
             } else if error.isLasting {
                 var refused = record
-                let end = surroundings.wallClock() + Self.refusalInterval
+                let end = runtime.wallClock() + Self.refusalInterval
                 refused.refusal = RecoveryRecord.Refusal(code: error.code, until: end)
                 // If it cannot be kept, the server is asked again.
                 _ = try? await journal.write(refused)
@@ -94,17 +96,18 @@ extension AssetRecovery {
     }
 
     private func standingError(of record: RecoveryRecord) -> CloakroomError? {
-        if let pause, surroundings.now() < pause.end { return pause.error }
+        if let pause, runtime.now() < pause.end { return pause.error }
         guard let refusal = record.refusal else { return nil }
         // A clock that was set back does not make it longer.
-        let rest = refusal.until.timeIntervalSince(surroundings.wallClock())
+        let rest = refusal.until.timeIntervalSince(runtime.wallClock())
         guard rest > 0, rest <= Self.refusalInterval else { return nil }
         return CloakroomError(refusal.code, "refused before; it is tried again after \(refusal.until)")
     }
 }
 
 extension RecoveredObject {
-    fileprivate init(_ place: RecoveryPlace) {
-        self.init(key: place.target.objectKey, url: place.target.assetURL, storedAt: place.requestedAt)
+    fileprivate init(_ destination: UploadDestination) {
+        self.init(
+            key: destination.target.objectKey, url: destination.target.assetURL, storedAt: destination.requestedAt)
     }
 }

@@ -13,17 +13,17 @@ public import Foundation
 ///     journal: try SQLiteRecoveryJournal(at: file, owner: owner))
 /// ```
 public actor AssetRecovery: ExpiredAssetRecoveryHandler {
-    let uploader: any AssetUploader & AssetRenewer
+    let uploader: any PresignedUploader & AssetRenewer
     let cache: any AssetCache
     let urls: any AssetURLWriter
     let journal: any RecoveryJournal
     let renewals: (any RenewalStore)?
-    let surroundings: Surroundings
+    let runtime: RuntimeDependencies
 
     /// Until when nothing is asked of the server, and why.
     var pause: (end: ContinuousClock.Instant, error: CloakroomError)?
     /// When this process first saw an asset missing, for a clock that is set meanwhile.
-    var firstLooks: [RenewableAsset: ContinuousClock.Instant] = [:]
+    var firstMissing: [RenewableAsset: ContinuousClock.Instant] = [:]
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -33,24 +33,24 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
     ///   - renewals: the store of the ``AssetRenewalManager``; it learns what was uploaded anew, and when, so that its first
     ///     renewal is not due at once.
     public init(
-        uploader: any AssetUploader & AssetRenewer, cache: any AssetCache, urls: any AssetURLWriter,
+        uploader: any PresignedUploader & AssetRenewer, cache: any AssetCache, urls: any AssetURLWriter,
         journal: any RecoveryJournal, renewals: (any RenewalStore)? = nil
     ) {
         self.init(
             uploader: uploader, cache: cache, urls: urls, journal: journal, renewals: renewals,
-            surroundings: Surroundings())
+            runtime: RuntimeDependencies())
     }
 
     package init(
-        uploader: any AssetUploader & AssetRenewer, cache: any AssetCache, urls: any AssetURLWriter,
-        journal: any RecoveryJournal, renewals: (any RenewalStore)? = nil, surroundings: Surroundings
+        uploader: any PresignedUploader & AssetRenewer, cache: any AssetCache, urls: any AssetURLWriter,
+        journal: any RecoveryJournal, renewals: (any RenewalStore)? = nil, runtime: RuntimeDependencies
     ) {
         self.uploader = uploader
         self.cache = cache
         self.urls = urls
         self.journal = journal
         self.renewals = renewals
-        self.surroundings = surroundings
+        self.runtime = runtime
     }
 
     /// Goes on with what an earlier launch left unfinished.

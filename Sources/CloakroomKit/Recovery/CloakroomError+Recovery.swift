@@ -18,8 +18,8 @@ extension CloakroomError {
     }
 
     /// Whether it says nothing about the place that an upload was for.
-    var leavesPlaceOpen: Bool {
-        let codes: [Code] = [.cancelled, .unreadableFile, .checksumMismatch, .invalidAnswer]
+    var leavesDestinationOpen: Bool {
+        let codes: [Code] = [.cancelled, .unreadableFile, .checksumMismatch, .invalidResponse]
         return concernsAll || codes.contains(code)
     }
 }

@@ -9,7 +9,7 @@ public protocol ExpiredAssetRecoveryHandler: Sendable {
     ///
     /// - Parameters:
     ///   - key: of the object, as it was asked for.
-    ///   - date: of the answer.
+    ///   - date: of the response.
     @discardableResult
     func handleExpiredAsset(_ asset: RenewableAsset, key: String, at date: Date) async -> RecoveryOutcome
 

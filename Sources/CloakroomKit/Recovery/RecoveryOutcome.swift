@@ -7,7 +7,7 @@ public enum RecoveryOutcome: Sendable, Equatable {
     /// The app had another URL for it by then. Nothing was written over; a new upload expires by itself.
     case superseded
     /// No bytes are cached. Its URL stays until S3 says on another day, too, that the object is gone.
-    case waitingForSecondLook(since: Date)
+    case awaitingConfirmation(since: Date)
     /// Nothing was cached on another day either: the app's database has no URL for it any more.
     case cleared
     /// Nothing is decided and nothing lost; it goes on at the next launch.

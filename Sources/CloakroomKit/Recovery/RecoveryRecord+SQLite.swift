@@ -30,13 +30,13 @@ extension RecoveryRecord {
         switch step {
         case .missing, .expired, .clearing:
             return head + [nil, nil, nil, nil, nil, nil, nil]
-        case .uploading(let place):
-            let target = place.target
+        case .uploading(let destination):
+            let target = destination.target
             return head + [
                 .text(target.objectKey), .text(target.assetURL.absoluteString),
-                .real(place.requestedAt.timeIntervalSince1970), .text(target.uploadURL.absoluteString),
+                .real(destination.requestedAt.timeIntervalSince1970), .text(target.uploadURL.absoluteString),
                 SQLiteValue(target.expiration?.timeIntervalSince1970), .text(Self.text(of: target.fields)),
-                .integer(place.byteCount),
+                .integer(destination.byteCount),
             ]
         case .uploaded(let object):
             return head + [
@@ -85,7 +85,7 @@ extension RecoveryRecord.Step {
                 objectKey: row.text(9), uploadURL: try row.url(12), assetURL: try row.url(10),
                 expiration: row.realIfPresent(13).map { Date(timeIntervalSince1970: $0) }, fields: try row.fields(14))
             let date = Date(timeIntervalSince1970: row.real(11))
-            self = .uploading(RecoveryPlace(target: target, byteCount: row.integer(15), requestedAt: date))
+            self = .uploading(UploadDestination(target: target, byteCount: row.integer(15), requestedAt: date))
         case "uploaded":
             let date = Date(timeIntervalSince1970: row.real(11))
             self = .uploaded(RecoveredObject(key: row.text(9), url: try row.url(10), storedAt: date))

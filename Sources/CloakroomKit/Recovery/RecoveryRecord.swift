@@ -29,7 +29,7 @@ public struct RecoveryRecord: Sendable, Equatable {
         /// Bytes are cached; a place for them has to be asked for.
         case expired
         /// Perhaps they are there already.
-        case uploading(RecoveryPlace)
+        case uploading(UploadDestination)
         /// They are there; the app's database has to learn their URL.
         case uploaded(RecoveredObject)
         /// Seen to be gone on two days; the app's database has to learn that.
@@ -50,7 +50,7 @@ public struct RecoveryRecord: Sendable, Equatable {
 /// A place that was handed out for the bytes of an asset.
 ///
 /// Its upload URL opens that place to whoever has it, until it ends or the bytes are there.
-public struct RecoveryPlace: Sendable, Equatable {
+public struct UploadDestination: Sendable, Equatable {
     public var target: UploadTarget
     /// Of the bytes it was asked for.
     public var byteCount: Int64

@@ -2,7 +2,7 @@ import Foundation
 
 extension AssetRenewalManager {
     /// As many batches in a row may fail before the rest waits for another run.
-    private static let maximumFailuresInARow = 3
+    private static let maximumConsecutiveFailures = 3
 
     /// Sends batch after batch, and records what the server says of each before the next.
     ///
@@ -12,45 +12,47 @@ extension AssetRenewalManager {
     {
         let keyCount = queue.count
         var renewed: Set<AssetKey> = []
-        var failuresInARow = 0
+        var consecutiveFailures = 0
         while report.end == .finished, let batch = queue.next() {
             guard !Task.isCancelled else {
                 report.stop(.cancelled)
-                report.untried += batch.count
+                report.notSent += batch.count
                 break
             }
             // What happens to an object happens after this; so it counts as renewed a little earlier than it was.
-            let date = surroundings.wallClock()
+            let date = runtime.wallClock()
             report.requests += 1
             do {
-                let answer = BatchAnswer(try await renewer.renewAssets(keys: batch.map(\.text)))
-                failuresInARow = 0
+                let response = BatchResponse(try await renewer.renewAssets(keys: batch.map(\.text)))
+                consecutiveFailures = 0
                 queue.grow()
-                renewed.formUnion(await take(answer, for: batch, at: date, of: &plan, &report))
+                renewed.formUnion(await take(response, for: batch, at: date, of: &plan, &report))
             } catch {
                 let error = CloakroomError(of: error, "the renewal failed")
                 await take(error, for: batch, at: date, of: &plan, &report)
-                failuresInARow += 1
-                if failuresInARow == Self.maximumFailuresInARow, report.end == .finished { report.end = .stopped }
+                consecutiveFailures += 1
+                if consecutiveFailures == Self.maximumConsecutiveFailures, report.end == .finished {
+                    report.end = .stopped
+                }
             }
             progress?(
                 RenewalProgress(
                     requestsDone: report.requests, requestsExpected: report.requests + queue.batchCount,
                     keysDone: keyCount - queue.count, keys: keyCount))
         }
-        report.untried += queue.count
+        report.notSent += queue.count
         report.unrecorded = ledger.waitingCount
         await recover(plan, report.notFound.map(AssetKey.init))
         return renewed
     }
 
     private func take(
-        _ answer: BatchAnswer, for batch: [AssetKey], at date: Date, of plan: inout RenewalPlan,
+        _ response: BatchResponse, for batch: [AssetKey], at date: Date, of plan: inout RenewalPlan,
         _ report: inout RenewalReport
     ) async -> [AssetKey] {
         var renewed: [AssetKey] = []
         for key in batch {
-            let outcome = answer[key]
+            let outcome = response[key]
             report.note(outcome, of: key)
             var record = plan.records[key] ?? RenewalRecord(key: key.text)
             record.note(outcome, at: date)
@@ -69,18 +71,18 @@ extension AssetRenewalManager {
         _ report: inout RenewalReport
     ) async {
         report.error = error
-        let verdict = BatchVerdict(error)
-        switch verdict {
+        let action = BatchFailureAction(error)
+        switch action {
         case .stop:
             report.end = .stopped
         case .pause(let duration, _):
-            let pause = await ledger.pause(for: duration, now: surroundings.wallClock())
+            let pause = await ledger.pause(for: duration, now: runtime.wallClock())
             report.end = .postponed(until: pause.end)
         case .keysDoubtful, .networkDown: break
         }
-        switch verdict {
+        switch action {
         case .stop, .pause(_, keysDoubtful: false):
-            report.untried += batch.count
+            report.notSent += batch.count
         case .networkDown:
             for key in batch { report.note(.failed(reason: error.code.rawValue), of: key) }
         case .keysDoubtful, .pause(_, keysDoubtful: true):

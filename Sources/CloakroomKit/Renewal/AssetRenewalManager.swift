@@ -6,31 +6,31 @@ public import Foundation
 /// ```swift
 /// let renewals = AssetRenewalManager(
 ///     renewer: client, collector: database, store: try SQLiteRenewalStore(at: file, owner: owner),
-///     recovery: recovery, origins: try AssetOrigins([URL(string: "https://cdn.example.com")!]))
-/// renewals.renewInBackground()
+///     recovery: recovery, baseURLs: try AssetBaseURLs([URL(string: "https://cdn.example.com")!]))
+/// renewals.startRenewal()
 /// ```
 ///
 /// Only what the server called renewed is recorded as renewed, after each batch: the end of the process at any point costs
 /// one batch that is sent again. There is one run at a time; whoever asks for another one joins it.
 public actor AssetRenewalManager {
     private let collector: any AssetRenewalURLCollector
-    private let origins: AssetOrigins
+    private let baseURLs: AssetBaseURLs
     private let settings: AssetRenewalSettings
     let renewer: any AssetRenewer
     let recovery: (any ExpiredAssetRecoveryHandler)?
     let progress: (@Sendable (RenewalProgress) -> Void)?
-    let surroundings: Surroundings
+    let runtime: RuntimeDependencies
     let ledger: RenewalLedger
     private var run: Run?
 
     private struct Run {
-        var task: Task<RunEnd, Never>
+        var task: Task<RunResult, Never>
         var isForced: Bool
         /// How many callers want its end.
         var callers = 0
     }
 
-    struct RunEnd: Sendable {
+    struct RunResult: Sendable {
         var report: RenewalReport
         var renewedKeys: Set<AssetKey>
     }
@@ -38,32 +38,32 @@ public actor AssetRenewalManager {
     /// - Parameters:
     ///   - renewer: such as a ``CloakroomClient``.
     ///   - recovery: is told of assets whose object is gone; without it that is in the report alone.
-    ///   - origins: where one's own objects are read.
+    ///   - baseURLs: where one's own objects are read.
     ///   - progress: told after each request, on the actor: it must be short.
     public init(
         renewer: any AssetRenewer, collector: any AssetRenewalURLCollector, store: any RenewalStore,
-        recovery: (any ExpiredAssetRecoveryHandler)? = nil, origins: AssetOrigins,
+        recovery: (any ExpiredAssetRecoveryHandler)? = nil, baseURLs: AssetBaseURLs,
         settings: AssetRenewalSettings = AssetRenewalSettings(),
         progress: (@Sendable (RenewalProgress) -> Void)? = nil
     ) {
         self.init(
-            renewer: renewer, collector: collector, store: store, recovery: recovery, origins: origins,
-            settings: settings, progress: progress, surroundings: Surroundings())
+            renewer: renewer, collector: collector, store: store, recovery: recovery, baseURLs: baseURLs,
+            settings: settings, progress: progress, runtime: RuntimeDependencies())
     }
 
     package init(
         renewer: any AssetRenewer, collector: any AssetRenewalURLCollector, store: any RenewalStore,
-        recovery: (any ExpiredAssetRecoveryHandler)? = nil, origins: AssetOrigins,
+        recovery: (any ExpiredAssetRecoveryHandler)? = nil, baseURLs: AssetBaseURLs,
         settings: AssetRenewalSettings = AssetRenewalSettings(),
-        progress: (@Sendable (RenewalProgress) -> Void)? = nil, surroundings: Surroundings
+        progress: (@Sendable (RenewalProgress) -> Void)? = nil, runtime: RuntimeDependencies
     ) {
         self.renewer = renewer
         self.collector = collector
         self.recovery = recovery
-        self.origins = origins
+        self.baseURLs = baseURLs
         self.settings = settings
         self.progress = progress
-        self.surroundings = surroundings
+        self.runtime = runtime
         ledger = RenewalLedger(store: store)
     }
 
@@ -79,7 +79,7 @@ public actor AssetRenewalManager {
 
     /// Renews every asset, whatever its dates, but those that a run in progress renews meanwhile; that one is waited for.
     ///
-    /// The server's wish to be left alone for a while is heeded all the same: more requests would get the same answer.
+    /// The server's wish to be left alone for a while is heeded all the same: more requests would get the same response.
     @discardableResult
     public func forceRenewal() async -> RenewalReport {
         var renewedMeanwhile: Set<AssetKey> = []
@@ -92,7 +92,7 @@ public actor AssetRenewalManager {
     }
 
     /// Renews what is due, some time after this returned: for the launch of the app.
-    public nonisolated func renewInBackground() {
+    public nonisolated func startRenewal() {
         Task.detached(priority: .utility) { await self.renewIfNeeded() }
     }
 
@@ -109,7 +109,7 @@ public actor AssetRenewalManager {
     ///
     /// - Throws: what the collector or the store throws.
     public func schedule() async throws -> [AssetSchedule] {
-        try await plan().schedule(by: settings, now: surroundings.wallClock())
+        try await plan().schedule(by: settings, now: runtime.wallClock())
     }
 
     /// Notes that an asset was uploaded just now, so that its first renewal is not due at once.
@@ -117,11 +117,11 @@ public actor AssetRenewalManager {
     /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/invalidRequest`` for a URL without a key of ours, and what
     ///   the store throws.
     public func recordUpload(of asset: RenewableAsset, expiresAt: Date? = nil) async throws {
-        guard let key = asset.key(in: origins) else {
+        guard let key = asset.key(in: baseURLs) else {
             throw CloakroomError(.invalidRequest, "the asset's URL is not one of an object of ours")
         }
         var record = RenewalRecord(key: key)
-        record.noteRenewal(at: surroundings.wallClock(), expiresAt: expiresAt)
+        record.noteRenewal(at: runtime.wallClock(), expiresAt: expiresAt)
         try await ledger.store.save([record])
     }
 
@@ -138,7 +138,7 @@ public actor AssetRenewalManager {
         return run
     }
 
-    private func join(_ joined: Run) async -> RunEnd {
+    private func join(_ joined: Run) async -> RunResult {
         run?.callers += 1
         return await withTaskCancellationHandler {
             await joined.task.value
@@ -156,7 +156,7 @@ public actor AssetRenewalManager {
         if run?.callers == 0 { left.task.cancel() }
     }
 
-    private func perform(isForced: Bool, without done: Set<AssetKey>) async -> RunEnd {
+    private func perform(isForced: Bool, without done: Set<AssetKey>) async -> RunResult {
         // Nobody joins a run that is over.
         defer { run = nil }
         var report = RenewalReport()
@@ -165,12 +165,12 @@ public actor AssetRenewalManager {
             await recovery?.resumeRecoveries()
             var plan = try await plan()
             report.note(plan)
-            let now = surroundings.wallClock()
+            let now = runtime.wallClock()
             var queue = plan.queue(by: settings, now: now, isForced: isForced, without: done)
             report.notDue = plan.assetsByKey.count - queue.count
             if queue.count > 0, let pauseEnd = try await ledger.pauseEnd(now: now) {
                 report.end = .postponed(until: pauseEnd)
-                report.untried = queue.count
+                report.notSent = queue.count
             } else {
                 renewed = await renew(&queue, of: &plan, &report)
             }
@@ -178,11 +178,11 @@ public actor AssetRenewalManager {
         } catch {
             report.stop(CloakroomError(of: error, otherwise: .storeFailed, "assets or their records could not be read"))
         }
-        return RunEnd(report: report, renewedKeys: renewed)
+        return RunResult(report: report, renewedKeys: renewed)
     }
 
     private func plan() async throws -> RenewalPlan {
         let assets = try await collector.renewableAssets()
-        return RenewalPlan(assets, in: origins, records: try await ledger.records())
+        return RenewalPlan(assets, in: baseURLs, records: try await ledger.records())
     }
 }

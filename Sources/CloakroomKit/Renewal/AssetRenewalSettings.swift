@@ -18,7 +18,7 @@ extension AssetRenewalSettings {
     private static let clockTolerance: TimeInterval = 3_600
 
     /// When a key is due, by the device's clock: that of the record, too. The server's own would be no better: it is not
-    /// known before the first answer, and a launch without work has none.
+    /// known before the first response, and a launch without work has none.
     func dueDate(of record: RenewalRecord?, now: Date) -> Date {
         guard let record else { return .distantPast }
         return max(renewalDueDate(of: record, now: now), retryDate(of: record.failure, now: now))

@@ -6,7 +6,7 @@ public protocol AssetRenewalURLCollector: Sendable {
 }
 
 /// Assets from a closure, or a given list of them.
-public struct CollectedAssets: AssetRenewalURLCollector {
+public struct AssetCollection: AssetRenewalURLCollector {
     private let query: @Sendable () async throws -> [RenewableAsset]
 
     /// - Parameter query: run by each renewal.

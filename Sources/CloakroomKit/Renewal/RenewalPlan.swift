@@ -8,11 +8,11 @@ struct RenewalPlan {
     private(set) var foreignAssets = 0
     private(set) var assetsWithoutKey = 0
 
-    init(_ assets: [RenewableAsset], in origins: AssetOrigins, records: [AssetKey: RenewalRecord]) {
+    init(_ assets: [RenewableAsset], in baseURLs: AssetBaseURLs, records: [AssetKey: RenewalRecord]) {
         self.records = records
         assetsByKey.reserveCapacity(assets.count)
         for asset in assets {
-            switch origins.reading(of: asset.url) {
+            switch baseURLs.match(of: asset.url) {
             case .key(let key): assetsByKey[key, default: []].append(asset)
             case .foreign: foreignAssets += 1
             case .noKey: assetsWithoutKey += 1

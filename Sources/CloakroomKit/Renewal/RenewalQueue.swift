@@ -2,7 +2,7 @@ import CloakroomWire
 
 /// The keys of a run, and which of them go out together.
 ///
-/// One key that S3 fails on can make the server answer an error for its whole batch, each time. So keys of batches that
+/// One key that S3 fails on can make the server respond with an error for its whole batch, each time. So keys of batches that
 /// failed go last, and in the smaller batches the more often that happened; whatever succeeds makes the next one twice as
 /// large, so that after an outage the batches are soon whole again.
 struct RenewalQueue {

@@ -27,7 +27,7 @@ public struct RenewalFailure: Sendable, Equatable {
         case refused
         /// The server could not say, or did not.
         case failed
-        /// The answer to its whole batch was an error, perhaps for another key of it.
+        /// The response to its whole batch was an error, perhaps for another key of it.
         case batchFailed
     }
 

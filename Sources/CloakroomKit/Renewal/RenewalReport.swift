@@ -40,7 +40,7 @@ public struct RenewalReport: Sendable, Equatable {
     /// Of these nothing is known; the next run tries again.
     public var failed: [FailedKey] = []
     /// How many keys were due and not sent.
-    public var untried = 0
+    public var notSent = 0
     /// How many answers could not be recorded. As long as the process lives they are kept, and recorded by the next run.
     public var unrecorded = 0
 

@@ -17,14 +17,14 @@ public actor SQLiteRenewalStore: RenewalStore {
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/diskFull`` or
     ///   ``CloakroomError/Code/storeFailed``.
     public init(at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside) throws {
-        try self.init(at: file, owner: owner, unnamedRecords: unnamedRecords, surroundings: Surroundings())
+        try self.init(at: file, owner: owner, unnamedRecords: unnamedRecords, runtime: RuntimeDependencies())
     }
 
     package init(
-        at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside, surroundings: Surroundings
+        at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside, runtime: RuntimeDependencies
     ) throws {
         self.file = try RecordsFile(
-            Self.kind, at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: surroundings.wallClock)
+            Self.kind, at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: runtime.wallClock)
     }
 
     public func records() throws -> [RenewalRecord] {

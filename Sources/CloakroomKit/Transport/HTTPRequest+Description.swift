@@ -2,17 +2,17 @@ extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     /// Such as `PUT https://bucket.s3.eu-central-1.amazonaws.com/k, 120 bytes`: the values of fields and the query may
     /// open what they are for, so they are left out of what a transport may log.
     public var description: String {
-        "\(method) \(place)" + (body.byteCount > 0 ? ", \(body.byteCount) bytes" : "")
+        "\(method) \(location)" + (body.byteCount > 0 ? ", \(body.byteCount) bytes" : "")
     }
 
     public var customMirror: Mirror {
         Mirror(
             self,
             children: [
-                "method": method, "url": place, "fields": fields.map(\.name), "byteCount": body.byteCount,
+                "method": method, "url": location, "fields": fields.map(\.name), "byteCount": body.byteCount,
                 "timeout": timeout, "idleTimeout": idleTimeout,
             ])
     }
 
-    private var place: String { String(url.absoluteString.prefix { $0 != "?" && $0 != "#" }) }
+    private var location: String { String(url.absoluteString.prefix { $0 != "?" && $0 != "#" }) }
 }

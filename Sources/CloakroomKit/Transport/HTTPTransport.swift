@@ -4,16 +4,16 @@ public import Foundation
 ///
 /// ``URLSessionTransport`` is the one for apps; tests bring their own.
 public protocol HTTPTransport: Sendable {
-    /// - Parameter progress: told how many bytes of the body have gone out, and of the answer have come in, so far;
+    /// - Parameter progress: told how many bytes of the body have gone out, and of the response have come in, so far;
     ///   from any thread.
-    /// - Throws: ``HTTPTransportError`` when no whole answer came. An answer with an error's status is an answer.
+    /// - Throws: ``HTTPTransportError`` when no whole response came. A response with an error's status is a response.
     func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
-    ) async throws(HTTPTransportError) -> HTTPAnswer
+    ) async throws(HTTPTransportError) -> HTTPResponse
 }
 
 extension HTTPTransport {
-    public func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPAnswer {
+    public func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse {
         try await send(request, progress: nil)
     }
 }
@@ -63,17 +63,17 @@ public enum HTTPBody: Sendable, Equatable {
     }
 }
 
-/// Where the body of an answer goes.
+/// Where the body of a response goes.
 public enum HTTPDestination: Sendable, Equatable {
     /// A longer one is ``HTTPTransportError/tooLarge``.
     case memory(maximumBytes: Int)
-    /// Written to this file from this place on, for a status of 200 to 299; the body of any other answer stays in memory,
+    /// Written to this file from this place on, for a status of 200 to 299; the body of any other response stays in memory,
     /// up to 64 KiB of it. The file must exist, and is no symbolic link.
     case file(URL, offset: Int64)
 }
 
 /// What came back.
-public struct HTTPAnswer: Sendable {
+public struct HTTPResponse: Sendable {
     public var status: Int
     /// As they came, as far as the system hands them out: URLSession may change the case of names, and joins the values of
     /// one name with `, `.
@@ -108,18 +108,18 @@ public struct HTTPProgress: Sendable, Equatable {
     }
 }
 
-/// Why no whole answer came.
+/// Why no whole response came.
 public enum HTTPTransportError: Error, Sendable, Equatable {
     /// No network, a name that does not resolve, or nobody listening.
     case unreachable
     /// The certificate or its name was not acceptable; another try changes nothing.
     case untrusted
     case timedOut
-    /// The connection broke before the answer was whole.
+    /// The connection broke before the response was whole.
     case interrupted
     /// More than the destination takes.
     case tooLarge
-    /// The answer came in a content coding, such as gzip, which the system undoes by itself: its bytes cannot be had as
+    /// The response came in a content coding, such as gzip, which the system undoes by itself: its bytes cannot be had as
     /// they are stored. Another try changes nothing.
     case encoded
     /// The request cannot be sent as it is.

@@ -12,15 +12,15 @@ extension HTTPRequest {
             body.byteCount == 0 || method != "GET" && method != "HEAD"
         else { throw .invalidRequest }
         var sent: [(name: String, value: String)] = []
-        var places: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         for (name, value) in fields {
             guard name.isToken, value.isFieldValue else { throw .invalidRequest }
             let lowercased = name.lowercased()
             if lowercased == "host" || lowercased == "content-length" { continue }
-            if let place = places[lowercased] {
-                sent[place].value += "," + value
+            if let index = indices[lowercased] {
+                sent[index].value += "," + value
             } else {
-                places[lowercased] = sent.count
+                indices[lowercased] = sent.count
                 sent.append((name, value))
             }
         }

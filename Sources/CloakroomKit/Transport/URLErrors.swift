@@ -17,7 +17,7 @@ extension HTTPTransportError {
         switch error.code {
         case .cancelled, .userCancelledAuthentication: self = .cancelled
         case .timedOut: self = .timedOut
-        case .notConnectedToInternet: self = error.isForNetworkUse ? .notAllowedNow : .unreachable
+        case .notConnectedToInternet: self = error.isForNetworkAccess ? .notAllowedNow : .unreachable
         case .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .resourceUnavailable, .cannotLoadFromNetwork:
             self = .unreachable
         case .dataNotAllowed, .internationalRoamingOff, .callIsActive: self = .notAllowedNow
@@ -64,7 +64,7 @@ extension HTTPTransportError {
 
 extension URLError {
     /// Whether there is a network, which the session may not use.
-    fileprivate var isForNetworkUse: Bool {
+    fileprivate var isForNetworkAccess: Bool {
         #if canImport(FoundationNetworking)
             false
         #else

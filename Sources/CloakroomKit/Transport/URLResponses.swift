@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-extension AnswerHead {
+extension HTTPResponseHead {
     init(_ response: HTTPURLResponse) {
         let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? ""
         // By name, since the system gives no order.

@@ -5,7 +5,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// HTTP over URLSession: no cache, no cookies, no stored passwords, no redirects; a 3xx is an answer.
+/// HTTP over URLSession: no cache, no cookies, no stored passwords, no redirects; a 3xx is a response.
 ///
 /// It keeps connections open and uses them again; make one for an app and hand it to everything. Answers are asked for
 /// without content coding; a successful one that comes in one nevertheless is ``HTTPTransportError/encoded``. Fields of one
@@ -15,31 +15,32 @@ import Foundation
 /// hundred kilobytes of memory each, whatever their size. On Apple's systems a part of a file of up to 8 MiB is read whole.
 ///
 /// On Linux, swift-corelibs-foundation goes on watching whether a socket can be written to until its exchange has ended, so
-/// waiting for an answer takes CPU time there, up to all of one core. The package's product `CloakroomCurlTransport` has a
+/// waiting for a response takes CPU time there, up to all of one core. The package's product `CloakroomCurlTransport` has a
 /// transport that does not.
 ///
 /// Exchanges beyond the connections to a host wait for one, and that waiting counts as time in which nothing moves.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
-    private let delegate: ExchangeDelegate
-    private let surroundings: Surroundings
+    private let delegate: URLSessionExchangeDelegate
+    private let runtime: RuntimeDependencies
 
     /// - Parameters:
     ///   - maximumConnectionsPerHost: how many connections there are at most to one host at a time.
-    ///   - networkUse: which networks may be used; on Linux there is no difference.
-    public convenience init(maximumConnectionsPerHost: Int = 16, networkUse: NetworkUse = .anything) {
+    ///   - networkAccess: which networks may be used; on Linux there is no difference.
+    public convenience init(maximumConnectionsPerHost: Int = 16, networkAccess: NetworkAccess = .unrestricted) {
         self.init(
-            maximumConnectionsPerHost: maximumConnectionsPerHost, networkUse: networkUse, surroundings: Surroundings())
+            maximumConnectionsPerHost: maximumConnectionsPerHost, networkAccess: networkAccess,
+            runtime: RuntimeDependencies())
     }
 
     package init(
-        maximumConnectionsPerHost: Int = 16, networkUse: NetworkUse = .anything, surroundings: Surroundings
+        maximumConnectionsPerHost: Int = 16, networkAccess: NetworkAccess = .unrestricted, runtime: RuntimeDependencies
     ) {
-        self.surroundings = surroundings
-        delegate = ExchangeDelegate()
+        self.runtime = runtime
+        delegate = URLSessionExchangeDelegate()
         session = URLSession(
-            configuration: .bare(maximumConnectionsPerHost: maximumConnectionsPerHost, networkUse: networkUse),
-            delegate: delegate, delegateQueue: ExchangeDelegate.makeQueue())
+            configuration: .bare(maximumConnectionsPerHost: maximumConnectionsPerHost, networkAccess: networkAccess),
+            delegate: delegate, delegateQueue: URLSessionExchangeDelegate.makeQueue())
     }
 
     // The session holds its delegate, and its connections, until it is told.
@@ -47,9 +48,9 @@ public final class URLSessionTransport: HTTPTransport {
 
     public func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
-    ) async throws(HTTPTransportError) -> HTTPAnswer {
-        let exchange = try Exchange(request, now: surroundings.now, progress: progress)
-        let watch = surroundings.spawn { [surroundings] in await exchange.watchTheTime(surroundings) }
+    ) async throws(HTTPTransportError) -> HTTPResponse {
+        let exchange = try URLSessionExchange(request, now: runtime.now, progress: progress)
+        let watch = runtime.spawn { [runtime] in await exchange.enforceTimeouts(runtime) }
         defer { watch.cancel() }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { exchange.start(on: session, delegate, waiter: $0) }
@@ -61,7 +62,9 @@ public final class URLSessionTransport: HTTPTransport {
 }
 
 extension URLSessionConfiguration {
-    fileprivate static func bare(maximumConnectionsPerHost: Int, networkUse: NetworkUse) -> URLSessionConfiguration {
+    fileprivate static func bare(maximumConnectionsPerHost: Int, networkAccess: NetworkAccess)
+        -> URLSessionConfiguration
+    {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -72,8 +75,8 @@ extension URLSessionConfiguration {
         configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
         #if !canImport(FoundationNetworking)
             configuration.waitsForConnectivity = false
-            configuration.allowsExpensiveNetworkAccess = networkUse.allowsExpensive
-            configuration.allowsConstrainedNetworkAccess = networkUse.allowsConstrained
+            configuration.allowsExpensiveNetworkAccess = networkAccess.allowsExpensive
+            configuration.allowsConstrainedNetworkAccess = networkAccess.allowsConstrained
         #endif
         return configuration
     }

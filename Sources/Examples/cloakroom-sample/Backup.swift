@@ -22,9 +22,11 @@ enum Backup {
         bar.cancel()
         await bar.value
 
-        if let error = report.indexFailure { Console.complain("some files will be read anew: \(error)") }
-        for failure in report.failures { Console.complain("\(failure.file.path): \(failure.error)") }
-        if let error = report.stoppedBy { Console.complain("ended early, \(report.leftOver) files are left: \(error)") }
+        if let error = report.indexFailure { Console.printError("some files will be read anew: \(error)") }
+        for failure in report.failures { Console.printError("\(failure.file.path): \(failure.error)") }
+        if let error = report.stoppedBy {
+            Console.printError("ended early, \(report.remaining) files are left: \(error)")
+        }
         Console.print(
             "backed up \(report.backedUp), already there \(report.alreadyThere), failed \(report.failures.count)")
         return report.isComplete ? 0 : 1
@@ -33,7 +35,7 @@ enum Backup {
     /// It only spares time: on a full disk, photos are backed up without it.
     private static func index(of account: Account, in folder: URL) -> PhotoIndex? {
         do { return try PhotoIndex(at: folder.appendingPathComponent("photos.sqlite"), owner: account.owner) } catch {
-            Console.complain("every file is read anew: \(error)")
+            Console.printError("every file is read anew: \(error)")
             return nil
         }
     }

@@ -8,7 +8,7 @@ enum Console {
         return 0
     }
 
-    static func complain(_ text: String) {
+    static func printError(_ text: String) {
         FileHandle.standardError.write(Data("cloakroom-sample: \(text)\n".utf8))
     }
 }

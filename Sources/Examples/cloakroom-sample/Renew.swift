@@ -11,18 +11,18 @@ enum Renew {
         let folder = try Account.folder(options)
         let urls =
             if let file = options.operands.first {
-                try Uploaded.urls(in: URL(fileURLWithPath: file))
+                try UploadedURLs.urls(in: URL(fileURLWithPath: file))
             } else {
-                try Uploaded(folder).urls()
+                try UploadedURLs(folder).urls()
             }
         let renewals = try Renewals(account, account.client(over: SampleTransport()), folder, urls)
         let report =
             options.flags.contains("now")
             ? await renewals.manager.forceRenewal() : await renewals.manager.renewIfNeeded()
 
-        for key in report.notFound { Console.complain("\(key): not there any more") }
-        for key in report.refused + report.failed { Console.complain("\(key.key): \(key.reason)") }
-        if let error = report.error { Console.complain("\(error)") }
+        for key in report.notFound { Console.printError("\(key): not there any more") }
+        for key in report.refused + report.failed { Console.printError("\(key.key): \(key.reason)") }
+        if let error = report.error { Console.printError("\(error)") }
         let failed = urls.count - report.renewed - report.notDue
         Console.print("renewed \(report.renewed), not due \(report.notDue), failed \(failed)")
         return failed == 0 ? 0 : 1

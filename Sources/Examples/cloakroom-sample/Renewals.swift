@@ -8,9 +8,9 @@ struct Renewals {
     /// - Parameter urls: of the images that are to live on.
     init(_ account: Account, _ client: CloakroomClient, _ folder: URL, _ urls: [URL]) throws {
         manager = AssetRenewalManager(
-            renewer: client, collector: CollectedAssets(urls.map(Self.asset)),
+            renewer: client, collector: AssetCollection(urls.map(Self.asset)),
             store: try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.sqlite"), owner: account.owner),
-            origins: try AssetOrigins(Array(Set(urls.map { $0.deletingLastPathComponent() }))))
+            baseURLs: try AssetBaseURLs(Array(Set(urls.map { $0.deletingLastPathComponent() }))))
     }
 
     /// An app knows whose picture it is.

@@ -20,8 +20,8 @@ enum Restore {
         bar.cancel()
         await bar.value
 
-        for failure in report.failures { Console.complain("\(failure.key): \(failure.error)") }
-        if let error = report.stoppedBy { Console.complain("ended early, \(report.leftOver) are left: \(error)") }
+        for failure in report.failures { Console.printError("\(failure.key): \(failure.error)") }
+        if let error = report.stoppedBy { Console.printError("ended early, \(report.remaining) are left: \(error)") }
         Console.print(
             "restored \(report.restored), already there \(report.alreadyThere), failed \(report.failures.count)")
         return report.isComplete ? 0 : 1

@@ -19,10 +19,10 @@ enum Sample {
             case let other: throw UsageError(other.map { "there is no command \($0)" } ?? "a command is missing")
             }
         } catch let error as UsageError {
-            Console.complain("\(error); see: cloakroom-sample --help")
+            Console.printError("\(error); see: cloakroom-sample --help")
             return 2
         } catch {
-            Console.complain("\(error)")
+            Console.printError("\(error)")
             return 1
         }
     }

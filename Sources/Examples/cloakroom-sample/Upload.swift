@@ -19,7 +19,7 @@ enum Upload {
         try await client.upload(.file(file, 0..<size), to: target)
 
         let folder = try Account.folder(options)
-        try Uploaded(folder).add(target.assetURL)
+        try UploadedURLs(folder).add(target.assetURL)
         let renewals = try Renewals(account, client, folder, [target.assetURL])
         try await renewals.manager.recordUpload(of: Renewals.asset(target.assetURL))
         return Console.print(target.assetURL.absoluteString)

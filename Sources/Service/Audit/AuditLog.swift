@@ -43,7 +43,7 @@ package final class AuditLog {
     }
 
     /// - Parameter completion: called once, never before this returns.
-    package func record(_ issue: Issue, _ completion: @escaping Completion) {
+    package func record(_ issue: Issuance, _ completion: @escaping Completion) {
         waiting.append(issue, start: start.text, completion)
         schedule()
     }
@@ -52,10 +52,10 @@ package final class AuditLog {
     private func schedule() {
         guard !isBusy else { return }
         isBusy = true
-        Reactor.shared.atTurnEnd { [self] in putDown() }
+        EventPoller.shared.atTurnEnd { [self] in flush() }
     }
 
-    private func putDown() {
+    private func flush() {
         var grown = chain
         let batch = waiting.takeFirst(AuditStream.linesAtOnce, into: &grown, hashing: &hash)
         switch destination {

@@ -13,7 +13,7 @@ struct AuditQueue {
     var isEmpty: Bool { ends.isEmpty }
 
     /// - Parameter start: see ``LineStart``.
-    mutating func append(_ issue: AuditLog.Issue, start: [UInt8], _ completion: @escaping AuditLog.Completion) {
+    mutating func append(_ issue: AuditLog.Issuance, start: [UInt8], _ completion: @escaping AuditLog.Completion) {
         issue.write(to: &text, start: start)
         ends.append(text.bytes.count)
         completions.append(completion)

@@ -1,5 +1,5 @@
 /// Why the file of `audit.file` cannot be written.
-package struct AuditFileFault: Error, Equatable, CustomStringConvertible {
+package struct AuditFileError: Error, Equatable, CustomStringConvertible {
     /// The file, or the folder that it would be made in.
     let path: String
     /// The system's word.

@@ -1,16 +1,16 @@
 package import AWS
 
 /// What S3 said about the bucket.
-package struct BucketAnswers: Sendable {
-    package var presence: Result<BucketPresence, Fault>
+package struct BucketObservations: Sendable {
+    package var presence: Result<BucketPresence, AWSError>
     /// Whether a key that nobody has is there.
-    package var missingKey: Result<Bool, Fault>
-    package var versioning: Result<BucketVersioning, Fault>
-    package var objectLock: Result<Bool, Fault>
+    package var missingKey: Result<Bool, AWSError>
+    package var versioning: Result<BucketVersioning, AWSError>
+    package var objectLock: Result<Bool, AWSError>
 
     package init(
-        presence: Result<BucketPresence, Fault>, missingKey: Result<Bool, Fault>,
-        versioning: Result<BucketVersioning, Fault>, objectLock: Result<Bool, Fault>
+        presence: Result<BucketPresence, AWSError>, missingKey: Result<Bool, AWSError>,
+        versioning: Result<BucketVersioning, AWSError>, objectLock: Result<Bool, AWSError>
     ) {
         self.presence = presence
         self.missingKey = missingKey
@@ -21,11 +21,11 @@ package struct BucketAnswers: Sendable {
 
 /// Judges the bucket itself.
 package struct BucketFindings {
-    private let answers: BucketAnswers
+    private let answers: BucketObservations
     private let settings: Settings
     private let check = CheckName.bucket
 
-    package init(_ answers: BucketAnswers, _ settings: Settings) {
+    package init(_ answers: BucketObservations, _ settings: Settings) {
         self.answers = answers
         self.settings = settings
     }
@@ -43,7 +43,7 @@ package struct BucketFindings {
 
     private var name: String { "the bucket \(settings.bucket)" }
 
-    private func unreachable(_ fault: Fault) -> Finding {
+    private func unreachable(_ fault: AWSError) -> Finding {
         check.error(
             "S3 says \(fault.words) of \(name)", why: "nothing can be uploaded or renewed",
             advice: "see the findings about endpoints and worker")
@@ -117,14 +117,14 @@ package struct BucketFindings {
         }
     }
 
-    private func unseen(_ what: String, _ action: String, _ fault: Fault) -> Finding {
+    private func unseen(_ what: String, _ action: String, _ fault: AWSError) -> Finding {
         check.skipped(
             "S3 does not tell \(what): \(fault.words)",
             advice: "allow \(action), or run the doctor as an operator: deploy/iam/doctor-policy.json")
     }
 }
 
-extension Fault {
+extension AWSError {
     /// For a sentence: `AccessDenied (403)`, or what happened when no answer came.
     package var words: String { status > 0 ? "\(code) (\(status))" : code }
 }

@@ -9,7 +9,7 @@ package import HTTPValues
 import AWS
 
 /// What came from STS or S3 for an unsigned request, and when by our clock.
-package struct EndpointAnswer: Sendable {
+package struct EndpointObservation: Sendable {
     package let name: String
     package let url: String
     package let result: Result<UpstreamResponse, TransportError>
@@ -32,7 +32,7 @@ package enum EndpointFindings {
     private static let check = CheckName.endpoints
 
     /// - Parameter leeway: how far a token's issuer may be from us.
-    package static func all(_ answer: EndpointAnswer, leeway: Duration) -> [Finding] {
+    package static func all(_ answer: EndpointObservation, leeway: Duration) -> [Finding] {
         let response: UpstreamResponse
         switch answer.result {
         case .success(let answer): response = answer
@@ -41,7 +41,7 @@ package enum EndpointFindings {
         return [transport(answer)] + (skew(answer, response).map { [clock(answer, $0, leeway)] } ?? [])
     }
 
-    private static func unreachable(_ answer: EndpointAnswer, _ error: TransportError) -> Finding {
+    private static func unreachable(_ answer: EndpointObservation, _ error: TransportError) -> Finding {
         let (found, advice) =
             switch error {
             case .untrusted:
@@ -57,7 +57,7 @@ package enum EndpointFindings {
         return check.error("\(answer.name): \(found)", why: "nothing can be vended or renewed", advice: advice)
     }
 
-    private static func transport(_ answer: EndpointAnswer) -> Finding {
+    private static func transport(_ answer: EndpointObservation) -> Finding {
         guard !answer.url.hasPrefix("https://") else {
             return check.ok("\(answer.name) answers at \(answer.url), its certificate verified")
         }
@@ -71,14 +71,14 @@ package enum EndpointFindings {
     }
 
     /// Theirs minus ours, in seconds; the header has whole ones, and lies somewhere in the exchange.
-    static func skew(_ answer: EndpointAnswer, _ response: UpstreamResponse) -> Double? {
+    static func skew(_ answer: EndpointObservation, _ response: UpstreamResponse) -> Double? {
         guard let theirs = response.fields["date"].flatMap({ Timestamp(http: $0) })?.date else { return nil }
         if theirs > answer.received { return theirs.timeIntervalSince(answer.received) }
         let latest = theirs.addingTimeInterval(1)
         return latest < answer.sent ? latest.timeIntervalSince(answer.sent) : 0
     }
 
-    private static func clock(_ answer: EndpointAnswer, _ skew: Double, _ leeway: Duration) -> Finding {
+    private static func clock(_ answer: EndpointObservation, _ skew: Double, _ leeway: Duration) -> Finding {
         let seconds = abs(Int(skew.rounded()))
         guard seconds > 2 else { return check.ok("our clock is \(answer.name)'s") }
         let found = "our clock is \(seconds) s \(skew > 0 ? "behind" : "ahead of") \(answer.name)'s"

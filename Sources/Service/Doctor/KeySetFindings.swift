@@ -8,20 +8,20 @@ package struct KeySetFindings {
     package init(_ issuer: Issuer) { self.issuer = issuer }
 
     package func all(by fetcher: KeyFetcher) async -> [Finding] {
-        do throws(KeyFetchFailure) {
+        do throws(KeyFetchError) {
             switch issuer.keys {
-            case .fixed(let set): return judged(set, at: nil)
-            case .address(let url): return judged(try await fetcher.keys(at: url).keys, at: url)
+            case .fixed(let set): return evaluated(set, at: nil)
+            case .address(let url): return evaluated(try await fetcher.keys(at: url).keys, at: url)
             case .discovery:
                 let url = try await fetcher.discover(issuer: issuer.name)
-                return judged(try await fetcher.keys(at: url).keys, at: url)
+                return evaluated(try await fetcher.keys(at: url).keys, at: url)
             }
         } catch {
             return [failed(error)]
         }
     }
 
-    private func failed(_ failure: KeyFetchFailure) -> Finding {
+    private func failed(_ failure: KeyFetchError) -> Finding {
         let (found, advice) =
             switch failure {
             case .unreachable: ("cannot be reached", "mend the address, the name server or the firewall")
@@ -45,7 +45,7 @@ package struct KeySetFindings {
             advice: advice)
     }
 
-    func judged(_ set: KeySet, at address: String?) -> [Finding] {
+    func evaluated(_ set: KeySet, at address: String?) -> [Finding] {
         let names = issuer.algorithms.map(\.rawValue).sorted().joined(separator: ", ")
         let served = Set(set.keys.flatMap(\.algorithms)).intersection(issuer.algorithms)
         var findings: [Finding] = []

@@ -23,7 +23,7 @@ package enum LifecycleFindings {
         return [check.ok("what nobody renews expires after \(terms.retentionDays) days")] + wrong
     }
 
-    package static func unread(_ fault: Fault) -> Finding {
+    package static func unread(_ fault: AWSError) -> Finding {
         guard fault.status == 403 else {
             return check.error(
                 "the bucket's lifecycle cannot be read: \(fault.words)",

@@ -1,7 +1,7 @@
 package import Redis
 
 /// What Redis answered when the doctor asked.
-package struct RedisAnswers: Sendable {
+package struct RedisObservations: Sendable {
     /// INFO's text.
     package var info: Result<String, RedisError>
     /// When Redis writes its data to disk, as CONFIG GET save has it; `nil` when it does not tell.
@@ -9,13 +9,13 @@ package struct RedisAnswers: Sendable {
     /// Of one PING each.
     package var latencies: [Duration]
     /// What was refused of the workers' own scripts; `nil`: nothing, or none was run.
-    package var script: RedisTrial.Refusal?
+    package var script: RedisSelfTest.Refusal?
     /// Whether the script wrote, and took away what it wrote.
     package var scriptWrote: Bool
 
     package init(
         info: Result<String, RedisError>, save: String? = nil, latencies: [Duration] = [],
-        script: RedisTrial.Refusal? = nil,
+        script: RedisSelfTest.Refusal? = nil,
         scriptWrote: Bool = true
     ) {
         self.info = info
@@ -28,11 +28,11 @@ package struct RedisAnswers: Sendable {
 
 /// Judges a Redis: limits, users' records and shared credentials live in it.
 package struct RedisFindings {
-    private let answers: RedisAnswers
+    private let answers: RedisObservations
     private let settings: Settings
     private let check = CheckName.redis
 
-    package init(_ answers: RedisAnswers, _ settings: Settings) {
+    package init(_ answers: RedisObservations, _ settings: Settings) {
         self.answers = answers
         self.settings = settings
     }

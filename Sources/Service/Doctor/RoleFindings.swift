@@ -7,7 +7,7 @@ package import AWS
 #endif
 
 /// What STS said when a session was asked for as a worker asks.
-package struct RoleAnswers: Sendable {
+package struct RoleObservations: Sendable {
     package var asked: Result<AssumedRole, STSError>
     /// What STS wrote besides its code.
     package var message: String?
@@ -23,7 +23,7 @@ package struct RoleAnswers: Sendable {
 
 /// Judges the role that users' sessions assume.
 package struct RoleFindings {
-    private let answers: RoleAnswers
+    private let answers: RoleObservations
     private let settings: Settings.Vending
     private let lifetime: Duration
     /// Whether our own credentials are a role's.
@@ -32,7 +32,9 @@ package struct RoleFindings {
     private let check = CheckName.role
 
     /// - Parameter lifetime: the longest of all tiers.
-    package init(_ answers: RoleAnswers, _ settings: Settings.Vending, lifetime: Duration, isChained: Bool, now: Date) {
+    package init(
+        _ answers: RoleObservations, _ settings: Settings.Vending, lifetime: Duration, isChained: Bool, now: Date
+    ) {
         self.answers = answers
         self.settings = settings
         self.lifetime = lifetime

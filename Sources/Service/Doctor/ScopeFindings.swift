@@ -8,7 +8,7 @@ package enum ProbeOutcome: Sendable, Equatable {
     case unclear(String)
 
     /// - Parameter fault: `nil` when it worked.
-    package init(_ fault: Fault?) {
+    package init(_ fault: AWSError?) {
         switch fault {
         case nil: self = .allowed
         case .some(let fault) where fault.status == 403: self = .refused
@@ -73,7 +73,7 @@ package enum ScopeFindings {
     }
 
     /// - Parameter fault: of the first object that could not be made.
-    package static func notSeeded(_ scope: String, _ fault: Fault) -> Finding {
+    package static func notSeeded(_ scope: String, _ fault: AWSError) -> Finding {
         check.error(
             "\(scope): an object cannot be stored in the own folder: \(fault.words)",
             why: "the scope promises it; a session has only what its role has, too",

@@ -1,6 +1,6 @@
 /// What is tried with vended credentials, and what should come of it.
 package struct ScopeProbe: Sendable, Equatable {
-    package enum Ask: Sendable, Equatable {
+    package enum Operation: Sendable, Equatable {
         case get(String)
         case put(String)
         case delete(String)
@@ -8,14 +8,14 @@ package struct ScopeProbe: Sendable, Equatable {
         case list(String?)
     }
 
-    package let ask: Ask
+    package let operation: Operation
     package let isExpected: Bool
     /// Whose it is, in words.
     package let remark: String
 
     /// For a sentence.
     package var words: String {
-        switch ask {
+        switch operation {
         case .get(let key): "GET \(key)"
         case .put(let key): "PUT \(key)"
         case .delete(let key): "DELETE \(key)"
@@ -63,7 +63,7 @@ package struct ScopePlan: Sendable {
     package func probes(_ scope: Scope, writes: Bool) -> [ScopeProbe] {
         scope.policy.folders.flatMap { folder in
             lists(scope, folder) + (writes ? objects(scope, folder) : [])
-        } + [ScopeProbe(ask: .list(nil), isExpected: allowsList(scope, nil), remark: "all users' objects")]
+        } + [ScopeProbe(operation: .list(nil), isExpected: allowsList(scope, nil), remark: "all users' objects")]
     }
 
     private func lists(_ scope: Scope, _ folder: String) -> [ScopeProbe] {
@@ -72,16 +72,16 @@ package struct ScopePlan: Sendable {
             ("\(own)/", "the own folder"), (own, "the own folder and those that begin alike"),
             ("\(own)0/", "another user's folder"),
         ]
-        .map { ScopeProbe(ask: .list($0), isExpected: allowsList(scope, $0), remark: $1) }
+        .map { ScopeProbe(operation: .list($0), isExpected: allowsList(scope, $0), remark: $1) }
     }
 
     private func objects(_ scope: Scope, _ folder: String) -> [ScopeProbe] {
         let (own, foreign) = (seed(of: user, in: folder), seed(of: neighbour, in: folder))
         return [("own", own), ("another user's", foreign)].flatMap { remark, key in
             [
-                ScopeProbe(ask: .get(key), isExpected: allows(scope, "s3:GetObject", key), remark: remark),
-                ScopeProbe(ask: .put(key), isExpected: allows(scope, "s3:PutObject", key), remark: remark),
-                ScopeProbe(ask: .delete(key), isExpected: allows(scope, "s3:DeleteObject", key), remark: remark),
+                ScopeProbe(operation: .get(key), isExpected: allows(scope, "s3:GetObject", key), remark: remark),
+                ScopeProbe(operation: .put(key), isExpected: allows(scope, "s3:PutObject", key), remark: remark),
+                ScopeProbe(operation: .delete(key), isExpected: allows(scope, "s3:DeleteObject", key), remark: remark),
             ]
         }
     }

@@ -6,12 +6,12 @@ package struct SettingsFindings {
     package init(_ settings: Settings) { self.settings = settings }
 
     /// For a file with faults.
-    package static func faults(_ faults: SettingsFaults) -> [Finding] {
+    package static func faults(_ faults: SettingsErrors) -> [Finding] {
         faults.faults.map { fault in
             CheckName.settings.error(
                 (fault.path.isEmpty ? "" : "\(fault.path) ") + fault.cause,
                 why: "serve refuses to start with these settings",
-                advice: fault.wayOut, command: "cloakroom check FILE")
+                advice: fault.remedy, command: "cloakroom check FILE")
         }
     }
 
@@ -101,9 +101,9 @@ package struct SettingsFindings {
         guard let user = UserID("cloakroom-doctor-1") else { return [] }
         return settings.vending.scopes.names.compactMap { name in
             guard let scope = settings.vending.scopes[name] else { return nil }
-            let trial = PolicyTrial(
+            let simulation = PolicySimulation(
                 scope, user: user, bucket: settings.bucket, partition: settings.vending.partition)
-            guard let wrong = trial.rows.first(where: { !$0.isAsExpected }) else { return nil }
+            guard let wrong = simulation.rows.first(where: { !$0.isAsExpected }) else { return nil }
             return check.error(
                 "the scope \(name) answers \(wrong.isAllowed ? "yes" : "no") to \(wrong.action) on \(wrong.target)",
                 why: wrong.remark, advice: "see what it says of each action",

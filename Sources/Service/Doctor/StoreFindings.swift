@@ -1,7 +1,7 @@
 package import AWS
 
 /// What came of asking the store for something that it should refuse.
-package enum Heed: Sendable, Equatable {
+package enum Enforcement: Sendable, Equatable {
     case honoured
     /// It did what it should have refused.
     case ignored
@@ -21,20 +21,21 @@ package enum Heed: Sendable, Equatable {
 }
 
 /// What the store did with requests that S3 would refuse, and whose what the worker writes is.
-package struct StoreAnswers: Sendable {
+package struct StoreObservations: Sendable {
     /// `nil` when nothing was written.
     package struct Written: Sendable {
         /// A presigned PUT over an object, with `If-None-Match: *` in its query.
-        package var presignedCondition: Heed
+        package var presignedCondition: Enforcement
         /// The same in a header.
-        package var condition: Heed
+        package var condition: Enforcement
         /// A presigned PUT of other bytes than those whose SHA-256 it is bound to.
-        package var checksum: Heed
+        package var checksum: Enforcement
         /// Whether an object of the worker's is the bucket owner's; `nil` when the store does not name both.
-        package var ownersAgree: Result<Bool?, Fault>
+        package var ownersAgree: Result<Bool?, AWSError>
 
         package init(
-            presignedCondition: Heed, condition: Heed, checksum: Heed, ownersAgree: Result<Bool?, Fault>
+            presignedCondition: Enforcement, condition: Enforcement, checksum: Enforcement,
+            ownersAgree: Result<Bool?, AWSError>
         ) {
             self.presignedCondition = presignedCondition
             self.condition = condition
@@ -55,12 +56,12 @@ package struct StoreAnswers: Sendable {
 
 /// Which store it is, and what of S3 does not hold there.
 package struct StoreFindings {
-    private let answers: StoreAnswers
+    private let answers: StoreObservations
     private let expected: ObjectStore
     private let check = CheckName.store
 
     /// - Parameter expected: of the settings.
-    package init(_ answers: StoreAnswers, expected: ObjectStore) {
+    package init(_ answers: StoreObservations, expected: ObjectStore) {
         self.answers = answers
         self.expected = expected
     }
@@ -103,7 +104,9 @@ package struct StoreFindings {
             advice: advice)
     }
 
-    private func finding(_ heed: Heed, _ honoured: String, _ ignored: String, why: String, advice: String) -> Finding {
+    private func finding(_ heed: Enforcement, _ honoured: String, _ ignored: String, why: String, advice: String)
+        -> Finding
+    {
         switch heed {
         case .honoured: check.ok(honoured)
         case .ignored: check.warning(ignored, why: why, advice: advice)
@@ -111,7 +114,7 @@ package struct StoreFindings {
         }
     }
 
-    private func owners(_ agree: Result<Bool?, Fault>) -> Finding {
+    private func owners(_ agree: Result<Bool?, AWSError>) -> Finding {
         switch agree {
         case .success(true?): check.ok("what the worker writes belongs to the bucket's owner")
         case .success(false?):

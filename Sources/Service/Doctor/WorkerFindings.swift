@@ -1,21 +1,21 @@
 package import AWS
 
 /// What the worker's own credentials were allowed. None of it can do harm: see ``S3Probe``.
-package struct WorkerAnswers: Sendable {
+package struct WorkerObservations: Sendable {
     /// Whose they are.
     package var origin: String
     /// The buckets it was told of.
-    package var buckets: Result<[String], Fault>
+    package var buckets: Result<[String], AWSError>
     /// Of a key that nobody has, outside of the doctor's own folder.
     package var delete: ProbeOutcome
     /// Of a bucket policy that is none.
     package var policy: ProbeOutcome
     /// Whether a key that nobody has is in a user's folder; `nil`: users have the bucket itself.
-    package var userFolder: Result<Bool, Fault>?
+    package var userFolder: Result<Bool, AWSError>?
 
     package init(
-        origin: String, buckets: Result<[String], Fault>, delete: ProbeOutcome, policy: ProbeOutcome,
-        userFolder: Result<Bool, Fault>?
+        origin: String, buckets: Result<[String], AWSError>, delete: ProbeOutcome, policy: ProbeOutcome,
+        userFolder: Result<Bool, AWSError>?
     ) {
         self.origin = origin
         self.buckets = buckets
@@ -27,20 +27,20 @@ package struct WorkerAnswers: Sendable {
 
 /// Judges whether the worker may do more than it needs: whoever takes it over may do the same.
 package struct WorkerFindings {
-    private let answers: WorkerAnswers
+    private let answers: WorkerObservations
     private let bucket: String
     private let renewsUsersFolders: Bool
     private let check = CheckName.worker
     private static let advice = "give it no more than deploy/iam/worker-policy.json"
 
     /// - Parameter renewsUsersFolders: `renewal.requireOwnPrefix`: assets lie in users' folders.
-    package init(_ answers: WorkerAnswers, bucket: String, renewsUsersFolders: Bool) {
+    package init(_ answers: WorkerObservations, bucket: String, renewsUsersFolders: Bool) {
         self.answers = answers
         self.bucket = bucket
         self.renewsUsersFolders = renewsUsersFolders
     }
 
-    package static func noCredentials(_ fault: CredentialFault) -> [Finding] {
+    package static func noCredentials(_ fault: CredentialChainError) -> [Finding] {
         [
             CheckName.worker.error(
                 "no AWS credentials: \(fault.summary)", why: "nothing can be vended or renewed",
@@ -92,7 +92,7 @@ extension ProbeOutcome {
     /// Of a bucket policy that is none: to find that out, S3 must have let it through. Stores without policies say 501.
     ///
     /// - Parameter fault: `nil` when it worked.
-    package init(ofPolicy fault: Fault?) {
+    package init(ofPolicy fault: AWSError?) {
         if let fault, fault.status == 400, fault.kind == .refused { self = .allowed } else { self.init(fault) }
     }
 }

@@ -9,9 +9,9 @@ import Redis
 
 /// Whether one request may be served: what is left of the device's limit, and what the user is entitled to.
 struct Admission: Sendable {
-    let decision: LimitDecision
+    let decision: RateLimitDecision
     /// The limits that were applied.
-    let terms: LimitTerms
+    let terms: RateLimitPolicy
     let entitlement: Result<Entitlement, Entitlement.Refusal>
     /// In how many seconds an identity token made then would be accepted; `nil` where none made now would be refused.
     var signInWait: Int?
@@ -33,36 +33,36 @@ final class Admissions {
     }
 
     /// - Parameter completion: called once; before this returns if Redis is away.
-    func admit(_ charge: Charge, _ subject: Subject, _ completion: @escaping @LoopActor (Admission) -> Void) {
-        let question = limiter.question(
-            charge, subject, expecting: claimed(by: subject).tier.terms(of: charge), readsRecord: settings.enabled)
-        limiter.ask(question) { [self] answer in
+    func admit(_ cost: RateLimitCost, _ subject: Subject, _ completion: @escaping @LoopActor (Admission) -> Void) {
+        let request = limiter.request(
+            cost, subject, expecting: claimed(by: subject).tier.terms(of: cost), readsRecord: settings.enabled)
+        limiter.send(request) { [self] answer in
             switch answer {
-            case .failure(let error): completion(admission(question, without: error, refusal: nil))
-            case .reply(var reading): read(question, subject.signIn, &reading, completion)
+            case .failure(let error): completion(admission(request, without: error, refusal: nil))
+            case .reply(var cursor): read(request, subject.signIn, &cursor, completion)
             }
         }
     }
 
     private func read(
-        _ question: LimitQuestion, _ signIn: Date?, _ reading: inout RedisReading,
+        _ request: RateLimitRequest, _ signIn: Date?, _ cursor: inout RedisReplyCursor,
         _ completion: @escaping @LoopActor (Admission) -> Void
     ) {
-        let count = LimitCount.read(
-            &reading, isSplit: question.isSplit, hasVolume: question.terms.volume != nil)
-        reading.goTo(reply: question.isSplit ? 2 : 1)
+        let count = RateLimitCount.read(
+            &cursor, isSplit: request.isSplit, hasQuantity: request.terms.quantity != nil)
+        cursor.goTo(reply: request.isSplit ? 2 : 1)
         switch count {
         case .failure(let error):
             // The record may have come although Redis could not count, as from a replica.
-            let record = question.readsRecord ? try? UserRecord.parse(&reading) : nil
-            completion(admission(question, without: error, refusal: record?.refusal(of: signIn)))
+            let record = request.readsRecord ? try? UserRecord.parse(&cursor) : nil
+            completion(admission(request, without: error, refusal: record?.refusal(of: signIn)))
         case .success(let before):
-            let record = self.record(question, &reading)
-            let entitlement = record.flatMap { self.entitlement(question, signIn, $0) }
+            let record = self.record(request, &cursor)
+            let entitlement = record.flatMap { self.entitlement(request, signIn, $0) }
             guard let wait = (try? record.get())?.signInWait(at: now()) else {
-                return decide(question, before, entitlement, completion)
+                return decide(request, before, entitlement, completion)
             }
-            decide(question, before, entitlement) {
+            decide(request, before, entitlement) {
                 var admission = $0
                 admission.signInWait = wait
                 completion(admission)
@@ -71,56 +71,56 @@ final class Admissions {
     }
 
     private func admission(
-        _ question: LimitQuestion, without error: RedisError, refusal: Entitlement.Refusal?
+        _ request: RateLimitRequest, without error: RedisError, refusal: Entitlement.Refusal?
     ) -> Admission {
-        let claimed = claimed(by: question.subject)
-        let terms = claimed.tier.terms(of: question.charge)
+        let claimed = claimed(by: request.subject)
+        let terms = claimed.tier.terms(of: request.cost)
         return Admission(
-            decision: limiter.decideWithoutRedis(question, by: terms, error), terms: terms,
+            decision: limiter.decideWithoutRedis(request, by: terms, error), terms: terms,
             entitlement: refusal.map { .failure($0) } ?? .success(claimed))
     }
 
     /// Decides by the terms of the tier that the record names; Redis counted by those it had last.
     private func decide(
-        _ question: LimitQuestion, _ before: LimitCount, _ entitlement: Result<Entitlement, Entitlement.Refusal>,
+        _ request: RateLimitRequest, _ before: RateLimitCount, _ entitlement: Result<Entitlement, Entitlement.Refusal>,
         _ completion: @escaping @LoopActor (Admission) -> Void
     ) {
         let terms =
             switch entitlement {
-            case .success(let entitlement): entitlement.tier.terms(of: question.charge)
+            case .success(let entitlement): entitlement.tier.terms(of: request.cost)
             // Whoever is refused is told of the limit that the token alone would give.
-            case .failure: claimed(by: question.subject).tier.terms(of: question.charge)
+            case .failure: claimed(by: request.subject).tier.terms(of: request.cost)
             }
-        let decision = LimitDecision(question.charge, before, by: terms)
-        guard question.terms.hasQuotas(of: terms) else {
-            return mend(question, before, decision, terms) {
+        let decision = RateLimitDecision(request.cost, before, by: terms)
+        guard request.terms.hasQuotas(of: terms) else {
+            return correctCount(request, before, decision, terms) {
                 completion(Admission(decision: $0, terms: terms, entitlement: entitlement))
             }
         }
         // Of two calls one may have counted what the other refused. Nothing waits for the refund: the next request of
         // anybody is counted after it.
-        if !decision.isAllowed { limiter.giveBack(question.taken(before), of: question, by: terms) }
+        if !decision.isAllowed { limiter.refund(request.taken(before), of: request, by: terms) }
         completion(Admission(decision: decision, terms: terms, entitlement: entitlement))
     }
 
     /// Puts right what Redis has counted by terms that hold no longer.
-    private func mend(
-        _ question: LimitQuestion, _ before: LimitCount, _ decision: LimitDecision, _ terms: LimitTerms,
-        _ completion: @escaping @LoopActor (LimitDecision) -> Void
+    private func correctCount(
+        _ request: RateLimitRequest, _ before: RateLimitCount, _ decision: RateLimitDecision, _ terms: RateLimitPolicy,
+        _ completion: @escaping @LoopActor (RateLimitDecision) -> Void
     ) {
-        let taken = question.taken(before)
+        let taken = request.taken(before)
         guard taken == .all || !decision.isAllowed else {
-            limiter.giveBack(taken, of: question, by: terms)
-            return limiter.recount(question, by: terms) { [limiter] count in
+            limiter.refund(taken, of: request, by: terms)
+            return limiter.recount(request, by: terms) { [limiter] count in
                 switch count {
-                case .success(let before): completion(LimitDecision(question.charge, before, by: terms))
-                case .failure(let error): completion(limiter.decideWithoutRedis(question, by: terms, error))
+                case .success(let before): completion(RateLimitDecision(request.cost, before, by: terms))
+                case .failure(let error): completion(limiter.decideWithoutRedis(request, by: terms, error))
                 }
             }
         }
-        limiter.learn(terms, of: question)
+        limiter.remember(terms, of: request)
         guard !decision.isAllowed else { return completion(decision) }
-        limiter.giveBack(taken, of: question, by: terms) { completion(decision) }
+        limiter.refund(taken, of: request, by: terms) { completion(decision) }
     }
 
     /// What the token alone would give.
@@ -137,31 +137,31 @@ final class Admissions {
     }
 
     private func record(
-        _ question: LimitQuestion, _ reading: inout RedisReading
+        _ request: RateLimitRequest, _ cursor: inout RedisReplyCursor
     ) -> Result<UserRecord?, Entitlement.Refusal> {
-        guard question.readsRecord else { return .success(nil) }
+        guard request.readsRecord else { return .success(nil) }
         // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
-        do throws(UserRecordError) { return .success(try UserRecord.parse(&reading)) } catch {
+        do throws(UserRecordError) { return .success(try UserRecord.parse(&cursor)) } catch {
             return .failure(.malformedRecord)
         }
     }
 
     private func entitlement(
-        _ question: LimitQuestion, _ signIn: Date?, _ record: UserRecord?
+        _ request: RateLimitRequest, _ signIn: Date?, _ record: UserRecord?
     ) -> Result<Entitlement, Entitlement.Refusal> {
-        guard question.readsRecord else { return .success(claimed(by: question.subject)) }
-        guard let record else { return unrecorded(question) }
+        guard request.readsRecord else { return .success(claimed(by: request.subject)) }
+        guard let record else { return unrecorded(request) }
         if let refusal = record.refusal(of: signIn) { return .failure(refusal) }
-        guard let (name, tier) = tiers.tier(record: record.tier, claim: question.subject.tier) else {
+        guard let (name, tier) = tiers.tier(record: record.tier, claim: request.subject.tier) else {
             return .failure(.malformedRecord)
         }
         return .success(Entitlement(tierName: name, tier: tier, record: record, now: now()))
     }
 
-    private func unrecorded(_ question: LimitQuestion) -> Result<Entitlement, Entitlement.Refusal> {
+    private func unrecorded(_ request: RateLimitRequest) -> Result<Entitlement, Entitlement.Refusal> {
         // Who signs in learns the user id that the record is to be made for.
-        if settings.withoutRecord == .refuse, question.charge.name != .session { return .failure(.noRecord) }
-        let (name, tier) = claimedTier(of: question.subject)
+        if settings.withoutRecord == .refuse, request.cost.name != .session { return .failure(.noRecord) }
+        let (name, tier) = claimedTier(of: request.subject)
         return .success(Entitlement(tierName: name, tier: tier, record: nil, now: now()))
     }
 }

@@ -12,10 +12,10 @@ import Redis
 /// Takes back what a user was vended: stops vending at once, and has IAM deny the sessions that are out.
 @LoopActor
 package struct Revocation {
-    package enum Failure: Error, Sendable, Equatable {
+    package enum RevocationError: Error, Sendable, Equatable {
         case records(UserRecordError)
-        case iam(Fault)
-        case policy(RevocationPolicy.Failure)
+        case iam(AWSError)
+        case policy(RevocationPolicy.PolicyError)
         /// Another revocation has been writing the policy for too long.
         case busy
     }
@@ -43,7 +43,7 @@ package struct Revocation {
     ///
     /// - Parameter disables: whether nothing new is vended either.
     /// - Returns: the time before which sessions count as revoked.
-    package func stopVending(to user: UserID, disables: Bool) async throws(Failure) -> Date {
+    package func stopVending(to user: UserID, disables: Bool) async throws(RevocationError) -> Date {
         let time = now().addingTimeInterval(Double(requestDeadline.milliseconds) / 1000)
         var change = UserRecordChange()
         change.revokedBefore(time)
@@ -62,7 +62,7 @@ package struct Revocation {
     /// - Returns: how many users the policy names.
     package func deny(
         _ user: UserID, before time: Date, role: String, iam: IAMClient, deadline: ContinuousClock.Instant
-    ) async throws(Failure) -> Int {
+    ) async throws(RevocationError) -> Int {
         let token = randomBytes(16).hexadecimal
         guard try await locked(by: token) else { throw .busy }
         let result = await written(user, time, role, iam, deadline)
@@ -74,19 +74,19 @@ package struct Revocation {
     /// IAM replaces the policy as a whole: two who read it at once would each forget the other's user.
     private func written(
         _ user: UserID, _ time: Date, _ role: String, _ iam: IAMClient, _ deadline: ContinuousClock.Instant
-    ) async -> Result<Int, Failure> {
+    ) async -> Result<Int, RevocationError> {
         do {
             let text = try await iam.policy(RevocationPolicy.name, ofRole: role, deadline: deadline)
             var policy =
-                try text.map { text throws(RevocationPolicy.Failure) in try RevocationPolicy(parsing: text) }
+                try text.map { text throws(RevocationPolicy.PolicyError) in try RevocationPolicy(parsing: text) }
                 ?? RevocationPolicy()
             policy.drop(at: now(), lifetime: Self.longestSession)
             policy.revoke(user, before: time)
             try await iam.put(try policy.text(), as: RevocationPolicy.name, ofRole: role, deadline: deadline)
             return .success(policy.count)
-        } catch let fault as Fault {
+        } catch let fault as AWSError {
             return .failure(.iam(fault))
-        } catch let failure as RevocationPolicy.Failure {
+        } catch let failure as RevocationPolicy.PolicyError {
             return .failure(.policy(failure))
         } catch {
             return .failure(.busy)
@@ -97,7 +97,7 @@ package struct Revocation {
 
     private var lockKey: String { "\(records.keyPrefix)lock:revocations" }
 
-    private func locked(by token: String) async throws(Failure) -> Bool {
+    private func locked(by token: String) async throws(RevocationError) -> Bool {
         for _ in 0..<40 {
             do throws(RedisError) {
                 let reply = try await records.redis.send(

@@ -20,7 +20,7 @@ package struct RevocationPolicy: Sendable, Equatable {
     /// rest is for those that grant.
     static let maximumLength = 6144
 
-    package enum Failure: Error, Sendable, Equatable {
+    package enum PolicyError: Error, Sendable, Equatable {
         /// Somebody else wrote into the policy; it is not overwritten.
         case foreign
         /// Even one statement for all is longer than it may be.
@@ -33,7 +33,7 @@ package struct RevocationPolicy: Sendable, Equatable {
     package init() {}
 
     /// Reads back what ``text`` wrote.
-    package init(parsing text: String) throws(Failure) {
+    package init(parsing text: String) throws(PolicyError) {
         guard let policy = try? JSON(parsing: Array(text.utf8)), let statements = policy.object?["Statement"]?.array
         else { throw .foreign }
         for statement in statements {
@@ -69,7 +69,7 @@ package struct RevocationPolicy: Sendable, Equatable {
 
     /// The policy in JSON. When it would be too long, all share the latest time: sessions that were issued since their
     /// own revocation end early then, and are vended anew to those who are enabled.
-    package func text() throws(Failure) -> String {
+    package func text() throws(PolicyError) -> String {
         let exact = encoded(Dictionary(grouping: times.keys) { times[$0] ?? .distantPast })
         if exact.utf8.count <= Self.maximumLength { return exact }
         guard let latest = times.values.max() else { return exact }

@@ -8,12 +8,12 @@ package final class Tier: Sendable {
     package let storageLimit: Int?
     /// Whether nothing is given without a subscription that has not ended.
     package let requiresSubscription: Bool
-    private let renew: LimitTerms
-    private let vend: LimitTerms
-    private let vendAll: LimitTerms
-    private let upload: LimitTerms
-    private let session: LimitTerms
-    private let notification: LimitTerms
+    private let renew: RateLimitPolicy
+    private let vend: RateLimitPolicy
+    private let vendAll: RateLimitPolicy
+    private let upload: RateLimitPolicy
+    private let session: RateLimitPolicy
+    private let notification: RateLimitPolicy
 
     /// - Parameter limits: those of everybody; a tier has its own numbers in the same windows.
     package init(_ settings: Settings.Tier, limits: Settings.Limits) {
@@ -21,21 +21,21 @@ package final class Tier: Sendable {
         scope = settings.scope
         storageLimit = settings.storageLimit
         requiresSubscription = settings.requiresSubscription
-        renew = LimitTerms(
+        renew = RateLimitPolicy(
             .renew, limits, quota: .init(settings.renewals, user: settings.userRenewals),
-            volume: .init(settings.renewedKeys, user: settings.userRenewedKeys))
-        let vends = LimitTerms.Quota(settings.vends, user: settings.userVends)
-        vend = LimitTerms(.vend, limits, quota: vends)
-        vendAll = LimitTerms(.vendAll, limits, quota: vends.times(LimitName.vendsForEach))
-        upload = LimitTerms(
+            quantity: .init(settings.renewedKeys, user: settings.userRenewedKeys))
+        let vends = RateLimitPolicy.Quota(settings.vends, user: settings.userVends)
+        vend = RateLimitPolicy(.vend, limits, quota: vends)
+        vendAll = RateLimitPolicy(.vendAll, limits, quota: vends.times(RateLimitName.vendsForEach))
+        upload = RateLimitPolicy(
             .upload, limits, quota: .init(settings.uploads, user: settings.userUploads),
-            volume: .init(settings.uploadedBytes, user: settings.userUploadedBytes))
-        session = LimitTerms(.session, limits)
-        notification = LimitTerms(.notification, limits)
+            quantity: .init(settings.uploadedBytes, user: settings.userUploadedBytes))
+        session = RateLimitPolicy(.session, limits)
+        notification = RateLimitPolicy(.notification, limits)
     }
 
-    func terms(of charge: Charge) -> LimitTerms {
-        switch charge.name {
+    func terms(of cost: RateLimitCost) -> RateLimitPolicy {
+        switch cost.name {
         case .renew, .renewKeys: renew
         case .vend: vend
         case .vendAll: vendAll

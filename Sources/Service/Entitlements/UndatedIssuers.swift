@@ -27,8 +27,8 @@ package final class UndatedIssuers {
         let last = written[issuer]
         if let last, now &- last < Self.day { return false }
         written[issuer] = now
-        redis.ask(RedisQuestion(RedisCommand(["SET", key(issuer), "1", "EX", "2592000"]))) { [self] answer in
-            guard case .reply(let reading) = answer, reading.refusal == nil else {
+        redis.send(RedisRequest(RedisCommand(["SET", key(issuer), "1", "EX", "2592000"]))) { [self] answer in
+            guard case .reply(let cursor) = answer, cursor.refusal == nil else {
                 // Again in a minute.
                 written[issuer] = now &- Self.day &+ 60_000_000_000
                 return

@@ -4,8 +4,8 @@ package import Loop
 /// Lists what users have stored, page by page, and adds it up.
 @LoopActor
 package struct UsageScan {
-    package enum Failure: Error, Sendable, Equatable {
-        case s3(Fault)
+    package enum ScanError: Error, Sendable, Equatable {
+        case s3(AWSError)
         case records(UserRecordError)
         /// The store gives the same page again and again.
         case noProgress
@@ -14,7 +14,7 @@ package struct UsageScan {
         case cancelled
     }
 
-    package typealias List = @LoopActor (String, S3Client.ListPosition) async -> Result<ObjectPage, Fault>
+    package typealias List = @LoopActor (String, S3Client.ListPosition) async -> Result<ObjectPage, AWSError>
 
     private let interval: Duration
     private let list: List
@@ -36,7 +36,7 @@ package struct UsageScan {
     }
 
     /// - Parameter totals: empty, or those of a scan that was interrupted.
-    package func run(from totals: UsageTotals) async throws(Failure) -> UsageTotals {
+    package func run(from totals: UsageTotals) async throws(ScanError) -> UsageTotals {
         var totals = totals
         var position: S3Client.ListPosition = totals.lastKey.map { .after(key: $0) } ?? .start
         while !totals.isComplete {

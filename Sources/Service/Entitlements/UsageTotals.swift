@@ -24,7 +24,7 @@ package struct UsageTotals: Sendable, Equatable {
         }
     }
 
-    package enum Failure: Error, Sendable, Equatable {
+    package enum ResumeError: Error, Sendable, Equatable {
         /// The file is another scan's, or none of ours.
         case otherScan
     }
@@ -122,7 +122,7 @@ package struct UsageTotals: Sendable, Equatable {
     /// Goes on from what a file holds.
     ///
     /// - Returns: the totals, and how many bytes of the file count.
-    package static func resumed(_ subject: Subject, from file: [UInt8]) throws(Failure) -> (UsageTotals, Int) {
+    package static func resumed(_ subject: Subject, from file: [UInt8]) throws(ResumeError) -> (UsageTotals, Int) {
         var totals = UsageTotals(subject)
         guard file.starts(with: totals.head) else { throw .otherScan }
         var counted = totals.head.count

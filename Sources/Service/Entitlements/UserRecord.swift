@@ -54,18 +54,18 @@ package struct UserRecord: Sendable, Equatable {
     /// - Returns: `nil` when there is no record; what a scan wrote alone is none.
     /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes, or for a
     ///   refusal.
-    package static func parse(_ reading: inout RedisReading) throws(UserRecordError) -> UserRecord? {
-        guard reading.next() == .array(requestFields.count) else { throw .malformed(nil) }
-        guard let updated = try seconds(&reading, .updated) else { return nil }
+    package static func parse(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> UserRecord? {
+        guard cursor.next() == .array(requestFields.count) else { throw .malformed(nil) }
+        guard let updated = try seconds(&cursor, .updated) else { return nil }
         var record = UserRecord()
         record.updated = updated
-        record.tier = try tier(&reading)
-        record.subscriptionEnd = try seconds(&reading, .subscriptionEnd)
-        record.storageUsed = try number(&reading, .storageUsed) ?? 0
-        record.storageLimit = try limit(&reading)
-        record.isDisabled = try flag(&reading, .disabled)
-        record.revokedBefore = try seconds(&reading, .revokedBefore)
-        record.acceptsUndatedTokens = try flag(&reading, .acceptUndatedTokens)
+        record.tier = try tier(&cursor)
+        record.subscriptionEnd = try seconds(&cursor, .subscriptionEnd)
+        record.storageUsed = try number(&cursor, .storageUsed) ?? 0
+        record.storageLimit = try limit(&cursor)
+        record.isDisabled = try flag(&cursor, .disabled)
+        record.revokedBefore = try seconds(&cursor, .revokedBefore)
+        record.acceptsUndatedTokens = try flag(&cursor, .acceptUndatedTokens)
         return record
     }
 
@@ -78,17 +78,17 @@ package struct UserRecord: Sendable, Equatable {
     }
 
     private static func bytes(
-        _ reading: inout RedisReading, _ field: Field
+        _ cursor: inout RedisReplyCursor, _ field: Field
     ) throws(UserRecordError) -> ArraySlice<UInt8>? {
-        switch reading.next() {
+        switch cursor.next() {
         case .null: return nil
-        case .text(let text): return reading.bytes(of: text)
+        case .text(let text): return cursor.bytes(of: text)
         case .integer, .array, .status, .error: throw .malformed(field)
         }
     }
 
-    private static func number(_ reading: inout RedisReading, _ field: Field) throws(UserRecordError) -> Int? {
-        try bytes(&reading, field).map { (bytes) throws(UserRecordError) in try number(bytes, field) }
+    private static func number(_ cursor: inout RedisReplyCursor, _ field: Field) throws(UserRecordError) -> Int? {
+        try bytes(&cursor, field).map { (bytes) throws(UserRecordError) in try number(bytes, field) }
     }
 
     /// 1 to 18 digits, so that nothing overflows.
@@ -102,26 +102,26 @@ package struct UserRecord: Sendable, Equatable {
         return number
     }
 
-    private static func seconds(_ reading: inout RedisReading, _ field: Field) throws(UserRecordError) -> Date? {
-        guard let number = try number(&reading, field) else { return nil }
+    private static func seconds(_ cursor: inout RedisReplyCursor, _ field: Field) throws(UserRecordError) -> Date? {
+        guard let number = try number(&cursor, field) else { return nil }
         // To the year 9999: what comes after has no ISO 8601 text of ours.
         guard number <= 253_402_300_799 else { throw .malformed(field) }
         return Date(timeIntervalSince1970: Double(number))
     }
 
-    private static func limit(_ reading: inout RedisReading) throws(UserRecordError) -> Int? {
-        guard let bytes = try bytes(&reading, .storageLimit) else { return nil }
+    private static func limit(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> Int? {
+        guard let bytes = try bytes(&cursor, .storageLimit) else { return nil }
         return bytes.elementsEqual(unlimited.utf8) ? .max : try number(bytes, .storageLimit)
     }
 
-    private static func flag(_ reading: inout RedisReading, _ field: Field) throws(UserRecordError) -> Bool {
-        guard let number = try number(&reading, field) else { return false }
+    private static func flag(_ cursor: inout RedisReplyCursor, _ field: Field) throws(UserRecordError) -> Bool {
+        guard let number = try number(&cursor, field) else { return false }
         guard number <= 1 else { throw .malformed(field) }
         return number == 1
     }
 
-    private static func tier(_ reading: inout RedisReading) throws(UserRecordError) -> String? {
-        guard let bytes = try bytes(&reading, .tier) else { return nil }
+    private static func tier(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> String? {
+        guard let bytes = try bytes(&cursor, .tier) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
         guard Subject.isTier(text) else { throw .malformed(.tier) }
         return text

@@ -28,7 +28,7 @@ extension UserRecords {
         repeat {
             let (keys, next) = try await scan(
                 from: cursor, matching: "\(Self.literal("\(keyPrefix)cred:{\(user.text)}:"))*")
-            for key in keys where try await ask(["DEL", key]) == .integer(1) { count += 1 }
+            for key in keys where try await send(["DEL", key]) == .integer(1) { count += 1 }
             cursor = next
         } while cursor != "0"
         return count
@@ -52,7 +52,7 @@ extension UserRecords {
         return (keys, String(decoding: next, as: UTF8.self))
     }
 
-    private func ask(_ words: [String]) async throws(UserRecordError) -> RedisReply {
+    private func send(_ words: [String]) async throws(UserRecordError) -> RedisReply {
         do throws(RedisError) { return try await redis.send(RedisCommand(words)) } catch { throw .redis(error) }
     }
 

@@ -39,18 +39,18 @@ package final class UserRecords {
     /// - Returns: `nil` when there is no record.
     package func record(of user: UserID) async throws(UserRecordError) -> UserRecord? {
         try await withCheckedContinuation { continuation in
-            redis.ask(RedisQuestion(Self.read(user, prefix: keyPrefix), mayRepeat: true)) { answer in
+            redis.send(RedisRequest(Self.read(user, prefix: keyPrefix), mayRepeat: true)) { answer in
                 continuation.resume(returning: Self.record(answer))
             }
         }.get()
     }
 
-    private static func record(_ answer: RedisAnswer) -> Result<UserRecord?, UserRecordError> {
+    private static func record(_ answer: RedisResponse) -> Result<UserRecord?, UserRecordError> {
         switch answer {
         case .failure(let error): return .failure(UserRecordError(error))
-        case .reply(var reading):
-            if let refusal = reading.refusal { return .failure(UserRecordError(refusal)) }
-            do throws(UserRecordError) { return .success(try UserRecord.parse(&reading)) } catch {
+        case .reply(var cursor):
+            if let refusal = cursor.refusal { return .failure(UserRecordError(refusal)) }
+            do throws(UserRecordError) { return .success(try UserRecord.parse(&cursor)) } catch {
                 return .failure(error)
             }
         }

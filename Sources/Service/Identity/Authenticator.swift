@@ -14,7 +14,7 @@ import StrictJSON
 @LoopActor
 package final class Authenticator {
     private let source: TokenSource
-    private let issuers: [BelievedIssuer]
+    private let issuers: [IdentityProvider]
     private var verifier: TokenVerifier
     private let leeway: Duration
     private let now: @Sendable () -> Date
@@ -28,7 +28,7 @@ package final class Authenticator {
     ///   - issuers: each with its keys; ourselves among them if we make session tokens.
     ///   - now: the wall clock; tokens speak of it.
     init(
-        header: String, leeway: Duration, issuers: [BelievedIssuer], maximumRemembered: Int = 10_000,
+        header: String, leeway: Duration, issuers: [IdentityProvider], maximumRemembered: Int = 10_000,
         reserved: ReservedUserIDs = ReservedUserIDs(),
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -56,14 +56,14 @@ package final class Authenticator {
 
     /// - Parameter acceptsBare: for `/v1/credentials`, see ``TokenSource``.
     package func identify(_ request: Request, acceptsBare: Bool = false) -> Identification {
-        guard let place = source.place(in: request.fields, acceptsBare: acceptsBare) else {
+        guard let tokenRange = source.tokenRange(in: request.fields, acceptsBare: acceptsBare) else {
             return .refused(.token(.missing))
         }
-        guard place.count <= JWS.maximumByteCount else { return .refused(.token(.tooLarge)) }
-        let digest = SHA256.digest(request.fields.text.span.extracting(place))
+        guard tokenRange.count <= JWS.maximumByteCount else { return .refused(.token(.tooLarge)) }
+        let digest = SHA256.digest(request.fields.text.span.extracting(tokenRange))
         if let known = verified.subject(of: digest, now: now()) { return .subject(known) }
-        let token = Array(request.fields.text[place])
-        do throws(NotYet) {
+        let token = Array(request.fields.text[tokenRange])
+        do throws(VerificationError) {
             return .subject(try remembered(token, digest))
         } catch {
             switch error {
@@ -71,7 +71,7 @@ package final class Authenticator {
             case .keysMissing(let keys):
                 return .waiting { [self] in
                     await Self.result { () throws(IdentityRefusal) in
-                        try await afterLearning(keys) { () throws(NotYet) in try remembered(token, digest) }
+                        try await afterRefetch(keys) { () throws(VerificationError) in try remembered(token, digest) }
                     }
                 }
             }
@@ -82,7 +82,9 @@ package final class Authenticator {
     ///
     /// - Parameter nonce: as in the request; `nil` when it has none.
     func signIn(identityToken: [UInt8], nonce: String?) async throws(IdentityRefusal) -> Subject {
-        let (token, issuer) = try await waiting { () throws(NotYet) in try believed(identityToken, for: .exchange) }
+        let (token, issuer) = try await waiting { () throws(VerificationError) in
+            try verifiedToken(identityToken, for: .exchange)
+        }
         try Nonce.check(nonce, against: token.claims, isRequired: issuer.issuer.requiresNonce)
         return try subject(token, of: issuer)
     }
@@ -90,8 +92,8 @@ package final class Authenticator {
     /// Whose session a request carries.
     func session(of request: Request) throws(IdentityRefusal) -> Subject {
         guard let bytes = source.token(in: request.fields) else { throw .token(.missing) }
-        do throws(NotYet) {
-            let (token, issuer) = try believed(bytes, for: .continuation)
+        do throws(VerificationError) {
+            let (token, issuer) = try verifiedToken(bytes, for: .continuation)
             do throws(IdentityRefusal) { return try subject(token, of: issuer) } catch { throw .refused(error) }
         } catch {
             switch error {
@@ -103,8 +105,8 @@ package final class Authenticator {
 
     /// What Apple tells, of which user of ours.
     func notification(_ payload: [UInt8]) async throws(IdentityRefusal) -> (AppleNotification, Subject) {
-        try await waiting { () throws(NotYet) in
-            let (claims, issuer) = try believedNotification(payload)
+        try await waiting { () throws(VerificationError) in
+            let (claims, issuer) = try verifiedNotification(payload)
             do throws(IdentityRefusal) {
                 let notification = try AppleNotification(claims)
                 guard let user = issuer.userID(notification.subject) else { throw .token(.badSubject) }
@@ -122,7 +124,7 @@ package final class Authenticator {
     private enum Purpose {
         case request, exchange, continuation
 
-        @LoopActor func suits(_ issuer: BelievedIssuer) -> Bool {
+        @LoopActor func suits(_ issuer: IdentityProvider) -> Bool {
             switch self {
             case .request: issuer.issuer.use == .requests
             case .exchange: issuer.issuer.use == .session
@@ -131,14 +133,14 @@ package final class Authenticator {
         }
     }
 
-    private enum NotYet: Error {
+    private enum VerificationError: Error {
         case refused(IdentityRefusal)
         /// It may be believed once the keys have been fetched.
         case keysMissing(IssuerKeys)
     }
 
-    private func remembered(_ bytes: [UInt8], _ digest: SHA256.Digest) throws(NotYet) -> Subject {
-        let (token, issuer) = try believed(bytes, for: .request)
+    private func remembered(_ bytes: [UInt8], _ digest: SHA256.Digest) throws(VerificationError) -> Subject {
+        let (token, issuer) = try verifiedToken(bytes, for: .request)
         do throws(IdentityRefusal) {
             let subject = try subject(token, of: issuer)
             // Kept as long as it would verify: to its end and the leeway beyond.
@@ -150,7 +152,7 @@ package final class Authenticator {
         }
     }
 
-    private func subject(_ token: VerifiedToken, of issuer: BelievedIssuer) throws(IdentityRefusal) -> Subject {
+    private func subject(_ token: VerifiedToken, of issuer: IdentityProvider) throws(IdentityRefusal) -> Subject {
         let subject: Subject
         do throws(TokenError) { subject = try issuer.subject(token, now: now()) } catch { throw .token(error) }
         guard !reserved.contains(subject.userID) else { throw .reservedUserID }
@@ -158,30 +160,32 @@ package final class Authenticator {
         return subject
     }
 
-    private func believed(_ bytes: [UInt8], for purpose: Purpose) throws(NotYet) -> (VerifiedToken, BelievedIssuer) {
+    private func verifiedToken(_ bytes: [UInt8], for purpose: Purpose) throws(VerificationError) -> (
+        VerifiedToken, IdentityProvider
+    ) {
         let (claimed, issuer) = try claimed(bytes)
         guard purpose.suits(issuer) else { throw .refused(.wrongUse) }
         let token: VerifiedToken
         do throws(TokenError) { token = try verifier.verify(claimed, now: now()) } catch {
-            throw notYet(error, issuer)
+            throw verificationError(error, issuer)
         }
         guard token.claims["events"] == nil else { throw .refused(.unexpectedEvents) }
         return (token, issuer)
     }
 
-    private func believedNotification(_ bytes: [UInt8]) throws(NotYet) -> (Claims, BelievedIssuer) {
+    private func verifiedNotification(_ bytes: [UInt8]) throws(VerificationError) -> (Claims, IdentityProvider) {
         let (claimed, issuer) = try claimed(bytes)
         guard issuer.issuer.notifies else { throw .refused(.wrongUse) }
         do throws(TokenError) {
-            let claims = try verifier.believe(claimed)
+            let claims = try verifier.verifySignature(claimed)
             try AppleNotification.checkTimes(claims, now: now(), leeway: issuer.issuer.leeway ?? leeway)
             return (claims, issuer)
         } catch {
-            throw notYet(error, issuer)
+            throw verificationError(error, issuer)
         }
     }
 
-    private func claimed(_ bytes: [UInt8]) throws(NotYet) -> (ClaimedToken, BelievedIssuer) {
+    private func claimed(_ bytes: [UInt8]) throws(VerificationError) -> (UnverifiedToken, IdentityProvider) {
         do throws(TokenError) {
             let claimed = try verifier.read(bytes)
             guard let issuer = issuers.first(where: { $0.issuer.name.hasSameBytes(as: claimed.issuer) }) else {
@@ -193,9 +197,9 @@ package final class Authenticator {
         }
     }
 
-    private func notYet(_ error: TokenError, _ issuer: BelievedIssuer) -> NotYet {
+    private func verificationError(_ error: TokenError, _ issuer: IdentityProvider) -> VerificationError {
         guard error == .unknownKey else { return .refused(.token(error)) }
-        return issuer.keys.mayLearn ? .keysMissing(issuer.keys) : .refused(Self.unknownKey(issuer.keys))
+        return issuer.keys.canRefetch ? .keysMissing(issuer.keys) : .refused(Self.unknownKey(issuer.keys))
     }
 
     /// A key that is not there may be one that could not be fetched: then the token is as good as it was.
@@ -206,21 +210,21 @@ package final class Authenticator {
     // MARK: Waiting for keys
 
     private func waiting<Value: Sendable>(
-        _ body: @LoopActor () throws(NotYet) -> Value
+        _ body: @LoopActor () throws(VerificationError) -> Value
     ) async throws(IdentityRefusal) -> Value {
-        do throws(NotYet) { return try body() } catch {
+        do throws(VerificationError) { return try body() } catch {
             switch error {
             case .refused(let refusal): throw refusal
-            case .keysMissing(let keys): return try await afterLearning(keys, body)
+            case .keysMissing(let keys): return try await afterRefetch(keys, body)
             }
         }
     }
 
-    private func afterLearning<Value: Sendable>(
-        _ keys: IssuerKeys, _ body: @LoopActor () throws(NotYet) -> Value
+    private func afterRefetch<Value: Sendable>(
+        _ keys: IssuerKeys, _ body: @LoopActor () throws(VerificationError) -> Value
     ) async throws(IdentityRefusal) -> Value {
-        await keys.learn()
-        do throws(NotYet) { return try body() } catch {
+        await keys.refetch()
+        do throws(VerificationError) { return try body() } catch {
             switch error {
             case .refused(let refusal): throw refusal
             // Others had them fetched once more meanwhile: once is enough for one request.

@@ -8,28 +8,28 @@ package struct Identity {
     package let authenticator: Authenticator
     /// `nil` when nobody signs in here.
     package let sessions: SessionTokens?
-    private let issuers: [BelievedIssuer]
+    private let issuers: [IdentityProvider]
 
     /// How long one exchange with an issuer may take.
     private static let longestTimeout: Duration = .seconds(3)
 
     /// - Parameters:
     ///   - transport: for fetching keys; one that follows no redirect.
-    ///   - surroundings: its wall clock tells when tokens end.
+    ///   - runtime: its wall clock tells when tokens end.
     package init(
-        settings: Settings, transport: any Transport, surroundings: Surroundings, metrics: Metrics, log: Log
+        settings: Settings, transport: any Transport, runtime: RuntimeDependencies, metrics: Metrics, log: Log
     ) {
         let timeout = min(Self.longestTimeout, settings.server.requestDeadline)
         let fetcher = KeyFetcher(transport: transport, timeout: timeout)
         var issuers = settings.tokens.issuers.map { issuer in
             let url: String?
             switch issuer.keys {
-            case .fixed(let keys): return BelievedIssuer(issuer, keys: IssuerKeys(fixed: keys))
+            case .fixed(let keys): return IdentityProvider(issuer, keys: IssuerKeys(fixed: keys))
             case .address(let address): url = address
             case .discovery: url = nil
             }
             let remote = IssuerKeys.Remote(
-                issuer: issuer.name, url: url, fetcher: fetcher, surroundings: surroundings,
+                issuer: issuer.name, url: url, fetcher: fetcher, runtime: runtime,
                 onFetch: { failure in
                     metrics.fetchedKeys(failure)
                     guard let failure else { return }
@@ -37,17 +37,17 @@ package struct Identity {
                         "keys could not be fetched",
                         ["issuer": .text(issuer.name), "reason": .text(failure.rawValue)])
                 })
-            return BelievedIssuer(issuer, keys: IssuerKeys(remote: remote))
+            return IdentityProvider(issuer, keys: IssuerKeys(remote: remote))
         }
-        sessions = settings.session.map { SessionTokens($0, now: surroundings.wallClock) }
+        sessions = settings.session.map { SessionTokens($0, now: runtime.wallClock) }
         if let own = sessions?.issuer, case .fixed(let keys) = own.keys {
-            issuers.append(BelievedIssuer(own, keys: IssuerKeys(fixed: keys), isOurselves: true))
+            issuers.append(IdentityProvider(own, keys: IssuerKeys(fixed: keys), isOurselves: true))
         }
         self.issuers = issuers
         authenticator = Authenticator(
             header: settings.tokens.header, leeway: settings.tokens.leeway, issuers: issuers,
             reserved: settings.reservedUserIDs,
-            now: surroundings.wallClock)
+            now: runtime.wallClock)
     }
 
     /// Whether any keys have to be fetched.
@@ -60,7 +60,8 @@ package struct Identity {
     }
 
     /// Fetches everyone's keys, each in a task of its own, until that is cancelled.
-    package func keepKeysFresh() -> [Task<Void, Never>] {
-        issuers.filter { !$0.keys.isFixed }.map { issuer in LoopActor.spawn { await issuer.keys.keepFresh() } }
+    package func startRefreshingKeys() -> [Task<Void, Never>] {
+        issuers.filter { !$0.keys.isFixed }.map { issuer in LoopActor.spawn { await issuer.keys.refreshContinuously() }
+        }
     }
 }

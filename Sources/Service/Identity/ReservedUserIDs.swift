@@ -19,14 +19,14 @@ package struct ReservedUserIDs: Sendable, Equatable {
 }
 
 extension Settings {
-    package var reservedUserIDs: ReservedUserIDs { ReservedUserIDs(PrefixBorders(self).meetings) }
+    package var reservedUserIDs: ReservedUserIDs { ReservedUserIDs(PrefixOverlaps(self).overlaps) }
 }
 
 extension ReservedUserIDs {
-    /// - Parameter meetings: those below the bucket itself reserve an id; all others are faults of the settings.
-    init(_ meetings: [PrefixBorders.Meeting]) {
+    /// - Parameter overlaps: those below the bucket itself reserve an id; all others are faults of the settings.
+    init(_ overlaps: [PrefixOverlaps.Overlap]) {
         var components: [Component] = []
-        for meeting in meetings where meeting.folder.prefix.isEmpty {
+        for meeting in overlaps where meeting.folder.prefix.isEmpty {
             guard !components.contains(where: { $0.id == meeting.id.text }) else { continue }
             components.append(Component(id: meeting.id.text, setting: meeting.other.setting))
         }

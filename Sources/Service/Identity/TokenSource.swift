@@ -9,22 +9,22 @@ package struct TokenSource: Sendable {
 
     /// - Returns: `nil` when there is none.
     package func token(in fields: HeaderFields, acceptsBare: Bool = false) -> [UInt8]? {
-        place(in: fields, acceptsBare: acceptsBare).map { Array(fields.text[$0]) }
+        tokenRange(in: fields, acceptsBare: acceptsBare).map { Array(fields.text[$0]) }
     }
 
     /// - Parameter acceptsBare: whether `Authorization` may hold the token alone, as AWS SDKs send it
     ///   (AWS SDKs and Tools Reference Guide, "Container credential provider").
     /// - Returns: where in the fields' text the token stands; `nil` when there is none.
-    func place(in fields: HeaderFields, acceptsBare: Bool = false) -> Range<Int>? {
-        if let place = fields.place(of: "Authorization") {
-            let value = place.value
+    func tokenRange(in fields: HeaderFields, acceptsBare: Bool = false) -> Range<Int>? {
+        if let field = fields.location(of: "Authorization") {
+            let value = field.value
             let authorization = fields.text.span.extracting(value)
             if let token = Self.token(in: authorization, acceptsBare: acceptsBare) {
                 return value.lowerBound + token.lowerBound..<value.lowerBound + token.upperBound
             }
         }
-        guard let place = fields.place(of: header), !place.value.isEmpty else { return nil }
-        return place.value
+        guard let field = fields.location(of: header), !field.value.isEmpty else { return nil }
+        return field.value
     }
 
     private static func token(in authorization: Span<UInt8>, acceptsBare: Bool) -> Range<Int>? {

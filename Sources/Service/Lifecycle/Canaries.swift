@@ -122,7 +122,7 @@ package struct Canaries: Sendable, Equatable {
                 Finding(
                     failure: .late, name: canary.name,
                     text:
-                        "\(canary.name) is still there, \(LifecycleWords.span(now.timeIntervalSince(expiration(canary)))) "
+                        "\(canary.name) is still there, \(LifecycleDescription.span(now.timeIntervalSince(expiration(canary)))) "
                         + "after its expiration"))
         }
         return findings
@@ -141,7 +141,7 @@ package struct Canaries: Sendable, Equatable {
     }
 
     private func early(_ canary: Canary, _ now: Date) -> Finding {
-        let left = LifecycleWords.span(expiration(canary).timeIntervalSince(now))
+        let left = LifecycleDescription.span(expiration(canary).timeIntervalSince(now))
         return Finding(
             failure: canary.renewed == nil ? .early : .lost, name: canary.name,
             text: "\(canary.name) is gone, \(left) before its expiration"

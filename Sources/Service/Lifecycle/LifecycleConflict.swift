@@ -12,7 +12,7 @@ package struct LifecycleConflict: Sendable, Equatable {
         let met = terms.prefixes.map { (prefix: $0, folders: terms.users.met(by: $0)) }.filter { !$0.folders.isEmpty }
         guard !met.isEmpty else { return nil }
         prefixes = met.map(\.prefix)
-        folders = terms.users.places.filter { place in met.contains { $0.folders.contains(place) } }
+        folders = terms.users.parents.filter { place in met.contains { $0.folders.contains(place) } }
         retentionDays = terms.retentionDays
     }
 
@@ -20,7 +20,7 @@ package struct LifecycleConflict: Sendable, Equatable {
         let rules = prefixes.map { "\"\($0)\"" }.joined(separator: ", ")
         return "lifecycle.prefixes has \(rules), and users' folders are there as well"
             + " (\(LifecycleTerms.list(folders))): what users store would expire after"
-            + " \(LifecycleWords.count(retentionDays))"
+            + " \(LifecycleDescription.count(retentionDays))"
     }
 
     package var advice: String {

@@ -52,7 +52,7 @@ extension LifecycleReview {
             return [
                 LifecycleFinding(
                     .error, .filtered, rule: partial.name,
-                    "the rule \(partial.name) is only for \(LifecycleWords.objects(partial.filter)): all else stays for"
+                    "the rule \(partial.name) is only for \(LifecycleDescription.objects(partial.filter)): all else stays for"
                         + " ever",
                     advice: apply)
             ]
@@ -81,12 +81,12 @@ extension LifecycleReview {
         guard !folders.isEmpty else { return nil }
         var effects: [String] = []
         switch rule.expiration {
-        case .days(let days): effects.append("expires them after \(LifecycleWords.count(days))")
+        case .days(let days): effects.append("expires them after \(LifecycleDescription.count(days))")
         case .date(let date): effects.append("deletes them on \(date)")
         case .deleteMarkers, nil: break
         }
         if let days = rule.noncurrentExpiration?.days {
-            effects.append("deletes their older versions after \(LifecycleWords.count(days))")
+            effects.append("deletes their older versions after \(LifecycleDescription.count(days))")
         }
         for transition in rule.transitions where archives.contains(transition.storageClass) {
             let what = transition.isOfNoncurrent ? "their older versions" : "them"
@@ -97,7 +97,7 @@ extension LifecycleReview {
         let places = LifecycleTerms.list(folders.map { $0 + "USER/" })
         return LifecycleFinding(
             .error, .userFolders, rule: rule.name,
-            "the rule \(rule.name), for \(LifecycleWords.objects(rule.filter)), \(match) objects in users' folders"
+            "the rule \(rule.name), for \(LifecycleDescription.objects(rule.filter)), \(match) objects in users' folders"
                 + " (\(places)): it \(effects.joined(separator: ", and "))",
             advice: "keep the rule out of users' folders, or set lifecycle.expiresUserFolders: true if it is meant so")
     }

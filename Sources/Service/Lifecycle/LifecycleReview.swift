@@ -25,7 +25,7 @@ package struct LifecycleReview: Sendable {
         findings += Self.versions(enabled, versioning, terms)
         // Where assets are put and where users put theirs.
         let aborted = enabled.filter { $0.abortMultipartDays != nil }
-        if (terms.expiring + terms.users.places).contains(where: { place in
+        if (terms.expiring + terms.users.parents).contains(where: { place in
             !aborted.contains { $0.filter.isOfPrefixAlone && place.hasPrefix($0.filter.prefix) }
         }) {
             findings.append(
@@ -53,7 +53,7 @@ package struct LifecycleReview: Sendable {
     private static func early(
         _ rule: LifecycleRule, _ effective: Int?, _ terms: LifecycleTerms
     ) -> [LifecycleFinding] {
-        let (name, objects) = (rule.name, LifecycleWords.objects(rule.filter))
+        let (name, objects) = (rule.name, LifecycleDescription.objects(rule.filter))
         if case .date(let date) = rule.expiration {
             return [
                 LifecycleFinding(

@@ -37,7 +37,7 @@ package struct LifecycleTerms: Sendable, Equatable {
 
     package init(_ settings: Settings) {
         let prefixes = settings.lifecycle.prefixes
-        let places = settings.assetPlaces.map(\.prefix)
+        let places = settings.assetPrefixes.map(\.prefix)
         let covered = places.filter { LifecycleCoverage(prefixes).covers($0) }
         self.init(
             prefixes: prefixes, own: settings.ownObjects.ruleless, assets: covered,

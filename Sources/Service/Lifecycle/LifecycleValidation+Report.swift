@@ -40,9 +40,10 @@ extension LifecycleValidation {
             "# Does a renewal let an object's life start anew?", "",
             "\(sentence(verdict(now))) Run \(plan.id) on the bucket `\(plan.bucket)`, begun \(plan.started.wireText), told "
                 + "\(now.wireText).", "",
-            "Objects expire \(LifecycleWords.count(plan.days)) after they were last written, at the next midnight"
-                + (plan.clock.day == 86_400 ? " in UTC" : ", of days that last \(LifecycleWords.span(plan.clock.day))")
-                + "; up to \(LifecycleWords.span(plan.grace / .seconds(1))) after that count as S3 taking its time.",
+            "Objects expire \(LifecycleDescription.count(plan.days)) after they were last written, at the next midnight"
+                + (plan.clock.day == 86_400
+                    ? " in UTC" : ", of days that last \(LifecycleDescription.span(plan.clock.day))")
+                + "; up to \(LifecycleDescription.span(plan.grace / .seconds(1))) after that count as S3 taking its time.",
             "",
             "| | What was to be shown | |", "| --- | --- | --- |",
         ]

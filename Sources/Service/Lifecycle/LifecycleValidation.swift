@@ -203,7 +203,7 @@ package struct LifecycleValidation: Sendable, Equatable {
 
     package mutating func missed(_ index: Int, at now: Date) { objects[index].missed = now }
 
-    package mutating func troubled(_ index: Int, _ text: String) { objects[index].trouble = text }
+    package mutating func recordProblem(_ index: Int, _ text: String) { objects[index].trouble = text }
 
     package mutating func looked(at now: Date) { lastLook = now }
 

@@ -5,7 +5,7 @@
 package struct PrefixPlan: Sendable, Equatable {
     package enum Refusal: Error, Equatable {
         /// A place that lies in users' folders, or has them within; empty for the bucket itself.
-        case meetsFolders(place: String, folders: [String])
+        case overlapsFolders(place: String, folders: [String])
     }
 
     /// Each once, and none begins with another.
@@ -15,7 +15,7 @@ package struct PrefixPlan: Sendable, Equatable {
 
     /// - Parameter kept: other folders of the bucket that no prefix is to match; each ends in `/`.
     package init(_ settings: Settings, keeping kept: [String] = []) throws(Refusal) {
-        try self.init(places: settings.assetPlaces.map(\.prefix), users: settings.userFolders, keeping: kept)
+        try self.init(places: settings.assetPrefixes.map(\.prefix), users: settings.userFolders, keeping: kept)
     }
 
     /// - Parameter places: each empty or ending in `/`.
@@ -24,15 +24,15 @@ package struct PrefixPlan: Sendable, Equatable {
             !place.isEmpty && !places.contains { !$0.isEmpty && $0 != place && place.hasPrefix($0) }
         }
         for place in folders where !users.met(by: place).isEmpty {
-            throw .meetsFolders(place: place, folders: users.met(by: place))
+            throw .overlapsFolders(place: place, folders: users.met(by: place))
         }
         guard places.contains("") else {
             prefixes = folders
             shortestName = 0
             return
         }
-        guard !users.places.contains("") else { throw .meetsFolders(place: "", folders: [""]) }
-        let names = Self.split("", around: users.places + folders + kept)
+        guard !users.parents.contains("") else { throw .overlapsFolders(place: "", folders: [""]) }
+        let names = Self.split("", around: users.parents + folders + kept)
         prefixes = folders + names
         shortestName = names.map(\.count).max() ?? 0
     }
@@ -54,7 +54,7 @@ package struct PrefixPlan: Sendable, Equatable {
                 "// each name in the bucket itself of \(shortestName) hexadecimal digits or more is under exactly one: "
                     + (isComplete ? "checked" : "NOT SO"))
         }
-        for place in users.places {
+        for place in users.parents {
             let met = prefixes.filter { users.met(by: $0).contains(place) }
             lines.append(
                 "// \(place)USER/ is under none of the \(prefixes.count): "

@@ -24,7 +24,8 @@ package struct RootMatches: Sendable {
     /// - Parameter kept: other folders that the plan leaves out.
     package init(_ plan: PrefixPlan, _ settings: Settings, keeping kept: [String] = []) {
         prefixes = plan.prefixes
-        named = settings.assetPlaces.map(\.prefix) + settings.userFolders.places + settings.ownObjects.prefixes + kept
+        named =
+            settings.assetPrefixes.map(\.prefix) + settings.userFolders.parents + settings.ownObjects.prefixes + kept
     }
 
     /// - Parameter page: of a listing of the whole bucket with the delimiter `/`.

@@ -1,23 +1,23 @@
-/// The places where users have folders, and whether a lifecycle rule can match an object in one of them.
+/// The parents where users have folders, and whether a lifecycle rule can match an object in one of them.
 package struct UserFolders: Sendable, Equatable {
     /// Each empty, for the bucket itself, or ending in `/`.
-    package let places: [String]
+    package let parents: [String]
     /// Path components that are no user's id: where folders are in the bucket itself.
     private let reserved: Set<String>
 
     /// - Parameters:
-    ///   - places: each empty or ending in `/`; twice is once.
+    ///   - parents: each empty or ending in `/`; twice is once.
     ///   - reserved: prefixes of other objects, whose first path component no user has as an id.
-    package init(_ places: [String], reserved: [String] = []) {
+    package init(_ parents: [String], reserved: [String] = []) {
         var distinct: [String] = []
-        for place in places where !distinct.contains(place) { distinct.append(place) }
-        self.places = distinct
+        for place in parents where !distinct.contains(place) { distinct.append(place) }
+        self.parents = distinct
         self.reserved = Set((reserved + distinct).compactMap(Self.firstComponent))
     }
 
-    /// - Returns: the places with users' objects that begin with a prefix.
+    /// - Returns: the parents with users' objects that begin with a prefix.
     package func met(by prefix: String) -> [String] {
-        places.filter { place in
+        parents.filter { place in
             if place.isEmpty { return !(Self.firstComponent(of: prefix).map(reserved.contains) ?? false) }
             return place.hasPrefix(prefix) || prefix.hasPrefix(place)
         }
@@ -25,7 +25,7 @@ package struct UserFolders: Sendable, Equatable {
 
     /// Whether a whole key lies in a user's folder.
     package func hold(_ key: String) -> Bool {
-        places.contains { place in
+        parents.contains { place in
             guard key.utf8.starts(with: place.utf8) else { return false }
             guard let component = Self.firstComponent(of: String(key.dropFirst(place.count))) else { return false }
             return !(place.isEmpty && reserved.contains(component))
@@ -44,6 +44,6 @@ extension Settings {
         let own = vending.scopes.names.flatMap { vending.scopes[$0]?.policy.folders ?? [] }
         return UserFolders(
             vending.prefixes.map { $0.isEmpty ? "" : $0 + "/" } + own,
-            reserved: assetPlaces.map(\.prefix) + OwnObjects.folders)
+            reserved: assetPrefixes.map(\.prefix) + OwnObjects.folders)
     }
 }

@@ -10,8 +10,8 @@ package final class RateLimiter {
     private let limits: Settings.Limits
     static let script = RedisScript(
         source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
-    private var local = LocalWindows(capacity: 100_000)
-    private var questions: [LimitQuestion.Asker: LimitQuestion] = [:]
+    private var local = LocalRateLimiter(capacity: 100_000)
+    private var cachedRequests: [RateLimitRequest.Client: RateLimitRequest] = [:]
 
     /// Called with why Redis did not answer; the word is for a metric.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
@@ -23,27 +23,27 @@ package final class RateLimiter {
     }
 
     /// Counts one request of the subject and of its device, by the limits of everybody.
-    package func take(_ charge: Charge, for subject: Subject) async -> LimitDecision {
-        await take(charge, for: subject, by: LimitTerms(charge.name, limits))
+    package func take(_ cost: RateLimitCost, for subject: Subject) async -> RateLimitDecision {
+        await take(cost, for: subject, by: RateLimitPolicy(cost.name, limits))
     }
 
     /// - Parameter terms: those of the subject's tier.
-    func take(_ charge: Charge, for subject: Subject, by terms: LimitTerms) async -> LimitDecision {
-        var question = question(charge, subject, expecting: terms, readsRecord: false)
-        if !question.terms.hasQuotas(of: terms) { question = learn(terms, of: question) }
-        return await take(question)
+    func take(_ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy) async -> RateLimitDecision {
+        var request = request(cost, subject, expecting: terms, readsRecord: false)
+        if !request.terms.hasQuotas(of: terms) { request = remember(terms, of: request) }
+        return await take(request)
     }
 
-    private func take(_ question: LimitQuestion) async -> LimitDecision {
+    private func take(_ request: RateLimitRequest) async -> RateLimitDecision {
         do throws(RedisError) {
             let count = try await withCheckedContinuation { continuation in
-                ask(question) { continuation.resume(returning: LimitCount.read($0, of: question)) }
+                send(request) { continuation.resume(returning: RateLimitCount.read($0, of: request)) }
             }.get()
-            let decision = LimitDecision(question.charge, count, by: question.terms)
-            if !decision.isAllowed { giveBack(question.taken(count), of: question, by: question.terms) }
+            let decision = RateLimitDecision(request.cost, count, by: request.terms)
+            if !decision.isAllowed { refund(request.taken(count), of: request, by: request.terms) }
             return decision
         } catch {
-            return decideWithoutRedis(question, by: question.terms, error)
+            return decideWithoutRedis(request, by: request.terms, error)
         }
     }
 
@@ -52,29 +52,30 @@ package final class RateLimiter {
     /// Redis refuses by the terms that the subject had when it last asked here, for the record may come no earlier than
     /// the count. When those have changed since, ``recount(_:by:_:)`` puts a refusal right.
     /// - Parameter terms: for a subject that has not asked here before.
-    func question(
-        _ charge: Charge, _ subject: Subject, expecting terms: @autoclosure () -> LimitTerms, readsRecord: Bool
-    ) -> LimitQuestion {
-        let known = questions[LimitQuestion.Asker(charge, subject)]
-        if let known, known.isFor(charge, subject, readsRecord: readsRecord) { return known }
-        return keep(charge, subject, known?.terms ?? terms(), readsRecord: readsRecord)
+    func request(
+        _ cost: RateLimitCost, _ subject: Subject, expecting terms: @autoclosure () -> RateLimitPolicy,
+        readsRecord: Bool
+    ) -> RateLimitRequest {
+        let known = cachedRequests[RateLimitRequest.Client(cost, subject)]
+        if let known, known.isFor(cost, subject, readsRecord: readsRecord) { return known }
+        return keep(cost, subject, known?.terms ?? terms(), readsRecord: readsRecord)
     }
 
-    func ask(_ question: LimitQuestion, _ completion: @escaping @LoopActor (RedisAnswer) -> Void) {
-        redis.ask(question.words, completion)
+    func send(_ request: RateLimitRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
+        redis.send(request.redisRequest, completion)
     }
 
     /// Counts a request again that was refused by terms of another tier.
     func recount(
-        _ question: LimitQuestion, by terms: LimitTerms,
-        _ completion: @escaping @LoopActor (Result<LimitCount, RedisError>) -> Void
+        _ request: RateLimitRequest, by terms: RateLimitPolicy,
+        _ completion: @escaping @LoopActor (Result<RateLimitCount, RedisError>) -> Void
     ) {
-        let question = learn(terms, of: question)
-        let words = RedisQuestion(calls(question.charge, question.subject, terms), mayRepeat: true)
-        redis.ask(words) { [self] answer in
-            let count = LimitCount.read(answer, of: question)
-            if case .success(let before) = count, question.taken(before) != .all {
-                giveBack(question.taken(before), of: question, by: terms)
+        let request = remember(terms, of: request)
+        let redisRequest = RedisRequest(calls(request.cost, request.subject, terms), mayRepeat: true)
+        redis.send(redisRequest) { [self] answer in
+            let count = RateLimitCount.read(answer, of: request)
+            if case .success(let before) = count, request.taken(before) != .all {
+                refund(request.taken(before), of: request, by: terms)
             }
             completion(count)
         }
@@ -83,61 +84,64 @@ package final class RateLimiter {
     /// Gives back what was counted of a request that is refused by other windows, or by the terms of another tier.
     ///
     /// - Parameter completion: called when that is done; without Redis there is nothing to give back to.
-    func giveBack(
-        _ parts: LimitParts, of question: LimitQuestion, by terms: LimitTerms,
+    func refund(
+        _ parts: RateLimitLevels, of request: RateLimitRequest, by terms: RateLimitPolicy,
         _ completion: @escaping @LoopActor () -> Void = {}
     ) {
         guard !parts.isEmpty else { return completion() }
-        let calls = calls(question.charge, question.subject, terms, of: parts, sign: -1)
-        redis.ask(RedisQuestion(calls)) { _ in completion() }
+        let calls = calls(request.cost, request.subject, terms, of: parts, sign: -1)
+        redis.send(RedisRequest(calls)) { _ in completion() }
     }
 
     /// Takes note of the terms that an asker has.
     @discardableResult
-    func learn(_ terms: LimitTerms, of question: LimitQuestion) -> LimitQuestion {
-        keep(question.charge, question.subject, terms, readsRecord: question.readsRecord)
+    func remember(_ terms: RateLimitPolicy, of request: RateLimitRequest) -> RateLimitRequest {
+        keep(request.cost, request.subject, terms, readsRecord: request.readsRecord)
     }
 
     /// The route's word on going on without Redis.
-    func decideWithoutRedis(_ question: LimitQuestion, by terms: LimitTerms, _ error: RedisError) -> LimitDecision {
+    func decideWithoutRedis(_ request: RateLimitRequest, by terms: RateLimitPolicy, _ error: RedisError)
+        -> RateLimitDecision
+    {
         onRedisFailure?(error)
         guard terms.requests.whenRedisIsAway == .open else { return .closed }
-        let subject = question.subject
+        let subject = request.subject
         return local.take(
-            question.charge, subject.provenDevice ?? subject.owner + subject.device, user: subject.owner, by: terms)
+            request.cost, subject.provenDevice ?? subject.owner + subject.device, user: subject.owner, by: terms)
     }
 
     /// Who asks once mostly asks again, and mostly for as much.
     private func keep(
-        _ charge: Charge, _ subject: Subject, _ terms: LimitTerms, readsRecord: Bool
-    ) -> LimitQuestion {
+        _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, readsRecord: Bool
+    ) -> RateLimitRequest {
         let record = readsRecord ? UserRecords.read(subject.userID, prefix: keyPrefix) : nil
-        let question = LimitQuestion(
-            charge, subject, by: terms, RedisQuestion(calls(charge, subject, terms), beside: record, mayRepeat: true))
-        if questions.count >= 4096 { questions.removeAll(keepingCapacity: true) }
-        questions[LimitQuestion.Asker(charge, subject)] = question
-        return question
+        let request = RateLimitRequest(
+            cost, subject, by: terms, RedisRequest(calls(cost, subject, terms), beside: record, mayRepeat: true))
+        if cachedRequests.count >= 4096 { cachedRequests.removeAll(keepingCapacity: true) }
+        cachedRequests[RateLimitRequest.Client(cost, subject)] = request
+        return request
     }
 
     /// One call for the windows of device and user, which have one hash tag; one each for a device that its issuer proves.
     private func calls(
-        _ charge: Charge, _ subject: Subject, _ terms: LimitTerms, of parts: LimitParts = .all, sign: Int = 1
+        _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, of parts: RateLimitLevels = .all,
+        sign: Int = 1
     ) -> [RedisScript.Call] {
         guard let device = subject.provenDevice else {
-            var call = Windows(charge, terms, keyPrefix, sign)
-            call.add("{\(subject.owner)}:\(subject.device)", terms.requests.quota, terms.volume?.quota)
-            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.volume?.userQuota)
+            var call = Windows(cost, terms, keyPrefix, sign)
+            call.add("{\(subject.owner)}:\(subject.device)", terms.requests.quota, terms.quantity?.quota)
+            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.quantity?.userQuota)
             return [Self.script.call(keys: call.keys, arguments: call.arguments)]
         }
         var calls: [RedisScript.Call] = []
         if parts.contains(.device) {
-            var call = Windows(charge, terms, keyPrefix, sign)
-            call.add("{\(device)}", terms.requests.quota, terms.volume?.quota)
+            var call = Windows(cost, terms, keyPrefix, sign)
+            call.add("{\(device)}", terms.requests.quota, terms.quantity?.quota)
             calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
         }
         if parts.contains(.user) {
-            var call = Windows(charge, terms, keyPrefix, sign)
-            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.volume?.userQuota)
+            var call = Windows(cost, terms, keyPrefix, sign)
+            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.quantity?.userQuota)
             calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
         }
         return calls
@@ -147,25 +151,25 @@ package final class RateLimiter {
     private struct Windows {
         var keys: [String] = []
         var arguments: [String] = []
-        private let charge: Charge
-        private let terms: LimitTerms
+        private let cost: RateLimitCost
+        private let terms: RateLimitPolicy
         private let prefix: String
         private let sign: Int
 
-        init(_ charge: Charge, _ terms: LimitTerms, _ keyPrefix: String, _ sign: Int) {
-            self.charge = charge
+        init(_ cost: RateLimitCost, _ terms: RateLimitPolicy, _ keyPrefix: String, _ sign: Int) {
+            self.cost = cost
             self.terms = terms
             prefix = "\(keyPrefix)limit:"
             self.sign = sign
         }
 
         /// - Parameter party: whose windows, with a hash tag.
-        mutating func add(_ party: String, _ quota: Int, _ volumeQuota: Int?) {
-            keys.append("\(prefix)\(charge.name.rawValue):\(party)")
+        mutating func add(_ party: String, _ quota: Int, _ quantityQuota: Int?) {
+            keys.append("\(prefix)\(cost.name.rawValue):\(party)")
             arguments += [String(sign), String(quota), String(terms.requests.window.milliseconds)]
-            guard let name = charge.name.volume, let volume = terms.volume, let volumeQuota else { return }
+            guard let name = cost.name.quantity, let quantity = terms.quantity, let quantityQuota else { return }
             keys.append("\(prefix)\(name.rawValue):\(party)")
-            arguments += [String(sign * charge.volume), String(volumeQuota), String(volume.window.milliseconds)]
+            arguments += [String(sign * cost.quantity), String(quantityQuota), String(quantity.window.milliseconds)]
         }
     }
 

@@ -38,7 +38,7 @@ struct MetricsLayout {
         "unavailable", "foreign",
     ]
     static let issuedKinds = ["credentials", "upload", "session"]
-    static let keyFetchOutcomes = ["success"] + KeyFetchFailure.allCases.map(\.rawValue)
+    static let keyFetchOutcomes = ["success"] + KeyFetchError.allCases.map(\.rawValue)
     static let cacheOutcomes = ["hit", "miss", "joined", "off", "shared", "previous", "refused"]
     static let redisFailures = [
         "unavailable", "timeout", "interrupted", "noscript", "readonly", "busy", "oom", "noauth", "masterdown",
@@ -48,9 +48,9 @@ struct MetricsLayout {
     static func label(_ route: Route) -> String { route.rawValue }
 
     /// Among ``routes``.
-    static func place(of route: Route?) -> Int {
-        guard let route, let place = Route.allCases.firstIndex(of: route) else { return routes.count - 1 }
-        return place
+    static func index(of route: Route?) -> Int {
+        guard let route, let index = Route.allCases.firstIndex(of: route) else { return routes.count - 1 }
+        return index
     }
 
     private(set) var families: [Family] = []
@@ -93,8 +93,8 @@ struct MetricsLayout {
             "cloakroom_upstream_duration_seconds", "One try at one call.", Self.upstreams.map { ("upstream", $0) })
         limits = builder.counters(
             "cloakroom_limit_decisions_total", "Rate limit decisions; open and closed are those made without Redis.",
-            LimitName.allCases.flatMap { name in
-                LimitDecision.Verdict.allCases.map { [("limit", name.rawValue), ("verdict", $0.rawValue)] }
+            RateLimitName.allCases.flatMap { name in
+                RateLimitDecision.Verdict.allCases.map { [("limit", name.rawValue), ("verdict", $0.rawValue)] }
             })
         entitlementRefusals = builder.counters(
             "cloakroom_entitlement_refusals_total", "Requests of users who are not entitled to them.",

@@ -6,16 +6,16 @@ struct KeyRules: Sendable {
         /// No object of ours has such a key.
         case invalid
         /// Another user's perhaps, or one of Cloakroom's own.
-        case foreign
+        case forbidden
     }
 
     private let prefix: String
     private let keys: Settings.Renewal.Keys
     private let ownFolders: [String]?
     /// Where the object of a name is looked for; one where keys are more than names.
-    private let places: [String]
+    private let searchPrefixes: [String]
     /// Where a name is looked for first that stands alone; `nil` where all places are Cloakroom's own.
-    private let firstPlace: String?
+    private let firstSearchPrefix: String?
     /// Whether two different keys may lead to one object.
     let mayCoincide: Bool
 
@@ -23,10 +23,10 @@ struct KeyRules: Sendable {
         prefix = settings.keyPrefix
         keys = settings.keys
         ownFolders = settings.ownFolders
-        let all = keys == .names && ownFolders == nil ? settings.places : [prefix]
-        places = all.filter { !ReservedKeys.hold($0) }
-        mayCoincide = keys == .names && ownFolders == nil && places != [""]
-        firstPlace = places.contains("") ? "" : places.first
+        let all = keys == .names && ownFolders == nil ? settings.searchPrefixes : [prefix]
+        searchPrefixes = all.filter { !ReservedKeys.hold($0) }
+        mayCoincide = keys == .names && ownFolders == nil && searchPrefixes != [""]
+        firstSearchPrefix = searchPrefixes.contains("") ? "" : searchPrefixes.first
     }
 
     /// The user's own folders, made once for all keys of a request; `nil` where keys may stand anywhere.
@@ -43,14 +43,14 @@ struct KeyRules: Sendable {
         guard folders == nil, keys == .names else {
             return wholeVerdict(prefix.isEmpty ? key : prefix + key, folders)
         }
-        guard let firstPlace else { return .foreign }
+        guard let firstSearchPrefix else { return .forbidden }
         if Self.isName(key.utf8[...]) {
-            guard !ReservedKeys.isReserved(key.utf8) else { return .foreign }
-            return .send(firstPlace.isEmpty ? key : firstPlace + key)
+            guard !ReservedKeys.isReserved(key.utf8) else { return .forbidden }
+            return .send(firstSearchPrefix.isEmpty ? key : firstSearchPrefix + key)
         }
-        guard !ReservedKeys.hold(key) else { return .foreign }
-        let (place, name) = Self.placeAndName(of: key)
-        guard Self.isName(name), places.contains(where: { $0.utf8.elementsEqual(place) }) else {
+        guard !ReservedKeys.hold(key) else { return .forbidden }
+        let (place, name) = Self.prefixAndName(of: key)
+        guard Self.isName(name), searchPrefixes.contains(where: { $0.utf8.elementsEqual(place) }) else {
             return .invalid
         }
         return .send(key)
@@ -59,21 +59,21 @@ struct KeyRules: Sendable {
     /// Where a key leads that stands behind ``Settings/Renewal/keyPrefix``.
     private func wholeVerdict(_ whole: String, _ folders: [String]?) -> Verdict {
         guard let folders else {
-            guard !ReservedKeys.hold(whole) else { return .foreign }
+            guard !ReservedKeys.hold(whole) else { return .forbidden }
             return isAllowed(whole.utf8.dropFirst(prefix.utf8.count), in: whole) ? .send(whole) : .invalid
         }
         guard let (folder, rest) = Self.folderAndRest(of: whole, in: folders), !ReservedKeys.hold(folder) else {
-            return .foreign
+            return .forbidden
         }
         guard isAllowed(rest, in: whole) else { return .invalid }
-        return Self.mayClimb(rest) ? .foreign : .send(whole)
+        return Self.mayClimb(rest) ? .forbidden : .send(whole)
     }
 
     /// Where else the object may be of a key that was sent, in the order of the places.
     func others(than sent: String) -> [String] {
-        guard places.count > 1 else { return [] }
-        let (place, name) = Self.placeAndName(of: sent)
-        return places.filter { !$0.utf8.elementsEqual(place) }.map { $0 + String(Substring(name)) }
+        guard searchPrefixes.count > 1 else { return [] }
+        let (place, name) = Self.prefixAndName(of: sent)
+        return searchPrefixes.filter { !$0.utf8.elementsEqual(place) }.map { $0 + String(Substring(name)) }
     }
 
     /// Under which prefix a key stands that was sent: permissions are granted by prefix.
@@ -82,11 +82,11 @@ struct KeyRules: Sendable {
             let around = ownFolders.filter { sent.utf8.starts(with: $0.utf8) }
             return around.max { $0.utf8.count < $1.utf8.count } ?? prefix
         }
-        return keys == .names ? String(Substring(Self.placeAndName(of: sent).place)) : prefix
+        return keys == .names ? String(Substring(Self.prefixAndName(of: sent).place)) : prefix
     }
 
     /// What stands up to the last slash, with it, and what stands behind it.
-    private static func placeAndName(of key: String) -> (place: Substring.UTF8View, name: Substring.UTF8View) {
+    private static func prefixAndName(of key: String) -> (place: Substring.UTF8View, name: Substring.UTF8View) {
         let start = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key.utf8.index(after: $0) } ?? key.startIndex
         return (key.utf8[..<start], key.utf8[start...])
     }

@@ -10,7 +10,7 @@ final class RenewalBatch {
     private var left: Int
     private var outcomes: [Renewal.Outcome]
     /// By the places of keys that S3 refused, perhaps for what they are.
-    private(set) var refusals: [Int: [RenewalRights.Refusal]] = [:]
+    private(set) var refusals: [Int: [RenewalPermissions.Refusal]] = [:]
     /// By whole key, where several keys may lead to one object: what became of it, and who waits for that.
     private var known: [String: Renewal] = [:]
     private var waiting: [String: [CheckedContinuation<Renewal, Never>]] = [:]
@@ -27,7 +27,7 @@ final class RenewalBatch {
     var hasMore: Bool { next < keys.count }
 
     /// - Precondition: there is one.
-    func takeKey() -> (place: Int, key: String) {
+    func takeKey() -> (position: Int, key: String) {
         defer { next += 1 }
         return (next, keys[next])
     }
@@ -40,23 +40,23 @@ final class RenewalBatch {
         if waiting[key] != nil { return await withCheckedContinuation { waiting[key]?.append($0) } }
         waiting[key] = []
         let renewal = await renew()
-        let shared = Renewal(outcome: renewal.outcome, effort: Effort())
+        let shared = Renewal(outcome: renewal.outcome, counts: AttemptCounts())
         known[key] = shared
         waiting.removeValue(forKey: key)?.forEach { $0.resume(returning: shared) }
         return renewal
     }
 
-    func finish(_ place: Int, _ outcome: Renewal.Outcome) {
-        outcomes[place] = outcome
+    func finish(_ position: Int, _ outcome: Renewal.Outcome) {
+        outcomes[position] = outcome
         left -= 1
         guard left == 0 else { return }
         whenDone?.resume(returning: outcomes)
         whenDone = nil
     }
 
-    func finish(_ place: Int, _ outcome: Renewal.Outcome, refusals: [RenewalRights.Refusal]) {
-        if !refusals.isEmpty { self.refusals[place] = refusals }
-        finish(place, outcome)
+    func finish(_ position: Int, _ outcome: Renewal.Outcome, refusals: [RenewalPermissions.Refusal]) {
+        if !refusals.isEmpty { self.refusals[position] = refusals }
+        finish(position, outcome)
     }
 
     /// - Returns: by the places of the keys.

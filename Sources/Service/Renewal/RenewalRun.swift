@@ -4,7 +4,7 @@ package import Loop
 /// Renews objects by their whole keys, batch by batch, through what answers clients' batches.
 @LoopActor
 package final class RenewalRun {
-    package enum Failure: Error, Sendable, Equatable {
+    package enum RunError: Error, Sendable, Equatable {
         /// S3 or the network failed for longer than is waited for.
         case unavailable(code: String)
         case misconfigured(code: String)
@@ -35,7 +35,7 @@ package final class RenewalRun {
     private let renewer: Renewer
     private let mayRenew: @Sendable (String) -> Bool
     private let interval: Duration
-    private let onRefusal: @LoopActor (String, RenewFailure) -> Void
+    private let onRefusal: @LoopActor (String, RenewalErrorCode) -> Void
     private let sleep: @Sendable (Duration) async throws -> Void
     private var next = ContinuousClock.now
 
@@ -45,7 +45,7 @@ package final class RenewalRun {
     ///   - onRefusal: told of each key that was refused.
     package init(
         _ renewer: Renewer, totals: Totals, interval: Duration, mayRenew: @escaping @Sendable (String) -> Bool,
-        onRefusal: @escaping @LoopActor (String, RenewFailure) -> Void,
+        onRefusal: @escaping @LoopActor (String, RenewalErrorCode) -> Void,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await LoopActor.sleep(for: $0) }
     ) {
         self.renewer = renewer
@@ -57,7 +57,7 @@ package final class RenewalRun {
     }
 
     /// - Parameter keys: at most ``batchSize``.
-    package func renew(_ keys: [String]) async throws(Failure) {
+    package func renew(_ keys: [String]) async throws(RunError) {
         let wanted = keys.filter(mayRenew)
         totals.skipped += keys.count - wanted.count
         guard !wanted.isEmpty else { return }
@@ -88,7 +88,7 @@ package final class RenewalRun {
         }
     }
 
-    private func wait(_ delay: Duration) async throws(Failure) {
+    private func wait(_ delay: Duration) async throws(RunError) {
         guard delay > .zero else { return }
         do { try await sleep(delay) } catch { throw .cancelled }
     }

@@ -26,18 +26,19 @@ package final class Renewer {
     private let metrics: Metrics
     private let now: @Sendable () -> Date
     private let rules: KeyRules
-    private let pace: CopyPace
-    private let rights: RenewalRights
-    private var turns = Turns<RenewalBatch>()
+    private let copyLimiter: CopyConcurrencyLimiter
+    private let permissions: RenewalPermissions
+    private var queue = FairQueue<RenewalBatch>()
     private var running = 0
 
     /// - Parameters:
-    ///   - pace: told of the tries at S3 by whoever makes them.
-    ///   - rights: tells whether a refusal is the key's own; `nil` where only other keys can prove it.
+    ///   - copyLimiter: told of the tries at S3 by whoever makes them.
+    ///   - permissions: tells whether a refusal is the key's own; `nil` where only other keys can prove it.
     ///   - renew: renews one object by its whole key until a deadline.
     package init(
-        settings: Settings.Renewal, requestDeadline: Duration, metrics: Metrics, pace: CopyPace? = nil,
-        rights: RenewalRights? = nil,
+        settings: Settings.Renewal, requestDeadline: Duration, metrics: Metrics,
+        copyLimiter: CopyConcurrencyLimiter? = nil,
+        permissions: RenewalPermissions? = nil,
         now: @escaping @Sendable () -> Date = { Date() },
         renew: @escaping @Sendable (String, ContinuousClock.Instant) async -> Renewal
     ) {
@@ -47,8 +48,8 @@ package final class Renewer {
         self.metrics = metrics
         self.now = now
         rules = KeyRules(settings)
-        self.pace = pace ?? CopyPace(maximum: settings.maximumInFlight, metrics: metrics)
-        self.rights = rights ?? RenewalRights(test: nil)
+        self.copyLimiter = copyLimiter ?? CopyConcurrencyLimiter(maximum: settings.maximumInFlight, metrics: metrics)
+        self.permissions = permissions ?? RenewalPermissions(test: nil)
     }
 
     /// - Parameters:
@@ -56,7 +57,7 @@ package final class Renewer {
     ///   - user: whose keys they are to be, where the settings mind.
     package func renew(_ keys: [String], of user: UserID? = nil) async -> Outcome {
         let distinct = DistinctKeys(keys)
-        // By the place of each distinct key: where its outcome will be, or why it has none.
+        // By the position of each distinct key: where its outcome will be, or why it has none.
         var verdicts: [Verdict] = []
         verdicts.reserveCapacity(distinct.keys.count)
         var sent: [String] = []
@@ -70,8 +71,8 @@ package final class Renewer {
             case .invalid:
                 metrics.renewed(.invalidKey)
                 verdicts.append(.refused(.invalidKey))
-            case .foreign:
-                metrics.refusedForeignKey()
+            case .forbidden:
+                metrics.refusedForbiddenKey()
                 verdicts.append(.refused(.forbidden))
             }
         }
@@ -79,9 +80,9 @@ package final class Renewer {
         if let fault = fault(in: outcomes) { return fault }
         let end = now() + settings.retention / .seconds(1)
         return .results(
-            distinct.places.indices.map { index in
-                switch verdicts[distinct.places[index]] {
-                case .sent(let place): Self.result(keys[index], outcomes[place], end: end)
+            distinct.positions.indices.map { index in
+                switch verdicts[distinct.positions[index]] {
+                case .sent(let position): Self.result(keys[index], outcomes[position], end: end)
                 case .refused(let failure): RenewResult(key: keys[index], failure: failure)
                 }
             })
@@ -89,7 +90,7 @@ package final class Renewer {
 
     private enum Verdict {
         case sent(Int)
-        case refused(RenewFailure)
+        case refused(RenewalErrorCode)
     }
 
     // MARK: Copying
@@ -98,7 +99,7 @@ package final class Renewer {
         guard !keys.isEmpty else { return [] }
         let batch = RenewalBatch(keys, deadline: ContinuousClock.now + requestDeadline)
         let outcomes = await batch.finished {
-            turns.join(batch)
+            queue.join(batch)
             startCopying()
         }
         return batch.refusals.isEmpty ? outcomes : await tested(outcomes, of: batch)
@@ -106,35 +107,35 @@ package final class Renewer {
 
     /// A key that waits for its turn is a string in its batch; a task is one copy after the other.
     private func startCopying() {
-        while running < pace.current, let batch = turns.next() {
+        while running < copyLimiter.current, let batch = queue.next() {
             running += 1
-            let (place, key) = take(from: batch)
-            LoopActor.spawn { [self] in await copy(key, place, of: batch) }
+            let (position, key) = take(from: batch)
+            LoopActor.spawn { [self] in await copy(key, position, of: batch) }
         }
     }
 
-    private func take(from batch: RenewalBatch) -> (place: Int, key: String) {
+    private func take(from batch: RenewalBatch) -> (position: Int, key: String) {
         let taken = batch.takeKey()
-        if batch.hasMore { turns.rejoin(batch) }
+        if batch.hasMore { queue.rejoin(batch) }
         return taken
     }
 
-    private func copy(_ key: String, _ place: Int, of batch: RenewalBatch) async {
-        var (key, place, batch) = (key, place, batch)
+    private func copy(_ key: String, _ position: Int, of batch: RenewalBatch) async {
+        var (key, position, batch) = (key, position, batch)
         while true {
-            let refusals = rights.lastRefusal
+            let refusals = permissions.lastRefusal
             let renewal = await renewOnce(key, of: batch)
             // Whatever became of it: the others go on, for what is renewed need not be renewed again.
             if renewal.outcome.isSuccess {
-                if rights.isAwaited { take(renewal, of: key, sentAfter: refusals) }
+                if permissions.isAwaited { take(renewal, of: key, sentAfter: refusals) }
                 metrics.renewed(renewal.outcome)
-                batch.finish(place, renewal.outcome)
+                batch.finish(position, renewal.outcome)
             } else {
-                await finish(place, of: batch, renewal.outcome, at: key)
+                await finish(position, of: batch, renewal.outcome, at: key)
             }
-            guard running <= pace.current, let next = turns.next() else { break }
-            (batch, (place, key)) = (next, take(from: next))
-            if running < pace.current { startCopying() }
+            guard running <= copyLimiter.current, let next = queue.next() else { break }
+            (batch, (position, key)) = (next, take(from: next))
+            if running < copyLimiter.current { startCopying() }
         }
         running -= 1
     }
@@ -146,47 +147,47 @@ package final class Renewer {
 
     /// A renewal proves that others were not refused for want of permissions; one that sent nothing proves nothing.
     private func take(_ renewal: Renewal, of key: String, sentAfter refusals: Int) {
-        guard case .renewed = renewal.outcome, renewal.effort.attempts > 0 else { return }
-        rights.renewed(under: rules.prefix(of: key), sentAfter: refusals)
+        guard case .renewed = renewal.outcome, renewal.counts.attempts > 0 else { return }
+        permissions.renewed(under: rules.prefix(of: key), sentAfter: refusals)
     }
 
     /// Looks for the object at the other places, one after the other: the first success ends the search.
-    private func finish(_ place: Int, of batch: RenewalBatch, _ first: Renewal.Outcome, at key: String) async {
+    private func finish(_ position: Int, of batch: RenewalBatch, _ first: Renewal.Outcome, at key: String) async {
         var outcome = first
-        var refusals = rights.refusal(first, of: key, under: rules.prefix(of: key)).map { [$0] } ?? []
+        var refusals = permissions.refusal(first, of: key, under: rules.prefix(of: key)).map { [$0] } ?? []
         for other in rules.others(than: key) {
-            let sentAfter = rights.lastRefusal
+            let sentAfter = permissions.lastRefusal
             let renewal = await renewOnce(other, of: batch)
-            if rights.isAwaited { take(renewal, of: other, sentAfter: sentAfter) }
-            if let refusal = rights.refusal(renewal.outcome, of: other, under: rules.prefix(of: other)) {
+            if permissions.isAwaited { take(renewal, of: other, sentAfter: sentAfter) }
+            if let refusal = permissions.refusal(renewal.outcome, of: other, under: rules.prefix(of: other)) {
                 refusals.append(refusal)
             }
             if renewal.outcome.weight > outcome.weight { outcome = renewal.outcome }
             if outcome.isSuccess { break }
         }
         if !outcome.isRefusal {
-            rights.close(refusals)
+            permissions.close(refusals)
             refusals = []
             metrics.renewed(outcome)
         }
-        batch.finish(place, outcome, refusals: refusals)
+        batch.finish(position, outcome, refusals: refusals)
     }
 
     /// Which refusals are the keys' own.
     private func tested(_ outcomes: [Renewal.Outcome], of batch: RenewalBatch) async -> [Renewal.Outcome] {
         var outcomes = outcomes
-        for (place, refusals) in batch.refusals {
-            var cause = RenewalRights.Cause.key
+        for (position, refusals) in batch.refusals {
+            var cause = RenewalPermissions.Cause.key
             for refusal in refusals where cause == .key {
-                cause = await rights.cause(of: refusal, until: batch.deadline)
+                cause = await permissions.cause(of: refusal, until: batch.deadline)
             }
             switch cause {
-            case .key: outcomes[place] = outcomes[place].ofKey
-            case .kmsKey: outcomes[place] = .misconfigured(code: Fault.deniedByKMS)
+            case .key: outcomes[position] = outcomes[position].ofKey
+            case .kmsKey: outcomes[position] = .misconfigured(code: AWSError.deniedByKMS)
             case .unknown: break
             }
-            rights.close(refusals)
-            metrics.renewed(outcomes[place])
+            permissions.close(refusals)
+            metrics.renewed(outcomes[position])
         }
         return outcomes
     }
@@ -198,10 +199,11 @@ package final class Renewer {
         var later: (after: Duration, code: String)?
         for outcome in outcomes {
             switch outcome {
-            case .forbidden(let code), .refused(let code), .misconfigured(let code): return .misconfigured(code: code)
+            case .accessDenied(let code), .refused(let code), .misconfigured(let code):
+                return .misconfigured(code: code)
             case .unavailable(let retryAfter, let code):
                 later = (max(retryAfter ?? .zero, later?.after ?? .seconds(5)), later?.code ?? code)
-            case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable: break
+            case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable: break
             }
         }
         guard settings.partialFailure == .retry, let later else { return nil }
@@ -212,12 +214,12 @@ package final class Renewer {
     private static func result(_ key: String, _ outcome: Renewal.Outcome, end: Date) -> RenewResult {
         switch outcome {
         case .renewed(let expiration): RenewResult(key: key, renewedUntil: expiration ?? end)
-        case .fresh(let expiration): RenewResult(key: key, renewedUntil: expiration)
+        case .recentlyWritten(let expiration): RenewResult(key: key, renewedUntil: expiration)
         case .notFound: RenewResult(key: key, failure: .notFound)
         case .archived: RenewResult(key: key, failure: .archived)
         case .invalidKey: RenewResult(key: key, failure: .invalidKey)
         case .unrenewable: RenewResult(key: key, failure: .forbidden)
-        case .forbidden, .refused, .misconfigured, .unavailable: RenewResult(key: key, failure: .internalError)
+        case .accessDenied, .refused, .misconfigured, .unavailable: RenewResult(key: key, failure: .internalError)
         }
     }
 }
@@ -225,15 +227,17 @@ package final class Renewer {
 extension Renewal.Outcome {
     fileprivate var isSuccess: Bool {
         switch self {
-        case .renewed, .fresh: true
-        case .notFound, .archived, .invalidKey, .unrenewable, .forbidden, .refused, .misconfigured, .unavailable: false
+        case .renewed, .recentlyWritten: true
+        case .notFound, .archived, .invalidKey, .unrenewable, .accessDenied, .refused, .misconfigured, .unavailable:
+            false
         }
     }
 
     fileprivate var isRefusal: Bool {
         switch self {
-        case .forbidden, .refused: true
-        case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable: false
+        case .accessDenied, .refused: true
+        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable:
+            false
         }
     }
 
@@ -243,19 +247,20 @@ extension Renewal.Outcome {
         case .notFound: 0
         case .invalidKey: 1
         case .archived, .unrenewable: 2
-        case .forbidden, .refused: 3
+        case .accessDenied, .refused: 3
         case .unavailable: 4
         case .misconfigured: 5
-        case .renewed, .fresh: 6
+        case .renewed, .recentlyWritten: 6
         }
     }
 
     /// A refusal that is the key's own.
     fileprivate var ofKey: Renewal.Outcome {
         switch self {
-        case .refused(Fault.unsendable): .invalidKey
-        case .forbidden(let code), .refused(let code): .unrenewable(code: code)
-        case .renewed, .fresh, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable: self
+        case .refused(AWSError.unsendable): .invalidKey
+        case .accessDenied(let code), .refused(let code): .unrenewable(code: code)
+        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable:
+            self
         }
     }
 }

@@ -12,7 +12,7 @@ import Loop
 
 extension CloakroomService {
     /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
-    func vend(_ request: Request, _ route: Route) -> Step {
+    func vend(_ request: Request, _ route: Route) -> RequestStep {
         identified(request, .vendAll, acceptsBare: route == .containerCredentials) { [self] subject, entitlement in
             let grant: Grant
             switch narrowed(entitlement.grant, by: request, route) {
@@ -23,16 +23,17 @@ extension CloakroomService {
                 return .answered(refused(refusal))
             }
             let (revoked, tier) = (entitlement.revokedBefore, entitlement.tierName)
-            if let held = parts.vendor.held(for: subject, grant, revokedBefore: revoked) {
+            if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
                 return issued(held, to: subject, tier: tier, request, route)
             }
-            let permit = VendPermit(subject, entitlement.tier.terms(of: .vend), parts.limiter, parts.metrics)
+            let permit = VendPermit(
+                subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
             return .waiting { [self] in
                 do throws(STSError) {
                     let vended = try await vended(subject, grant, revokedBefore: revoked, permit)
                     return issued(vended, to: subject, tier: tier, request, route, permit.granted)
                 } catch {
-                    var answer = permit.refusal ?? Answer(error)
+                    var answer = permit.refusal ?? RouteResponse(error)
                     answer.limited = permit.limited
                     return .answered(answer)
                 }
@@ -44,10 +45,10 @@ extension CloakroomService {
     /// tries with its own.
     private func vended(
         _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ permit: VendPermit
-    ) async throws(STSError) -> VendedCredentials {
+    ) async throws(STSError) -> VendedSession {
         for _ in 0..<3 {
             do throws(STSError) {
-                return try await parts.vendor.credentials(
+                return try await dependencies.vendor.credentials(
                     for: subject, grant, revokedBefore: revokedBefore, permit: { await permit.take() })
             } catch {
                 guard error == Vendor.notPermitted, permit.limited == nil else { throw error }
@@ -57,37 +58,37 @@ extension CloakroomService {
     }
 
     private func issued(
-        _ vended: VendedCredentials, to subject: Subject, tier: String?, _ request: Request, _ route: Route,
-        _ limited: Answer.Limited? = nil
-    ) -> Outcome {
-        let issue = AuditLog.Issue(.credentials(vended.audited), to: subject, tier: tier, by: request)
-        var answer = Answer.json(vended.body(for: route, settings: parts.settings))
+        _ vended: VendedSession, to subject: Subject, tier: String?, _ request: Request, _ route: Route,
+        _ limited: RouteResponse.Limited? = nil
+    ) -> RequestOutcome {
+        let issue = AuditLog.Issuance(.credentials(vended.audited), to: subject, tier: tier, by: request)
+        var answer = RouteResponse.json(vended.body(for: route, settings: dependencies.settings))
         answer.limited = limited
         return .issued(issue, answer)
     }
 
     /// The grant, or the part of it that the request asks for: in its body, or where that has no body in its query.
-    private func narrowed(_ grant: Grant, by request: Request, _ route: Route) -> Result<Grant, Refused> {
+    private func narrowed(_ grant: Grant, by request: Request, _ route: Route) -> Result<Grant, RequestRefusal> {
         guard route == .containerCredentials ? !request.query.isEmpty : !request.body.isEmpty else {
             return .success(grant)
         }
         guard let asked = try? CredentialRequest(request, route) else {
             let place = route == .containerCredentials ? "query" : "body"
-            return .failure(Refused(answer: .error(400, "Invalid request \(place)", .invalidRequest)))
+            return .failure(RequestRefusal(answer: .error(400, "Invalid request \(place)", .invalidRequest)))
         }
         do throws(GrantRefusal) {
-            return .success(try grant.narrowed(by: asked, among: parts.settings.vending.scopes))
+            return .success(try grant.narrowed(by: asked, among: dependencies.settings.vending.scopes))
         } catch {
-            return .failure(Refused(answer: Answer(error)))
+            return .failure(RequestRefusal(answer: RouteResponse(error)))
         }
     }
 
-    private struct Refused: Error {
-        let answer: Answer
+    private struct RequestRefusal: Error {
+        let answer: RouteResponse
     }
 
     /// `POST /v2/assets/renew-batch` and `PUT /v2/assets/renew`.
-    func renew(_ request: Request, _ route: Route) -> Step {
+    func renew(_ request: Request, _ route: Route) -> RequestStep {
         guard request.isJSON else {
             return .done(.notJSON)
         }
@@ -95,7 +96,7 @@ extension CloakroomService {
             let keys = Self.keys(of: request, route)
             // What cannot be read counts as a request, of no keys.
             let count = (try? keys.get().count) ?? 0
-            return Plan(charge: .renewal(keys: count)) { [self] subject, entitlement in
+            return RequestPlan(cost: .renewal(keys: count)) { [self] subject, entitlement in
                 if let refusal = entitlement.refusal(of: .renew) { return .answered(refused(refusal)) }
                 switch keys {
                 case .success(let keys):
@@ -117,8 +118,8 @@ extension CloakroomService {
         }
     }
 
-    private func renewed(_ keys: [String], of subject: Subject, _ route: Route) async -> Answer {
-        switch await parts.renewer.renew(keys, of: subject.userID) {
+    private func renewed(_ keys: [String], of subject: Subject, _ route: Route) async -> RouteResponse {
+        switch await dependencies.renewer.renew(keys, of: subject.userID) {
         case .results(let results):
             route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
         case .tryAgain(let delay, let code): .unavailable(retryAfter: delay, reason: code)
@@ -127,16 +128,16 @@ extension CloakroomService {
     }
 
     /// Nothing is told of single keys: clients would take them for renewed.
-    private func misconfigured(_ code: String) -> Answer {
-        parts.metrics.refusedForConfiguration()
-        parts.log.error("renewals are misconfigured: run cloakroom doctor", ["code": .text(code)])
+    private func misconfigured(_ code: String) -> RouteResponse {
+        dependencies.metrics.refusedForConfiguration()
+        dependencies.log.error("renewals are misconfigured: run cloakroom doctor", ["code": .text(code)])
         return .unavailable(retryAfter: .seconds(60), reason: code)
     }
 
     private func identified(
-        _ request: Request, _ charge: Charge, acceptsBare: Bool = false, _ work: @escaping Plan.Work
-    ) -> Step {
-        identified(request, acceptsBare: acceptsBare) { Plan(charge: charge, work: work) }
+        _ request: Request, _ cost: RateLimitCost, acceptsBare: Bool = false, _ work: @escaping RequestPlan.Work
+    ) -> RequestStep {
+        identified(request, acceptsBare: acceptsBare) { RequestPlan(cost: cost, work: work) }
     }
 
     /// Who asks? Nothing is done, and nobody is asked, for a request that does not say.
@@ -144,9 +145,9 @@ extension CloakroomService {
     /// - Parameter plan: what the request costs and leads to; not worked out before it is known who asks.
     func identified(
         _ request: Request, acceptsBare: Bool = false,
-        plan: @escaping @LoopActor @Sendable () -> Plan
-    ) -> Step {
-        switch parts.authenticator.identify(request, acceptsBare: acceptsBare) {
+        plan: @escaping @LoopActor @Sendable () -> RequestPlan
+    ) -> RequestStep {
+        switch dependencies.authenticator.identify(request, acceptsBare: acceptsBare) {
         case .subject(let subject): .work(subject, plan())
         case .refused(let refusal): .done(.refused(refusal))
         case .waiting(let identified):
@@ -159,23 +160,23 @@ extension CloakroomService {
         }
     }
 
-    func refused(_ refusal: Entitlement.Refusal) -> Answer {
-        parts.metrics.refused(refusal)
-        return Answer(refusal)
+    func refused(_ refusal: Entitlement.Refusal) -> RouteResponse {
+        dependencies.metrics.refused(refusal)
+        return RouteResponse(refusal)
     }
 }
 
-extension Answer {
+extension RouteResponse {
     /// 429; the window that refuses is named in the log.
-    static func tooMany(_ charge: Charge, _ decision: LimitDecision) -> Answer {
-        let name = decision.refusing ?? charge.name
+    static func tooMany(_ cost: RateLimitCost, _ decision: RateLimitDecision) -> RouteResponse {
+        let name = decision.refusing ?? cost.name
         return error(
             429, name.refusal, .tooManyRequests,
             reason: "\(decision.verdict.rawValue): \(decision.refusesUser ? name.ofUser : name.rawValue)")
     }
 }
 
-extension LimitName {
+extension RateLimitName {
     fileprivate var refusal: String {
         switch self {
         // The same words for both: clients know them.
@@ -189,7 +190,7 @@ extension LimitName {
     }
 }
 
-extension Answer {
+extension RouteResponse {
     /// Whom no record knows has no subscription either, as far as they are told.
     fileprivate init(_ refusal: Entitlement.Refusal) {
         switch refusal {
@@ -217,7 +218,7 @@ extension Answer {
     }
 }
 
-extension Answer {
+extension RouteResponse {
     fileprivate init(_ refusal: GrantRefusal) {
         switch refusal {
         case .scope: self = .error(403, "Scope not allowed", .forbidden, reason: "scope")

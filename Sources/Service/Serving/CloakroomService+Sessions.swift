@@ -10,8 +10,8 @@ import Loop
 
 extension CloakroomService {
     /// `POST /api/v1/auth/session`: an identity token for a session, or a session for a later one.
-    func session(_ request: Request) -> Step {
-        guard let sessions = parts.sessions else { return .done(.noSuchRoute) }
+    func session(_ request: Request) -> RequestStep {
+        guard let sessions = dependencies.sessions else { return .done(.noSuchRoute) }
         guard request.body.isEmpty || request.isJSON else { return .done(.notJSON) }
         guard let asked = SessionRequest(parsing: request.body) else {
             return .done(.error(400, "Invalid request body", .invalidRequest))
@@ -19,14 +19,14 @@ extension CloakroomService {
         guard let token = asked.identityToken else { return continuation(of: request, asked, sessions) }
         return .waiting { [self] in
             do throws(IdentityRefusal) {
-                let subject = try await parts.authenticator.signIn(
+                let subject = try await dependencies.authenticator.signIn(
                     identityToken: Array(token.utf8), nonce: asked.nonce)
                 let user = Subject(
                     userID: subject.userID, deviceID: nil, tier: subject.tier, issuer: subject.issuer,
                     signIn: subject.signIn)
                 return .work(
                     user,
-                    Plan(charge: .session, isSignIn: true) { [self] _, entitlement in
+                    RequestPlan(cost: .session, isSignIn: true) { [self] _, entitlement in
                         session(sessions, of: subject, asked.deviceId ?? subject.deviceID, entitlement, request)
                     })
             } catch {
@@ -35,12 +35,12 @@ extension CloakroomService {
         }
     }
 
-    private func continuation(of request: Request, _ asked: SessionRequest, _ sessions: SessionTokens) -> Step {
+    private func continuation(of request: Request, _ asked: SessionRequest, _ sessions: SessionTokens) -> RequestStep {
         do throws(IdentityRefusal) {
-            let subject = try parts.authenticator.session(of: request)
+            let subject = try dependencies.authenticator.session(of: request)
             return .work(
                 subject,
-                Plan(charge: .session) { [self] _, entitlement in
+                RequestPlan(cost: .session) { [self] _, entitlement in
                     session(sessions, of: subject, asked.deviceId ?? subject.deviceID, entitlement, request)
                 })
         } catch {
@@ -51,12 +51,12 @@ extension CloakroomService {
     private func session(
         _ sessions: SessionTokens, of subject: Subject, _ device: String?, _ entitlement: Entitlement,
         _ request: Request
-    ) -> Outcome {
+    ) -> RequestOutcome {
         guard let session = sessions.issue(subject, deviceID: device) else {
             return .answered(.refused(.signInTooOld))
         }
         let named = Subject(userID: subject.userID, deviceID: device, tier: subject.tier, issuer: subject.issuer)
-        let issue = AuditLog.Issue(
+        let issue = AuditLog.Issuance(
             .session(id: session.id, until: session.expiration), to: named, tier: entitlement.tierName, by: request)
         return .issued(
             issue,
@@ -65,9 +65,9 @@ extension CloakroomService {
     }
 
     /// `GET /.well-known/jwks.json`.
-    var sessionKeys: Answer {
-        guard let sessions = parts.sessions else { return .noSuchRoute }
-        return Answer(
+    var sessionKeys: RouteResponse {
+        guard let sessions = dependencies.sessions else { return .noSuchRoute }
+        return RouteResponse(
             response: Response(
                 status: 200,
                 fields: ["Content-Type": "application/jwk-set+json", "Cache-Control": "public, max-age=900"],
@@ -77,14 +77,15 @@ extension CloakroomService {
     /// `POST /api/v1/auth/apple/notifications`: whoever withdrew consent, or has no account any more, gets nothing more.
     ///
     /// Apple sends again what was not answered with 200, so nothing is lost while Redis is away.
-    func appleNotification(_ request: Request) -> Step {
-        guard parts.settings.tokens.issuers.contains(where: \.notifies) else { return .done(.noSuchRoute) }
+    func appleNotification(_ request: Request) -> RequestStep {
+        guard dependencies.settings.tokens.issuers.contains(where: \.notifies) else { return .done(.noSuchRoute) }
         guard let asked = AppleNotificationRequest(parsing: request.body) else {
             return .done(.error(400, "Invalid request body", .invalidRequest))
         }
         return .waiting { [self] in
             do throws(IdentityRefusal) {
-                let (notification, subject) = try await parts.authenticator.notification(Array(asked.payload.utf8))
+                let (notification, subject) = try await dependencies.authenticator.notification(
+                    Array(asked.payload.utf8))
                 return .done(await take(notification, of: subject))
             } catch {
                 return .done(.refused(error))
@@ -93,16 +94,16 @@ extension CloakroomService {
     }
 
     /// Counted, but no entitlement is asked for: this is Apple, and its user may be disabled already.
-    private func take(_ notification: AppleNotification, of subject: Subject) async -> Answer {
+    private func take(_ notification: AppleNotification, of subject: Subject) async -> RouteResponse {
         guard notification.event.endsAccess else { return .taken(subject) }
-        let decision = await parts.limiter.take(.notification, for: subject)
-        parts.metrics.limited(.notification, decision)
-        var answer: Answer
+        let decision = await dependencies.limiter.take(.notification, for: subject)
+        dependencies.metrics.limited(.notification, decision)
+        var answer: RouteResponse
         switch decision.verdict {
         case .allowed, .open:
             do throws(UserRecordError) {
-                try await parts.users.disable(subject.userID, reason: notification.event.rawValue)
-                parts.log.info(
+                try await dependencies.users.disable(subject.userID, reason: notification.event.rawValue)
+                dependencies.log.info(
                     "user disabled",
                     ["user": .text(subject.userID.text), "reason": .text(notification.event.rawValue)])
                 answer = .taken(subject)
@@ -111,7 +112,7 @@ extension CloakroomService {
             }
         case .refused, .openRefused:
             answer = .tooMany(.notification, decision)
-            answer.response.fields.add(LimitTerms(.notification, parts.settings.limits), decision)
+            answer.response.fields.add(RateLimitPolicy(.notification, dependencies.settings.limits), decision)
         case .closed: answer = .unavailable(reason: "redis")
         }
         answer.user = subject.userID.text
@@ -119,8 +120,8 @@ extension CloakroomService {
     }
 }
 
-extension Answer {
-    fileprivate static func taken(_ subject: Subject) -> Answer {
+extension RouteResponse {
+    fileprivate static func taken(_ subject: Subject) -> RouteResponse {
         var answer = json(Array("{}".utf8))
         answer.user = subject.userID.text
         return answer

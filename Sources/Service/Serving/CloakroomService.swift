@@ -9,11 +9,11 @@ package import Loop
     package import Foundation
 #endif
 
-/// The worker's answer to every request: finds the route and what is to be done; an ``Exchange`` does it.
+/// The worker's answer to every request: finds the route and what is to be done; an ``RequestPipeline`` does it.
 @LoopActor
 package final class CloakroomService {
     /// What the service is built from; `cloakroom serve` and the tests build the same.
-    package struct Parts {
+    package struct Dependencies {
         package var settings: Settings
         package var authenticator: Authenticator
         /// `nil`: nobody signs in here; tokens come from elsewhere.
@@ -52,15 +52,16 @@ package final class CloakroomService {
         }
     }
 
-    let parts: Parts
+    let dependencies: Dependencies
     let admissions: Admissions
     private let routes = RouteTable()
     private var ids = RequestIDs()
 
-    package init(_ parts: Parts) {
-        self.parts = parts
+    package init(_ dependencies: Dependencies) {
+        self.dependencies = dependencies
         admissions = Admissions(
-            limiter: parts.limiter, tiers: Tiers(parts.settings), settings: parts.settings.entitlements, now: parts.now)
+            limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),
+            settings: dependencies.settings.entitlements, now: dependencies.now)
     }
 
     /// The header fields that are read of a request; no other is even copied.
@@ -70,7 +71,7 @@ package final class CloakroomService {
 
     /// The answer to a body that is larger than the settings allow.
     package static var tooLarge: Response {
-        Answer.error(413, "Request body too large", .bodyTooLarge).response
+        RouteResponse.error(413, "Request body too large", .bodyTooLarge).response
     }
 
     /// Takes the answer to a request; called once.
@@ -82,10 +83,10 @@ package final class CloakroomService {
         var request = request
         if request.id == nil { request.id = ids.next() }
         let match = routes.match(request.path)
-        Exchange(request, match?.route, since: start, of: self, respond).take(step(request, match))
+        RequestPipeline(request, match?.route, since: start, of: self, respond).take(step(request, match))
     }
 
-    private func step(_ request: Request, _ match: RouteTable.Match?) -> Step {
+    private func step(_ request: Request, _ match: RouteTable.Match?) -> RequestStep {
         guard let match else { return .done(.noSuchRoute) }
         let route = match.route
         guard request.method == route.method else {
@@ -94,7 +95,7 @@ package final class CloakroomService {
                 request.method = route.method
                 return step(request, match).withoutBody
             }
-            var answer = Answer.error(405, "Method not allowed", .methodNotAllowed)
+            var answer = RouteResponse.error(405, "Method not allowed", .methodNotAllowed)
             answer.response.fields.add("Allow", route.answersHead ? "\(route.method), HEAD" : route.method)
             return .done(answer)
         }
@@ -114,20 +115,20 @@ package final class CloakroomService {
         case .multipartUpload: return abortMultipart(request, id: match.id)
         case .renewBatch, .renewOne: return renew(request, route)
         case .health: return .done(Self.healthy)
-        case .readiness: return .done(parts.readiness.answer)
+        case .readiness: return .done(dependencies.readiness.answer)
         case .metrics: return .done(metrics())
         }
     }
 
-    private static let healthy = Answer.json(Array(#"{"status":"ok"}"#.utf8))
+    private static let healthy = RouteResponse.json(Array(#"{"status":"ok"}"#.utf8))
 
-    private func metrics() -> Answer {
-        let layout = parts.metrics.layout
+    private func metrics() -> RouteResponse {
+        let layout = dependencies.metrics.layout
         let sums =
-            parts.metricsFolder?.sums(of: layout)
-            ?? (values: (0..<layout.count).map { parts.metrics.row[$0] }, workers: 1)
+            dependencies.metricsFolder?.sums(of: layout)
+            ?? (values: (0..<layout.count).map { dependencies.metrics.row[$0] }, workers: 1)
         let gauges = [("cloakroom_workers", "Workers whose counters are added up here.", sums.workers)]
-        return Answer(
+        return RouteResponse(
             response: Response(
                 status: 200, fields: ["Content-Type": PrometheusText.contentType, "Cache-Control": "no-store"],
                 body: PrometheusText.encode(layout, values: sums.values, gauges: gauges)))
@@ -144,5 +145,5 @@ extension Request {
 
 extension CloakroomService {
     /// Keeps asking the dependencies until the task is cancelled.
-    package func watchReadiness() async { await parts.readiness.watch(log: parts.log) }
+    package func watchReadiness() async { await dependencies.readiness.watch(log: dependencies.log) }
 }

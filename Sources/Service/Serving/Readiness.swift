@@ -7,21 +7,22 @@ package final class Readiness {
     /// `nil` for good, else a few words.
     package typealias Probe = @LoopActor @Sendable () async -> String?
 
-    private let known: [(name: String, fault: @LoopActor () -> String?)]
+    private let localChecks: [(name: String, fault: @LoopActor () -> String?)]
     private let probes: [(name: String, probe: Probe)]
     private var faults: [String: String] = [:]
     private var reported: [String: String] = [:]
 
     /// - Parameters:
-    ///   - known: what can be told at once, without asking anybody.
+    ///   - localChecks: what can be told at once, without asking anybody.
     ///   - probes: asked one after the other, all the time; each bounded in time by itself.
-    package init(known: [(name: String, fault: @LoopActor () -> String?)], probes: [(name: String, probe: Probe)]) {
-        self.known = known
+    package init(localChecks: [(name: String, fault: @LoopActor () -> String?)], probes: [(name: String, probe: Probe)])
+    {
+        self.localChecks = localChecks
         self.probes = probes
         for (name, _) in probes { faults[name] = "not asked yet" }
     }
 
-    package var isReady: Bool { faults.isEmpty && known.allSatisfy { $0.fault() == nil } }
+    package var isReady: Bool { faults.isEmpty && localChecks.allSatisfy { $0.fault() == nil } }
 
     /// Asks until the task is cancelled: often while something is wrong, seldom when all is well.
     ///
@@ -29,7 +30,7 @@ package final class Readiness {
     package func watch(log: Log) async {
         var isFirstLook = true
         while !Task.isCancelled {
-            for (name, fault) in known {
+            for (name, fault) in localChecks {
                 let fault = fault()
                 if fault == nil || !isFirstLook { report(name, fault, log) }
             }
@@ -54,13 +55,13 @@ package final class Readiness {
         }
     }
 
-    var answer: Answer {
+    var answer: RouteResponse {
         var writer = JSONWriter()
         writer.beginObject()
         writer.plainName("ready")
         let isReady = isReady
         writer.bool(isReady)
-        for (name, fault) in known {
+        for (name, fault) in localChecks {
             writer.name(name)
             writer.string(fault() ?? "ok")
         }

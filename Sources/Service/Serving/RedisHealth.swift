@@ -8,17 +8,17 @@ package import Redis
 @LoopActor
 package final class RedisHealth {
     private let redis: RedisConnection
-    private let trial: RedisTrial
+    private let selfTest: RedisSelfTest
     private let log: Log
-    private var refusal: RedisTrial.Refusal?
+    private var refusal: RedisSelfTest.Refusal?
     private var isChecking = false
 
     /// Called with what refused a script of ours; the word is for a metric.
     package var onRefusal: (@LoopActor (RedisError) -> Void)?
 
-    package init(redis: RedisConnection, trial: RedisTrial, log: Log) {
+    package init(redis: RedisConnection, selfTest: RedisSelfTest, log: Log) {
         self.redis = redis
-        self.trial = trial
+        self.selfTest = selfTest
         self.log = log
     }
 
@@ -54,8 +54,8 @@ package final class RedisHealth {
     }
 
     private func check() async {
-        let found: RedisTrial.Refusal?
-        do throws(RedisError) { found = try await trial.run(on: redis) } catch { return }
+        let found: RedisSelfTest.Refusal?
+        do throws(RedisError) { found = try await selfTest.run(on: redis) } catch { return }
         if let found { onRefusal?(found.error) }
         guard found != refusal else { return }
         refusal = found

@@ -4,14 +4,14 @@ import Loop
 @LoopActor
 final class VendPermit {
     private let subject: Subject
-    private let terms: LimitTerms
+    private let terms: RateLimitPolicy
     private let limiter: RateLimiter
     private let metrics: Metrics
     /// `nil` until it was asked for.
-    private(set) var limited: Answer.Limited?
+    private(set) var limited: RouteResponse.Limited?
 
     /// - Parameter terms: those of the subject's tier.
-    init(_ subject: Subject, _ terms: LimitTerms, _ limiter: RateLimiter, _ metrics: Metrics) {
+    init(_ subject: Subject, _ terms: RateLimitPolicy, _ limiter: RateLimiter, _ metrics: Metrics) {
         self.subject = subject
         self.terms = terms
         self.limiter = limiter
@@ -23,15 +23,15 @@ final class VendPermit {
         if let limited { return limited.decision.isAllowed }
         let decision = await limiter.take(.vend, for: subject, by: terms)
         metrics.limited(.vend, decision)
-        limited = Answer.Limited(terms: terms, decision: decision)
+        limited = RouteResponse.Limited(terms: terms, decision: decision)
         return decision.isAllowed
     }
 
     /// What a response with credentials tells; `nil` for the limit of all vends.
-    var granted: Answer.Limited? { limited.flatMap { $0.decision.isAllowed ? $0 : nil } }
+    var granted: RouteResponse.Limited? { limited.flatMap { $0.decision.isAllowed ? $0 : nil } }
 
     /// The response where STS may not be asked; `nil` if it may, or was not to be asked.
-    var refusal: Answer? {
+    var refusal: RouteResponse? {
         guard let limited, !limited.decision.isAllowed else { return nil }
         return limited.decision.verdict == .closed
             ? .error(503, "Temporarily unavailable", .unavailable, reason: "redis")

@@ -66,7 +66,7 @@ struct AWSAccessReader {
     let readFile: (String) -> [UInt8]?
 
     /// - Returns: `nil` when a key that it needs has a fault of its own.
-    func access() throws(SettingsFault) -> Settings.AWSAccess? {
+    func access() throws(SettingsError) -> Settings.AWSAccess? {
         let needed = SettingsTable.aws.map(\.path)
         guard needed.allSatisfy({ values.values[$0] != nil }) else { return nil }
         let preferences = try preferences()
@@ -95,7 +95,7 @@ struct AWSAccessReader {
             timeout: values.milliseconds("aws.timeoutMilliseconds"),
             maximumAttempts: values.integer("aws.maximumAttempts"))
         if let provider = access.provider, access.keys != nil {
-            throw SettingsFault(
+            throw SettingsError(
                 "aws.credentials", "names \(provider.rawValue), but aws.accessKeyID is there too",
                 "give one of the two")
         }
@@ -108,39 +108,41 @@ struct AWSAccessReader {
         "instance": .instance,
     ]
 
-    private func preferences() throws(SettingsFault) -> EndpointPreferences {
-        do throws(ProviderFault) {
+    private func preferences() throws(SettingsError) -> EndpointPreferences {
+        do throws(CredentialProviderError) {
             let profiles = try SharedProfiles(
                 environment: environment, profile: values.optionalText("aws.profile"), readFile: readFile)
             return EndpointPreferences(environment: environment, profiles: profiles)
         } catch {
-            throw SettingsFault("", error.reason, "mend the file, or name another with AWS_CONFIG_FILE")
+            throw SettingsError("", error.reason, "mend the file, or name another with AWS_CONFIG_FILE")
         }
     }
 
-    private func given(_ path: String, orElse other: EndpointPreferences.Given?) -> (url: String, place: String)? {
-        values.optionalText(path).map { ($0, path) } ?? other.map { ($0.url, $0.place) }
+    private func given(_ path: String, orElse other: EndpointPreferences.ConfiguredURL?) -> (
+        url: String, place: String
+    )? {
+        values.optionalText(path).map { ($0, path) } ?? other.map { ($0.url, $0.source) }
     }
 
     private func endpoint(
         _ given: (url: String, place: String)?, _ make: (String?) throws(EndpointError) -> Endpoint
-    ) throws(SettingsFault) -> Endpoint {
+    ) throws(SettingsError) -> Endpoint {
         do throws(EndpointError) {
             return try make(given?.url)
         } catch {
             switch error {
             case .invalidURL:
-                throw SettingsFault(given?.place ?? "aws", "is no URL of http or https", "give scheme, host and port")
+                throw SettingsError(given?.place ?? "aws", "is no URL of http or https", "give scheme, host and port")
             case .noFIPS:
-                throw SettingsFault("aws.useFIPS", "asks for an endpoint that the partition lacks", "give false")
+                throw SettingsError("aws.useFIPS", "asks for an endpoint that the partition lacks", "give false")
             case .variantOfCustomEndpoint:
-                throw SettingsFault(
+                throw SettingsError(
                     given?.place ?? "aws", "stands beside FIPS or dual stack, which name AWS's own endpoints",
                     "give one of the two; AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT count too")
             case .invalidRegion:
-                throw SettingsFault("region", "cannot stand in a host name", "give: \(TextShape.region.expected)")
+                throw SettingsError("region", "cannot stand in a host name", "give: \(TextShape.region.expected)")
             case .invalidBucket, .unsupportedBucket:
-                throw SettingsFault(
+                throw SettingsError(
                     "bucket", "is an access point's, a directory bucket's or nobody's", "give a general purpose bucket")
             }
         }

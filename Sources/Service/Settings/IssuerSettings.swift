@@ -10,7 +10,7 @@ struct IssuerSettings {
     let isAlone: Bool
 
     /// - Returns: `nil` when some key has a fault of its own.
-    func issuer() throws(SettingsFault) -> Issuer? {
+    func issuer() throws(SettingsError) -> Issuer? {
         guard SettingsTable.issuer.allSatisfy({ values.values[$0.path] != nil }) else { return nil }
         let isApple = values.optionalText("preset") != nil
         let name = try name(isApple)
@@ -46,17 +46,17 @@ struct IssuerSettings {
     private static let appleName = "https://appleid.apple.com"
     private static let appleKeys = "https://appleid.apple.com/auth/keys"
 
-    private func fault(_ key: String, _ cause: String, _ wayOut: String) -> SettingsFault {
-        SettingsFault(key.isEmpty ? place : "\(place).\(key)", cause, wayOut)
+    private func fault(_ key: String, _ cause: String, _ remedy: String) -> SettingsError {
+        SettingsError(key.isEmpty ? place : "\(place).\(key)", cause, remedy)
     }
 
-    private func name(_ isApple: Bool) throws(SettingsFault) -> String {
+    private func name(_ isApple: Bool) throws(SettingsError) -> String {
         if let name = values.optionalText("issuer") { return name }
         guard isApple else { throw fault("issuer", "is missing", "give: string. The claim `iss`, exactly.") }
         return Self.appleName
     }
 
-    private func audiences(_ isApple: Bool) throws(SettingsFault) -> [String] {
+    private func audiences(_ isApple: Bool) throws(SettingsError) -> [String] {
         switch (values.optionalTexts("clientIDs"), values.optionalTexts("audiences")) {
         case (_?, _?): throw fault("audiences", "stands beside clientIDs", "keep one of the two")
         case (let clients?, nil):
@@ -69,7 +69,7 @@ struct IssuerSettings {
         }
     }
 
-    private func keys(_ isApple: Bool, issuer: String) throws(SettingsFault) -> Issuer.Keys {
+    private func keys(_ isApple: Bool, issuer: String) throws(SettingsError) -> Issuer.Keys {
         let ways = ["secret", "keyFile", "jwksURL"].filter {
             if case .absent? = values.values[$0] { false } else { true }
         }
@@ -99,7 +99,7 @@ struct IssuerSettings {
         }
     }
 
-    private func keysOfFile() throws(SettingsFault) -> KeySet {
+    private func keysOfFile() throws(SettingsError) -> KeySet {
         guard let file = values.file("keyFile") else { preconditionFailure("there is a file") }
         if let json = try? JSON(parsing: file.bytes, maximumDepth: 8) {
             guard let set = KeySet(jwks: json, origin: .own) else {
@@ -128,7 +128,7 @@ struct IssuerSettings {
         }
     }
 
-    private func algorithms(_ keys: Issuer.Keys) throws(SettingsFault) -> Set<SignatureAlgorithm> {
+    private func algorithms(_ keys: Issuer.Keys) throws(SettingsError) -> Set<SignatureAlgorithm> {
         let isSecret = values.key("secret") != nil
         guard let names = values.optionalTexts("algorithms") else {
             guard case .fixed(let set) = keys, !isSecret else { return isSecret ? [.hs256] : [.rs256, .es256] }
@@ -148,7 +148,7 @@ struct IssuerSettings {
     }
 
     /// An algorithm that no key serves is a mistake, and the next one would be to add a key for it in a hurry.
-    private func check(_ keys: Issuer.Keys, serve algorithms: Set<SignatureAlgorithm>) throws(SettingsFault) {
+    private func check(_ keys: Issuer.Keys, serve algorithms: Set<SignatureAlgorithm>) throws(SettingsError) {
         guard case .fixed(let set) = keys else { return }
         let served = Set(set.keys.flatMap(\.algorithms))
         guard let idle = algorithms.subtracting(served).map(\.rawValue).min() else { return }

@@ -49,18 +49,18 @@ extension SettingsCheck {
     /// S3 keeps 1,000 rules a bucket, and others have some as well.
     private static let maximumPrefixes = 900
 
-    var lifecycleFaults: [SettingsFault] { [lifecycleTwice, lifecyclePrefixes, lifecycleUploads].compactMap(\.self) }
+    var lifecycleFaults: [SettingsError] { [lifecycleTwice, lifecyclePrefixes, lifecycleUploads].compactMap(\.self) }
 
-    private var lifecycleTwice: SettingsFault? {
+    private var lifecycleTwice: SettingsError? {
         guard text("lifecycle.prefix") != nil, case .texts? = values.values["lifecycle.prefixes"] else { return nil }
-        return SettingsFault(
+        return SettingsError(
             "lifecycle.prefix", "stands beside lifecycle.prefixes", "keep lifecycle.prefixes, with all prefixes")
     }
 
-    private var lifecyclePrefixes: SettingsFault? {
+    private var lifecyclePrefixes: SettingsError? {
         guard case .texts(let prefixes)? = values.values["lifecycle.prefixes"] else { return nil }
         guard prefixes.count <= Self.maximumPrefixes else {
-            return SettingsFault(
+            return SettingsError(
                 "lifecycle.prefixes", "has \(prefixes.count) prefixes, and S3 keeps 1000 rules",
                 "give \(Self.maximumPrefixes) at most")
         }
@@ -69,13 +69,13 @@ extension SettingsCheck {
         guard let (outer, inner) = zip(sorted, sorted.dropFirst()).first(where: { $1.hasPrefix($0) }) else {
             return nil
         }
-        return SettingsFault(
+        return SettingsError(
             "lifecycle.prefixes", "has \"\(inner)\", which begins with \"\(outer)\": two rules for the same objects",
             "take \"\(inner)\" out")
     }
 
     /// What no rule is for never expires, whatever `expiresAt` says.
-    private var lifecycleUploads: SettingsFault? {
+    private var lifecycleUploads: SettingsError? {
         guard let keys = text("uploads.keyPrefix") else { return nil }
         let (path, prefixes): (String, [String])
         if case .texts(let texts)? = values.values["lifecycle.prefixes"] {
@@ -86,7 +86,7 @@ extension SettingsCheck {
             return nil
         }
         guard !LifecycleCoverage(prefixes).covers(keys) else { return nil }
-        return SettingsFault(
+        return SettingsError(
             path,
             "is \(LifecycleTerms.list(prefixes)), but uploads.keyPrefix is \"\(keys)\": those objects would never expire",
             "add \"\(keys)\"")

@@ -143,7 +143,7 @@ extension Settings {
 
         /// The prefixes under which the object of a key is looked for, in this order: with keys that are names in no
         /// user's folder ``keyPrefix``, the prefix of uploads and the former prefixes; else ``keyPrefix`` alone.
-        package var places: [String] { [keyPrefix] + otherPrefixes }
+        package var searchPrefixes: [String] { [keyPrefix] + otherPrefixes }
     }
 
     package struct Limits: Sendable {

@@ -1,6 +1,6 @@
 extension SettingsCheck {
     /// What tiers, records and the rest of the settings say against each other.
-    var entitlementFaults: [SettingsFault] {
+    var entitlementFaults: [SettingsError] {
         tierFaults + [defaultTierUnknown, unreadRecords, openWithoutRecords].compactMap(\.self)
     }
 
@@ -8,25 +8,25 @@ extension SettingsCheck {
         if case .named(let tiers)? = values.values["tiers"] { tiers } else { [] }
     }
 
-    private var defaultTierUnknown: SettingsFault? {
+    private var defaultTierUnknown: SettingsError? {
         let names = tiers.map(\.name)
         guard !names.isEmpty, let name = text("vending.defaultTier"), !names.contains(name) else { return nil }
-        return SettingsFault("vending.defaultTier", "is \"\(name)\", which tiers lacks", Self.wayOut(name, names))
+        return SettingsError("vending.defaultTier", "is \"\(name)\", which tiers lacks", Self.remedy(name, names))
     }
 
-    private var tierFaults: [SettingsFault] {
+    private var tierFaults: [SettingsError] {
         tiers.flatMap { name, values in
             let tier = SettingsCheck(values: values)
-            var faults: [SettingsFault] = []
+            var faults: [SettingsError] = []
             if let scope = tier.text("scope"), !scopeNames.contains(scope) {
                 faults.append(
-                    SettingsFault(
+                    SettingsError(
                         "tiers.\(name).scope", "is \"\(scope)\", which is no scope",
-                        Self.wayOut(scope, scopeNames)))
+                        Self.remedy(scope, scopeNames)))
             }
             if let lifetime = tier.integer("lifetimeSeconds"), lifetime > 3600, hasSessionToken {
                 faults.append(
-                    SettingsFault(
+                    SettingsError(
                         "tiers.\(name).lifetimeSeconds",
                         "is \(lifetime), but credentials with a session token can vend 3600 at most",
                         "give 3600 or less, or the keys of an IAM user"))
@@ -37,29 +37,29 @@ extension SettingsCheck {
 
     private var hasSessionToken: Bool { if case .secret? = values.values["aws.sessionToken"] { true } else { false } }
 
-    static func wayOut(_ name: String, _ names: [String]) -> String {
+    static func remedy(_ name: String, _ names: [String]) -> String {
         let nearest = names.map { ($0, editDistance($0, name)) }.min { $0.1 < $1.1 }
         if let nearest, nearest.1 <= max(1, name.utf8.count / 3) { return "did you mean \"\(nearest.0)\"?" }
         return "give one of: \(names.joined(separator: ", "))"
     }
 
     /// What only a record tells, while none is read.
-    private var unreadRecords: SettingsFault? {
+    private var unreadRecords: SettingsError? {
         guard case .flag(false)? = values.values["entitlements.enabled"] else { return nil }
         if refusesUnknown {
-            return SettingsFault(
+            return SettingsError(
                 "entitlements.withoutRecord", "is \"refuse\", but no record is read",
                 "give \"default\", or entitlements.enabled: true")
         }
         guard let name = firstTierWithSubscription else { return nil }
-        return SettingsFault(
+        return SettingsError(
             "tiers.\(name).requiresSubscription", "is true, but no record is read",
             "give false, or entitlements.enabled: true")
     }
 
-    private var openWithoutRecords: SettingsFault? {
+    private var openWithoutRecords: SettingsError? {
         guard text("limits.vend.whenRedisIsAway") == "open", refusesUnknown else { return nil }
-        return SettingsFault(
+        return SettingsError(
             "limits.vend.whenRedisIsAway", "is \"open\", while entitlements.withoutRecord refuses whom no record knows",
             "give \"closed\": without Redis nobody has a record")
     }

@@ -11,14 +11,14 @@ extension Settings {
     /// - Parameter readFile: the bytes of a file, `nil` when it cannot be read.
     package static func load(
         file: String, environment: [String: String], readFile: @escaping (String) -> [UInt8]?
-    ) throws(SettingsFaults) -> Settings {
+    ) throws(SettingsErrors) -> Settings {
         guard let text = readFile(file) else {
-            throw SettingsFaults(faults: [
-                SettingsFault("", "the file \(file) cannot be read", "name a file that the worker may read")
+            throw SettingsErrors(faults: [
+                SettingsError("", "the file \(file) cannot be read", "name a file that the worker may read")
             ])
         }
         let tree: JSON.Object
-        do { tree = try SettingsTree.root(of: text) } catch { throw SettingsFaults(faults: [error]) }
+        do { tree = try SettingsTree.root(of: text) } catch { throw SettingsErrors(faults: [error]) }
         let folder = file.lastIndex(of: "/").map { file[...$0] } ?? ""
         return try load(tree, environment: environment) { name in
             guard !name.hasPrefix("/") else { return readFile(name) }
@@ -31,12 +31,12 @@ extension Settings {
 
     private static func load(
         _ tree: JSON.Object, environment: [String: String], readFile: @escaping (String) -> [UInt8]?
-    ) throws(SettingsFaults) -> Settings {
+    ) throws(SettingsErrors) -> Settings {
         var reader = SettingsReader(environment: environment, readFile: readFile)
         let values = reader.read(SettingsTable.rows, from: tree)
         var faults = reader.faults + SettingsCheck(values: values).faults
         let access: AWSAccess?
-        do throws(SettingsFault) {
+        do throws(SettingsError) {
             access = try AWSAccessReader(
                 values: values, environment: AWSEnvironment(environment), readFile: readFile
             ).access()
@@ -44,7 +44,7 @@ extension Settings {
             access = nil
             faults.append(error)
         }
-        guard faults.isEmpty, let access else { throw SettingsFaults(faults: faults) }
+        guard faults.isEmpty, let access else { throw SettingsErrors(faults: faults) }
         guard let scopes = try? SettingsCheck(values: values).scopes(), let scope = scopes[values.text("vending.scope")]
         else { preconditionFailure("the check lets through a scope that is none") }
         return Settings(values, aws: access, scopes: scopes, scope: scope)

@@ -7,7 +7,7 @@ import StrictJSON
 struct SettingsReader {
     let environment: [String: String]
     let readFile: (String) -> [UInt8]?
-    private(set) var faults: [SettingsFault] = []
+    private(set) var faults: [SettingsError] = []
 
     init(environment: [String: String], readFile: @escaping (String) -> [UInt8]?) {
         self.environment = environment
@@ -20,7 +20,7 @@ struct SettingsReader {
         faults += UnknownKeys(rows: rows, place: place).faults(in: tree)
         var values = SettingsValues()
         for row in rows {
-            do throws(SettingsFault) {
+            do throws(SettingsError) {
                 let json = lookUp(row.path, in: tree)
                 values.values[row.path] = try value(of: row, json, at: place + row.path)
             } catch {
@@ -35,20 +35,20 @@ struct SettingsReader {
         path.split(separator: ".").reduce(.object(tree)) { json, name in json?.object?[String(name)] }
     }
 
-    private mutating func value(of row: SettingsRow, _ json: JSON?, at path: String) throws(SettingsFault)
+    private mutating func value(of row: SettingsRow, _ json: JSON?, at path: String) throws(SettingsError)
         -> SettingsValue
     {
         guard let json, json != .null || !row.takesNull else { return try standard(row, at: path) }
-        let wrong = SettingsFault(path, "is \(json.kindOfThing)", "give: \(row.expected)")
+        let wrong = SettingsError(path, "is \(json.kindOfThing)", "give: \(row.expected)")
         switch row.kind {
         case .text(let shape):
             guard let text = json.string else { throw wrong }
-            guard shape.accepts(text) else { throw SettingsFault(path, "is \(json.text)", "give: \(row.expected)") }
+            guard shape.accepts(text) else { throw SettingsError(path, "is \(json.text)", "give: \(row.expected)") }
             return .text(text)
         case .integer(let range):
             guard let number = json.integer else { throw wrong }
             guard range.contains(number) else {
-                throw SettingsFault(path, "is \(number), out of range", "give: \(row.expected)")
+                throw SettingsError(path, "is \(number), out of range", "give: \(row.expected)")
             }
             return .integer(number)
         case .flag:
@@ -56,13 +56,13 @@ struct SettingsReader {
             return .flag(flag)
         case .choice(let names):
             guard let text = json.string else { throw wrong }
-            guard names.contains(text) else { throw SettingsFault(path, "is \(json.text)", "give: \(row.expected)") }
+            guard names.contains(text) else { throw SettingsError(path, "is \(json.text)", "give: \(row.expected)") }
             return .text(text)
         case .texts(let shape):
             guard let texts = json.strings else { throw wrong }
-            guard !texts.isEmpty else { throw SettingsFault(path, "is empty", "give: \(row.expected)") }
+            guard !texts.isEmpty else { throw SettingsError(path, "is empty", "give: \(row.expected)") }
             for (index, text) in texts.enumerated() where !shape.accepts(text) {
-                throw SettingsFault("\(path)[\(index)]", "is \(JSON.string(text).text)", "give: \(shape.expected)")
+                throw SettingsError("\(path)[\(index)]", "is \(JSON.string(text).text)", "give: \(shape.expected)")
             }
             return .texts(texts)
         case .file:
@@ -88,7 +88,7 @@ struct SettingsReader {
         case .sealingKeys(let purpose):
             guard let elements = json.array else { throw wrong }
             guard (1...8).contains(elements.count) else {
-                throw SettingsFault(path, "has \(elements.count) keys", "give 1 to 8: the first seals, all open")
+                throw SettingsError(path, "has \(elements.count) keys", "give 1 to 8: the first seals, all open")
             }
             var keys: [SealingKey] = []
             for (index, element) in elements.enumerated() {
@@ -101,14 +101,14 @@ struct SettingsReader {
     }
 
     private mutating func objects(
-        _ json: JSON, _ rows: [SettingsRow], at path: String, otherwise wrong: SettingsFault
-    ) throws(SettingsFault) -> [SettingsValues] {
+        _ json: JSON, _ rows: [SettingsRow], at path: String, otherwise wrong: SettingsError
+    ) throws(SettingsError) -> [SettingsValues] {
         guard let elements = json.array else { throw wrong }
-        guard !elements.isEmpty else { throw SettingsFault(path, "is empty", "add at least one object") }
+        guard !elements.isEmpty else { throw SettingsError(path, "is empty", "add at least one object") }
         var objects: [SettingsValues] = []
         for (index, element) in elements.enumerated() {
             guard let object = element.object else {
-                throw SettingsFault("\(path)[\(index)]", "is \(element.kindOfThing)", "give: an object")
+                throw SettingsError("\(path)[\(index)]", "is \(element.kindOfThing)", "give: an object")
             }
             objects.append(read(rows, from: object, at: "\(path)[\(index)]."))
         }
@@ -116,26 +116,26 @@ struct SettingsReader {
     }
 
     private mutating func named(
-        _ json: JSON, _ shape: TextShape, _ rows: [SettingsRow], at path: String, otherwise wrong: SettingsFault
-    ) throws(SettingsFault) -> [(name: String, values: SettingsValues)] {
+        _ json: JSON, _ shape: TextShape, _ rows: [SettingsRow], at path: String, otherwise wrong: SettingsError
+    ) throws(SettingsError) -> [(name: String, values: SettingsValues)] {
         guard let members = json.object?.members else { throw wrong }
-        guard !members.isEmpty else { throw SettingsFault(path, "is empty", "add an object, or leave it out") }
+        guard !members.isEmpty else { throw SettingsError(path, "is empty", "add an object, or leave it out") }
         var named: [(name: String, values: SettingsValues)] = []
         for member in members {
             guard shape.accepts(member.name) else {
-                throw SettingsFault(path, "has the name \(JSON.string(member.name).text)", "give: \(shape.expected)")
+                throw SettingsError(path, "has the name \(JSON.string(member.name).text)", "give: \(shape.expected)")
             }
             guard let object = member.value.object else {
-                throw SettingsFault("\(path).\(member.name)", "is \(member.value.kindOfThing)", "give: an object")
+                throw SettingsError("\(path).\(member.name)", "is \(member.value.kindOfThing)", "give: an object")
             }
             named.append((member.name, read(rows, from: object, at: "\(path).\(member.name).")))
         }
         return named
     }
 
-    private func standard(_ row: SettingsRow, at path: String) throws(SettingsFault) -> SettingsValue {
+    private func standard(_ row: SettingsRow, at path: String) throws(SettingsError) -> SettingsValue {
         switch row.fallback {
-        case .required: throw SettingsFault(path, "is missing", "give: \(row.expected). \(row.sentence)")
+        case .required: throw SettingsError(path, "is missing", "give: \(row.expected). \(row.sentence)")
         case .none: return .absent
         case .text(let text): return .text(text)
         case .integer(let number): return .integer(number)
@@ -149,77 +149,77 @@ struct SettingsReader {
     }
 
     /// - Returns: `nil` where the default is a variable of the environment, and the environment lacks it.
-    private func referenced(_ json: JSON, _ row: SettingsRow, at path: String) throws(SettingsFault) -> [UInt8]? {
+    private func referenced(_ json: JSON, _ row: SettingsRow, at path: String) throws(SettingsError) -> [UInt8]? {
         guard let reference = json.object, reference.members.count == 1, let member = reference.members.first,
             let name = member.value.string, !name.isEmpty
         else {
             if case .string = json, !row.takesPlainText {
-                throw SettingsFault(
+                throw SettingsError(
                     path, "is a secret written in the file as plain text",
                     "change the secret, keep it elsewhere, and give: \(row.expected)")
             }
-            throw SettingsFault(path, "is \(json.kindOfThing)", "give: \(row.expected)")
+            throw SettingsError(path, "is \(json.kindOfThing)", "give: \(row.expected)")
         }
         switch member.name {
         case "env":
             if let text = environment[name], !text.isEmpty { return Array(text.utf8) }
             if case .env(name) = row.fallback { return nil }
-            throw SettingsFault(path, "names \(name), which the environment lacks", "set it where the worker starts")
+            throw SettingsError(path, "names \(name), which the environment lacks", "set it where the worker starts")
         case "file":
             return try contents(of: name, for: path)
         default:
-            throw SettingsFault("\(path).\(member.name)", "is not a key", "give: \(row.expected)")
+            throw SettingsError("\(path).\(member.name)", "is not a key", "give: \(row.expected)")
         }
     }
 
-    private func contents(of name: String, for path: String) throws(SettingsFault) -> [UInt8] {
+    private func contents(of name: String, for path: String) throws(SettingsError) -> [UInt8] {
         guard var bytes = readFile(name) else {
-            throw SettingsFault(
+            throw SettingsError(
                 path, "names the file \(name), which cannot be read", "create it, or let the worker read it")
         }
         // Editors and `echo` end a file with a line feed that is no part of a secret.
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         guard !bytes.isEmpty else {
-            throw SettingsFault(path, "names the file \(name), which is empty", "put the value in it")
+            throw SettingsError(path, "names the file \(name), which is empty", "put the value in it")
         }
         return bytes
     }
 
-    private func text(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> String {
+    private func text(_ bytes: [UInt8], at path: String) throws(SettingsError) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.utf8.elementsEqual(bytes), bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw SettingsFault(path, "has control characters or is not UTF-8", "keep one line of text there")
+            throw SettingsError(path, "has control characters or is not UTF-8", "keep one line of text there")
         }
         return text
     }
 
-    private func privateKey(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> PrivateKey {
-        let wayOut = "make one with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256"
+    private func privateKey(_ bytes: [UInt8], at path: String) throws(SettingsError) -> PrivateKey {
+        let remedy = "make one with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256"
         let key: PrivateKey
-        do throws(KeyFault) {
+        do throws(KeyError) {
             key = try PrivateKey(pem: bytes)
             // Signs once, to see that its halves belong together.
             _ = try TokenSigningKey(key)
         } catch {
-            throw SettingsFault(path, "\(error)", wayOut)
+            throw SettingsError(path, "\(error)", remedy)
         }
-        guard key.publicKey.fits(.ecdsa(.sha256)) else { throw SettingsFault(path, "is no key for ES256", wayOut) }
+        guard key.publicKey.fits(.ecdsa(.sha256)) else { throw SettingsError(path, "is no key for ES256", remedy) }
         return key
     }
 
-    private func sealingKey(_ bytes: [UInt8], for purpose: String, at path: String) throws(SettingsFault) -> SealingKey
+    private func sealingKey(_ bytes: [UInt8], for purpose: String, at path: String) throws(SettingsError) -> SealingKey
     {
         if let weakness = KeyWeakness(of: bytes) {
-            throw SettingsFault(path, weakness.description, "make one with: openssl rand -base64 32")
+            throw SettingsError(path, weakness.description, "make one with: openssl rand -base64 32")
         }
         return SealingKey(from: bytes, purpose: purpose)
     }
 
-    private func signingKey(_ bytes: [UInt8], at path: String) throws(SettingsFault) -> HMACKey {
-        let wayOut = "make one with: openssl rand -base64 32"
-        if let weakness = KeyWeakness(of: bytes) { throw SettingsFault(path, weakness.description, wayOut) }
-        guard let key = HMACKey(bytes) else { throw SettingsFault(path, KeyWeakness.short.description, wayOut) }
+    private func signingKey(_ bytes: [UInt8], at path: String) throws(SettingsError) -> HMACKey {
+        let remedy = "make one with: openssl rand -base64 32"
+        if let weakness = KeyWeakness(of: bytes) { throw SettingsError(path, weakness.description, remedy) }
+        guard let key = HMACKey(bytes) else { throw SettingsError(path, KeyWeakness.short.description, remedy) }
         return key
     }
 }

@@ -16,7 +16,7 @@ package struct SettingsReview: Sendable {
         errors = [LifecycleConflict(terms)].compactMap(\.self).map { Remark(text: $0.text, advice: $0.advice) }
         warnings =
             Self.shortLifetimes(settings)
-            + settings.assetPlaces.filter { terms.names.contains($0.prefix) }.map { place in
+            + settings.assetPrefixes.filter { terms.names.contains($0.prefix) }.map { place in
                 Remark(
                     text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
                     advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
@@ -27,7 +27,7 @@ package struct SettingsReview: Sendable {
             settings.renewal.ownFolders != nil
             ? "Policies allow: \(bucket)\(settings.renewal.keyPrefix)* (users renew in their own folders)"
             : "Policies allow: "
-                + settings.policyPlaces.map { "\(bucket)\($0.prefix)* (\($0.setting))" }
+                + settings.policyPrefixes.map { "\(bucket)\($0.prefix)* (\($0.setting))" }
                 .joined(separator: ", ") + ", and deny users' folders"
     }
 
@@ -47,7 +47,7 @@ package struct SettingsReview: Sendable {
         }
     }
 
-    private static func place(_ place: AssetPlace) -> String {
+    private static func place(_ place: AssetPrefix) -> String {
         place.prefix.isEmpty
             ? "in the bucket itself (\(place.setting) is \"\")" : "under \(place.prefix) (\(place.setting))"
     }

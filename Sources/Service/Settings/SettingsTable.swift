@@ -4,7 +4,7 @@ import CloakroomWire
 /// The table of all keys. Decoding, defaults, faults and the manual's table all come from it.
 package enum SettingsTable {
     static let rows: [SettingsRow] =
-        aws + tokens + session + vending + entitlements + uploads + renewal + lifecycle + limits + volumes + redis
+        aws + tokens + session + vending + entitlements + uploads + renewal + lifecycle + limits + quantities + redis
         + process
 
     static let aws: [SettingsRow] = [
@@ -152,7 +152,7 @@ package enum SettingsTable {
         .init("uploads.keyPrefix", .text(.keyPrefix), .text(""), "What new keys start with; empty, or ending in `/`."),
         .init("uploads.assetBaseURL", .text(.baseURL), .none, "Where assets are read from; null: the bucket itself."),
         .init(
-            "uploads.maximumBytes", .integer(1...PartPlan.maximumBytes), .integer(5_368_709_120),
+            "uploads.maximumBytes", .integer(1...MultipartLayout.maximumBytes), .integer(5_368_709_120),
             "The largest object; in one piece S3 takes 5368709120 at most."),
         .init(
             "uploads.requireContentLength", .flag, .flag(false),
@@ -246,7 +246,7 @@ package enum SettingsTable {
         ]
     }
 
-    private static let volumes: [SettingsRow] = [
+    private static let quantities: [SettingsRow] = [
         .init(
             "limits.renewKeys.keys", .integer(renewedKeys), .integer(1000),
             "How many keys a device renews in a window, in all its requests."),

@@ -5,23 +5,23 @@ struct UnknownKeys {
     let rows: [SettingsRow]
     let place: String
 
-    func faults(in tree: JSON.Object) -> [SettingsFault] { faults(in: tree, under: "") }
+    func faults(in tree: JSON.Object) -> [SettingsError] { faults(in: tree, under: "") }
 
-    private func faults(in object: JSON.Object, under group: String) -> [SettingsFault] {
-        object.members.flatMap { member -> [SettingsFault] in
+    private func faults(in object: JSON.Object, under group: String) -> [SettingsError] {
+        object.members.flatMap { member -> [SettingsError] in
             let path = group + member.name
             if rows.contains(where: { $0.path.hasSameBytes(as: path) }) { return [] }
             guard rows.contains(where: { $0.path.hasPrefix(path + ".") }) else { return [unknown(path, under: group)] }
             guard let inner = member.value.object else {
-                return [SettingsFault(place + path, "is no object", "give: {\(names(under: path + "."))}")]
+                return [SettingsError(place + path, "is no object", "give: {\(names(under: path + "."))}")]
             }
             return faults(in: inner, under: path + ".")
         }
     }
 
-    private func unknown(_ path: String, under group: String) -> SettingsFault {
-        let wayOut = nearest(to: path).map { "did you mean \(place + $0)?" } ?? "known here: \(names(under: group))"
-        return SettingsFault(place + path, "is not a key", wayOut)
+    private func unknown(_ path: String, under group: String) -> SettingsError {
+        let remedy = nearest(to: path).map { "did you mean \(place + $0)?" } ?? "known here: \(names(under: group))"
+        return SettingsError(place + path, "is not a key", remedy)
     }
 
     /// The key or group with the fewest edits, at most a third of it; or the key of that name in another group.

@@ -16,7 +16,7 @@ final class MultipartUploads {
     enum Outcome: Equatable {
         case completed(UploadedBody)
         /// Not yet; the sentence says which part.
-        case incomplete(PartFault)
+        case incomplete(UploadCompletionRefusal)
         case gone
     }
 
@@ -44,7 +44,7 @@ final class MultipartUploads {
 
     private var deadline: ContinuousClock.Instant { .now + requestDeadline }
 
-    func begin(_ upload: PartedUpload, for user: UserID) async throws(Fault) -> MultipartUploadBody {
+    func begin(_ upload: MultipartUploadParameters, for user: UserID) async throws(AWSError) -> MultipartUploadBody {
         let asset = try names.next()
         let uploadID = try await s3.createMultipartUpload(
             asset.object, contentType: upload.contentType,
@@ -61,7 +61,7 @@ final class MultipartUploads {
     /// - Returns: `nil` for an id that is not this user's; nobody is asked.
     func ticket(_ id: String, of user: UserID) -> UploadTicket? { seal.ticket(id, of: user, at: now()) }
 
-    func parts(_ numbers: ClosedRange<Int>, of ticket: UploadTicket) async throws(Fault) -> MultipartPartsBody {
+    func parts(_ numbers: ClosedRange<Int>, of ticket: UploadTicket) async throws(AWSError) -> MultipartPartsBody {
         let terms = numbers.map { PartTerms(number: $0, byteCount: ticket.plan.byteCount(ofPart: $0)) }
         let asset = try names.named(ticket.objectKey)
         let (urls, expiration) = try await s3.presignParts(
@@ -76,14 +76,14 @@ final class MultipartUploads {
     ///
     /// Who asks again, because the answer was lost, is told that it is complete.
     /// - Parameter etags: of all parts, as the client knows them; `nil`: S3's word is enough.
-    func complete(_ ticket: UploadTicket, etags: [String]?) async throws(Fault) -> Outcome {
+    func complete(_ ticket: UploadTicket, etags: [String]?) async throws(AWSError) -> Outcome {
         let asset = try names.named(ticket.objectKey)
         let deadline = deadline
         guard let stored = try await s3.parts(of: ticket.uploadID, asset.object, deadline: deadline) else {
             return try await completedBefore(ticket, asset, etags, deadline)
         }
         let parts: [UploadedPart]
-        do throws(PartFault) { parts = try ticket.plan.matching(stored, etags: etags) } catch {
+        do throws(UploadCompletionRefusal) { parts = try ticket.plan.matching(stored, etags: etags) } catch {
             return .incomplete(error)
         }
         switch try await s3.completeMultipartUpload(
@@ -96,7 +96,7 @@ final class MultipartUploads {
     }
 
     /// - Returns: whether there was something to give up.
-    func abort(_ ticket: UploadTicket) async throws(Fault) -> Bool {
+    func abort(_ ticket: UploadTicket) async throws(AWSError) -> Bool {
         let asset = try names.named(ticket.objectKey)
         return try await s3.abortMultipartUpload(asset.object, uploadID: ticket.uploadID, deadline: deadline)
     }
@@ -105,7 +105,7 @@ final class MultipartUploads {
     /// until a renewal copies it.
     private func completedBefore(
         _ ticket: UploadTicket, _ asset: NewAsset, _ etags: [String]?, _ deadline: ContinuousClock.Instant
-    ) async throws(Fault) -> Outcome {
+    ) async throws(AWSError) -> Outcome {
         guard let stored = try await s3.head(asset.object, deadline: deadline),
             stored.byteCount == ticket.plan.byteCount
         else { return .gone }
@@ -113,7 +113,7 @@ final class MultipartUploads {
             return .incomplete(.tagCount(etags.count, expected: ticket.plan.partCount))
         }
         if let made = stored.partsMD5, made.count == ticket.plan.partCount,
-            let asked = etags.flatMap({ PartPlan.md5(ofParts: $0) }), asked != made.md5
+            let asked = etags.flatMap({ MultipartLayout.md5(ofParts: $0) }), asked != made.md5
         {
             return .incomplete(.otherParts)
         }
@@ -122,7 +122,7 @@ final class MultipartUploads {
 }
 
 /// Why an upload is not complete.
-enum PartFault: Error, Equatable {
+enum UploadCompletionRefusal: Error, Equatable {
     case missing(Int)
     case length(Int, is: Int, expected: Int)
     case tag(Int)
@@ -155,10 +155,10 @@ enum PartFault: Error, Equatable {
     }
 }
 
-extension PartPlan {
+extension MultipartLayout {
     /// - Parameter etags: one for each part, with or without quotation marks.
     /// - Returns: each part once, in order, as S3 has it.
-    func matching(_ stored: [UploadedPart], etags: [String]?) throws(PartFault) -> [UploadedPart] {
+    func matching(_ stored: [UploadedPart], etags: [String]?) throws(UploadCompletionRefusal) -> [UploadedPart] {
         if let etags, etags.count != partCount { throw .tagCount(etags.count, expected: partCount) }
         // SeaweedFS lists a part twice that was sent twice.
         let byNumber = Dictionary(grouping: stored, by: \.number)

@@ -22,12 +22,12 @@ struct AssetNames: Sendable {
     let baseURL: String
     let randomBytes: @Sendable (Int) -> [UInt8]
 
-    func next() throws(Fault) -> NewAsset {
+    func next() throws(AWSError) -> NewAsset {
         try named(keyPrefix + randomBytes(16).hexadecimal + ".bin")
     }
 
-    func named(_ key: String) throws(Fault) -> NewAsset {
-        guard let asset = NewAsset(key: key, baseURL: baseURL) else { throw Fault(.refused, code: "InvalidKey") }
+    func named(_ key: String) throws(AWSError) -> NewAsset {
+        guard let asset = NewAsset(key: key, baseURL: baseURL) else { throw AWSError(.refused, code: "InvalidKey") }
         return asset
     }
 }

@@ -12,7 +12,7 @@ struct UploadTicket: Sendable, Equatable {
     let objectKey: String
     /// S3's own.
     let uploadID: String
-    let plan: PartPlan
+    let plan: MultipartLayout
     /// In whole seconds.
     let expiration: Date
 }
@@ -62,7 +62,7 @@ struct TicketSeal: Sendable {
     private static func read(_ bytes: [UInt8]) -> UploadTicket? {
         guard let object = (try? JSON(parsing: bytes))?.object, let key = object["key"]?.string,
             let upload = object["upload"]?.string, let count = object["bytes"]?.integer,
-            let part = object["part"]?.integer, let plan = PartPlan(byteCount: count, partBytes: part),
+            let part = object["part"]?.integer, let plan = MultipartLayout(byteCount: count, partBytes: part),
             let end = object["end"]?.integer
         else { return nil }
         return UploadTicket(

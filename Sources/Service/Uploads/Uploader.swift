@@ -41,7 +41,7 @@ package final class Uploader {
     }
 
     /// By PUT.
-    func upload(_ request: UploadRequest) async throws(Fault) -> UploadBody {
+    func upload(_ request: PutUploadParameters) async throws(AWSError) -> UploadBody {
         let asset = try names.next()
         let terms = UploadTerms(
             contentType: request.contentType, byteCount: request.contentLength, checksum: request.checksum,
@@ -54,7 +54,7 @@ package final class Uploader {
     }
 
     /// As a form.
-    func upload(_ request: FormUpload) async throws(Fault) -> PostUploadBody {
+    func upload(_ request: PostUploadParameters) async throws(AWSError) -> PostUploadBody {
         let asset = try names.next()
         let terms = PostTerms(
             contentType: request.contentType, byteCounts: 1...request.maximumBytes, checksum: request.checksum,

@@ -24,14 +24,14 @@ final class CredentialCache {
         }
     }
 
-    typealias Result = Swift.Result<VendedCredentials, STSError>
+    typealias Result = Swift.Result<VendedSession, STSError>
     typealias Outcome = (result: Result, outcome: Metrics.CacheOutcome)
 
     /// How long STS is not asked again for what it refused, or could not give while others stand in.
     static let pause: TimeInterval = 3
     private static let maximumPauses = 4096
     /// How long anybody waits for new ones who could have those that are held.
-    private let patience: Duration
+    private let waitLimit: Duration
 
     private struct Pause {
         let end: Date
@@ -41,21 +41,21 @@ final class CredentialCache {
 
     private let generationSize: Int
     private let now: @Sendable () -> Date
-    private var young: [Key: VendedCredentials] = [:]
-    private var old: [Key: VendedCredentials] = [:]
-    private var flights: [Key: Task<Outcome, Never>] = [:]
+    private var young: [Key: VendedSession] = [:]
+    private var old: [Key: VendedSession] = [:]
+    private var calls: [Key: Task<Outcome, Never>] = [:]
     private var pauses: [Key: Pause] = [:]
 
-    init(capacity: Int, patience: Duration = .seconds(1), now: @escaping @Sendable () -> Date) {
+    init(capacity: Int, waitLimit: Duration = .seconds(1), now: @escaping @Sendable () -> Date) {
         generationSize = max(1, capacity / 2)
-        self.patience = patience
+        self.waitLimit = waitLimit
         self.now = now
     }
 
     /// What is held and may still be handed out.
-    func fresh(_ key: Key) -> VendedCredentials? {
-        if let known = young[key] { return known.isFresh(at: now()) ? known : nil }
-        guard let known = old[key], known.isFresh(at: now()) else { return nil }
+    func reusable(_ key: Key) -> VendedSession? {
+        if let known = young[key] { return known.isReusable(at: now()) ? known : nil }
+        guard let known = old[key], known.isReusable(at: now()) else { return nil }
         insert(known, key)
         return known
     }
@@ -63,44 +63,44 @@ final class CredentialCache {
     /// - Parameter fetch: called by the first who asks, with what could stand in; the others wait for it. What it gives
     ///   is kept if it is fresh; a refusal for ``pause`` seconds; that STS was away for nobody.
     func credentials(
-        _ key: Key, fetch: @escaping @LoopActor @Sendable (VendedCredentials?) async -> Outcome
+        _ key: Key, fetch: @escaping @LoopActor @Sendable (VendedSession?) async -> Outcome
     ) async -> Outcome {
-        if flights[key] == nil, let known = fresh(key) { return (.success(known), .hit) }
+        if calls[key] == nil, let known = reusable(key) { return (.success(known), .hit) }
         let known = (young[key] ?? old[key]).flatMap { $0.mayStandIn(at: now()) ? $0 : nil }
-        if let flight = flights[key] {
-            let landed = await landing(of: flight, known)
-            return landed.outcome == .previous ? landed : (landed.result, .joined)
+        if let call = calls[key] {
+            let awaited = await awaitOutcome(of: call, known)
+            return awaited.outcome == .previous ? awaited : (awaited.result, .joined)
         }
         if let paused = paused(key, known) { return paused }
-        let flight = LoopActor.spawn { [self] in
+        let call = LoopActor.spawn { [self] in
             let fetched = await fetch(known)
-            // Before anybody learns of it: who finds the result revoked must not join the same flight again.
-            flights[key] = nil
+            // Before anybody learns of it: who finds the result revoked must not join the same call again.
+            calls[key] = nil
             return settled(key, fetched, known)
         }
-        flights[key] = flight
-        return await landing(of: flight, known)
+        calls[key] = call
+        return await awaitOutcome(of: call, known)
     }
 
-    /// What the flight brings, or what is held when that takes longer than anybody should wait who has something. The
-    /// flight goes on, and what it brings is kept.
-    private func landing(of flight: Task<Outcome, Never>, _ known: VendedCredentials?) async -> Outcome {
-        guard let known else { return await flight.value }
+    /// What the call brings, or what is held when that takes longer than anybody should wait who has something. The
+    /// call goes on, and what it brings is kept.
+    private func awaitOutcome(of call: Task<Outcome, Never>, _ known: VendedSession?) async -> Outcome {
+        guard let known else { return await call.value }
         return await withCheckedContinuation { continuation in
             var waiting: CheckedContinuation<Outcome, Never>? = continuation
             @LoopActor func resume(_ outcome: Outcome) {
                 waiting?.resume(returning: outcome)
                 waiting = nil
             }
-            let timer = Reactor.shared.schedule(after: patience) { resume((.success(known), .previous)) }
+            let timer = EventPoller.shared.schedule(after: waitLimit) { resume((.success(known), .previous)) }
             LoopActor.spawn {
-                resume(await flight.value)
-                Reactor.shared.cancel(timer)
+                resume(await call.value)
+                EventPoller.shared.cancel(timer)
             }
         }
     }
 
-    private func settled(_ key: Key, _ fetched: Outcome, _ known: VendedCredentials?) -> Outcome {
+    private func settled(_ key: Key, _ fetched: Outcome, _ known: VendedSession?) -> Outcome {
         switch fetched.result {
         case .success(let vended):
             insert(vended, key)
@@ -120,7 +120,7 @@ final class CredentialCache {
         }
     }
 
-    private func paused(_ key: Key, _ known: VendedCredentials?) -> Outcome? {
+    private func paused(_ key: Key, _ known: VendedSession?) -> Outcome? {
         guard let pause = pauses[key], pause.end > now() else { return nil }
         if let refusal = pause.refusal { return (.failure(refusal), .refused) }
         return known.map { (.success($0), .previous) }
@@ -141,7 +141,7 @@ final class CredentialCache {
         old[key] = nil
     }
 
-    private func insert(_ vended: VendedCredentials, _ key: Key) {
+    private func insert(_ vended: VendedSession, _ key: Key) {
         pauses[key] = nil
         if young.count >= generationSize {
             old = young

@@ -14,22 +14,22 @@ struct CredentialSeal: Sendable {
     let keys: [SealingKey]
 
     /// - Precondition: there is a key.
-    func seal(_ vended: VendedCredentials, for place: CredentialPlace) -> String {
-        Base64URL.encode(keys[0].seal(Self.encoded(vended), context: place.context))
+    func seal(_ vended: VendedSession, for sharedKey: SharedCredentialKey) -> String {
+        Base64URL.encode(keys[0].seal(Self.encoded(vended), context: sharedKey.context))
     }
 
     /// - Parameter jitter: 0…1, how late the credentials are refreshed.
-    /// - Returns: `nil` for what was sealed for another place, with another key, or by nobody.
-    func open(_ text: [UInt8], for place: CredentialPlace, jitter: Double) -> VendedCredentials? {
+    /// - Returns: `nil` for what was sealed for another sharedKey, with another key, or by nobody.
+    func open(_ text: [UInt8], for sharedKey: SharedCredentialKey, jitter: Double) -> VendedSession? {
         guard let sealed = Base64URL.decode(text) else { return nil }
-        let context = place.context
+        let context = sharedKey.context
         for key in keys {
             if let bytes = key.open(sealed, context: context) { return Self.decoded(bytes, jitter: jitter) }
         }
         return nil
     }
 
-    private static func encoded(_ vended: VendedCredentials) -> [UInt8] {
+    private static func encoded(_ vended: VendedSession) -> [UInt8] {
         let credentials = vended.role.credentials
         var writer = JSONWriter(capacity: 2048)
         writer.beginObject()
@@ -49,7 +49,7 @@ struct CredentialSeal: Sendable {
         return writer.bytes
     }
 
-    private static func decoded(_ bytes: [UInt8], jitter: Double) -> VendedCredentials? {
+    private static func decoded(_ bytes: [UInt8], jitter: Double) -> VendedSession? {
         guard let object = (try? JSON(parsing: bytes))?.object,
             let accessKeyID = object["accessKeyID"]?.string, let secret = object["secretAccessKey"]?.string,
             let token = object["sessionToken"]?.string, let session = object["session"]?.string,
@@ -59,7 +59,7 @@ struct CredentialSeal: Sendable {
         let role = AssumedRole(
             accessKeyID: accessKeyID, secretAccessKey: Secret(secret), sessionToken: Secret(token),
             expiration: date(expiration))
-        return VendedCredentials(
+        return VendedSession(
             role: role, sessionName: session, issued: date(issued), scope: scope, scopeDigest: digest, jitter: jitter)
     }
 

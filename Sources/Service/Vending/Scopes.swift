@@ -3,7 +3,7 @@ import StrictJSON
 /// All scopes of the settings, and which of them is within which.
 package struct Scopes: Sendable {
     /// Why there are none; the name is the scope's.
-    enum Failure: Error, Equatable {
+    enum ScopeError: Error, Equatable {
         case policy(scope: String, SessionPolicyError)
         /// The folders of one lie within the other's folder of the user that is named as the level between.
         case nested(scope: String, folder: String, within: String)
@@ -14,7 +14,7 @@ package struct Scopes: Sendable {
     private let within: [Scope: Set<Scope>]
 
     /// - Parameter templates: by name; one with the name of a built-in scope takes its place.
-    init(_ template: PolicyTemplate, prefixes: [String], templates: [(name: String, json: JSON)]) throws(Failure) {
+    init(_ template: PolicyTemplate, prefixes: [String], templates: [(name: String, json: JSON)]) throws(ScopeError) {
         var all: [Scope] = []
         let builtIn = BuiltInScope.allCases.map {
             ($0.rawValue, $0.template(prefixes: prefixes, store: template.store, kms: template.kms))
@@ -45,7 +45,7 @@ package struct Scopes: Sendable {
     package func covers(_ wide: Scope, _ narrow: Scope) -> Bool { within[wide]?.contains(narrow) == true }
 
     /// With folders `photos/` and `photos/raw/`, the user `raw` would own every user's raw photos.
-    private static func keepApart(_ scopes: [Scope]) throws(Failure) {
+    private static func keepApart(_ scopes: [Scope]) throws(ScopeError) {
         let folders = scopes.flatMap { scope in scope.policy.folders.map { (scope: scope.name, folder: $0) } }
         for outer in folders {
             for inner in folders where owner(of: inner.folder, within: outer.folder) != nil {

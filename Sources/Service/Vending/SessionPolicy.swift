@@ -27,7 +27,7 @@ package struct SessionPolicy: Sendable {
 
     /// - Parameter checked: what ``SessionPolicyCheck`` let through; its open places are
     ///   ``PolicyTemplate/userPlaceholder``.
-    init(_ checked: SessionPolicyCheck.Checked) {
+    init(_ checked: SessionPolicyCheck.CheckedPolicy) {
         language = checked.language
         folders = checked.folders
         var parts: [String] = []

@@ -6,7 +6,7 @@ import StrictJSON
 /// What it does not know, it refuses: IAM grows, and a new element must not slip through.
 struct SessionPolicyCheck: Sendable {
     /// A policy that keeps each user to their own.
-    struct Checked {
+    struct CheckedPolicy {
         let json: JSON
         let language: IAMPolicy
         /// See ``SessionPolicy/folders``.
@@ -30,65 +30,65 @@ struct SessionPolicyCheck: Sendable {
     private var bucketARN: String { "arn:\(partition):s3:::\(bucket)" }
 
     /// - Returns: the policy without `Sid` and `Id`, which only cost length.
-    func checked(_ policy: JSON) throws(SessionPolicyError) -> Checked {
+    func checked(_ policy: JSON) throws(SessionPolicyError) -> CheckedPolicy {
         let language: IAMPolicy
-        do throws(IAMPolicyFault) { language = try IAMPolicy(policy) } catch {
-            throw .badShape(place: error.place, expected: error.expected)
+        do throws(IAMPolicyError) { language = try IAMPolicy(policy) } catch {
+            throw .badShape(path: error.path, expected: error.expected)
         }
         var statements: [JSON] = []
         var folders: [String] = []
         let members = policy.object?["Statement"].map { $0.array ?? [$0] } ?? []
         for (index, statement) in members.enumerated() {
-            let place = "Statement[\(index)]"
+            let path = "Statement[\(index)]"
             let read = language.statements[index]
             statements.append(
                 read.actions.patterns.contains { $0.text.hasPrefix("kms:") }
-                    ? try checked(statement, usingKeys: read, at: place)
-                    : try checked(statement: statement, at: place, folders: &folders))
+                    ? try checked(statement, usingKeys: read, at: path)
+                    : try checked(statement: statement, at: path, folders: &folders))
         }
-        return Checked(
+        return CheckedPolicy(
             json: ["Version": .string(IAMPolicy.version), "Statement": .array(statements)], language: language,
             folders: folders)
     }
 
     /// Only the statement that the built-in scopes have.
     private func checked(
-        _ statement: JSON, usingKeys read: IAMPolicy.Statement, at place: String
+        _ statement: JSON, usingKeys read: IAMPolicy.Statement, at path: String
     ) throws(SessionPolicyError) -> JSON {
         guard let kms, kms.allows(read), let object = statement.object else {
-            throw .keysRefused(place: place, expected: kms?.statement(writes: true).text)
+            throw .keysRefused(path: path, expected: kms?.statement(writes: true).text)
         }
         return .object(object.filter { $0 != "Sid" })
     }
 
     private func checked(
-        statement: JSON, at place: String, folders: inout [String]
+        statement: JSON, at path: String, folders: inout [String]
     ) throws(SessionPolicyError) -> JSON {
-        guard let statement = statement.object else { throw .badShape(place: place, expected: "an object") }
-        try allow(["Sid", "Effect", "Action", "Resource", "Condition"], in: statement, at: place)
+        guard let statement = statement.object else { throw .badShape(path: path, expected: "an object") }
+        try allow(["Sid", "Effect", "Action", "Resource", "Condition"], in: statement, at: path)
         guard statement["Effect"]?.string == "Allow" else {
-            throw .badShape(place: "\(place).Effect", expected: "Allow")
+            throw .badShape(path: "\(path).Effect", expected: "Allow")
         }
-        let actions = try texts(statement["Action"], at: "\(place).Action").map { $0.lowercased() }
-        let resources = try texts(statement["Resource"], at: "\(place).Resource")
+        let actions = try texts(statement["Action"], at: "\(path).Action").map { $0.lowercased() }
+        let resources = try texts(statement["Resource"], at: "\(path).Resource")
         let confinesPrefix = try checkedCondition(
-            statement["Condition"], at: "\(place).Condition", folders: &folders)
+            statement["Condition"], at: "\(path).Condition", folders: &folders)
         if actions == [Self.listAction] {
             for resource in resources where resource != bucketARN {
-                throw .tooBroad(place: "\(place).Resource", value: resource)
+                throw .tooBroad(path: "\(path).Resource", value: resource)
             }
-            guard confinesPrefix else { throw .tooBroad(place: "\(place).Condition", value: "s3:ListBucket") }
+            guard confinesPrefix else { throw .tooBroad(path: "\(path).Condition", value: "s3:ListBucket") }
         } else {
             for action in actions where !Self.objectActions.contains(action) {
-                throw .actionRefused(place: "\(place).Action", action: action)
+                throw .actionRefused(path: "\(path).Action", action: action)
             }
             for action in actions where store.missingActions.contains(action) {
-                throw .actionMissing(place: "\(place).Action", action: action, store: store)
+                throw .actionMissing(path: "\(path).Action", action: action, store: store)
             }
             for resource in resources {
                 let key = resource.hasPrefix(bucketARN + "/") ? resource.dropFirst(bucketARN.count + 1) : ""
                 guard let folder = Self.folder(of: key) else {
-                    throw .tooBroad(place: "\(place).Resource", value: resource)
+                    throw .tooBroad(path: "\(path).Resource", value: resource)
                 }
                 if !folders.contains(folder) { folders.append(folder) }
             }
@@ -98,26 +98,26 @@ struct SessionPolicyCheck: Sendable {
 
     /// Whether the list's prefix is held to the user's folder.
     private func checkedCondition(
-        _ condition: JSON?, at place: String, folders: inout [String]
+        _ condition: JSON?, at path: String, folders: inout [String]
     ) throws(SessionPolicyError) -> Bool {
         var confinesPrefix = false
         for entry in condition?.object?.members ?? [] {
-            let place = "\(place).\(entry.name)"
+            let path = "\(path).\(entry.name)"
             for key in entry.value.object?.members ?? [] {
-                let place = "\(place).\(key.name)"
-                let values = try texts(key.value, at: place)
-                guard !key.name.contains("$") else { throw .tooBroad(place: place, value: key.name) }
+                let path = "\(path).\(key.name)"
+                let values = try texts(key.value, at: path)
+                guard !key.name.contains("$") else { throw .tooBroad(path: path, value: key.name) }
                 guard key.name.lowercased() == "s3:prefix" else {
                     // Further conditions only take away, but a variable in one could stand for another user.
-                    for value in values where value.contains("${") { throw .tooBroad(place: place, value: value) }
+                    for value in values where value.contains("${") { throw .tooBroad(path: path, value: value) }
                     continue
                 }
                 // "…IfExists" and the set operators hold for a request without the key: a list of everything.
                 guard ["StringLike", "StringEquals"].contains(entry.name) else {
-                    throw .badShape(place: place, expected: "StringLike or StringEquals")
+                    throw .badShape(path: path, expected: "StringLike or StringEquals")
                 }
                 for value in values {
-                    guard let folder = Self.folder(of: value[...]) else { throw .tooBroad(place: place, value: value) }
+                    guard let folder = Self.folder(of: value[...]) else { throw .tooBroad(path: path, value: value) }
                     if !folders.contains(folder) { folders.append(folder) }
                 }
                 confinesPrefix = true
@@ -153,17 +153,17 @@ struct SessionPolicyCheck: Sendable {
             }
     }
 
-    private func allow(_ names: [String], in object: JSON.Object, at place: String) throws(SessionPolicyError) {
+    private func allow(_ names: [String], in object: JSON.Object, at path: String) throws(SessionPolicyError) {
         for member in object.members where !names.contains(where: member.name.hasSameBytes) {
-            throw .badShape(place: "\(place).\(member.name)", expected: names.joined(separator: ", "))
+            throw .badShape(path: "\(path).\(member.name)", expected: names.joined(separator: ", "))
         }
     }
 
     /// One string or an array of them: printable ASCII, of which STS takes all.
-    private func texts(_ value: JSON?, at place: String) throws(SessionPolicyError) -> [String] {
+    private func texts(_ value: JSON?, at path: String) throws(SessionPolicyError) -> [String] {
         let texts = value?.string.map { [$0] } ?? value?.strings ?? []
         guard !texts.isEmpty, texts.allSatisfy({ $0.utf8.allSatisfy { (0x20..<0x7F).contains($0) } }) else {
-            throw .badShape(place: place, expected: "a string or an array of strings, in ASCII")
+            throw .badShape(path: path, expected: "a string or an array of strings, in ASCII")
         }
         return texts
     }

@@ -22,7 +22,7 @@ package final class SharedCredentialCache {
     private let now: @Sendable () -> Date
     private let jitter: @Sendable () -> Double
     let lockLifetime: Duration
-    private let patience: Duration
+    private let waitLimit: Duration
 
     /// Called with why Redis could not help.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
@@ -41,7 +41,7 @@ package final class SharedCredentialCache {
         self.now = now
         self.jitter = jitter
         lockLifetime = min(max(requestDeadline / 3, .milliseconds(50)), .seconds(10))
-        patience = requestDeadline / 2
+        waitLimit = requestDeadline / 2
     }
 
     /// - Parameters:
@@ -49,19 +49,19 @@ package final class SharedCredentialCache {
     ///   - revokedBefore: what was issued before is of no use.
     ///   - assume: asks STS.
     func credentials(
-        at place: CredentialPlace, previous: VendedCredentials?, revokedBefore: Date?,
+        at sharedKey: SharedCredentialKey, previous: VendedSession?, revokedBefore: Date?,
         assume: @LoopActor () async -> CredentialCache.Result
     ) async -> (CredentialCache.Result, Metrics.CacheOutcome) {
-        let key = place.key(prefix: keyPrefix)
+        let key = sharedKey.key(prefix: keyPrefix)
         let token = Base64URL.encode(randomBytes(12))
-        let end = Monotonic.now &+ patience.nanoseconds
+        let end = Monotonic.now &+ waitLimit.nanoseconds
         var previous = previous
         var mark = ""
         var pause = 20.0
         while Monotonic.now < end {
-            let found: Found
+            let found: LookupResult
             do throws(RedisError) {
-                found = try await look(key, besides: mark, token: token)
+                found = try await lookUp(key, besides: mark, token: token)
             } catch {
                 onFailure?(error)
                 break
@@ -69,14 +69,14 @@ package final class SharedCredentialCache {
             switch found {
             case .entry(let text):
                 mark = SHA1.hash(text).hexadecimal
-                guard let vended = seal.open(text, for: place, jitter: jitter()),
+                guard let vended = seal.open(text, for: sharedKey, jitter: jitter()),
                     !vended.isRevoked(before: revokedBefore)
                 else { continue }
-                if vended.isFresh(at: now()) { return (.success(vended), .shared) }
+                if vended.isReusable(at: now()) { return (.success(vended), .shared) }
                 if vended.mayStandIn(at: now()) { previous = vended }
             case .taken:
                 let result = await assume()
-                await finish(key, place, token, result)
+                await finish(key, sharedKey, token, result)
                 return standingIn(previous, for: result)
             case .busy:
                 if let previous { return (.success(previous), .previous) }
@@ -88,7 +88,7 @@ package final class SharedCredentialCache {
     }
 
     private func standingIn(
-        _ previous: VendedCredentials?, for result: CredentialCache.Result
+        _ previous: VendedSession?, for result: CredentialCache.Result
     ) -> (CredentialCache.Result, Metrics.CacheOutcome) {
         guard let previous, case .failure(.unavailable) = result, previous.mayStandIn(at: now()) else {
             return (result, .miss)
@@ -96,7 +96,7 @@ package final class SharedCredentialCache {
         return (.success(previous), .previous)
     }
 
-    private enum Found {
+    private enum LookupResult {
         /// Not the one that was known.
         case entry([UInt8])
         /// The lock is ours.
@@ -105,7 +105,7 @@ package final class SharedCredentialCache {
         case busy
     }
 
-    private func look(_ key: String, besides mark: String, token: String) async throws(RedisError) -> Found {
+    private func lookUp(_ key: String, besides mark: String, token: String) async throws(RedisError) -> LookupResult {
         let call = Self.lookScript.call(
             keys: [key, key + ":lock"], arguments: [mark, token, String(lockLifetime.milliseconds)])
         switch try await redis.run(call) {
@@ -117,12 +117,12 @@ package final class SharedCredentialCache {
 
     /// Puts what came down for the others, if it came, and lets the lock go.
     private func finish(
-        _ key: String, _ place: CredentialPlace, _ token: String, _ result: CredentialCache.Result
+        _ key: String, _ sharedKey: SharedCredentialKey, _ token: String, _ result: CredentialCache.Result
     ) async {
         var arguments = [token]
         if case .success(let vended) = result {
             let milliseconds = Int(vended.role.expiration.timeIntervalSince(now()) * 1000)
-            if milliseconds > 0 { arguments += [seal.seal(vended, for: place), String(milliseconds)] }
+            if milliseconds > 0 { arguments += [seal.seal(vended, for: sharedKey), String(milliseconds)] }
         }
         do throws(RedisError) {
             _ = try await redis.run(Self.finishScript.call(keys: [key, key + ":lock"], arguments: arguments))

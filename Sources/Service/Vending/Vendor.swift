@@ -42,10 +42,10 @@ package final class Vendor {
     /// What the subject has already, if that is fresh and was not revoked.
     ///
     /// - Parameter revokedBefore: credentials issued earlier are not handed out again.
-    package func held(for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil) -> VendedCredentials? {
+    package func cached(for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil) -> VendedSession? {
         guard let cache else { return nil }
         let key = CredentialCache.Key(user: subject.userID, grant: grant)
-        guard let known = cache.fresh(key) else { return nil }
+        guard let known = cache.reusable(key) else { return nil }
         guard !known.isRevoked(before: revokedBefore) else {
             cache.drop(key)
             return nil
@@ -57,14 +57,14 @@ package final class Vendor {
     /// What is thrown when `permit` says no, as if STS could not be asked: credentials at hand stand in for new ones.
     static let notPermitted = STSError.unavailable(retryAfter: nil, code: "NotPermitted")
 
-    /// New ones, for a subject for whom none are ``held(for:_:revokedBefore:)``.
+    /// New ones, for a subject for whom none are ``cached(for:_:revokedBefore:)``.
     ///
     /// - Parameter permit: whether STS may be asked; called just before, and by none that waits for the call
     ///   of another.
     package func credentials(
         for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil,
         permit: @escaping @LoopActor @Sendable () async -> Bool = { true }
-    ) async throws(STSError) -> VendedCredentials {
+    ) async throws(STSError) -> VendedSession {
         guard let cache else {
             metrics.lookedUp(.off)
             guard await permit() else { throw Self.notPermitted }
@@ -77,14 +77,14 @@ package final class Vendor {
     private func fetched(
         _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ cache: CredentialCache,
         _ permit: @escaping @LoopActor @Sendable () async -> Bool
-    ) async throws(STSError) -> VendedCredentials {
+    ) async throws(STSError) -> VendedSession {
         // For all that follows: no request waits twice as long as it may.
         let deadline = ContinuousClock.now + requestDeadline
-        var (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
+        var (result, outcome) = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
         if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: revokedBefore) {
             // They were on their way when they were revoked.
             cache.drop(key)
-            (result, outcome) = await flight(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
+            (result, outcome) = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
         }
         metrics.lookedUp(outcome)
         let vended = try result.get()
@@ -95,14 +95,14 @@ package final class Vendor {
         return vended
     }
 
-    private func flight(
+    private func fetch(
         _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?,
         _ deadline: ContinuousClock.Instant, _ permit: @escaping @LoopActor @Sendable () async -> Bool
     ) async -> CredentialCache.Outcome {
         await cache?.credentials(key) { [self] previous in
             guard let shared else { return (await assumed(for: subject, grant, deadline, permit), .miss) }
             return await shared.credentials(
-                at: CredentialPlace(user: key.user, role: settings.roleARN, grant: grant), previous: previous,
+                at: SharedCredentialKey(user: key.user, role: settings.roleARN, grant: grant), previous: previous,
                 revokedBefore: revokedBefore
             ) { await assumed(for: subject, grant, deadline, permit) }
         } ?? (.failure(.cancelled), .off)
@@ -120,7 +120,7 @@ package final class Vendor {
 
     private func assume(
         for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant
-    ) async throws(STSError) -> VendedCredentials {
+    ) async throws(STSError) -> VendedSession {
         let issued = now()
         let name = SessionName.make(userID: subject.userID.text, at: issued)
         let role = try await sts.assumeRole(
@@ -129,7 +129,7 @@ package final class Vendor {
                 policy: grant.scope.policy.asked(for: subject.userID), tags: grant.tags(for: subject.userID),
                 externalID: settings.externalID),
             deadline: deadline)
-        return VendedCredentials(
+        return VendedSession(
             role: role, sessionName: name, issued: issued, scope: grant.scope.name,
             scopeDigest: grant.scope.digest, jitter: jitter())
     }

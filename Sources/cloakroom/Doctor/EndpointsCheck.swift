@@ -12,28 +12,28 @@ import Service
 /// Asks STS and S3 without a signature: who answers, and what time it is there.
 @LoopActor
 struct EndpointsCheck {
-    private let world: DoctorWorld
+    private let dependencies: DoctorDependencies
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        let aws = world.settings.aws
+        let aws = dependencies.settings.aws
         var findings: [Finding] = []
         for (name, endpoint) in [("STS", aws.sts), ("S3", aws.s3)] {
-            findings += EndpointFindings.all(await answer(name, endpoint), leeway: world.settings.tokens.leeway)
+            findings += EndpointFindings.all(await answer(name, endpoint), leeway: dependencies.settings.tokens.leeway)
         }
         return findings
     }
 
-    private func answer(_ name: String, _ endpoint: Endpoint) async -> EndpointAnswer {
+    private func answer(_ name: String, _ endpoint: Endpoint) async -> EndpointObservation {
         let request = UpstreamRequest(method: "GET", url: endpoint.url + "/")
         let sent = Date()
         let result: Result<UpstreamResponse, TransportError>
         do throws(TransportError) {
-            result = .success(try await world.transport.send(request, timeout: .seconds(5)))
+            result = .success(try await dependencies.transport.send(request, timeout: .seconds(5)))
         } catch {
             result = .failure(error)
         }
-        return EndpointAnswer(name: name, url: endpoint.url, result: result, sent: sent, received: Date())
+        return EndpointObservation(name: name, url: endpoint.url, result: result, sent: sent, received: Date())
     }
 }

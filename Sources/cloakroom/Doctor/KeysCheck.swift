@@ -5,17 +5,17 @@ import Service
 /// Fetches every issuer's keys, as a worker does.
 @LoopActor
 struct KeysCheck {
-    private let world: DoctorWorld
+    private let dependencies: DoctorDependencies
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        var options = CurlTransport.Options()
-        options.certificateAuthorities = world.settings.tokens.certificateAuthorities
+        var options = LoopCurlTransport.Options()
+        options.certificateAuthorities = dependencies.settings.tokens.certificateAuthorities
         options.maximumResponseBytes = KeyFetcher.maximumBytes
-        let fetcher = KeyFetcher(transport: CurlTransport(options: options), timeout: .seconds(5))
+        let fetcher = KeyFetcher(transport: LoopCurlTransport(options: options), timeout: .seconds(5))
         var findings: [Finding] = []
-        for issuer in world.settings.tokens.issuers { findings += await KeySetFindings(issuer).all(by: fetcher) }
+        for issuer in dependencies.settings.tokens.issuers { findings += await KeySetFindings(issuer).all(by: fetcher) }
         return findings
     }
 }

@@ -5,14 +5,14 @@ import Service
 /// Reads the bucket's lifecycle configuration, and judges it as `cloakroom lifecycle verify` does.
 @LoopActor
 struct LifecycleCheck {
-    private let world: DoctorWorld
+    private let dependencies: DoctorDependencies
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        do throws(Fault) {
-            let found = try await BucketLifecycle(world.s3)
-            let terms = LifecycleTerms(world.settings)
+        do throws(AWSError) {
+            let found = try await BucketLifecycle(dependencies.s3)
+            let terms = LifecycleTerms(dependencies.settings)
             return LifecycleFindings.all(LifecycleReview(found.configuration, found.versioning, terms), terms)
         } catch {
             return [LifecycleFindings.unread(error)]

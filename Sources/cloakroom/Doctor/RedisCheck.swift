@@ -5,13 +5,13 @@ import Service
 /// Asks Redis what it is, how fast it is, and whether a script may write.
 @LoopActor
 struct RedisCheck {
-    private let world: DoctorWorld
+    private let dependencies: DoctorDependencies
     private static let pings = 100
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        let settings = world.settings
+        let settings = dependencies.settings
         let redis: RedisConnection
         do {
             var options = try RedisConnection.Options(settings.redis)
@@ -26,11 +26,11 @@ struct RedisCheck {
         }
         defer { redis.close() }
         await redis.settle(within: .seconds(3))
-        var answers = RedisAnswers(info: await info(redis))
+        var answers = RedisObservations(info: await info(redis))
         if case .success = answers.info {
             answers.save = await save(redis)
             answers.latencies = await latencies(redis)
-            answers.scriptWrote = !world.options.isReadOnly
+            answers.scriptWrote = !dependencies.options.isReadOnly
             answers.script = await script(redis)
         }
         return RedisFindings(answers, settings).all
@@ -66,18 +66,18 @@ struct RedisCheck {
     }
 
     /// The workers' own scripts, on keys of the doctor's.
-    private func script(_ redis: RedisConnection) async -> RedisTrial.Refusal? {
-        guard !world.options.isReadOnly else {
+    private func script(_ redis: RedisConnection) async -> RedisSelfTest.Refusal? {
+        guard !dependencies.options.isReadOnly else {
             let script = RedisScript(source: "return 1", digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
             do throws(RedisError) { _ = try await redis.run(script.call(keys: [], arguments: [])) } catch {
-                return RedisTrial.Refusal(purpose: "limits", error: error)
+                return RedisSelfTest.Refusal(purpose: "limits", error: error)
             }
             return nil
         }
         do throws(RedisError) {
-            return try await RedisTrial(world.settings, name: "doctor:\(world.name)").run(on: redis)
+            return try await RedisSelfTest(dependencies.settings, name: "doctor:\(dependencies.name)").run(on: redis)
         } catch {
-            return RedisTrial.Refusal(purpose: "limits", error: error)
+            return RedisSelfTest.Refusal(purpose: "limits", error: error)
         }
     }
 }

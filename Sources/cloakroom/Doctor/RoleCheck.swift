@@ -11,19 +11,20 @@ import Service
 /// Asks STS for a session as a worker does, and after a refusal for less, to tell what it was about.
 @LoopActor
 struct RoleCheck {
-    private let world: DoctorWorld
+    private let dependencies: DoctorDependencies
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        let vending = world.settings.vending
+        let vending = dependencies.settings.vending
         guard let user = UserID("cloakroom-doctor-1") else { return [] }
-        let lifetime = ([vending.lifetime] + world.settings.tiers.values.map(\.lifetime)).max() ?? vending.lifetime
+        let lifetime =
+            ([vending.lifetime] + dependencies.settings.tiers.values.map(\.lifetime)).max() ?? vending.lifetime
         let request = Self.request(vending, vending.scope, user, lifetime)
         let now = Date()
-        var answers = RoleAnswers(asked: await ask(request))
+        var answers = RoleObservations(asked: await assumeRole(request))
         if case .failure(.refused) = answers.asked {
-            answers.message = world.transport.last.flatMap { ErrorAnswer($0.body)?.message }
+            answers.message = dependencies.transport.last.flatMap { AWSErrorResponse($0.body)?.message }
             var plain = request
             plain.tags = []
             answers.worksWithoutTags = await works(plain)
@@ -31,7 +32,7 @@ struct RoleCheck {
             short.duration = .seconds(900)
             answers.worksForFifteenMinutes = await works(short)
         }
-        let isChained = world.credentials.maximumSessionDuration != nil
+        let isChained = dependencies.credentials.maximumSessionDuration != nil
         return RoleFindings(answers, vending, lifetime: lifetime, isChained: isChained, now: now).all
     }
 
@@ -46,15 +47,15 @@ struct RoleCheck {
             externalID: vending.externalID)
     }
 
-    private func ask(_ request: AssumeRole) async -> Result<AssumedRole, STSError> {
+    private func assumeRole(_ request: AssumeRole) async -> Result<AssumedRole, STSError> {
         do throws(STSError) {
-            return .success(try await world.sts.assumeRole(request, deadline: world.deadline))
+            return .success(try await dependencies.sts.assumeRole(request, deadline: dependencies.deadline))
         } catch {
             return .failure(error)
         }
     }
 
     private func works(_ request: AssumeRole) async -> Bool {
-        if case .success = await ask(request) { true } else { false }
+        if case .success = await assumeRole(request) { true } else { false }
     }
 }

@@ -5,15 +5,15 @@ import Service
 /// Vends for two invented users, and tries with what the one gets to reach what is the other's.
 @LoopActor
 struct ScopesCheck {
-    private let world: DoctorWorld
+    private let dependencies: DoctorDependencies
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        guard let plan = ScopePlan(world.settings, name: world.name) else { return [] }
+        guard let plan = ScopePlan(dependencies.settings, name: dependencies.name) else { return [] }
         var findings: [Finding] = []
-        for name in world.settings.vending.scopes.names {
-            guard let scope = world.settings.vending.scopes[name] else { continue }
+        for name in dependencies.settings.vending.scopes.names {
+            guard let scope = dependencies.settings.vending.scopes[name] else { continue }
             do throws(STSError) {
                 findings += try await self.findings(scope, plan)
             } catch {
@@ -21,14 +21,14 @@ struct ScopesCheck {
                 // Whatever it is, it will be the same for the others.
                 break
             }
-            findings += await world.tidyUp()
+            findings += await dependencies.tidyUp()
         }
         return findings
     }
 
     private func findings(_ scope: Scope, _ plan: ScopePlan) async throws(STSError) -> [Finding] {
         let client = try await vended(scope, plan.user)
-        let keeper = world.options.isReadOnly ? nil : plan.keeper(for: scope)
+        let keeper = dependencies.options.isReadOnly ? nil : plan.keeper(for: scope)
         if let keeper {
             for user in [plan.user, plan.neighbour] {
                 let owner = try await vended(keeper, user)
@@ -41,27 +41,27 @@ struct ScopesCheck {
         }
         var outcomes: [(probe: ScopeProbe, outcome: ProbeOutcome)] = []
         for probe in plan.probes(scope, writes: keeper != nil) {
-            outcomes.append((probe, ProbeOutcome(await fault(probe.ask, as: client))))
+            outcomes.append((probe, ProbeOutcome(await fault(probe.operation, as: client))))
         }
         return ScopeFindings.all(scope.name, outcomes, wrote: keeper != nil)
     }
 
     private func vended(_ scope: Scope, _ user: UserID) async throws(STSError) -> S3Client {
-        let request = RoleCheck.request(world.settings.vending, scope, user, .seconds(900))
-        let role = try await world.sts.assumeRole(request, deadline: world.deadline)
-        return world.s3(as: CredentialSource(role.credentials))
+        let request = RoleCheck.request(dependencies.settings.vending, scope, user, .seconds(900))
+        let role = try await dependencies.sts.assumeRole(request, deadline: dependencies.deadline)
+        return dependencies.s3(as: CredentialSource(role.credentials))
     }
 
-    private func put(_ key: String, as client: S3Client) async -> Fault? {
-        world.willWrite(key, as: client)
+    private func put(_ key: String, as client: S3Client) async -> AWSError? {
+        dependencies.willWrite(key, as: client)
         return await fault(.put(key), as: client)
     }
 
     /// - Returns: `nil` when it worked.
-    private func fault(_ ask: ScopeProbe.Ask, as client: S3Client) async -> Fault? {
-        let deadline = world.deadline
-        do throws(Fault) {
-            switch ask {
+    private func fault(_ operation: ScopeProbe.Operation, as client: S3Client) async -> AWSError? {
+        let deadline = dependencies.deadline
+        do throws(AWSError) {
+            switch operation {
             case .get(let key):
                 if let object = ObjectAddress(key: key) { _ = try await client.get(object, deadline: deadline) }
             case .put(let key):

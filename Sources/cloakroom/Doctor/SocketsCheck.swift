@@ -6,14 +6,14 @@ import Service
 /// Asks each worker over its own socket, as nginx would, whether it is ready.
 @LoopActor
 struct SocketsCheck {
-    private let world: DoctorWorld
-    private static let patience: Duration = .seconds(3)
+    private let dependencies: DoctorDependencies
+    private static let timeout: Duration = .seconds(3)
     private static let maximumBytes = 65_536
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        guard !world.options.sockets.isEmpty else {
+        guard !dependencies.options.sockets.isEmpty else {
             return [
                 CheckName.sockets.skipped(
                     "the workers' sockets were not asked",
@@ -21,11 +21,11 @@ struct SocketsCheck {
             ]
         }
         var outcomes: [(address: String, outcome: SocketOutcome)] = []
-        for address in world.options.sockets { outcomes.append((address.description, await ask(address))) }
+        for address in dependencies.options.sockets { outcomes.append((address.description, await probe(address))) }
         return SocketFindings.all(outcomes)
     }
 
-    private func ask(_ address: ListenAddress) async -> SocketOutcome {
+    private func probe(_ address: ListenAddress) async -> SocketOutcome {
         var code: Int32 = 0
         let descriptor =
             switch address {
@@ -35,9 +35,9 @@ struct SocketsCheck {
         guard descriptor >= 0 else { return .unreachable(String(cString: strerror(code))) }
         defer { close(descriptor) }
         guard code == 0 || code == EINPROGRESS else { return .unreachable(String(cString: strerror(code))) }
-        var unsent = Self.question[...]
+        var unsent = Self.request[...]
         var answer: [UInt8] = []
-        let end = ContinuousClock.now + Self.patience
+        let end = ContinuousClock.now + Self.timeout
         while .now < end {
             if !unsent.isEmpty {
                 let count = unsent.withUnsafeBytes { cloakroom_send(descriptor, $0.baseAddress, $0.count) }
@@ -56,7 +56,7 @@ struct SocketsCheck {
 
     // MARK: FastCGI Specification 1.0, §3.3 and §6
 
-    private static var question: [UInt8] {
+    private static var request: [UInt8] {
         // A responder, and the connection is closed afterwards.
         var bytes = record(1, [0, 1, 0, 0, 0, 0, 0, 0])
         bytes += record(4, pair("REQUEST_METHOD", "GET") + pair("REQUEST_URI", "/readyz"))

@@ -13,27 +13,29 @@ import Service
 /// Tells which store it is, and does with an object of the doctor's own what S3 would refuse.
 @LoopActor
 struct StoreCheck {
-    private let world: DoctorWorld
+    private let dependencies: DoctorDependencies
     private let check = CheckName.store
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        let deadline = world.deadline
-        _ = await BucketCheck.result { () throws(Fault) in try await world.s3.presence(deadline: deadline) }
-        let store = world.transport.last.flatMap { ObjectStore($0.fields) }
-        func all(_ written: StoreAnswers.Written?) -> [Finding] {
-            StoreFindings(StoreAnswers(store: store, written: written), expected: world.settings.vending.store).all
+        let deadline = dependencies.deadline
+        _ = await BucketCheck.result { () throws(AWSError) in try await dependencies.s3.presence(deadline: deadline) }
+        let store = dependencies.transport.last.flatMap { ObjectStore($0.fields) }
+        func all(_ written: StoreObservations.Written?) -> [Finding] {
+            StoreFindings(
+                StoreObservations(store: store, written: written), expected: dependencies.settings.vending.store
+            ).all
         }
-        let key = "\(world.settings.ownObjects.doctor)\(world.name)-store"
-        guard !world.options.isReadOnly, let object = ObjectAddress(key: key) else {
+        let key = "\(dependencies.settings.ownObjects.doctor)\(dependencies.name)-store"
+        guard !dependencies.options.isReadOnly, let object = ObjectAddress(key: key) else {
             return all(nil) + [check.skipped("nothing may be written (--read-only)")]
         }
-        if await world.refusesDeletion(of: object) {
+        if await dependencies.refusesDeletion(of: object) {
             return all(nil) + [check.skipped("the worker may not delete, so nothing was written that would stay")]
         }
-        world.willWrite(key, as: world.s3)
-        do throws(Fault) {
+        dependencies.willWrite(key, as: dependencies.s3)
+        do throws(AWSError) {
             return all(try await written(object, key))
         } catch {
             return all(nil) + [
@@ -47,18 +49,19 @@ struct StoreCheck {
 
     private static let bytes = Array("cloakroom doctor".utf8)
 
-    private func written(_ object: ObjectAddress, _ key: String) async throws(Fault) -> StoreAnswers.Written {
-        try await world.s3.put(object, body: Self.bytes, contentType: "text/plain", deadline: world.deadline)
-        let owners = await BucketCheck.result { () throws(Fault) -> Bool? in
-            let bucket = try await world.s3.owner(deadline: world.deadline)
-            return try await world.s3.owner(ofKey: key, deadline: world.deadline).map { $0 == bucket }
+    private func written(_ object: ObjectAddress, _ key: String) async throws(AWSError) -> StoreObservations.Written {
+        try await dependencies.s3.put(
+            object, body: Self.bytes, contentType: "text/plain", deadline: dependencies.deadline)
+        let owners = await BucketCheck.result { () throws(AWSError) -> Bool? in
+            let bucket = try await dependencies.s3.owner(deadline: dependencies.deadline)
+            return try await dependencies.s3.owner(ofKey: key, deadline: dependencies.deadline).map { $0 == bucket }
         }
         let digest = Data(SHA256.hash(Self.bytes)).base64EncodedString()
-        return StoreAnswers.Written(
-            presignedCondition: Heed(
+        return StoreObservations.Written(
+            presignedCondition: Enforcement(
                 try await upload(object, Self.bytes, checksum: nil, createsOnly: true), refusal: 412),
-            condition: Heed(try await conditionalPut(object), refusal: 412),
-            checksum: Heed(
+            condition: Enforcement(try await conditionalPut(object), refusal: 412),
+            checksum: Enforcement(
                 try await upload(object, Self.bytes.reversed(), checksum: digest, createsOnly: false), refusal: 400),
             ownersAgree: owners)
     }
@@ -68,35 +71,37 @@ struct StoreCheck {
     /// - Returns: the status, or what went wrong, in words.
     private func upload(
         _ object: ObjectAddress, _ bytes: [UInt8], checksum: String?, createsOnly: Bool
-    ) async throws(Fault) -> Result<Int, Unanswered> {
-        let upload = try await world.s3.presignUpload(
+    ) async throws(AWSError) -> Result<Int, NoResponseError> {
+        let upload = try await dependencies.s3.presignUpload(
             object,
             terms: UploadTerms(
                 contentType: "text/plain", byteCount: bytes.count, checksum: checksum, createsOnly: createsOnly,
                 lifetime: .seconds(60)))
         let request = UpstreamRequest(method: "PUT", url: upload.url.reveal(), fields: upload.fields, body: bytes)
         do throws(TransportError) {
-            return .success(try await world.transport.send(request, timeout: world.settings.aws.timeout).status)
+            return .success(
+                try await dependencies.transport.send(request, timeout: dependencies.settings.aws.timeout).status)
         } catch {
-            return .failure(Unanswered(words: "\(error)"))
+            return .failure(NoResponseError(words: "\(error)"))
         }
     }
 
-    private func conditionalPut(_ object: ObjectAddress) async throws(Fault) -> Result<Int, Unanswered> {
-        do throws(Fault) {
-            try await world.s3.put(
-                object, body: Self.bytes, contentType: "text/plain", condition: .isNew, deadline: world.deadline)
+    private func conditionalPut(_ object: ObjectAddress) async throws(AWSError) -> Result<Int, NoResponseError> {
+        do throws(AWSError) {
+            try await dependencies.s3.put(
+                object, body: Self.bytes, contentType: "text/plain", condition: .ifNoneMatch,
+                deadline: dependencies.deadline)
             return .success(200)
         } catch {
-            return error.status > 0 ? .success(error.status) : .failure(Unanswered(words: error.words))
+            return error.status > 0 ? .success(error.status) : .failure(NoResponseError(words: error.words))
         }
     }
 }
 
-private struct Unanswered: Error { let words: String }
+private struct NoResponseError: Error { let words: String }
 
-extension Heed {
-    fileprivate init(_ answer: Result<Int, Unanswered>, refusal: Int) {
+extension Enforcement {
+    fileprivate init(_ answer: Result<Int, NoResponseError>, refusal: Int) {
         switch answer {
         case .success(let status): self.init(status: status, refusal: refusal)
         case .failure(let error): self = .unclear(error.words)

@@ -5,34 +5,34 @@ import Service
 /// Tries with the worker's own credentials what a worker needs not do; see ``S3Probe`` for why that harms nobody.
 @LoopActor
 struct WorkerCheck {
-    private let world: DoctorWorld
+    private let dependencies: DoctorDependencies
 
-    init(_ world: DoctorWorld) { self.world = world }
+    init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        do throws(CredentialFault) {
-            return await findings(try await world.requireCredentials())
+        do throws(CredentialChainError) {
+            return await findings(try await dependencies.requireCredentials())
         } catch {
             return WorkerFindings.noCredentials(error)
         }
     }
 
     private func findings(_ origin: String) async -> [Finding] {
-        let (settings, s3, deadline) = (world.settings, world.s3, world.deadline)
-        let service = world.s3(endpoint: settings.aws.s3.withoutBucket(settings.bucket))
-        let buckets = await BucketCheck.result { () throws(Fault) in
-            try await service.ask(.listBuckets, deadline: deadline)
+        let (settings, s3, deadline) = (dependencies.settings, dependencies.s3, dependencies.deadline)
+        let service = dependencies.s3(endpoint: settings.aws.s3.withoutBucket(settings.bucket))
+        let buckets = await BucketCheck.result { () throws(AWSError) in
+            try await service.send(.listBuckets, deadline: deadline)
         }
-        var answers = WorkerAnswers(
+        var answers = WorkerObservations(
             origin: origin, buckets: buckets, delete: .unclear("unasked"),
             policy: ProbeOutcome(ofPolicy: await fault(.putPolicy)), userFolder: nil)
-        if let object = ObjectAddress(key: "cloakroom-doctor-outside-\(world.name)") {
+        if let object = ObjectAddress(key: "cloakroom-doctor-outside-\(dependencies.name)") {
             answers.delete = ProbeOutcome(await fault(.delete(object)))
         }
         if let folder = settings.vending.prefixes.first, !folder.isEmpty,
-            let object = ObjectAddress(key: "\(folder)/cloakroom-doctor-1/\(world.name)")
+            let object = ObjectAddress(key: "\(folder)/cloakroom-doctor-1/\(dependencies.name)")
         {
-            answers.userFolder = await BucketCheck.result { () throws(Fault) in
+            answers.userFolder = await BucketCheck.result { () throws(AWSError) in
                 try await s3.exists(object, deadline: deadline)
             }
         }
@@ -42,9 +42,9 @@ struct WorkerCheck {
     }
 
     /// - Returns: `nil` when it worked.
-    private func fault(_ probe: S3Probe) async -> Fault? {
-        do throws(Fault) {
-            try await world.s3.ask(probe, deadline: world.deadline)
+    private func fault(_ probe: S3Probe) async -> AWSError? {
+        do throws(AWSError) {
+            try await dependencies.s3.send(probe, deadline: dependencies.deadline)
             return nil
         } catch {
             return error

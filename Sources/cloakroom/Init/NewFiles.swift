@@ -2,7 +2,7 @@ import Glibc
 
 /// Files that were not there before, in one folder.
 struct NewFiles {
-    struct Failure: Error, CustomStringConvertible {
+    struct WriteError: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -18,7 +18,7 @@ struct NewFiles {
     /// Makes the folders that the file needs, and the file.
     ///
     /// - Throws: where there is such a file, or a symbolic link of that name.
-    mutating func write(_ text: String, to name: String, mode: mode_t) throws(Failure) {
+    mutating func write(_ text: String, to name: String, mode: mode_t) throws(WriteError) {
         let file = path(name)
         try makeFolder(folder, mode: 0o755)
         if let slash = name.lastIndex(of: "/") { try makeFolder(path(String(name[..<slash])), mode: 0o700) }
@@ -37,7 +37,7 @@ struct NewFiles {
         for folder in folders.reversed() { rmdir(folder) }
     }
 
-    private mutating func makeFolder(_ path: String, mode: mode_t) throws(Failure) {
+    private mutating func makeFolder(_ path: String, mode: mode_t) throws(WriteError) {
         if mkdir(path, mode) == 0 {
             folders.append(path)
         } else if errno != EEXIST {
@@ -45,7 +45,7 @@ struct NewFiles {
         }
     }
 
-    private static func failure(_ path: String) -> Failure {
-        Failure(description: "\(path): \(String(cString: strerror(errno)))")
+    private static func failure(_ path: String) -> WriteError {
+        WriteError(description: "\(path): \(String(cString: strerror(errno)))")
     }
 }

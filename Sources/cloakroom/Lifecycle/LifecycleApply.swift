@@ -7,7 +7,7 @@ import Service
 enum LifecycleApply {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.Ended) {
+        do throws(LifecycleCommandLine.EarlyExit) {
             line = try LifecycleCommandLine(arguments, of: .lifecycleApply, help: help)
         } catch { return error.status }
         guard let rate = Int(line.options.values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
@@ -28,7 +28,7 @@ enum LifecycleApply {
     @LoopActor
     private static func apply(
         _ s3: S3Client, _ settings: Settings, _ file: String, _ flags: Set<String>, _ counting: LifecycleCount
-    ) async throws(Fault) -> ExitStatus {
+    ) async throws(AWSError) -> ExitStatus {
         let terms = LifecycleTerms(settings)
         let found = try await BucketLifecycle(s3)
         let plan = LifecyclePlan(
@@ -49,11 +49,11 @@ enum LifecycleApply {
             return .success
         }
         if let refusal { return Output.fail("nothing is changed: \(refusal)") }
-        guard flags.contains("yes") || isWanted() else {
+        guard flags.contains("yes") || isConfirmed() else {
             return Output.fail("nothing is changed; answer y, or give --yes where nobody can answer")
         }
         try await s3.put(
-            plan.target, inPlaceOf: found.configuration, deadline: .now + LifecycleCommandLine.patience)
+            plan.target, inPlaceOf: found.configuration, deadline: .now + LifecycleCommandLine.requestDeadline)
         Output.print(
             try await isThere(plan.target, s3)
                 ? "applied" : "applied; S3 still tells the former rules, which it may do for some minutes")
@@ -62,9 +62,9 @@ enum LifecycleApply {
 
     private static func text(_ change: LifecyclePlan.Change) -> String {
         switch change {
-        case .removed(let rule): "- " + LifecycleWords.rule(rule)
-        case .added(let rule): "+ " + LifecycleWords.rule(rule)
-        case .kept(let rule): "  " + LifecycleWords.rule(rule)
+        case .removed(let rule): "- " + LifecycleDescription.rule(rule)
+        case .added(let rule): "+ " + LifecycleDescription.rule(rule)
+        case .kept(let rule): "  " + LifecycleDescription.rule(rule)
         }
     }
 
@@ -75,17 +75,17 @@ enum LifecycleApply {
             ? .success : Output.fail("other rules of the bucket are in the way; --replace would remove them")
     }
 
-    private static func isWanted() -> Bool {
+    private static func isConfirmed() -> Bool {
         guard isatty(STDIN_FILENO) == 1 else { return false }
-        Output.ask("Apply? [y/N] ")
+        Output.prompt("Apply? [y/N] ")
         return readLine().map { ["y", "yes"].contains($0.lowercased()) } ?? false
     }
 
     /// S3 spreads a configuration; until then it may tell the one before.
     @LoopActor
-    private static func isThere(_ target: LifecycleConfiguration, _ s3: S3Client) async throws(Fault) -> Bool {
+    private static func isThere(_ target: LifecycleConfiguration, _ s3: S3Client) async throws(AWSError) -> Bool {
         for _ in 0..<5 {
-            let now = try await s3.lifecycle(deadline: .now + LifecycleCommandLine.patience)
+            let now = try await s3.lifecycle(deadline: .now + LifecycleCommandLine.requestDeadline)
             if now.rules.count == target.rules.count,
                 target.rules.allSatisfy({ rule in now.rules.contains { $0.id == rule.id } })
             {

@@ -14,7 +14,7 @@ enum LifecycleCanary {
     static func run(_ arguments: [String]) -> ExitStatus {
         let see = "cloakroom lifecycle canary --help"
         let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.Ended) {
+        do throws(LifecycleCommandLine.EarlyExit) {
             line = try LifecycleCommandLine(arguments, of: .lifecycleCanary, help: help)
         } catch { return error.status }
         let values = line.options.values
@@ -22,8 +22,9 @@ enum LifecycleCanary {
         guard name.wholeMatch(of: /[A-Za-z0-9._-]{1,64}/) != nil else {
             return Output.usage("--name takes 1 to 64 letters, digits, dots, - and _", see: see)
         }
-        guard let day = Span.duration(values["day-length"] ?? "1d"), day >= .seconds(2), day <= .seconds(86_400),
-            let grace = values["grace"].map({ Span.duration($0) }) ?? day * 2
+        guard let day = DurationArgument.duration(values["day-length"] ?? "1d"), day >= .seconds(2),
+            day <= .seconds(86_400),
+            let grace = values["grace"].map({ DurationArgument.duration($0) }) ?? day * 2
         else {
             return Output.usage("--grace and --day-length take a number and a unit, such as 10s, 2h or 1d", see: see)
         }
@@ -42,14 +43,14 @@ enum LifecycleCanary {
         return line.withUpstreams(
             renewal: renewal, permissions: "it takes what a worker has, by deploy/iam/worker-policy.json"
         ) { upstreams in
-            let round = CanaryRound(canaries, s3: upstreams.s3, prefix: prefix, formerPrefix: formerPrefix)
+            let round = CanaryRun(canaries, s3: upstreams.s3, prefix: prefix, formerPrefix: formerPrefix)
             try await round.run()
             return try tell(round, textfile)
         }
     }
 
     @LoopActor
-    private static func tell(_ round: CanaryRound, _ textfile: String?) throws(StateFile.Failure) -> ExitStatus {
+    private static func tell(_ round: CanaryRun, _ textfile: String?) throws(StateFile.FileError) -> ExitStatus {
         let now = Date()
         if let textfile {
             try StateFile.write(CanaryMetrics.text(round.canaries, round.findings, now: now), to: textfile)

@@ -8,26 +8,26 @@ struct LifecycleCommandLine {
     let settings: Settings
     let file: String
 
-    struct Ended: Error {
+    struct EarlyExit: Error {
         let status: ExitStatus
     }
 
     /// How long one question to S3 may take, tries included.
-    static let patience: Duration = .seconds(30)
+    static let requestDeadline: Duration = .seconds(30)
 
     /// - Throws: how to end, when there is nothing more to do.
-    init(_ arguments: [String], of syntax: CommandSyntax, help: String) throws(Ended) {
+    init(_ arguments: [String], of syntax: CommandSyntax, help: String) throws(EarlyExit) {
         let see = "cloakroom \(syntax.name) --help"
         do { options = try Options(arguments, of: syntax) } catch {
-            throw Ended(status: Output.usage("\(error)", see: see))
+            throw EarlyExit(status: Output.usage("\(error)", see: see))
         }
-        if options.wantsHelp { throw Ended(status: Output.print(help)) }
+        if options.wantsHelp { throw EarlyExit(status: Output.print(help)) }
         guard options.operands.count == 1, let file = options.operands.first else {
-            throw Ended(status: Output.usage("\(syntax.name) takes one settings file", see: see))
+            throw EarlyExit(status: Output.usage("\(syntax.name) takes one settings file", see: see))
         }
         self.file = file
-        do throws(SettingsFaults) { settings = try SettingsFile.load(file) } catch {
-            throw Ended(status: Output.fail("\(file) has faults:\n\(error)"))
+        do throws(SettingsErrors) { settings = try SettingsFile.load(file) } catch {
+            throw EarlyExit(status: Output.fail("\(file) has faults:\n\(error)"))
         }
     }
 
@@ -49,7 +49,7 @@ struct LifecycleCommandLine {
                     maximumResponseBytes: maximumResponseBytes)
                 try await upstreams.requireCredentials()
                 return try await body(upstreams).rawValue
-            } catch let fault as Fault {
+            } catch let fault as AWSError {
                 return Output.fail(Self.sentence(fault, bucket: settings.bucket, permissions: permissions)).rawValue
             } catch {
                 return Output.fail("\(error)").rawValue
@@ -64,7 +64,7 @@ struct LifecycleCommandLine {
         + " s3:ListBucket and s3:ListBucketVersions"
 
     /// What went wrong, and the way out.
-    static func sentence(_ fault: Fault, bucket: String, permissions: String = permissions) -> String {
+    static func sentence(_ fault: AWSError, bucket: String, permissions: String = permissions) -> String {
         switch (fault.status, fault.code) {
         case (0, let code): "S3 does not answer (\(code)); is aws.s3Endpoint right, and the network there?"
         case (_, "NoSuchBucket"): "there is no bucket \(bucket); make it, or mend bucket in the settings"
@@ -86,8 +86,8 @@ struct BucketLifecycle {
     let versioning: BucketVersioning
 
     @LoopActor
-    init(_ s3: S3Client) async throws(Fault) {
-        configuration = try await s3.lifecycle(deadline: .now + LifecycleCommandLine.patience)
-        versioning = try await s3.versioning(deadline: .now + LifecycleCommandLine.patience)
+    init(_ s3: S3Client) async throws(AWSError) {
+        configuration = try await s3.lifecycle(deadline: .now + LifecycleCommandLine.requestDeadline)
+        versioning = try await s3.versioning(deadline: .now + LifecycleCommandLine.requestDeadline)
     }
 }

@@ -16,9 +16,9 @@ struct LifecycleCount {
     /// From the beginning of one request to that of the next.
     let interval: Duration
 
-    func count(_ plan: LifecyclePlan, _ found: BucketLifecycle) async throws(Fault) -> ExpirationCount {
+    func count(_ plan: LifecyclePlan, _ found: BucketLifecycle) async throws(AWSError) -> ExpirationCount {
         var count = ExpirationCount(from: found.configuration, to: plan.target, now: Date())
-        var progress = Progress(what: "objects counted", total: 0)
+        var progress = ProgressLine(what: "objects counted", total: 0)
         defer { progress.clear() }
         for prefix in ExpirationCount.prefixes(of: plan) {
             if found.versioning == .never {
@@ -34,9 +34,9 @@ struct LifecycleCount {
     }
 
     /// Lists what is in the bucket itself, and its folders.
-    func root(_ matches: RootMatches) async throws(Fault) -> RootMatches {
+    func root(_ matches: RootMatches) async throws(AWSError) -> RootMatches {
         var matches = matches
-        var progress = Progress(what: "objects and folders listed", total: 0)
+        var progress = ProgressLine(what: "objects and folders listed", total: 0)
         defer { progress.clear() }
         try await objects("", delimiter: "/") { page in
             matches.add(page)
@@ -47,7 +47,7 @@ struct LifecycleCount {
 
     private func objects(
         _ prefix: String, delimiter: String? = nil, _ body: (ObjectPage) -> Void
-    ) async throws(Fault) {
+    ) async throws(AWSError) {
         var position = S3Client.ListPosition.start
         while true {
             let next = ContinuousClock.now + interval
@@ -55,15 +55,15 @@ struct LifecycleCount {
                 prefix: prefix, delimiter: delimiter, from: position, deadline: .now + .seconds(60))
             body(page)
             guard let continuation = page.continuation else { return }
-            guard position != .continuation(continuation) else { throw Fault(.refused, code: "SamePageAgain") }
+            guard position != .continuation(continuation) else { throw AWSError(.refused, code: "SamePageAgain") }
             position = .continuation(continuation)
             try await wait(next)
         }
     }
 
     private func versions(
-        _ prefix: String, _ count: inout ExpirationCount, _ progress: inout Progress
-    ) async throws(Fault) {
+        _ prefix: String, _ count: inout ExpirationCount, _ progress: inout ProgressLine
+    ) async throws(AWSError) {
         var position: VersionPage.Position?
         while true {
             let next = ContinuousClock.now + interval
@@ -71,15 +71,15 @@ struct LifecycleCount {
             count.count(page)
             progress.show(count.seen)
             guard let following = page.next else { return }
-            guard position != following else { throw Fault(.refused, code: "SamePageAgain") }
+            guard position != following else { throw AWSError(.refused, code: "SamePageAgain") }
             position = following
             try await wait(next)
         }
     }
 
-    private func wait(_ until: ContinuousClock.Instant) async throws(Fault) {
+    private func wait(_ until: ContinuousClock.Instant) async throws(AWSError) {
         guard ContinuousClock.now < until else { return }
-        do { try await LoopActor.sleep(for: until - .now) } catch { throw Fault(.cancelled, code: "Cancelled") }
+        do { try await LoopActor.sleep(for: until - .now) } catch { throw AWSError(.cancelled, code: "Cancelled") }
     }
 
     // MARK: In words

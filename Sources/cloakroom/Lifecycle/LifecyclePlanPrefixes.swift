@@ -6,7 +6,7 @@ import Service
 enum LifecyclePlanPrefixes {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.Ended) {
+        do throws(LifecycleCommandLine.EarlyExit) {
             line = try LifecycleCommandLine(arguments, of: .lifecyclePlanPrefixes, help: help)
         } catch { return error.status }
         let (options, settings, see) = (line.options, line.settings, "cloakroom lifecycle plan-prefixes --help")
@@ -30,7 +30,7 @@ enum LifecyclePlanPrefixes {
             }
         } catch {
             switch error {
-            case .meetsFolders(let place, let folders):
+            case .overlapsFolders(let place, let folders):
                 let location = place.isEmpty ? "in the bucket itself" : "in \(place)"
                 return Output.fail(
                     "there is no such list: assets are \(location), and so are users' folders"
@@ -41,7 +41,7 @@ enum LifecyclePlanPrefixes {
     }
 
     @LoopActor
-    private static func look(_ matches: RootMatches, _ listing: LifecycleCount) async throws(Fault) -> ExitStatus {
+    private static func look(_ matches: RootMatches, _ listing: LifecycleCount) async throws(AWSError) -> ExitStatus {
         let matches = try await listing.root(matches)
         matches.lines.forEach { Output.print($0) }
         guard !matches.isEmpty else { return .success }

@@ -12,7 +12,7 @@ import StrictJSON
 enum LifecycleShow {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.Ended) {
+        do throws(LifecycleCommandLine.EarlyExit) {
             line = try LifecycleCommandLine(arguments, of: .lifecycleShow, help: help)
         } catch { return error.status }
         let terms = LifecycleTerms(line.settings)
@@ -20,7 +20,7 @@ enum LifecycleShow {
         let asJSON = line.options.flags.contains("json")
         return line.withUpstreams { upstreams in
             let found = try await BucketLifecycle(upstreams.s3)
-            let story = LifecycleWords.story(
+            let story = LifecycleDescription.story(
                 found.configuration, found.versioning, terms, now: Timestamp(Date()))
             return Output.print(asJSON ? json(bucket, found, story) : text(bucket, found, story))
         }
@@ -30,7 +30,7 @@ enum LifecycleShow {
         var lines = ["Bucket \(bucket), versioning: \(found.versioning.word)"]
         let rules = found.configuration.rules
         lines.append(rules.isEmpty ? "No lifecycle rules." : "Rules:")
-        lines += rules.map { "  " + LifecycleWords.rule($0) }
+        lines += rules.map { "  " + LifecycleDescription.rule($0) }
         return (lines + [""] + story).joined(separator: "\n")
     }
 
@@ -39,8 +39,8 @@ enum LifecycleShow {
             let expiration: JSON = rule.expirationDays.map { .number(Double($0)) } ?? .null
             return [
                 "id": .string(rule.id), "enabled": .bool(rule.isEnabled),
-                "objects": .string(LifecycleWords.objects(rule.filter)), "expirationDays": expiration,
-                "text": .string(LifecycleWords.rule(rule)),
+                "objects": .string(LifecycleDescription.objects(rule.filter)), "expirationDays": expiration,
+                "text": .string(LifecycleDescription.rule(rule)),
             ]
         }
         let json: JSON = [

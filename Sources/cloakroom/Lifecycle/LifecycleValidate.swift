@@ -13,19 +13,19 @@ import Service
 enum LifecycleValidate {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.Ended) {
+        do throws(LifecycleCommandLine.EarlyExit) {
             line = try LifecycleCommandLine(arguments, of: .lifecycleValidate, help: help)
         } catch { return error.status }
-        let wish: Wish
-        do throws(Misunderstood) { wish = try Wish(line.options) } catch {
+        let requested: ValidationOptions
+        do throws(ArgumentError) { requested = try ValidationOptions(line.options) } catch {
             return Output.usage(error.description, see: "cloakroom lifecycle validate --help")
         }
         let settings = line.settings
         let status = LoopActor.run {
             do {
-                return try await validate(wish, settings).rawValue
-            } catch let fault as Fault {
-                return Output.fail(sentence(fault, wish)).rawValue
+                return try await validate(requested, settings).rawValue
+            } catch let fault as AWSError {
+                return Output.fail(sentence(fault, requested)).rawValue
             } catch {
                 return Output.fail("\(error)").rawValue
             }
@@ -33,12 +33,12 @@ enum LifecycleValidate {
         return ExitStatus(rawValue: status) ?? .failure
     }
 
-    struct Misunderstood: Error, CustomStringConvertible {
+    struct ArgumentError: Error, CustomStringConvertible {
         let description: String
     }
 
     /// What the command line asks for.
-    struct Wish {
+    struct ValidationOptions {
         let bucket: String?
         let days: Int
         let pairs: Int
@@ -49,18 +49,18 @@ enum LifecycleValidate {
         let runsOnce: Bool
         let keeps: Bool
 
-        init(_ options: Options) throws(Misunderstood) {
-            func number(_ name: String, _ range: ClosedRange<Int>, _ usual: Int) throws(Misunderstood) -> Int {
+        init(_ options: Options) throws(ArgumentError) {
+            func number(_ name: String, _ range: ClosedRange<Int>, _ usual: Int) throws(ArgumentError) -> Int {
                 guard let text = options.values[name] else { return usual }
                 guard let number = Int(text), range.contains(number) else {
-                    throw Misunderstood(description: "--\(name) takes \(range.lowerBound)…\(range.upperBound)")
+                    throw ArgumentError(description: "--\(name) takes \(range.lowerBound)…\(range.upperBound)")
                 }
                 return number
             }
-            func span(_ name: String, _ usual: Duration) throws(Misunderstood) -> Duration {
+            func span(_ name: String, _ usual: Duration) throws(ArgumentError) -> Duration {
                 guard let text = options.values[name] else { return usual }
-                guard let span = Span.duration(text) else {
-                    throw Misunderstood(description: "--\(name) takes a number and a unit, such as 10s, 5m, 2h or 3d")
+                guard let span = DurationArgument.duration(text) else {
+                    throw ArgumentError(description: "--\(name) takes a number and a unit, such as 10s, 5m, 2h or 3d")
                 }
                 return span
             }
@@ -69,7 +69,7 @@ enum LifecycleValidate {
             pairs = try number("pairs", 1...100, 3)
             let day = try span("day-length", .seconds(86_400))
             guard day >= .seconds(2), day <= .seconds(86_400) else {
-                throw Misunderstood(description: "--day-length takes 2s to 1d")
+                throw ArgumentError(description: "--day-length takes 2s to 1d")
             }
             clock = ExpirationClock(dayLength: day)
             grace = try span("grace", day * 2)
@@ -81,9 +81,9 @@ enum LifecycleValidate {
     }
 
     @LoopActor
-    private static func validate(_ wish: Wish, _ settings: Settings) async throws -> ExitStatus {
-        let file = try StateFile(path: wish.state)
-        let validation = try begun(wish, file)
+    private static func validate(_ requested: ValidationOptions, _ settings: Settings) async throws -> ExitStatus {
+        let file = try StateFile(path: requested.state)
+        let validation = try begun(requested, file)
         var renewal = RenewalSettings(settings.renewal)
         // What is young is to be renewed as well.
         renewal.minimumAge = .zero
@@ -91,25 +91,28 @@ enum LifecycleValidate {
             settings: settings, bucket: validation.plan.bucket, renewal: renewal, metrics: Metrics())
         try await upstreams.requireCredentials()
         let run = ValidationRun(validation, s3: upstreams.s3, file: file)
-        let verdict = try await run.go(once: wish.runsOnce)
-        try report(run.validation, to: wish.report)
+        let verdict = try await run.go(once: requested.runsOnce)
+        try report(run.validation, to: requested.report)
         guard let verdict else { return .unfinished }
-        if !wish.keeps { try await run.tidy() }
+        if !requested.keeps { try await run.tidy() }
         file.remove()
-        Output.print("\(verdict.rawValue); see \(wish.report).md")
+        Output.print("\(verdict.rawValue); see \(requested.report).md")
         return verdict == .proven ? .success : .failure
     }
 
-    private static func begun(_ wish: Wish, _ file: StateFile) throws(StateFile.Failure) -> LifecycleValidation {
+    private static func begun(_ requested: ValidationOptions, _ file: StateFile) throws(StateFile.FileError)
+        -> LifecycleValidation
+    {
         if let state = try file.read() {
             guard let validation = LifecycleValidation(state: state) else {
-                throw StateFile.Failure(
-                    description: "\(wish.state) is no state of this command; delete it, or name another with --state")
-            }
-            if let bucket = wish.bucket, bucket != validation.plan.bucket {
-                throw StateFile.Failure(
+                throw StateFile.FileError(
                     description:
-                        "\(wish.state) belongs to a run on \(validation.plan.bucket); name another with --state")
+                        "\(requested.state) is no state of this command; delete it, or name another with --state")
+            }
+            if let bucket = requested.bucket, bucket != validation.plan.bucket {
+                throw StateFile.FileError(
+                    description:
+                        "\(requested.state) belongs to a run on \(validation.plan.bucket); name another with --state")
             }
             Output.note("going on with run \(validation.plan.id) on \(validation.plan.bucket)")
             return validation
@@ -117,26 +120,27 @@ enum LifecycleValidate {
         let id = String(randomBytes(6).hexadecimal)
         let validation = LifecycleValidation(
             .init(
-                id: id, bucket: wish.bucket ?? "cloakroom-validation-\(id)", ownsBucket: wish.bucket == nil,
-                days: wish.days, clock: wish.clock, grace: wish.grace, pairs: wish.pairs, started: Date()))
+                id: id, bucket: requested.bucket ?? "cloakroom-validation-\(id)", ownsBucket: requested.bucket == nil,
+                days: requested.days, clock: requested.clock, grace: requested.grace, pairs: requested.pairs,
+                started: Date()))
         // Before anything is made: whatever follows is found again.
         try file.write(validation.state)
-        Output.note("run \(id) on \(validation.plan.bucket); \(wish.state) has its state")
+        Output.note("run \(id) on \(validation.plan.bucket); \(requested.state) has its state")
         return validation
     }
 
-    private static func report(_ validation: LifecycleValidation, to base: String) throws(StateFile.Failure) {
+    private static func report(_ validation: LifecycleValidation, to base: String) throws(StateFile.FileError) {
         let now = Date()
         try StateFile.write(validation.markdown(now), to: base + ".md")
         try StateFile.write(validation.report(now).text + "\n", to: base + ".json")
     }
 
-    private static func sentence(_ fault: Fault, _ wish: Wish) -> String {
+    private static func sentence(_ fault: AWSError, _ requested: ValidationOptions) -> String {
         let cause =
             fault.status == 403
             ? "S3 says \(fault.code) (403): these credentials may not do this; --help tells what it takes"
-            : LifecycleCommandLine.sentence(fault, bucket: wish.bucket ?? "of this run")
-        return "\(cause); the same command goes on from \(wish.state)"
+            : LifecycleCommandLine.sentence(fault, bucket: requested.bucket ?? "of this run")
+        return "\(cause); the same command goes on from \(requested.state)"
     }
 
     private static let help = """

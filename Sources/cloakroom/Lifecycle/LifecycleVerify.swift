@@ -6,7 +6,7 @@ import StrictJSON
 enum LifecycleVerify {
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.Ended) {
+        do throws(LifecycleCommandLine.EarlyExit) {
             line = try LifecycleCommandLine(arguments, of: .lifecycleVerify, help: help)
         } catch { return error.status }
         let terms = LifecycleTerms(line.settings)

@@ -3,7 +3,7 @@ import StrictJSON
 
 /// A JSON file that is there whole or not at all, and that only one process uses.
 final class StateFile {
-    struct Failure: Error, CustomStringConvertible {
+    struct FileError: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -14,20 +14,20 @@ final class StateFile {
     private var lockPath: String { path + ".lock" }
 
     /// - Throws: when another process has it.
-    init(path: String) throws(Failure) {
+    init(path: String) throws(FileError) {
         self.path = path
         lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.failure(path + ".lock") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             close(lock)
-            throw Failure(description: "\(path) is in use: another run is under way")
+            throw FileError(description: "\(path) is in use: another run is under way")
         }
     }
 
     deinit { close(lock) }
 
     /// - Returns: `nil` when there is no file.
-    func read() throws(Failure) -> JSON? {
+    func read() throws(FileError) -> JSON? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw Self.failure(path) }
@@ -43,12 +43,12 @@ final class StateFile {
             bytes += piece[..<count]
         }
         do throws(JSONError) { return try JSON(parsing: bytes) } catch {
-            throw Failure(description: "\(path) is no state of this command; delete it, or name another with --state")
+            throw FileError(description: "\(path) is no state of this command; delete it, or name another with --state")
         }
     }
 
     /// Returns when the disk has it.
-    func write(_ state: JSON) throws(Failure) { try Self.write(state.text + "\n", to: path) }
+    func write(_ state: JSON) throws(FileError) { try Self.write(state.text + "\n", to: path) }
 
     /// When all is done there is nothing to go on with.
     func remove() {
@@ -57,7 +57,7 @@ final class StateFile {
     }
 
     /// Puts a file in place of whatever is there.
-    static func write(_ text: String, to path: String) throws(Failure) {
+    static func write(_ text: String, to path: String) throws(FileError) {
         let temporary = "\(path).\(getpid()).new"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw failure(temporary) }
@@ -71,7 +71,7 @@ final class StateFile {
         }
     }
 
-    private static func failure(_ path: String) -> Failure {
-        Failure(description: "\(path): \(String(cString: strerror(errno)))")
+    private static func failure(_ path: String) -> FileError {
+        FileError(description: "\(path): \(String(cString: strerror(errno)))")
     }
 }

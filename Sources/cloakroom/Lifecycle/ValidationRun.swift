@@ -41,7 +41,7 @@ final class ValidationRun {
                 await wait(until, what)
                 continue
             }
-            do throws(Fault) {
+            do throws(AWSError) {
                 try await take(step)
             } catch {
                 // Of several objects some were seen; one that went early is not to be seen again, later.
@@ -54,9 +54,9 @@ final class ValidationRun {
         }
     }
 
-    private var deadline: ContinuousClock.Instant { .now + LifecycleCommandLine.patience }
+    private var deadline: ContinuousClock.Instant { .now + LifecycleCommandLine.requestDeadline }
 
-    private func take(_ step: LifecycleValidation.Step) async throws(Fault) {
+    private func take(_ step: LifecycleValidation.Step) async throws(AWSError) {
         switch step {
         case .prepare: try await prepare()
         case .upload(let index): try await upload(index)
@@ -70,7 +70,7 @@ final class ValidationRun {
 
     private var ruleID: String { "cloakroom-validation-\(validation.plan.id)" }
 
-    private func prepare() async throws(Fault) {
+    private func prepare() async throws(AWSError) {
         let plan = validation.plan
         if plan.ownsBucket { _ = try await s3.createBucket(deadline: deadline) }
         var lifecycle = try await s3.lifecycle(deadline: deadline)
@@ -78,7 +78,7 @@ final class ValidationRun {
         if !plan.ownsBucket, let rule = everything.min(by: { $0.expirationDays ?? 0 < $1.expirationDays ?? 0 }),
             let days = rule.expirationDays
         {
-            validation.prepared(rule: "the bucket's own: " + LifecycleWords.rule(rule), days: days)
+            validation.prepared(rule: "the bucket's own: " + LifecycleDescription.rule(rule), days: days)
             return
         }
         // What else lies in a bucket that is not ours is not to expire by this.
@@ -87,13 +87,13 @@ final class ValidationRun {
         rule.xml = XMLNode("Rule", [XMLNode("ID", ruleID)] + rule.xml.elements.filter { $0.name != "ID" })
         lifecycle.rules = lifecycle.rules.filter { $0.id != ruleID } + [rule]
         try await s3.put(lifecycle, deadline: deadline)
-        validation.prepared(rule: LifecycleWords.rule(rule), days: plan.days)
-        Output.note("the rule is put: \(LifecycleWords.rule(rule))")
+        validation.prepared(rule: LifecycleDescription.rule(rule), days: plan.days)
+        Output.note("the rule is put: \(LifecycleDescription.rule(rule))")
     }
 
     /// Takes away what the run has made. Doing it twice does no harm.
-    func tidy() async throws(Fault) {
-        do throws(Fault) {
+    func tidy() async throws(AWSError) {
+        do throws(AWSError) {
             for object in validation.objects {
                 if let address = ObjectAddress(key: object.key) { try await s3.delete(address, deadline: deadline) }
             }
@@ -115,19 +115,19 @@ final class ValidationRun {
 
     // MARK: The objects
 
-    private func address(_ index: Int) throws(Fault) -> ObjectAddress {
+    private func address(_ index: Int) throws(AWSError) -> ObjectAddress {
         guard let address = ObjectAddress(key: validation.objects[index].key) else {
-            throw Fault(.refused, code: "InvalidKey")
+            throw AWSError(.refused, code: "InvalidKey")
         }
         return address
     }
 
-    private func upload(_ index: Int) async throws(Fault) {
+    private func upload(_ index: Int) async throws(AWSError) {
         let object = try address(index)
         try await s3.put(
             object, body: validation.content(index), contentType: "text/plain; charset=utf-8", deadline: deadline)
         guard let stored = try await s3.head(object, deadline: deadline), let written = stored.lastModified else {
-            throw Fault(.transient, code: "NotThere")
+            throw AWSError(.transient, code: "NotThere")
         }
         validation.uploaded(index, written: written, toldExpiration: stored.expiration?.date)
         if index == validation.objects.count - 1, let end = validation.controlsExpire {
@@ -135,18 +135,19 @@ final class ValidationRun {
         }
     }
 
-    private func renew(_ index: Int) async throws(Fault) {
+    private func renew(_ index: Int) async throws(AWSError) {
         let object = try address(index)
         let key = validation.objects[index].key
         switch await s3.renew(key: key, deadline: deadline).outcome {
-        case .renewed, .fresh: break
+        case .renewed, .recentlyWritten: break
         case .notFound: return validation.missed(index, at: Date())
-        case .archived: return validation.troubled(index, "it lies in an archive tier, from where nothing is renewed")
-        case .invalidKey: return validation.troubled(index, "the store does not take its key")
-        case .unrenewable(let code), .forbidden(let code), .refused(let code), .misconfigured(let code):
-            return validation.troubled(index, "the store refused to renew it (\(code))")
+        case .archived:
+            return validation.recordProblem(index, "it lies in an archive tier, from where nothing is renewed")
+        case .invalidKey: return validation.recordProblem(index, "the store does not take its key")
+        case .unrenewable(let code), .accessDenied(let code), .refused(let code), .misconfigured(let code):
+            return validation.recordProblem(index, "the store refused to renew it (\(code))")
         case .unavailable(let retryAfter, let code):
-            throw Fault(.transient, code: code, retryAfter: retryAfter)
+            throw AWSError(.transient, code: code, retryAfter: retryAfter)
         }
         guard let stored = try await s3.head(object, deadline: deadline), let written = stored.lastModified else {
             return validation.missed(index, at: Date())
@@ -155,7 +156,7 @@ final class ValidationRun {
         Output.note("\(key) is renewed: LastModified is now \(written.wireText)")
     }
 
-    private func look() async throws(Fault) {
+    private func look() async throws(AWSError) {
         for index in validation.objects.indices where validation.objects[index].missed == nil {
             if let found = try await s3.get(address(index), deadline: deadline) {
                 validation.saw(index, at: Date(), isIntact: found.body == validation.content(index))
@@ -178,7 +179,7 @@ final class ValidationRun {
                 let end = validation.controlsExpire.map { ", at \($0.wireText)" } ?? ""
                 Output.overwrite(
                     "waiting for \(what)\(end); \(gone) of \(validation.controls.count) are gone; next look in "
-                        + LifecycleWords.span(left))
+                        + LifecycleDescription.span(left))
             }
             try? await LoopActor.sleep(for: .milliseconds(Int64(min(left, 1) * 1000) + 1))
         }

@@ -12,8 +12,8 @@ enum PolicyCommand {
         }
     }
 
-    enum Failure: Error, CustomStringConvertible {
-        case settings(String, SettingsFaults)
+    enum CommandError: Error, CustomStringConvertible {
+        case settings(String, SettingsErrors)
         case notAUserID(String, becomes: String?)
         case noScope(String, known: [String])
         case noTier(String)
@@ -34,11 +34,11 @@ enum PolicyCommand {
         }
     }
 
-    static func settings(_ file: String) throws(Failure) -> Settings {
-        do throws(SettingsFaults) { return try SettingsFile.load(file) } catch { throw .settings(file, error) }
+    static func settings(_ file: String) throws(CommandError) -> Settings {
+        do throws(SettingsErrors) { return try SettingsFile.load(file) } catch { throw .settings(file, error) }
     }
 
-    static func user(_ text: String, _ settings: Settings) throws(Failure) -> UserID {
+    static func user(_ text: String, _ settings: Settings) throws(CommandError) -> UserID {
         guard let user = UserID(text) else {
             let issuer = settings.tokens.issuers.first?.name
             throw .notAUserID(text, becomes: issuer.map { UserID(issuer: $0, subject: text).text })
@@ -46,7 +46,7 @@ enum PolicyCommand {
         return user
     }
 
-    static func scope(_ name: String, _ settings: Settings) throws(Failure) -> Scope {
+    static func scope(_ name: String, _ settings: Settings) throws(CommandError) -> Scope {
         guard let scope = settings.vending.scopes[name] else {
             throw .noScope(name, known: settings.vending.scopes.names)
         }

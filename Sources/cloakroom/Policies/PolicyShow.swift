@@ -12,7 +12,7 @@ enum PolicyShow {
         guard options.operands.count == 1, let file = options.operands.first, let user = options.values["user"] else {
             return Output.usage("policy show takes --user and one settings file", see: "cloakroom policy show --help")
         }
-        do throws(PolicyCommand.Failure) {
+        do throws(PolicyCommand.CommandError) {
             let settings = try PolicyCommand.settings(file)
             let id = try PolicyCommand.user(user, settings)
             let grant = try grant(tier: options.values["tier"], scope: options.values["scope"], settings)
@@ -25,7 +25,7 @@ enum PolicyShow {
     /// As the service would answer a request for the scope.
     private static func grant(
         tier: String?, scope: String?, _ settings: Settings
-    ) throws(PolicyCommand.Failure) -> Grant {
+    ) throws(PolicyCommand.CommandError) -> Grant {
         let name = tier ?? settings.vending.defaultTier
         guard let terms = Tiers(settings)[name] else { throw .noTier(name) }
         guard let scope else { return Grant(scope: terms.scope, lifetime: terms.lifetime, tier: name) }
@@ -40,7 +40,7 @@ enum PolicyShow {
     private static func text(_ grant: Grant, _ user: UserID, _ settings: Settings) -> String {
         let policy = grant.scope.policy.text(for: user)
         let json = try? JSON(parsing: Array(policy.utf8))
-        let may = PolicyWords(grant.scope, user: user).lines.map { "  \($0)" }
+        let may = PolicyDescription(grant.scope, user: user).lines.map { "  \($0)" }
         let lines =
             [
                 json?.indented ?? policy, "",
@@ -65,7 +65,7 @@ enum PolicyShow {
             ("policy", (try? JSON(parsing: Array(policy.utf8))) ?? .null),
             ("characters", .number(Double(policy.utf8.count))),
             ("packedPercent", .number(Double(grant.packedSize(for: user).percent))),
-            ("may", .array(PolicyWords(grant.scope, user: user).lines.map(JSON.string))),
+            ("may", .array(PolicyDescription(grant.scope, user: user).lines.map(JSON.string))),
         ] {
             writer.name(name)
             writer.value(value)

@@ -11,7 +11,7 @@ enum PolicyTest {
         guard options.operands.count == 1, let file = options.operands.first else {
             return Output.usage("policy test takes one settings file", see: "cloakroom policy test --help")
         }
-        do throws(PolicyCommand.Failure) {
+        do throws(PolicyCommand.CommandError) {
             let settings = try PolicyCommand.settings(file)
             let user = try PolicyCommand.user(options.values["user"] ?? "u_1", settings)
             var scopes: [Scope] = []
@@ -27,17 +27,17 @@ enum PolicyTest {
     private static func test(_ scopes: [Scope], _ user: UserID, _ settings: Settings) -> ExitStatus {
         var wrong = 0
         for scope in scopes {
-            let trial = PolicyTrial(
+            let simulation = PolicySimulation(
                 scope, user: user, bucket: settings.bucket, partition: settings.vending.partition)
             Output.print("scope \(scope.name), user \(user.text)")
-            for row in trial.rows { Output.print(line(row)) }
-            wrong += trial.rows.count { !$0.isAsExpected }
+            for row in simulation.rows { Output.print(line(row)) }
+            wrong += simulation.rows.count { !$0.isAsExpected }
         }
         guard wrong == 0 else { return Output.fail("\(wrong) answers are not as expected") }
         return .success
     }
 
-    private static func line(_ row: PolicyTrial.Row) -> String {
+    private static func line(_ row: PolicySimulation.Row) -> String {
         let answer = row.isAllowed ? "allow" : "deny "
         let expected = row.expected.map { $0 ? "allow" : "deny " } ?? "-    "
         let mark = row.isAsExpected ? "  " : "! "

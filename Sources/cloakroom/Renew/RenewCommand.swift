@@ -15,7 +15,7 @@ enum RenewCommand {
 
     static func run(_ arguments: [String]) -> ExitStatus {
         let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.Ended) {
+        do throws(LifecycleCommandLine.EarlyExit) {
             line = try LifecycleCommandLine(arguments, of: .renew, help: help)
         } catch { return error.status }
         let values = line.options.values
@@ -26,7 +26,7 @@ enum RenewCommand {
         switch (values["from-list"], values["older-than"], values["prefix"]) {
         case (let path?, nil, nil): source = .list(path)
         case (nil, let age?, let prefix?):
-            guard let span = Span.duration(age), span > .zero else {
+            guard let span = DurationArgument.duration(age), span > .zero else {
                 return Output.usage("--older-than takes a number and a unit, such as 12h or 20d", see: see)
             }
             source = .older(age: span, prefix: prefix)
@@ -56,16 +56,16 @@ enum RenewCommand {
             settings: settings.renewal.ofWholeKeys, requestDeadline: settings.server.requestDeadline,
             metrics: Metrics(),
             // Whole keys have no prefix in common; the worker's rights are for places of assets.
-            rights: RenewalRights(
-                kmsKey: { key, deadline throws(Fault) in try await s3.kmsKey(of: key, deadline: deadline) },
+            permissions: RenewalPermissions(
+                kmsKey: { key, deadline throws(AWSError) in try await s3.kmsKey(of: key, deadline: deadline) },
                 test: { await s3.testRenewal(under: settings.uploads.keyPrefix + $0, deadline: $1) }),
             renew: { await s3.renewWaiting(key: $0, deadline: $1) })
         let run = RenewalRun(
             renewer, totals: state.totals, interval: interval, mayRenew: rule(settings),
             onRefusal: { key, failure in Output.print("\(key): \(failure.rawValue)") })
-        var progress = Progress(what: "renewed", total: 0)
-        do throws(RenewalRun.Failure) {
-            try await source.batches(from: state.position, s3) { keys, position throws(RenewalRun.Failure) in
+        var progress = ProgressLine(what: "renewed", total: 0)
+        do throws(RenewalRun.RunError) {
+            try await source.batches(from: state.position, s3) { keys, position throws(RenewalRun.RunError) in
                 try await run.renew(keys)
                 guard state.keep(position, run.totals) else { throw .notKept }
                 progress.show(run.totals.renewed)
@@ -93,7 +93,7 @@ enum RenewCommand {
             + " \(totals.skipped) left alone (users' folders, or Cloakroom's own)"
     }
 
-    private static func sentence(_ failure: RenewalRun.Failure) -> String {
+    private static func sentence(_ failure: RenewalRun.RunError) -> String {
         switch failure {
         case .unavailable(let code): "S3 cannot renew for now (\(code))"
         case .misconfigured(let code): "S3 says \(code): the credentials, the bucket or the key of KMS are not right"

@@ -43,7 +43,7 @@ enum RenewSource: Sendable {
         return SHA256.hash(bytes).hexadecimal
     }
 
-    typealias Body = @LoopActor ([String], String) async throws(RenewalRun.Failure) -> Void
+    typealias Body = @LoopActor ([String], String) async throws(RenewalRun.RunError) -> Void
 
     /// - Parameters:
     ///   - position: what the body was last given; `nil` for the beginning.
@@ -51,7 +51,7 @@ enum RenewSource: Sendable {
     @LoopActor
     func batches(
         from position: String?, _ s3: S3Client, _ body: Body
-    ) async throws(RenewalRun.Failure) {
+    ) async throws(RenewalRun.RunError) {
         switch self {
         case .list(let path): try await list(path, from: position.flatMap { Int($0) } ?? 0, body)
         case .older(let age, let prefix): try await older(age, prefix, after: position, s3, body)
@@ -59,7 +59,7 @@ enum RenewSource: Sendable {
     }
 
     @LoopActor
-    private func list(_ path: String, from first: Int, _ body: Body) async throws(RenewalRun.Failure) {
+    private func list(_ path: String, from first: Int, _ body: Body) async throws(RenewalRun.RunError) {
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
             throw .unreadable("\(path) cannot be read")
         }
@@ -84,11 +84,11 @@ enum RenewSource: Sendable {
     @LoopActor
     private func older(
         _ age: Duration, _ prefix: String, after key: String?, _ s3: S3Client, _ body: Body
-    ) async throws(RenewalRun.Failure) {
+    ) async throws(RenewalRun.RunError) {
         var position: S3Client.ListPosition = key.map { .after(key: $0) } ?? .start
         while true {
             let page: ObjectPage
-            do throws(Fault) {
+            do throws(AWSError) {
                 page = try await s3.list(prefix: prefix, from: position, deadline: .now + .seconds(60))
             } catch {
                 if error.status == 403 { throw .misconfigured(code: error.code) }

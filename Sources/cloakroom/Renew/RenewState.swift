@@ -25,7 +25,7 @@ final class RenewState {
 
     init(
         path: String, source: RenewSource, bucket: String, now: Date = Date()
-    ) throws(StateFile.Failure) {
+    ) throws(StateFile.FileError) {
         file = try StateFile(path: path)
         self.source = source.name
         self.bucket = bucket
@@ -39,7 +39,7 @@ final class RenewState {
             let renewed = object["renewed"]?.integer, let gone = object["gone"]?.integer,
             let refused = object["refused"]?.integer, let skipped = object["skipped"]?.integer
         else {
-            throw StateFile.Failure(
+            throw StateFile.FileError(
                 description: "\(path) belongs to a run with other keys; delete it, or name another with --state")
         }
         let began = object["started"]?.string.flatMap { Timestamp(iso8601: $0)?.date }
@@ -72,7 +72,7 @@ final class RenewState {
             "renewed": .number(Double(totals.renewed)), "gone": .number(Double(totals.gone)),
             "refused": .number(Double(totals.refused)), "skipped": .number(Double(totals.skipped)),
         ]
-        do throws(StateFile.Failure) {
+        do throws(StateFile.FileError) {
             try file.write(state)
             return true
         } catch {

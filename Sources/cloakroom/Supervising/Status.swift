@@ -8,7 +8,7 @@ import Glibc
 #endif
 
 /// `cloakroom status`
-enum Status {
+enum StatusCommand {
     static func run(_ arguments: [String]) -> ExitStatus {
         let see = "cloakroom status --help"
         let options: Options

@@ -17,7 +17,7 @@ final class Supervisor {
     private let folder: SupervisorFolder?
     private let slots: [WorkerSlot]
     private let log: Log
-    private let stop = Stop()
+    private let stop = StopRequest()
     private var phase = Phase.running
     /// The slots still to be replaced, the one at work first.
     private var replacing: ArraySlice<WorkerSlot> = []
@@ -63,16 +63,16 @@ final class Supervisor {
         self.line = line
         self.log = log
         lifeline = SharedLifeline(try Self.lifeline(of: state))
-        do throws(SupervisorFolder.Failure) {
+        do throws(SupervisorFolder.FolderError) {
             folder = try SupervisorFolder(listen: line.listen, isNew: state == nil)
         } catch {
             folder = nil
             log.error("no folder for the supervisor: each worker shows its own metrics", ["reason": .text("\(error)")])
         }
-        let program = WorkerProgram(
+        let program = WorkerLauncher(
             file: program, lifeline: lifeline, settingsFile: line.settingsFile, folder: folder)
-        let terms = WorkerSlot.Terms(hungAfter: settings.server.hungAfter, drain: settings.server.drain)
-        slots = addresses.map { WorkerSlot(address: $0, program: program, terms: terms, log: log) }
+        let timeouts = WorkerSlot.Timeouts(hungAfter: settings.server.hungAfter, drain: settings.server.drain)
+        slots = addresses.map { WorkerSlot(address: $0, program: program, timeouts: timeouts, log: log) }
         for worker in state?.workers ?? [] { try slots[worker.slot].adopt(worker) }
     }
 
@@ -129,13 +129,13 @@ final class Supervisor {
         case .stopping:
             if slots.allSatisfy(\.isEmpty) {
                 for slot in slots { slot.removeSocket() }
-                return stop.now()
+                return stop.request()
             }
         }
         tellStatus()
         guard schedulesNext else { return }
         let delay = slots.contains(where: \.isStarting) ? Self.shortTick : Self.tick
-        Reactor.shared.schedule(after: delay) { [weak self] in self?.turn() }
+        EventPoller.shared.schedule(after: delay) { [weak self] in self?.turn() }
     }
 
     // MARK: Stopping and replacing
@@ -240,7 +240,7 @@ final class Supervisor {
                     descriptors: [memory])
             }
             trial = child
-            Reactor.shared.schedule(after: Self.trialTimeout) { [weak self] in
+            EventPoller.shared.schedule(after: Self.trialTimeout) { [weak self] in
                 if self?.trial == child { kill(child, SIGKILL) }
             }
         } catch {
@@ -248,7 +248,7 @@ final class Supervisor {
         }
     }
 
-    private func tried(_ end: ChildProcess.End) {
+    private func tried(_ end: ChildProcess.Termination) {
         guard case .running = phase else { return }
         guard end == .exited(status: 0) else { return stay(because: "serve --resume \(end)") }
         guard replacing.isEmpty else {

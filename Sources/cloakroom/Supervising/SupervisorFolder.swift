@@ -12,7 +12,7 @@ import Loop
 ///
 /// It lies beside the workers' sockets, or for ports in the folder for temporary files.
 final class SupervisorFolder: Sendable {
-    enum Failure: Error, CustomStringConvertible {
+    enum FolderError: Error, CustomStringConvertible {
         case system(String, SystemError)
         case foreign(String)
 
@@ -30,7 +30,7 @@ final class SupervisorFolder: Sendable {
     /// - Parameters:
     ///   - listen: the addresses of the workers, with `%d` for the number.
     ///   - isNew: whether what an earlier supervisor left there is removed.
-    init(listen: String, isNew: Bool) throws(Failure) {
+    init(listen: String, isNew: Bool) throws(FolderError) {
         path = Self.path(listen)
         if mkdir(path, 0o700) != 0, cloakroom_errno() != EEXIST { throw .system(path, SystemError()) }
         do throws(SystemError) {

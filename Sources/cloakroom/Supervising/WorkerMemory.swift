@@ -6,17 +6,17 @@ enum WorkerMemory {
     static let count = 2
     /// Added to as long as the worker's loop turns; 0 until the worker is up.
     static let beats = 0
-    /// ``Offers``, written by the supervisor before the worker starts.
-    static let offers = 1
+    /// ``Capabilities``, written by the supervisor before the worker starts.
+    static let capabilities = 1
 
     /// What the supervisor does for the worker.
-    struct Offers: OptionSet, Sendable {
+    struct Capabilities: OptionSet, Sendable {
         let rawValue: UInt64
 
         /// It gives the worker's socket its path, once the worker is up.
-        static let publishesSocket = Offers(rawValue: 1)
+        static let publishesSocket = Capabilities(rawValue: 1)
         /// It passes a folder for the counters of all its workers, as ``metricsFolderDescriptor``.
-        static let metricsFolder = Offers(rawValue: 2)
+        static let metricsFolder = Capabilities(rawValue: 2)
     }
 
     static let metricsFolderDescriptor: Int32 = 5

@@ -16,18 +16,18 @@ final class WorkerSlot {
     }
 
     let address: ListenAddress
-    private let program: WorkerProgram
-    private let terms: Terms
+    private let program: WorkerLauncher
+    private let timeouts: Timeouts
     private let log: Log
     private(set) var current: RunningWorker?
     private var next: RunningWorker?
     private(set) var leaving: [RunningWorker] = []
-    private var crashes = CrashHistory()
+    private var crashes = RestartBackoff()
     /// When to start the next one after a crash.
     private var startsAt: UInt64?
     private(set) var replacement = Replacement.done
 
-    struct Terms {
+    struct Timeouts {
         /// How long a worker that is up may give no sign of life.
         let hungAfter: Duration
         /// How long a worker that is told to stop may finish requests.
@@ -39,10 +39,10 @@ final class WorkerSlot {
     /// Beyond its own time to drain.
     private static let leaveMargin: Duration = .seconds(2)
 
-    init(address: ListenAddress, program: WorkerProgram, terms: Terms, log: Log) {
+    init(address: ListenAddress, program: WorkerLauncher, timeouts: Timeouts, log: Log) {
         self.address = address
         self.program = program
-        self.terms = terms
+        self.timeouts = timeouts
         self.log = log
     }
 
@@ -87,7 +87,7 @@ final class WorkerSlot {
 
     // MARK: Watching
 
-    func ended(_ process: pid_t, _ end: ChildProcess.End) {
+    func ended(_ process: pid_t, _ end: ChildProcess.Termination) {
         if let place = leaving.firstIndex(where: { $0.process == process }) {
             forget(leaving.remove(at: place))
         } else if let worker = next, worker.process == process {
@@ -128,7 +128,7 @@ final class WorkerSlot {
 
     private func watch(_ worker: RunningWorker) {
         worker.look()
-        guard !worker.isEnding, worker.silence > (worker.isUp ? terms.hungAfter : Self.startTimeout) else { return }
+        guard !worker.isEnding, worker.silence > (worker.isUp ? timeouts.hungAfter : Self.startTimeout) else { return }
         log.error(
             "worker does not answer; it is ended",
             [
@@ -173,7 +173,7 @@ final class WorkerSlot {
     }
 
     private func leave(_ worker: RunningWorker) {
-        worker.leave(within: terms.drain + Self.leaveMargin)
+        worker.leave(within: timeouts.drain + Self.leaveMargin)
         leaving.append(worker)
     }
 
@@ -182,7 +182,7 @@ final class WorkerSlot {
         if !worker.isPublished, let path = address.temporaryPath(of: worker.process) { unlink(path) }
     }
 
-    private func report(_ end: ChildProcess.End, _ process: pid_t) {
+    private func report(_ end: ChildProcess.Termination, _ process: pid_t) {
         log.error(
             "worker ended", ["listen": .text("\(address)"), "process": .integer(Int(process)), "how": .text("\(end)")])
     }

@@ -1,5 +1,5 @@
 /// `cloakroom usage …`
-enum Usage {
+enum UsageCommand {
     static func run(_ arguments: [String]) -> ExitStatus {
         switch arguments.first {
         case "scan": UsageScanCommand.run(Array(arguments.dropFirst()))

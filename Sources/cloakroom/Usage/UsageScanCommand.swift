@@ -33,7 +33,7 @@ enum UsageScanCommand {
     private static func scan(
         _ subject: UsageTotals.Subject, _ settings: Settings, _ records: UserRecords, rate: Int, state path: String?
     ) async throws -> ExitStatus {
-        let state = try path.map { path throws(UsageState.Failure) in try UsageState(path: path, subject: subject) }
+        let state = try path.map { path throws(UsageState.StateError) in try UsageState(path: path, subject: subject) }
         let start = state?.totals ?? UsageTotals(subject)
         if start.objects > 0, let path {
             Output.note("going on with \(path), where \(start.objects) objects are counted already")
@@ -41,13 +41,13 @@ enum UsageScanCommand {
         let upstreams = try Upstreams(
             settings: settings, metrics: Metrics(), maximumResponseBytes: ObjectPage.maximumBytes)
         try await upstreams.requireCredentials()
-        let progress = Progress()
+        let progress = ScanProgress()
         let scan = UsageScan(
             interval: .seconds(1) / rate,
             list: { prefix, position in await upstreams.page(prefix, position) },
             keep: { line in state?.append(line) ?? true },
             onPage: { totals in progress.show(totals) })
-        do throws(UsageScan.Failure) {
+        do throws(UsageScan.ScanError) {
             let totals = try await scan.run(from: start)
             progress.end()
             let (written, unreadable) = try await record(totals, records)
@@ -67,13 +67,13 @@ enum UsageScanCommand {
     @LoopActor
     private static func record(
         _ totals: UsageTotals, _ records: UserRecords
-    ) async throws(UsageScan.Failure) -> (written: Int, unreadable: [UserID]) {
+    ) async throws(UsageScan.ScanError) -> (written: Int, unreadable: [UserID]) {
         do throws(UserRecordError) { return try await records.record(totals) } catch {
             throw .records(error)
         }
     }
 
-    private static func sentence(_ failure: UsageScan.Failure) -> String {
+    private static func sentence(_ failure: UsageScan.ScanError) -> String {
         switch failure {
         case .s3(let fault):
             "S3 says \(fault.code) (\(fault.status)); may the worker's credentials do s3:ListBucket?"
@@ -86,7 +86,7 @@ enum UsageScanCommand {
 
     /// One line on a terminal, written over and over; nothing elsewhere.
     @LoopActor
-    private final class Progress {
+    private final class ScanProgress {
         private let isShown = isatty(STDERR_FILENO) == 1
         private var last: UInt64 = 0
 

@@ -3,7 +3,7 @@ import Service
 
 /// The file that lets an interrupted scan go on where it stopped.
 final class UsageState {
-    struct Failure: Error, CustomStringConvertible {
+    struct StateError: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -13,11 +13,11 @@ final class UsageState {
     let totals: UsageTotals
 
     /// Makes the file, or goes on with it; two scans at once do not share one.
-    init(path: String, subject: UsageTotals.Subject) throws(Failure) {
+    init(path: String, subject: UsageTotals.Subject) throws(StateError) {
         self.path = path
         descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Failure(description: "\(path): \(String(cString: strerror(errno)))") }
-        do throws(Failure) { totals = try Self.begin(descriptor, path, subject) } catch {
+        guard descriptor >= 0 else { throw StateError(description: "\(path): \(String(cString: strerror(errno)))") }
+        do throws(StateError) { totals = try Self.begin(descriptor, path, subject) } catch {
             close(descriptor)
             throw error
         }
@@ -27,24 +27,24 @@ final class UsageState {
 
     private static func begin(
         _ descriptor: Int32, _ path: String, _ subject: UsageTotals.Subject
-    ) throws(Failure) -> UsageTotals {
+    ) throws(StateError) -> UsageTotals {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw Failure(description: "\(path) is in use: another scan is running")
+            throw StateError(description: "\(path) is in use: another scan is running")
         }
         let file = contents(of: descriptor)
         if file.isEmpty {
             let totals = UsageTotals(subject)
             guard write(totals.head, to: descriptor) else {
-                throw Failure(description: "\(path): \(String(cString: strerror(errno)))")
+                throw StateError(description: "\(path): \(String(cString: strerror(errno)))")
             }
             return totals
         }
         guard let (totals, counted) = try? UsageTotals.resumed(subject, from: file) else {
-            throw Failure(
+            throw StateError(
                 description: "\(path) belongs to a scan of something else; delete it, or name another with --state")
         }
         guard ftruncate(descriptor, counted) == 0 else {
-            throw Failure(description: "\(path): \(String(cString: strerror(errno)))")
+            throw StateError(description: "\(path): \(String(cString: strerror(errno)))")
         }
         return totals
     }

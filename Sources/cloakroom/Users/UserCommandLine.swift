@@ -12,40 +12,40 @@ struct UserCommandLine {
     /// - Parameter takesUser: whether an id stands before the settings file.
     /// - Returns: how to end, when there is nothing more to do.
     static func read(
-        _ arguments: [String], of syntax: CommandSyntax, takesUser: Bool = true, help: String = User.help,
+        _ arguments: [String], of syntax: CommandSyntax, takesUser: Bool = true, help: String = UserCommand.help,
         see command: String = "cloakroom user --help"
-    ) -> Result<UserCommandLine, Ended> {
+    ) -> Result<UserCommandLine, EarlyExit> {
         let options: Options
         do { options = try Options(arguments, of: syntax) } catch {
-            return .failure(Ended(Output.usage("\(error)", see: command)))
+            return .failure(EarlyExit(Output.usage("\(error)", see: command)))
         }
-        if options.wantsHelp { return .failure(Ended(Output.print(help))) }
+        if options.wantsHelp { return .failure(EarlyExit(Output.print(help))) }
         guard options.operands.count == (takesUser ? 2 : 1), let file = options.operands.last else {
             let expected = takesUser ? "a user's id and one settings file" : "one settings file"
-            return .failure(Ended(Output.usage("this takes \(expected)", see: command)))
+            return .failure(EarlyExit(Output.usage("this takes \(expected)", see: command)))
         }
         var user: UserID?
         if takesUser {
             user = UserID(options.operands[0])
             guard user != nil else {
                 let cause = "that is no user id: it has 1 to 64 letters, digits, - and _"
-                return .failure(Ended(Output.usage(cause, see: command)))
+                return .failure(EarlyExit(Output.usage(cause, see: command)))
             }
         }
-        do throws(SettingsFaults) {
+        do throws(SettingsErrors) {
             let settings = try SettingsFile.load(file)
             guard settings.entitlements.enabled else {
                 return .failure(
-                    Ended(
+                    EarlyExit(
                         Output.fail("entitlements.enabled is false in \(file): no worker would read what this writes")))
             }
             return .success(UserCommandLine(options: options, settings: settings, user: user))
         } catch {
-            return .failure(Ended(Output.fail("\(file) has faults:\n\(error)")))
+            return .failure(EarlyExit(Output.fail("\(file) has faults:\n\(error)")))
         }
     }
 
-    struct Ended: Error {
+    struct EarlyExit: Error {
         let status: ExitStatus
 
         init(_ status: ExitStatus) { self.status = status }

@@ -32,7 +32,7 @@ enum UserRevoke {
         try await upstreams?.requireCredentials()
         let revocation = Revocation(records: records, requestDeadline: settings.server.requestDeadline)
         let role = settings.vending.roleARN.split(separator: "/").last.map(String.init) ?? ""
-        do throws(Revocation.Failure) {
+        do throws(Revocation.RevocationError) {
             let time = try await revocation.stopVending(to: user, disables: disables)
             Output.note(
                 disables
@@ -70,12 +70,12 @@ enum UserRevoke {
                 + "refused, new ones too, until: cloakroom user set \(user.text) --accept-undated-tokens")
     }
 
-    private static func printed(_ user: UserID, before time: Date, _ role: String) throws(Revocation.Failure)
+    private static func printed(_ user: UserID, before time: Date, _ role: String) throws(Revocation.RevocationError)
         -> ExitStatus
     {
         var policy = RevocationPolicy()
         policy.revoke(user, before: time)
-        do throws(RevocationPolicy.Failure) {
+        do throws(RevocationPolicy.PolicyError) {
             Output.note(
                 "what is out lives to its end, unless the role \(role) gets this inline policy, or use --apply:")
             return Output.print(try policy.text())
@@ -84,7 +84,7 @@ enum UserRevoke {
         }
     }
 
-    private static func sentence(_ failure: Revocation.Failure, _ role: String) -> String {
+    private static func sentence(_ failure: Revocation.RevocationError, _ role: String) -> String {
         let policy = "the policy \(RevocationPolicy.name) of the role \(role)"
         return switch failure {
         case .records(let error): "\(error)"

@@ -27,38 +27,39 @@ enum UserSet {
         }
     }
 
-    private struct Failure: Error {
+    private struct ChangeError: Error {
         let sentence: String
     }
 
     private static func change(
         _ options: Options, _ settings: Settings
-    ) throws(Failure) -> UserRecordChange {
+    ) throws(ChangeError) -> UserRecordChange {
         let values = options.values
         var change = UserRecordChange()
         if options.flags.contains("accept-undated-tokens") { change.acceptUndatedTokens() }
         if let text = values["tier"] {
-            if text != "none", let fault = settings.faultOfTier(text) { throw Failure(sentence: "--tier \(fault)") }
+            if text != "none", let fault = settings.faultOfTier(text) { throw ChangeError(sentence: "--tier \(fault)") }
             change.tier(text == "none" ? nil : text)
         }
         if let text = values["subscription-end"] {
-            let end = When.date(text, from: Date())
+            let end = DateArgument.date(text, from: Date())
             guard text == "none" || end != nil else {
-                throw Failure(sentence: "--subscription-end takes such as 2027-01-31T12:00:00Z, +30d, +12h, or none")
+                throw ChangeError(
+                    sentence: "--subscription-end takes such as 2027-01-31T12:00:00Z, +30d, +12h, or none")
             }
             change.subscriptionEnd(end)
         }
         if let text = values["storage-limit"] {
-            let limit = text == "unlimited" ? Int.max : Amount.bytes(text)
+            let limit = text == "unlimited" ? Int.max : ByteCountArgument.bytes(text)
             guard text == "none" || limit != nil else {
-                throw Failure(sentence: "--storage-limit takes such as 1000000, 50G, unlimited, or none")
+                throw ChangeError(sentence: "--storage-limit takes such as 1000000, 50G, unlimited, or none")
             }
             change.storageLimit(limit)
         }
         if let text = values["storage-used"] {
-            let used = Amount.bytes(text)
+            let used = ByteCountArgument.bytes(text)
             guard text == "none" || used != nil else {
-                throw Failure(sentence: "--storage-used takes such as 1000000, 50G, or none")
+                throw ChangeError(sentence: "--storage-used takes such as 1000000, 50G, or none")
             }
             change.storageUsed(used)
         }
@@ -67,7 +68,7 @@ enum UserSet {
 }
 
 /// Amounts of bytes as people write them.
-enum Amount {
+enum ByteCountArgument {
     /// - Parameter text: digits, then nothing or one of K, M, G, T: powers of 1024. At most 18 digits come of it.
     static func bytes(_ text: String) -> Int? {
         let shifts: [Character: Int] = ["K": 10, "M": 20, "G": 30, "T": 40]

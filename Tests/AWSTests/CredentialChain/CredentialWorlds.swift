@@ -16,16 +16,16 @@ final class Machine: Sendable {
         return endpoint
     }()
 
-    let time = TestWorld()
+    let time = FakeRuntime()
     let transport: ScriptedTransport
     private let environment: [String: String]
     private let profile: String?
-    private let output: Result<String, ProviderFault>
+    private let output: Result<String, CredentialProviderError>
     private let state: Mutex<State>
 
     init(
         _ environment: [String: String] = [:], profile: String? = nil, files: [String: String] = [:],
-        output: Result<String, ProviderFault> = .failure(.failed("no such program")),
+        output: Result<String, CredentialProviderError> = .failure(.failed("no such program")),
         _ answers: [Result<UpstreamResponse, TransportError>] = [.failure(.unreachable)]
     ) {
         self.environment = environment
@@ -38,24 +38,24 @@ final class Machine: Sendable {
     func write(_ file: String, _ text: String) { state.withLock { $0.files[file] = text } }
     var ran: [[String]] { state.withLock { $0.ran } }
 
-    var world: CredentialWorld {
-        CredentialWorld(
+    var dependencies: CredentialChainDependencies {
+        CredentialChainDependencies(
             environment: AWSEnvironment(environment), profile: profile,
             readFile: { path in self.state.withLock { $0.files[path].map { Array($0.utf8) } } },
-            run: { words throws(ProviderFault) in
+            run: { words throws(CredentialProviderError) in
                 self.state.withLock { $0.ran.append(words) }
                 return Array(try self.output.get().utf8)
             },
-            transport: transport, sts: Self.sts, surroundings: time.surroundings)
+            transport: transport, sts: Self.sts, runtime: time.runtime)
     }
 
-    func chain(only: ProviderName? = nil) -> CredentialChain { CredentialChain(world: world, only: only) }
+    func chain(only: ProviderName? = nil) -> CredentialChain { CredentialChain(dependencies: dependencies, only: only) }
 
     /// What the chain gives, once, or its reasons.
-    func found(only: ProviderName? = nil) async -> Result<Credentials, CredentialFault> {
-        do throws(CredentialFault) {
+    func found(only: ProviderName? = nil) async -> Result<Credentials, CredentialChainError> {
+        do throws(CredentialChainError) {
             return .success(
-                try await RefreshingCredentials(chain(only: only), surroundings: time.surroundings).current())
+                try await RefreshingCredentials(chain(only: only), runtime: time.runtime).current())
         } catch {
             return .failure(error)
         }

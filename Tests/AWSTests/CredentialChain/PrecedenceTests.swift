@@ -5,7 +5,7 @@ import Testing
 /// Who is asked before whom. Source: botocore 1.44.5, `create_credential_resolver`.
 struct PrecedenceTests {
     /// Everything that a machine can have at once; each case takes away what was found before.
-    private enum Place: String, CaseIterable {
+    private enum Origin: String, CaseIterable {
         case environment = "ENVIRONMENT"
         case roleProfile = "ROLE"
         case webIdentity = "WEB"
@@ -16,13 +16,13 @@ struct PrecedenceTests {
         case instance = "INSTANCE"
     }
 
-    private static func machine(with places: some Sequence<Place>) -> Machine {
-        let places = Set(places)
+    private static func machine(with origins: some Sequence<Origin>) -> Machine {
+        let origins = Set(origins)
         var environment = ["HOME": "/home/w"]
         var config = "[default]\nregion = eu-central-1\n"
         var files: [String: String] = [:]
         var answers: [Result<UpstreamResponse, TransportError>] = []
-        if places.contains(.instance) {
+        if origins.contains(.instance) {
             answers = [
                 Documents.json(200, "token"), Documents.json(200, "role"),
                 Documents.json(200, Documents.instance("INSTANCE")),
@@ -30,27 +30,27 @@ struct PrecedenceTests {
         } else {
             environment["AWS_EC2_METADATA_DISABLED"] = "true"
         }
-        if places.contains(.container) {
+        if origins.contains(.container) {
             environment["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] = "/v2/credentials/1"
             answers = [Documents.json(200, Documents.container("CONTAINER"))]
         }
-        if places.contains(.configFile) { config += "aws_access_key_id = CONFIG\naws_secret_access_key = shh\n" }
-        if places.contains(.process) { config += "credential_process = /bin/broker\n" }
-        if places.contains(.credentialsFile) {
+        if origins.contains(.configFile) { config += "aws_access_key_id = CONFIG\naws_secret_access_key = shh\n" }
+        if origins.contains(.process) { config += "credential_process = /bin/broker\n" }
+        if origins.contains(.credentialsFile) {
             files["/home/w/.aws/credentials"] = "[default]\naws_access_key_id = SHARED\naws_secret_access_key = shh\n"
         }
-        if places.contains(.webIdentity) {
+        if origins.contains(.webIdentity) {
             environment["AWS_WEB_IDENTITY_TOKEN_FILE"] = "/run/token"
             environment["AWS_ROLE_ARN"] = "arn:aws:iam::1:role/web"
             files["/run/token"] = "jwt\n"
             answers = [Documents.webIdentity("WEB")]
         }
-        if places.contains(.roleProfile) {
+        if origins.contains(.roleProfile) {
             config += "role_arn = arn:aws:iam::1:role/r\nsource_profile = base\n"
             config += "[profile base]\naws_access_key_id = BASE\naws_secret_access_key = shh\n"
             answers = [Documents.role("ROLE")]
         }
-        if places.contains(.environment) {
+        if origins.contains(.environment) {
             environment["AWS_ACCESS_KEY_ID"] = "ENVIRONMENT"
             environment["AWS_SECRET_ACCESS_KEY"] = "shh"
         }
@@ -58,10 +58,10 @@ struct PrecedenceTests {
         return Machine(environment, files: files, output: .success(Documents.process("PROCESS")), answers)
     }
 
-    @Test(arguments: Place.allCases.indices)
+    @Test(arguments: Origin.allCases.indices)
     private func `the first place that is set up is the one`(index: Int) async {
-        let places = Place.allCases[index...]
-        #expect(await Self.machine(with: places).outcome() == places.first?.rawValue)
+        let origins = Origin.allCases[index...]
+        #expect(await Self.machine(with: origins).outcome() == origins.first?.rawValue)
     }
 
     @Test func `a machine without any says so of each`() async {
@@ -121,20 +121,20 @@ struct PrecedenceTests {
         (ProviderName.environment, "ENVIRONMENT"), (.webIdentity, "WEB"), (.profile, "SHARED"),
     ])
     func `one that is named is asked alone`(name: ProviderName, expected: String) async {
-        let places: [Place] = [.environment, .webIdentity, .credentialsFile]
-        #expect(await Self.machine(with: places).outcome(only: name) == expected)
+        let origins: [Origin] = [.environment, .webIdentity, .credentialsFile]
+        #expect(await Self.machine(with: origins).outcome(only: name) == expected)
         #expect(await Self.machine(with: [.environment]).outcome(only: .container).hasPrefix("container: neither"))
     }
 
-    @Test(arguments: Place.allCases.indices)
+    @Test(arguments: Origin.allCases.indices)
     private func `tells whose they would be without asking anybody`(index: Int) throws {
-        let machine = Self.machine(with: Place.allCases[index...])
+        let machine = Self.machine(with: Origin.allCases[index...])
         let origins = [
             "environment", "profile default, role arn:aws:iam::1:role/r", "web identity, role arn:aws:iam::1:role/web",
             "profile default", "profile default, credential_process", "profile default", "container",
             "instance, if this is one",
         ]
-        #expect(try machine.chain().outlook() == origins[index])
+        #expect(try machine.chain().expectedOrigin() == origins[index])
         #expect(machine.transport.requests.isEmpty && machine.ran.isEmpty)
     }
 }

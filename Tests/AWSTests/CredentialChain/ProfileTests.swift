@@ -8,7 +8,7 @@ import Testing
 struct ProfileTests {
     private static func machine(
         config: String = "", credentials: String = "", environment: [String: String] = [:],
-        output: Result<String, ProviderFault> = .failure(.failed("no such program")),
+        output: Result<String, CredentialProviderError> = .failure(.failed("no such program")),
         _ answers: [Result<UpstreamResponse, TransportError>] = [.failure(.unreachable)]
     ) -> Machine {
         Machine(
@@ -136,7 +136,7 @@ struct ProfileTests {
     func `profiles for people are refused in words`(line: String) async {
         let machine = Self.machine(config: "[default]\n\(line)\n[sso-session corp]\nsso_region = x\n")
         #expect(await machine.outcome().hasSuffix("give it role_arn, credential_process or keys"))
-        #expect(throws: CredentialFault.self) { try machine.chain().outlook() }
+        #expect(throws: CredentialChainError.self) { try machine.chain().expectedOrigin() }
     }
 
     // MARK: credential_process

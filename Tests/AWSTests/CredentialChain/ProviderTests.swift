@@ -106,7 +106,7 @@ struct ProviderTests {
                 Documents.json(200, Documents.container("C1", expiration: "2026-11-20T14:20:00Z")),
                 Documents.json(200, Documents.container("C2")),
             ])
-        let credentials = RefreshingCredentials(machine.chain(), surroundings: machine.time.surroundings)
+        let credentials = RefreshingCredentials(machine.chain(), runtime: machine.time.runtime)
         #expect(try await credentials.current().accessKeyID == "C1")
         machine.write("/run/pod", "second\n")
         machine.time.pass(.seconds(1140))

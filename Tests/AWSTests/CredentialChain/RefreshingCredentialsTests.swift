@@ -8,7 +8,7 @@ import Testing
 /// When credentials are got anew, and what happens while they cannot be.
 struct RefreshingCredentialsTests {
     /// A source whose answers are written down, and that may be made to wait.
-    private final class Source: CredentialProvider {
+    private final class Source: AWSCredentialProvider {
         private struct State {
             var calls = 0
             var lifetime: Duration? = .seconds(3600)
@@ -20,12 +20,12 @@ struct RefreshingCredentialsTests {
         }
 
         let name = ProviderName.container
-        let time = TestWorld()
+        let time = FakeRuntime()
         private let state = Mutex(State())
 
-        func outlook() -> String { "a test" }
+        func expectedOrigin() -> String { "a test" }
 
-        func credentials() async throws(ProviderFault) -> ProvidedCredentials {
+        func credentials() async throws(CredentialProviderError) -> ProvidedCredentials {
             let isHeld = state.withLock { state in
                 state.calls += 1
                 return state.isHeld
@@ -45,7 +45,7 @@ struct RefreshingCredentialsTests {
                 Credentials(
                     accessKeyID: "K\(number)", secretAccessKey: Secret("shh"), sessionToken: Secret("tok"),
                     expiration: lifetime.map {
-                        time.surroundings.wallClock().addingTimeInterval(Double($0.components.seconds))
+                        time.runtime.wallClock().addingTimeInterval(Double($0.components.seconds))
                     })
             ).credentials()
         }
@@ -69,13 +69,13 @@ struct RefreshingCredentialsTests {
         func settle() async { for task in state.withLock({ $0.tasks }) { await task.value } }
 
         var credentials: RefreshingCredentials {
-            var surroundings = time.surroundings
-            surroundings.spawn = { body in
+            var runtime = time.runtime
+            runtime.spawn = { body in
                 let task = Task { await body() }
                 self.state.withLock { $0.tasks.append(task) }
                 return task
             }
-            return RefreshingCredentials(CredentialChain(providers: [self]), surroundings: surroundings) { event in
+            return RefreshingCredentials(CredentialChain(providers: [self]), runtime: runtime) { event in
                 let text =
                     switch event {
                     case .obtained(let name, let provided): "\(name.rawValue) \(provided.credentials.accessKeyID)"
@@ -87,14 +87,14 @@ struct RefreshingCredentialsTests {
     }
 
     private func id(_ credentials: RefreshingCredentials) async -> String {
-        do throws(CredentialFault) {
+        do throws(CredentialChainError) {
             return try await credentials.current().accessKeyID
         } catch {
             return error.summary
         }
     }
 
-    // With the dice of the test world, the advisory window begins 12 minutes before the end.
+    // With the dice of the test fake, the advisory window begins 12 minutes before the end.
     @Test func `in the last quarter of an hour somebody else refreshes, in the last ten minutes all wait`() async {
         let source = Source()
         let credentials = source.credentials
@@ -120,10 +120,10 @@ struct RefreshingCredentialsTests {
 
     @Test func `the windows begin at other times for other workers`() async {
         let source = Source()
-        var surroundings = source.time.surroundings
+        var runtime = source.time.runtime
         // Not 0, which Swift's generator would ask again for ever.
-        surroundings.randomNumber = { 1 }
-        let credentials = RefreshingCredentials(CredentialChain(providers: [source]), surroundings: surroundings)
+        runtime.randomNumber = { 1 }
+        let credentials = RefreshingCredentials(CredentialChain(providers: [source]), runtime: runtime)
         #expect(await id(credentials) == "K1")
         source.time.pass(.seconds(3600 - 15 * 60))
         _ = await id(credentials)
@@ -215,7 +215,7 @@ struct RefreshingCredentialsTests {
         let credentials = source.credentials
         let client = STSClient(
             endpoint: try .sts(region: "eu-central-1"), transport: transport,
-            credentials: CredentialSource(credentials), surroundings: source.time.surroundings)
+            credentials: CredentialSource(credentials), runtime: source.time.runtime)
         _ = try await credentials.current()
         source.time.pass(.seconds(60))
         let request = AssumeRole(roleARN: "arn:aws:iam::1:role/r", sessionName: "u_1", duration: .seconds(7200))
@@ -237,7 +237,7 @@ struct RefreshingCredentialsTests {
                 Documents.json(200, "r"),
                 Documents.json(200, Documents.instance("FRESH", expiration: "2026-11-20T20:00:00Z")),
             ])
-        let credentials = RefreshingCredentials(machine.chain(), surroundings: machine.time.surroundings)
+        let credentials = RefreshingCredentials(machine.chain(), runtime: machine.time.runtime)
         #expect(await id(credentials) == "STALE")
         machine.time.pass(.seconds(599))
         #expect(await id(credentials) == "STALE")
@@ -256,7 +256,7 @@ struct RefreshingCredentialsTests {
                 Documents.json(200, Documents.container("C1", expiration: "2026-11-20T14:20:00Z")),
                 Documents.json(200, Documents.container("C2")),
             ])
-        let credentials = RefreshingCredentials(machine.chain(), surroundings: machine.time.surroundings)
+        let credentials = RefreshingCredentials(machine.chain(), runtime: machine.time.runtime)
         #expect(await id(credentials) == "C1")
         machine.write("/h/.aws/credentials", "[default]\naws_access_key_id = FILE\naws_secret_access_key = shh\n")
         machine.time.pass(.seconds(1199))

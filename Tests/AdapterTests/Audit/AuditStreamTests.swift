@@ -24,10 +24,10 @@ struct AuditStreamTests {
             })
     }
 
-    private func issue(_ number: Int) -> AuditLog.Issue {
+    private func issue(_ number: Int) -> AuditLog.Issuance {
         guard let user = UserID("u_1") else { preconditionFailure("a safe id") }
         let subject = Subject(userID: user, deviceID: nil, tier: "free", issuer: "https://a")
-        return AuditLog.Issue(
+        return AuditLog.Issuance(
             .upload(objectKey: "key\(number)", until: Date(timeIntervalSince1970: 1)), to: subject, tier: nil,
             by: Request(method: "GET", target: "/"))
     }

@@ -8,11 +8,12 @@ import Testing
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct CurlFailureTests {
     @LoopActor private func failure(
-        _ url: String, on transport: CurlTransport? = nil, timeout: Duration = .seconds(10), fields: HeaderFields = [:]
+        _ url: String, on transport: LoopCurlTransport? = nil, timeout: Duration = .seconds(10),
+        fields: HeaderFields = [:]
     ) async -> TransportError? {
         do throws(TransportError) {
             let request = UpstreamRequest(method: "GET", url: url, fields: fields)
-            _ = try await (transport ?? CurlTransport()).send(request, timeout: timeout)
+            _ = try await (transport ?? LoopCurlTransport()).send(request, timeout: timeout)
             return nil
         } catch {
             return error
@@ -35,7 +36,7 @@ struct CurlFailureTests {
         ] as [(String, [HTTPServer.Step])])
     @LoopActor func `calls interrupted what ends in`(what: String, steps: [HTTPServer.Step]) async throws {
         let server = try HTTPServer { $0.target == "/good" ? [.answer(200)] : steps }
-        let transport = CurlTransport()
+        let transport = LoopCurlTransport()
         #expect(await failure(server.url, on: transport) == .interrupted)
         #expect(await failure(server.url + "/good", on: transport) == nil)
     }
@@ -54,7 +55,7 @@ struct CurlFailureTests {
     @Test @LoopActor func `reaches the next server after one that takes no connection`() async throws {
         let full = try FullServer()
         let server = try HTTPServer { _ in [.answer(200), .end] }
-        let transport = CurlTransport()
+        let transport = LoopCurlTransport()
         for _ in 0..<3 {
             #expect(
                 await failure("http://127.0.0.1:\(full.port)/", on: transport, timeout: .milliseconds(20)) == .timeout)
@@ -76,18 +77,18 @@ struct CurlFailureTests {
                 ? [.text(HTTPServer.Step.head(200, [("Content-Length", "50000000")])), .zeros(50_000_000)]
                 : [.text(HTTPServer.Step.head(200, [])), .zeros(50_000_000), .end]
         }
-        var options = CurlTransport.Options()
+        var options = LoopCurlTransport.Options()
         options.maximumResponseBytes = 100_000
-        let transport = CurlTransport(options: options)
+        let transport = LoopCurlTransport(options: options)
         #expect(await failure(server.url + "/length", on: transport) == .tooLarge)
         #expect(await failure(server.url + "/stream", on: transport) == .tooLarge)
     }
 
     @Test @LoopActor func `takes an answer up to its limit`() async throws {
         let server = try HTTPServer { _ in [.answer(200, String(repeating: "x", count: 100_000))] }
-        var options = CurlTransport.Options()
+        var options = LoopCurlTransport.Options()
         options.maximumResponseBytes = 100_000
-        #expect(await failure(server.url, on: CurlTransport(options: options)) == nil)
+        #expect(await failure(server.url, on: LoopCurlTransport(options: options)) == nil)
     }
 
     @Test(arguments: [
@@ -115,7 +116,7 @@ struct CurlFailureTests {
             arrived.open()
             return [.wait(never)]
         }
-        let transport = CurlTransport()
+        let transport = LoopCurlTransport()
         let task = LoopActor.spawn { await self.failure(server.url + "/hang", on: transport) }
         _ = try await onThread { arrived.wait() }
         task.cancel()
@@ -139,11 +140,11 @@ struct CurlFailureTests {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
-        let transport = CurlTransport()
+        let transport = LoopCurlTransport()
         let first = LoopActor.spawn { await self.failure(server.url + "/first", on: transport) }
         _ = try await onThread { arrived.wait() }
         var second: Task<TransportError?, Never>?
-        let watch = Reactor.shared.watch(ends[0], for: [.readable, .edge]) { _ in
+        let watch = EventPoller.shared.watch(ends[0], for: [.readable, .edge]) { _ in
             second = LoopActor.spawn { await self.failure(server.url + "/second", on: transport) }
             first.cancel()
         }
@@ -154,6 +155,6 @@ struct CurlFailureTests {
         #expect(await first.value == nil)
         let other = try #require(second)
         #expect(await other.value == nil)
-        Reactor.shared.unwatch(watch)
+        EventPoller.shared.unwatch(watch)
     }
 }

@@ -9,11 +9,11 @@ import Testing
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct CurlTLSTests {
     @LoopActor private func outcome(_ server: TLSServer, trusting file: String?) async -> Result<Int, TransportError> {
-        var options = CurlTransport.Options()
+        var options = LoopCurlTransport.Options()
         options.certificateAuthorities = file
         let request = UpstreamRequest(method: "GET", url: server.url)
         do throws(TransportError) {
-            return .success(try await CurlTransport(options: options).send(request, timeout: .seconds(10)).status)
+            return .success(try await LoopCurlTransport(options: options).send(request, timeout: .seconds(10)).status)
         } catch {
             return .failure(error)
         }
@@ -40,10 +40,10 @@ struct CurlTLSTests {
 
     @Test @LoopActor func `tells when a certificate ends, if it is to`() async throws {
         let server = try await onThread { try TLSServer(name: "IP:127.0.0.1", days: 40) }
-        var options = CurlTransport.Options()
+        var options = LoopCurlTransport.Options()
         options.certificateAuthorities = server.certificate
         options.readsCertificates = true
-        let transport = CurlTransport(options: options)
+        let transport = LoopCurlTransport(options: options)
         _ = try await transport.send(UpstreamRequest(method: "GET", url: server.url), timeout: .seconds(10))
         let end = try #require(transport.certificateEnd)
         #expect(end.wholeMatch(of: /[A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4} GMT/) != nil, "\(end)")
@@ -64,7 +64,7 @@ struct CurlTLSTests {
         defer { plain.stop() }
         let request = UpstreamRequest(method: "GET", url: "https://127.0.0.1:\(plain.port)/")
         await #expect(throws: TransportError.untrusted) {
-            _ = try await CurlTransport().send(request, timeout: .seconds(10))
+            _ = try await LoopCurlTransport().send(request, timeout: .seconds(10))
         }
     }
 }

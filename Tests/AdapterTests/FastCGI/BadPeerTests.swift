@@ -11,7 +11,7 @@ struct BadPeerTests {
 
     private static let impatient: FastCGIListener.Limits = {
         var limits = FastCGIListener.Limits(bodyBytes: 65_536)
-        limits.patience = .milliseconds(10)
+        limits.requestTimeout = .milliseconds(10)
         return limits
     }()
 
@@ -105,7 +105,7 @@ struct BadPeerTests {
         try await onThread {
             let peer = try worker.connect()
             try peer.write(FastCGIRequest(target: "/").bytes + FastCGIRequest(target: "/").bytes)
-            var reader = FastCGIAnswerReader()
+            var reader = FastCGIResponseReader()
             while reader.answers.count < 2 { try reader.feed(peer.read(10_000)) }
             #expect(reader.answers.map { $0.body == body } == [true, true])
         }
@@ -119,7 +119,7 @@ struct BadPeerTests {
             let peer = try worker.connect()
             let tooLarge = FastCGIRequest(method: "PUT", target: "/", body: [UInt8](repeating: 1, count: 65_537))
             try peer.write(FastCGIRequest(target: "/").bytes + tooLarge.bytes)
-            var reader = FastCGIAnswerReader()
+            var reader = FastCGIResponseReader()
             try reader.feed(peer.readToEnd())
             #expect(reader.answers.map { $0.body == body } == [true, false])
             #expect(reader.answers.last?.text == "Status: 413 Content Too Large\r\nContent-Length: 9\r\n\r\ntoo large")

@@ -19,7 +19,7 @@ struct DrainTests {
         try await onThread {
             let rest = try peer.readToEnd()
             #expect(rest == [])
-            #expect(throws: Peer.Failure.self) { try worker.connect() }
+            #expect(throws: Peer.ConnectionError.self) { try worker.connect() }
         }
     }
 
@@ -46,7 +46,7 @@ struct DrainTests {
         await drained.value
         try await onThread {
             for (number, peer) in peers.enumerated() {
-                var reader = FastCGIAnswerReader()
+                var reader = FastCGIResponseReader()
                 try reader.feed(peer.readToEnd())
                 #expect(reader.answers.map(\.body) == [Array("/\(number)".utf8)])
             }
@@ -64,7 +64,7 @@ struct DrainTests {
         await worker.listener.drain()
         try await onThread {
             for (number, peer) in peers.enumerated() {
-                var reader = FastCGIAnswerReader()
+                var reader = FastCGIResponseReader()
                 try reader.feed(peer.readToEnd())
                 #expect(reader.answers.map(\.body) == [Array("GET /\(number)  - ".utf8)])
             }
@@ -82,7 +82,7 @@ struct DrainTests {
         let drained = LoopActor.spawn { await worker.listener.drain() }
         while !worker.listener.isDraining { await Task.yield() }
         let answers = try await onThread {
-            var reader = FastCGIAnswerReader()
+            var reader = FastCGIResponseReader()
             try reader.feed(start + peer.readToEnd())
             return reader.answers
         }

@@ -19,7 +19,7 @@ struct ListenerTests {
         }
         #expect(
             answer == [
-                FastCGIAnswer(
+                FastCGIResponse(
                     id: 7, output: Array("Status: 200 OK\r\nContent-Length: 18\r\nX: y\r\n\r\nPOST /a b=c t body".utf8))
             ])
         await worker.listener.drain()
@@ -78,7 +78,7 @@ struct ListenerTests {
             let peer = try worker.connect()
             try peer.write(
                 FastCGIRequest(method: "PUT", target: "/", body: [UInt8](repeating: 1, count: 3_000_000)).bytes)
-            var reader = FastCGIAnswerReader()
+            var reader = FastCGIResponseReader()
             try reader.feed(peer.readToEnd())
             #expect(
                 reader.answers.map(\.text) == ["Status: 413 Content Too Large\r\nContent-Length: 9\r\n\r\ntoo large"])

@@ -42,7 +42,7 @@ final class TestListener {
         request.keepsConnection = false
         let peer = try connect()
         try peer.write(request.bytes)
-        var reader = FastCGIAnswerReader()
+        var reader = FastCGIResponseReader()
         try reader.feed(peer.readToEnd())
         return reader.answers.map(\.text).joined(separator: "|")
     }
@@ -50,11 +50,11 @@ final class TestListener {
 
 extension Peer {
     /// - Throws: when the connection ends before so many answers are whole.
-    func answers(_ count: Int = 1) throws -> [FastCGIAnswer] {
-        var reader = FastCGIAnswerReader()
+    func answers(_ count: Int = 1) throws -> [FastCGIResponse] {
+        var reader = FastCGIResponseReader()
         while reader.answers.count < count {
             let bytes = try read()
-            guard !bytes.isEmpty else { throw Failure.broken(0) }
+            guard !bytes.isEmpty else { throw ConnectionError.broken(0) }
             try reader.feed(bytes)
         }
         return reader.answers

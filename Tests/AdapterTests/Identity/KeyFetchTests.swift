@@ -18,13 +18,13 @@ struct KeyFetchTests {
     }
 
     @LoopActor private func fetcher(timeout: Duration = .seconds(10)) -> KeyFetcher {
-        var options = CurlTransport.Options()
+        var options = LoopCurlTransport.Options()
         options.maximumResponseBytes = KeyFetcher.maximumBytes
-        return KeyFetcher(transport: CurlTransport(options: options), timeout: timeout)
+        return KeyFetcher(transport: LoopCurlTransport(options: options), timeout: timeout)
     }
 
-    @LoopActor private func failure(_ url: String, timeout: Duration = .seconds(10)) async -> KeyFetchFailure? {
-        do throws(KeyFetchFailure) {
+    @LoopActor private func failure(_ url: String, timeout: Duration = .seconds(10)) async -> KeyFetchError? {
+        do throws(KeyFetchError) {
             _ = try await fetcher(timeout: timeout).keys(at: url)
             return nil
         } catch {
@@ -79,10 +79,10 @@ struct KeyFetchTests {
         let keys = IssuerKeys(
             remote: .init(
                 issuer: "https://id.example", url: server.url + "/keys", fetcher: fetcher(),
-                surroundings: .init(now: { start + passed.withLock { $0 } }), onFetch: { _ in }))
+                runtime: .init(now: { start + passed.withLock { $0 } }), onFetch: { _ in }))
         await keys.refresh()
         passed.withLock { $0 = IssuerKeys.refetchInterval }
-        for task in (0..<1000).map({ _ in LoopActor.spawn { await keys.learn() } }) { await task.value }
+        for task in (0..<1000).map({ _ in LoopActor.spawn { await keys.refetch() } }) { await task.value }
         #expect(server.requests.count == 2)
     }
 }

@@ -90,7 +90,7 @@ struct AdmissionTests {
             try await records.apply(change, to: user)
             let raised = await admissions.admit(.renewal(keys: 100), subject)
             #expect(raised.decision.verdict == .allowed)
-            #expect(raised.decision.requests.remaining == 1 && raised.decision.volume?.remaining == 50)
+            #expect(raised.decision.requests.remaining == 1 && raised.decision.quantity?.remaining == 50)
             change.tier(nil)
             try await records.apply(change, to: user)
             let lowered = await admissions.admit(.renewal(keys: 1), subject)
@@ -116,14 +116,14 @@ struct AdmissionTests {
                 await redis.outcome("EXISTS", "c:limit:renew:{\(subject.owner)}:\(subject.device)")
                     == .success(.integer(0)))
             let last = await admissions.admit(.renewal(keys: 150), subject).decision
-            #expect(last.verdict == .allowed && last.requests.remaining == 1 && last.volume?.remaining == 0)
+            #expect(last.verdict == .allowed && last.requests.remaining == 1 && last.quantity?.remaining == 0)
         }
     }
 
     /// Such a device is counted by a call of its own, which may let in what the user's refuses.
     @Test @LoopActor func `a refusal charges neither the user nor a device that its issuer proves`() async throws {
         try await withAdmissions { admissions, records, redis, _ in
-            func admit(_ user: String, _ device: String) async throws -> LimitDecision {
+            func admit(_ user: String, _ device: String) async throws -> RateLimitDecision {
                 let subject = Subject(
                     userID: try #require(UserID(user)), deviceID: device, tier: nil, issuer: "https://a.example",
                     isDeviceVouchedFor: true)
@@ -352,9 +352,9 @@ struct AdmissionTests {
                 limiter: limiter, tiers: try Self.tiers(), settings: .init(enabled: true, withoutRecord: .default),
                 now: { Date() })
             var decisions: [Admission] = []
-            for charge in [Charge.vend, .upload(bytes: 0)] {
+            for cost in [RateLimitCost.vend, .upload(bytes: 0)] {
                 #expect(await redis.becomesReady(within: .seconds(5)))
-                decisions.append(await admissions.admit(charge, subject))
+                decisions.append(await admissions.admit(cost, subject))
             }
             withExtendedLifetime(server) {}
             return (decisions, labels)
@@ -386,7 +386,7 @@ struct AdmissionTests {
 }
 
 extension Admissions {
-    fileprivate func admit(_ charge: Charge, _ subject: Subject) async -> Admission {
-        await withCheckedContinuation { waiter in admit(charge, subject) { waiter.resume(returning: $0) } }
+    fileprivate func admit(_ cost: RateLimitCost, _ subject: Subject) async -> Admission {
+        await withCheckedContinuation { waiter in admit(cost, subject) { waiter.resume(returning: $0) } }
     }
 }

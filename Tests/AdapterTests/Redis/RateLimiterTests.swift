@@ -31,7 +31,7 @@ struct RateLimiterTests {
         try await withRedis(server.path) { first in
             try await withRedis(server.path) { second in
                 let limiters = [first, second].map { RateLimiter(redis: $0, keyPrefix: "c:", limits: Self.limits) }
-                var seen: [LimitDecision] = []
+                var seen: [RateLimitDecision] = []
                 for (number, subject) in [one, two, one, one].enumerated() {
                     seen.append(await limiters[number % 2].take(.renewal(keys: 1), for: subject))
                 }
@@ -93,14 +93,14 @@ struct RateLimiterTests {
         let subject = try subject("u_1")
         try await withRedis(server.path) { redis in
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
-            var seen: [LimitDecision] = []
+            var seen: [RateLimitDecision] = []
             for keys in [100, 51, 50, 1, 0, 0] {
                 seen.append(await limiter.take(.renewal(keys: keys), for: subject))
             }
             #expect(seen.map(\.refusing) == [nil, .renewKeys, nil, .renewKeys, nil, .renew])
             #expect(seen.map(\.requests.remaining) == [2, 2, 1, 1, 0, 0])
-            #expect(seen.map(\.volume?.remaining) == [50, 50, 0, 0, 0, 0])
-            #expect(seen.allSatisfy { $0.volume?.reset ?? .zero > .seconds(1790) })
+            #expect(seen.map(\.quantity?.remaining) == [50, 50, 0, 0, 0, 0])
+            #expect(seen.allSatisfy { $0.quantity?.reset ?? .zero > .seconds(1790) })
             #expect(seen[3].retryAfter <= .seconds(1800) && seen[5].retryAfter > .seconds(1800))
             // The keys' window ends first; the requests' goes on.
             guard case .success(.array(let names)) = await redis.outcome("KEYS", "c:limit:renewKeys:*:none"),
@@ -119,7 +119,7 @@ struct RateLimiterTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
-            var seen: [LimitDecision] = []
+            var seen: [RateLimitDecision] = []
             for number in 0..<13 {
                 seen.append(await limiter.take(.vend, for: try subject("u_1", device: "device \(number)")))
             }
@@ -135,7 +135,7 @@ struct RateLimiterTests {
             let fifth = try subject("u_1", device: "fifth")
             for _ in 0..<2 {
                 let refused = await limiter.take(.renewal(keys: 1), for: fifth)
-                #expect(refused.refusing == .renewKeys && refused.refusesUser && refused.volume?.remaining == 150)
+                #expect(refused.refusing == .renewKeys && refused.refusesUser && refused.quantity?.remaining == 150)
                 #expect(refused.requests.remaining == 3 && refused.userRequests.remaining == 8)
             }
             // Another user of one of these devices has windows of their own.
@@ -149,7 +149,7 @@ struct RateLimiterTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
-            func take(_ user: String, _ device: String) async throws -> LimitDecision {
+            func take(_ user: String, _ device: String) async throws -> RateLimitDecision {
                 await limiter.take(.vend, for: try subject(user, device: device, isProven: true))
             }
             for _ in 0..<3 { #expect(try await take("u_1", "shared").verdict == .allowed) }
@@ -165,7 +165,7 @@ struct RateLimiterTests {
             }
             #expect(try await take("u_3", "new").requests.remaining == 2)
             // The same where what all devices have renewed together refuses.
-            func renew(_ keys: Int, _ device: String) async throws -> LimitDecision {
+            func renew(_ keys: Int, _ device: String) async throws -> RateLimitDecision {
                 await limiter.take(.renewal(keys: keys), for: try subject("u_4", device: device, isProven: true))
             }
             for number in 0..<4 { #expect(try await renew(150, "own \(number)").verdict == .allowed) }
@@ -173,7 +173,7 @@ struct RateLimiterTests {
             #expect(refused.refusing == .renewKeys && refused.refusesUser)
             let last = try await renew(0, "fifth")
             #expect(last.requests.remaining == 2 && last.userRequests.remaining == 7)
-            #expect(last.volume?.remaining == 150 && last.userVolume?.remaining == 0)
+            #expect(last.quantity?.remaining == 150 && last.userQuantity?.remaining == 0)
         }
     }
 
@@ -193,7 +193,7 @@ struct RateLimiterTests {
             while await redis.outcome("GET", "x") != .success(.null) { await Task.yield() }
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
             #expect(await limiter.take(.renewal(keys: 100), for: subject).verdict == .allowed)
-            #expect(await limiter.take(.upload(bytes: 100), for: subject).volume?.remaining == 900)
+            #expect(await limiter.take(.upload(bytes: 100), for: subject).quantity?.remaining == 900)
             let proven = try self.subject("u_1", device: "phone", isProven: true)
             #expect(await limiter.take(.renewal(keys: 100), for: proven).verdict == .allowed)
         }
@@ -229,7 +229,7 @@ struct RateLimiterTests {
             #expect(
                 await limiter.take(.vend, for: subject)
                     == .closed)
-            var verdicts: [LimitDecision.Verdict] = []
+            var verdicts: [RateLimitDecision.Verdict] = []
             for _ in 0..<4 { verdicts.append(await limiter.take(.renewal(keys: 1), for: subject).verdict) }
             #expect(verdicts == [.open, .open, .open, .openRefused])
             #expect(failures == [RedisError](repeating: .unavailable, count: 5))

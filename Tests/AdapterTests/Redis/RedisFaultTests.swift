@@ -160,7 +160,7 @@ struct RedisFaultTests {
         }
         let call = RedisScript(source: "return 1", digest: "0").call(keys: [], arguments: [])
         try await withRedis(folder["r.sock"]) { redis in
-            let both = RedisQuestion(call, beside: RedisCommand(["HMGET", "k", "f", "g"]))
+            let both = RedisRequest(call, beside: RedisCommand(["HMGET", "k", "f", "g"]))
             let tasks = (0..<20).map { number in
                 LoopActor.spawn { number % 2 == 0 ? await redis.outcomes(both) : [await redis.outcome("GET", "k")] }
             }

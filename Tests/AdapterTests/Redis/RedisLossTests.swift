@@ -7,7 +7,7 @@ import Testing
 /// One connection is lost while Redis is up: idle timeouts, `CLIENT KILL`, a proxy's restart.
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct RedisLossTests {
-    private static let count = RedisQuestion(
+    private static let count = RedisRequest(
         RedisScript(source: "return 1", digest: "0").call(keys: ["n"], arguments: []), mayRepeat: true)
 
     @Test @LoopActor func `sends a count again whose reply was lost, but nothing that must not be done twice`()
@@ -108,7 +108,7 @@ struct RedisLossTests {
                     #expect(await other.outcome("CLIENT", "KILL", "ID", String(id)) == .success(.integer(1)))
                     let counts = (0..<20).map { _ in
                         LoopActor.spawn {
-                            await redis.outcomes(RedisQuestion(RedisCommand(["INCR", "n"]), mayRepeat: true))
+                            await redis.outcomes(RedisRequest(RedisCommand(["INCR", "n"]), mayRepeat: true))
                         }
                     }
                     for count in counts {

@@ -48,7 +48,7 @@ struct RevocationTests {
         let iam = IAMClient(
             endpoint: try .iam(region: "eu-west-1"), transport: keeper,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            place: LoopActor.shared)
+            isolation: LoopActor.shared)
         try await withRedis(server.path) { redis in
             let records = UserRecords(redis: redis, keyPrefix: "c[1]:", now: { time })
             let revocation = Revocation(records: records, now: { time })
@@ -113,7 +113,7 @@ struct RevocationTests {
         let iam = IAMClient(
             endpoint: try .iam(region: "eu-west-1"), transport: keeper,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            place: LoopActor.shared)
+            isolation: LoopActor.shared)
         let time = time
         try await withRedis(server.path) { redis in
             try await withRedis(server.path) { other in
@@ -161,7 +161,7 @@ struct RevocationTests {
         let iam = IAMClient(
             endpoint: try .iam(region: "eu-west-1"), transport: keeper,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            place: LoopActor.shared)
+            isolation: LoopActor.shared)
         let foreign = #"{"Version":"2012-10-17","Statement":[]}"#.replacing("[]", with: "[{}]")
         try await iam.put(foreign, as: RevocationPolicy.name, ofRole: "vending", deadline: .now + .seconds(5))
         let kept = keeper.text
@@ -169,7 +169,7 @@ struct RevocationTests {
             let revocation = Revocation(records: UserRecords(redis: redis, keyPrefix: "c:"))
             let user = try #require(UserID("u_1"))
             let time = time
-            await #expect(throws: Revocation.Failure.policy(.foreign)) {
+            await #expect(throws: Revocation.RevocationError.policy(.foreign)) {
                 try await revocation.deny(user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(5))
             }
             #expect(keeper.text == kept)

@@ -23,15 +23,15 @@ extension RedisConnection {
     }
 
     /// What came of a script's call, and of the command beside it.
-    func outcomes(_ question: RedisQuestion) async -> [RedisOutcome] {
+    func outcomes(_ question: RedisRequest) async -> [RedisOutcome] {
         await withCheckedContinuation { continuation in
-            ask(question) { answer in
+            send(question) { answer in
                 switch answer {
                 case .failure(let error): continuation.resume(returning: [.failure(error)])
-                case .reply(var reading):
-                    var outcomes = [RedisOutcome(reading)]
-                    reading.goToOther()
-                    if question.replies == 2 { outcomes.append(RedisOutcome(reading)) }
+                case .reply(var cursor):
+                    var outcomes = [RedisOutcome(cursor)]
+                    cursor.goToOther()
+                    if question.replies == 2 { outcomes.append(RedisOutcome(cursor)) }
                     continuation.resume(returning: outcomes)
                 }
             }
@@ -50,8 +50,8 @@ extension RedisConnection {
 }
 
 extension RedisOutcome {
-    init(_ reading: RedisReading) {
-        var reading = reading
-        self = reading.refusal.map { .failure($0) } ?? .success(RedisReply(&reading))
+    init(_ cursor: RedisReplyCursor) {
+        var cursor = cursor
+        self = cursor.refusal.map { .failure($0) } ?? .success(RedisReply(&cursor))
     }
 }

@@ -117,15 +117,15 @@ struct UserRecordsTests {
             let call = script.call(keys: ["n"], arguments: [])
             // The server does not know the script, and is asked both again.
             #expect(
-                await redis.outcomes(RedisQuestion(call, beside: RedisCommand(["GET", "text"])))
+                await redis.outcomes(RedisRequest(call, beside: RedisCommand(["GET", "text"])))
                     == [.success(.integer(1)), .success(.text([UInt8(ascii: "x")]))])
             let spoilt = script.call(keys: ["text"], arguments: [])
             #expect(
-                await redis.outcomes(RedisQuestion(spoilt, beside: RedisCommand(["LLEN", "text"])))
+                await redis.outcomes(RedisRequest(spoilt, beside: RedisCommand(["LLEN", "text"])))
                     == [.failure(.refused(code: "ERR")), .failure(.refused(code: "WRONGTYPE"))])
-            #expect(await redis.outcomes(RedisQuestion(call)) == [.success(.integer(2))])
+            #expect(await redis.outcomes(RedisRequest(call)) == [.success(.integer(2))])
             redis.close()
-            #expect(await redis.outcomes(RedisQuestion(call)) == [.failure(.unavailable)])
+            #expect(await redis.outcomes(RedisRequest(call)) == [.failure(.unavailable)])
         }
     }
 }

@@ -40,7 +40,7 @@ struct CopyRuleTests {
         defer { store.server.stop() }
         store.server.put("a.bin")
         #expect(try await store.touch(fields).told == told)
-        #expect(store.server.truth("a.bin").touches == (told == "200" ? 1 : 0))
+        #expect(store.server.truth("a.bin").selfCopies == (told == "200" ? 1 : 0))
     }
 
     @Test @LoopActor func `names the condition that did not hold`() async throws {

@@ -20,8 +20,8 @@ struct RenewalOfBatchesTests {
                 mode: .auto, storageClass: "STANDARD", minimumAge: .seconds(86_400), keyPrefix: prefix,
                 otherPrefixes: others, maximumInFlight: 32, partialFailure: failure, retention: .seconds(30 * 86_400)),
             requestDeadline: .seconds(15), metrics: try Metrics(),
-            rights: RenewalRights(
-                kmsKey: { key, deadline throws(Fault) in try await s3.kmsKey(of: key, deadline: deadline) },
+            permissions: RenewalPermissions(
+                kmsKey: { key, deadline throws(AWSError) in try await s3.kmsKey(of: key, deadline: deadline) },
                 test: { await s3.testRenewal(under: $0, deadline: $1) }),
             renew: { await s3.renew(key: $0, deadline: $1) })
     }
@@ -58,7 +58,7 @@ struct RenewalOfBatchesTests {
         let found = [String](repeating: "renewed", count: 8)
         #expect(Self.words(outcome) == found + ["not_found", "not_found", "invalid_key"])
         for key in ["root.bin", "assets/new.bin", "old/old.bin", "both.bin", "assets/both.bin"] {
-            #expect(store.server.truth(key).touches == 1, "\(key)")
+            #expect(store.server.truth(key).selfCopies == 1, "\(key)")
         }
     }
 
@@ -80,7 +80,7 @@ struct RenewalOfBatchesTests {
             Self.words(await renewer.renew(["root.bin", "assets/both.bin", "old.bin"])) == [
                 "renewed", "renewed", "renewed",
             ])
-        #expect(store.server.truth("both.bin").touches == 1 && store.server.truth("assets/both.bin").touches == 0)
+        #expect(store.server.truth("both.bin").selfCopies == 1 && store.server.truth("assets/both.bin").selfCopies == 0)
     }
 
     // MARK: One key of many
@@ -107,7 +107,7 @@ struct RenewalOfBatchesTests {
             guard case .misconfigured = outcome else { return _ = Issue.record("\(outcome)") }
         default: #expect(Self.words(outcome) == renewed + ["internal_error"])
         }
-        for key in Self.others { #expect(store.server.truth(key).touches == 1) }
+        for key in Self.others { #expect(store.server.truth(key).selfCopies == 1) }
     }
 
     /// Each right that a renewal takes, gone from one moment to the next.
@@ -159,7 +159,7 @@ struct RenewalOfBatchesTests {
         for keys in [["other.bin"], ["a.bin", "other.bin", "gone.bin"]] {
             #expect(Self.words(await renewer.renew(keys)) == ["misconfigured: KMS.AccessDenied"], "\(keys)")
         }
-        #expect(store.server.truth("a.bin").touches == 1)
+        #expect(store.server.truth("a.bin").selfCopies == 1)
         store.server.identities { $0[0].deniedKMSKeys = [] }
         #expect(Self.words(await renewer.renew(["other.bin"])) == ["renewed"])
     }
@@ -223,7 +223,7 @@ struct RenewalOfBatchesTests {
         let renewer = try renewer(store, .retry)
         let keys = ["large.bin"] + Self.others
         #expect(Self.words(await renewer.renew(keys)) == ["try again: StillCopying"])
-        for key in Self.others { #expect(store.server.truth(key).touches == 1) }
+        for key in Self.others { #expect(store.server.truth(key).selfCopies == 1) }
         var words = Self.words(await renewer.renew(keys))
         while words == ["try again: StillCopying"] {
             try await LoopActor.sleep(for: .milliseconds(5))

@@ -11,7 +11,7 @@ import ScriptedS3
 struct ScriptedStore {
     let server: ScriptedS3
     let s3: S3Client
-    private let transport = CurlTransport()
+    private let transport = LoopCurlTransport()
 
     init(
         renewal: RenewalSettings = .init(), timeout: Duration = .seconds(5), attempts: Int = 3,
@@ -26,13 +26,13 @@ struct ScriptedStore {
                 accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey),
                 sessionToken: identity.sessionToken.map { Secret($0) }))
         // Between tries no time passes.
-        let surroundings = Surroundings(wallClock: wallClock, sleep: { _ in }, randomNumber: { .max })
+        let runtime = RuntimeDependencies(wallClock: wallClock, sleep: { _ in }, randomNumber: { .max })
         s3 = S3Client(
             bucket: options.bucket,
             endpoint: try .s3(region: options.region, bucket: options.bucket, custom: server.url),
             transport: transport, credentials: credentials, renewal: renewal,
-            retry: RetrySettings(maximumAttempts: attempts, timeout: timeout), surroundings: surroundings,
-            place: LoopActor.shared)
+            retry: RetrySettings(maximumAttempts: attempts, timeout: timeout), runtime: runtime,
+            isolation: LoopActor.shared)
     }
 
     func renew(_ key: String = "a.bin") async -> Renewal.Outcome {

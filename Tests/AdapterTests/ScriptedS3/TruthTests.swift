@@ -18,10 +18,10 @@ struct TruthTests {
         store.server.script(FaultRule(fault))
         let outcome = await store.renew()
         #expect(outcome != .notFound)
-        let touches = store.server.truth("a.bin").touches
+        let selfCopies = store.server.truth("a.bin").selfCopies
         switch outcome {
-        case .renewed, .fresh: #expect(touches > 0)
-        default: #expect(touches == 0 || fault == .resetAfterwards)
+        case .renewed, .recentlyWritten: #expect(selfCopies > 0)
+        default: #expect(selfCopies == 0 || fault == .resetAfterwards)
         }
         #expect(await store.renew("gone.bin") != .renewed(expiration: nil))
     }
@@ -34,8 +34,8 @@ struct TruthTests {
         store.server.script(FaultRule(fault, times: 1))
         _ = await store.renew()
         let outcome = await store.renew()
-        #expect(outcome == .fresh(expiration: nil) || outcome == .renewed(expiration: nil))
-        #expect(store.server.truth("a.bin").touches == 1)
+        #expect(outcome == .recentlyWritten(expiration: nil) || outcome == .renewed(expiration: nil))
+        #expect(store.server.truth("a.bin").selfCopies == 1)
         #expect(await store.renew("gone.bin") == .notFound)
     }
 
@@ -68,6 +68,6 @@ struct TruthTests {
         }
         // Enough of both for the above to mean something.
         #expect(claims >= 100)
-        #expect(store.server.met.values.reduce(0, +) >= 15)
+        #expect(store.server.injectedFaults.values.reduce(0, +) >= 15)
     }
 }

@@ -26,7 +26,7 @@ struct RenewalBatchTests {
 
     @LoopActor private func renewer(
         _ upstreams: TestUpstreams, inFlight: Int, _ failure: Settings.Renewal.PartialFailure = .retry,
-        pace: CopyPace? = nil
+        copyLimiter: CopyConcurrencyLimiter? = nil
     ) throws -> Renewer {
         let settings = Settings.Renewal(
             mode: .auto, storageClass: "STANDARD", minimumAge: .seconds(86_400), keyPrefix: "",
@@ -34,7 +34,7 @@ struct RenewalBatchTests {
             partialFailure: failure, retention: .seconds(30 * 86_400))
         let s3 = upstreams.s3
         return Renewer(
-            settings: settings, requestDeadline: .seconds(15), metrics: try Metrics(), pace: pace,
+            settings: settings, requestDeadline: .seconds(15), metrics: try Metrics(), copyLimiter: copyLimiter,
             now: { Date(timeIntervalSince1970: 1_795_183_200) }, renew: { await s3.renew(key: $0, deadline: $1) })
     }
 
@@ -58,10 +58,10 @@ struct RenewalBatchTests {
             }
             return [.answer(200, UpstreamDocuments.copied)]
         }
-        let pace = CopyPace(maximum: 8, metrics: try Metrics())
+        let copyLimiter = CopyConcurrencyLimiter(maximum: 8, metrics: try Metrics())
         let upstreams = try TestUpstreams(
-            server: server, onAttempt: { attempt in LoopActor.assumeIsolated { pace.observe(attempt) } })
-        let renewer = try renewer(upstreams, inFlight: 8, pace: pace)
+            server: server, onAttempt: { attempt in LoopActor.assumeIsolated { copyLimiter.observe(attempt) } })
+        let renewer = try renewer(upstreams, inFlight: 8, copyLimiter: copyLimiter)
         let until = Date(timeIntervalSince1970: 1_795_183_200 + 30 * 86_400)
         func renewed(_ keys: [String]) -> Renewer.Outcome {
             .results(keys.map { RenewResult(key: $0, renewedUntil: until) })
@@ -70,12 +70,12 @@ struct RenewalBatchTests {
         let slow = Self.keys("slow", 20)
         #expect(await renewer.renew(slow) == renewed(slow))
         #expect(load.takeMost() == 8)
-        #expect(pace.current < 8)
+        #expect(copyLimiter.current < 8)
         let good = Self.keys("good", 10)
-        let allowed = pace.current
+        let allowed = copyLimiter.current
         #expect(await renewer.renew(good) == renewed(good))
         // Ten good answers allow two or three more.
-        #expect(load.takeMost() <= allowed + 3 && pace.current > allowed)
+        #expect(load.takeMost() <= allowed + 3 && copyLimiter.current > allowed)
     }
 
     @Test @LoopActor func `tells each key its own result, in the order asked for`() async throws {

@@ -52,9 +52,9 @@ struct S3FaultTests {
             (404, Documents.s3Error("NoSuchKey"), .notFound),
             (404, Documents.s3Error("NoSuchBucket"), .misconfigured(code: "NoSuchBucket")),
             (404, "", .misconfigured(code: "Status404")),
-            (403, Documents.s3Error("AccessDenied"), .forbidden(code: "AccessDenied")),
+            (403, Documents.s3Error("AccessDenied"), .accessDenied(code: "AccessDenied")),
             (403, Documents.s3Error("InvalidObjectState"), .archived),
-            (412, Documents.young, .fresh(expiration: nil)),
+            (412, Documents.young, .recentlyWritten(expiration: nil)),
             (400, Documents.s3Error("KeyTooLongError"), .invalidKey),
             (301, Documents.s3Error("PermanentRedirect"), .misconfigured(code: "PermanentRedirect")),
         ] as [(Int, String, Renewal.Outcome)])

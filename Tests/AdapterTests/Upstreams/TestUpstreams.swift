@@ -20,16 +20,16 @@ struct TestUpstreams {
         self.server = server
         let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
         // Between tries no time passes.
-        let surroundings = Surroundings(wallClock: wallClock, sleep: { _ in }, randomNumber: { .max })
+        let runtime = RuntimeDependencies(wallClock: wallClock, sleep: { _ in }, randomNumber: { .max })
         let retry = RetrySettings(maximumAttempts: 3, timeout: timeout)
-        let transport = CurlTransport()
+        let transport = LoopCurlTransport()
         sts = STSClient(
             endpoint: try .sts(region: "eu-west-1", custom: server.url), transport: transport, credentials: credentials,
-            retry: retry, surroundings: surroundings, place: LoopActor.shared)
+            retry: retry, runtime: runtime, isolation: LoopActor.shared)
         s3 = S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: server.url),
             transport: transport, credentials: credentials, renewal: renewal, retry: retry,
-            surroundings: surroundings, place: LoopActor.shared, onAttempt: onAttempt)
+            runtime: runtime, isolation: LoopActor.shared, onAttempt: onAttempt)
     }
 
     init(timeout: Duration = .seconds(5), renewal: RenewalSettings = .init(), _ steps: [HTTPServer.Step]) throws {

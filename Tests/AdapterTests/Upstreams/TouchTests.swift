@@ -14,13 +14,13 @@ struct TouchTests {
         let identity = ScriptedIdentity()
         return S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: store.url),
-            transport: CurlTransport(),
+            transport: LoopCurlTransport(),
             credentials: CredentialSource(
                 Credentials(
                     accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey))),
             renewal: settings,
-            surroundings: Surroundings(sleep: { _ in }, spawn: { body in LoopActor.spawn { await body() } }),
-            place: LoopActor.shared)
+            runtime: RuntimeDependencies(sleep: { _ in }, spawn: { body in LoopActor.spawn { await body() } }),
+            isolation: LoopActor.shared)
     }
 
     @LoopActor private static func renew(
@@ -59,11 +59,11 @@ struct TouchTests {
 
     @Test(arguments: [RenewalSettings.Mode.auto, .copy, .replace], [(false, nil), (true, nil), (false, 6 << 30)])
     @LoopActor func `changes nothing but the date`(
-        mode: RenewalSettings.Mode, what: (refusesTouch: Bool, pretendedSize: Int?)
+        mode: RenewalSettings.Mode, what: (refusesSelfCopy: Bool, pretendedSize: Int?)
     ) async throws {
         let store = try ScriptedS3()
         defer { store.stop() }
-        store.refusesTouch(what.refusesTouch)
+        store.refusesSelfCopy(what.refusesSelfCopy)
         var seed = Self.seed()
         seed.pretendedSize = what.pretendedSize
         store.put("a.bin", seed)
@@ -77,7 +77,9 @@ struct TouchTests {
         #expect(after.storageClass == before.storageClass)
         #expect(after.size == before.size)
         // A repeat finds it fresh.
-        #expect(try await Self.renew(store, .init(mode: mode, storageClass: .preserved)) == .fresh(expiration: nil))
+        #expect(
+            try await Self.renew(store, .init(mode: mode, storageClass: .preserved))
+                == .recentlyWritten(expiration: nil))
     }
 
     @Test @LoopActor func `with one request a key, class, encryption, redirect and ACL are what the settings say`()
@@ -124,13 +126,13 @@ struct TouchTests {
             // One request alone does not see a lock.
             for (key, outcome) in expected where key != "locked.bin" || settings.mode != .copy {
                 #expect(try await Self.renew(store, settings, key) == outcome, "\(key) \(settings)")
-                #expect(store.truth(key).touches == 0)
+                #expect(store.truth(key).selfCopies == 0)
             }
             guard case .unrenewable = try await Self.renew(store, settings, "theirs.bin") else {
                 Issue.record("an object with its owner's key")
                 continue
             }
-            #expect(store.truth("theirs.bin").touches == 0)
+            #expect(store.truth("theirs.bin").selfCopies == 0)
         }
     }
 
@@ -138,7 +140,7 @@ struct TouchTests {
     {
         let store = try ScriptedS3()
         defer { store.stop() }
-        store.refusesTouch(true)
+        store.refusesSelfCopy(true)
         var seed = Self.seed()
         // One under KMS is taken even there.
         seed.kmsKey = nil
@@ -149,7 +151,7 @@ struct TouchTests {
         }
         let tagged = ["GET", "PUT", "GET"]
         #expect(store.requests.map(\.method) == ["PUT", "HEAD"] + tagged + ["HEAD", "PUT"])
-        store.refusesTouch(false)
+        store.refusesSelfCopy(false)
         #expect(Self.isRenewed(await client.renew(key: "c.bin", deadline: .now + .seconds(30)).outcome))
     }
 
@@ -160,7 +162,7 @@ struct TouchTests {
         for (number, operation) in [S3Operation.headObject, .copyObject].enumerated() {
             let key = "\(number).bin"
             store.put(key, Self.seed())
-            store.behave()
+            store.clearFaults()
             // A HEAD has no body to be spoilt.
             guard operation != .headObject || [.slowDown, .reset].contains(fault) else { continue }
             store.script(FaultRule(fault, on: operation, times: 1))
@@ -181,9 +183,9 @@ struct TouchTests {
         store.put("a.bin", Self.seed())
         store.identities { $0[0].denied = [action] }
         for settings in [RenewalSettings(), .init(storageClass: .preserved), .init(mode: .replace)] {
-            #expect(try await Self.renew(store, settings) == .forbidden(code: "AccessDenied"))
+            #expect(try await Self.renew(store, settings) == .accessDenied(code: "AccessDenied"))
         }
-        #expect(store.truth("a.bin").touches == 0)
+        #expect(store.truth("a.bin").selfCopies == 0)
     }
 
     @Test @LoopActor func `without leave to list, nothing is gone`() async throws {
@@ -191,7 +193,7 @@ struct TouchTests {
         defer { store.stop() }
         store.identities { $0[0].denied = ["s3:ListBucket"] }
         for settings in [RenewalSettings(), .init(storageClass: .preserved), .init(mode: .replace)] {
-            #expect(try await Self.renew(store, settings, "gone.bin") == .forbidden(code: "AccessDenied"))
+            #expect(try await Self.renew(store, settings, "gone.bin") == .accessDenied(code: "AccessDenied"))
         }
     }
 
@@ -217,14 +219,14 @@ struct TouchTests {
             let outcome = try await Self.renew(client, key)
             let truth = store.truth(key)
             switch outcome {
-            case .renewed, .fresh:
-                #expect(truth.touches > 0 || truth.size > 5 << 30, "\(key)")
+            case .renewed, .recentlyWritten:
+                #expect(truth.selfCopies > 0 || truth.size > 5 << 30, "\(key)")
                 #expect(truth.lastModified > ScriptedS3.wallClock() - 3600, "\(key)")
                 counts["success", default: 0] += 1
             case .notFound:
                 #expect(!truth.exists, "\(key)")
                 counts["gone", default: 0] += 1
-            case .archived, .invalidKey, .unrenewable, .forbidden, .refused, .misconfigured, .unavailable: break
+            case .archived, .invalidKey, .unrenewable, .accessDenied, .refused, .misconfigured, .unavailable: break
             }
         }
         #expect(counts["success", default: 0] > 40 && counts["gone", default: 0] > 12)

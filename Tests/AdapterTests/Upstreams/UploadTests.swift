@@ -14,18 +14,18 @@ struct UploadTests {
         let identity = ScriptedIdentity()
         return S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: store.url),
-            transport: CurlTransport(),
+            transport: LoopCurlTransport(),
             credentials: CredentialSource(
                 Credentials(
                     accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey))),
-            surroundings: Surroundings(sleep: { _ in }, spawn: { body in LoopActor.spawn { await body() } }),
-            place: LoopActor.shared)
+            runtime: RuntimeDependencies(sleep: { _ in }, spawn: { body in LoopActor.spawn { await body() } }),
+            isolation: LoopActor.shared)
     }
 
     @LoopActor private static func put(_ url: Secret, _ body: String, type: String? = nil) async throws -> Int {
         let fields: HeaderFields = type.map { ["content-type": $0] } ?? [:]
         let request = UpstreamRequest(method: "PUT", url: url.reveal(), fields: fields, body: Array(body.utf8))
-        return try await CurlTransport().send(request, timeout: .seconds(10)).status
+        return try await LoopCurlTransport().send(request, timeout: .seconds(10)).status
     }
 
     @Test @LoopActor func `a presigned URL creates once, and the client need not know`() async throws {

@@ -30,7 +30,7 @@ struct SharedCredentialCacheTests {
         func pass(_ seconds: Double) { instant.withLock { $0 += seconds } }
     }
 
-    private struct World: Sendable {
+    private struct Dependencies: Sendable {
         let sts = Counting()
         let clock = Clock()
         /// How long STS takes.
@@ -39,38 +39,40 @@ struct SharedCredentialCacheTests {
     }
 
     @LoopActor private func cache(
-        _ redis: RedisConnection, _ world: World, keys: [String] = ["one"], deadline: Duration = .seconds(3)
+        _ redis: RedisConnection, _ dependencies: Dependencies, keys: [String] = ["one"],
+        deadline: Duration = .seconds(3)
     ) -> SharedCredentialCache {
         SharedCredentialCache(
             redis: redis, keyPrefix: "c:", keys: keys.map { SealingKey(from: Array($0.utf8), purpose: "test") },
-            requestDeadline: deadline, now: { world.clock.now }, jitter: { 0 })
+            requestDeadline: deadline, now: { dependencies.clock.now }, jitter: { 0 })
     }
 
-    private func place(_ user: String = "u_1", _ name: String = "role\nfree\n3600000") -> CredentialPlace {
+    private func sharedKey(_ user: String = "u_1", _ name: String = "role\nfree\n3600000") -> SharedCredentialKey {
         guard let user = UserID(user) else { preconditionFailure("a safe id") }
-        return CredentialPlace(user: user, name: name)
+        return SharedCredentialKey(user: user, name: name)
     }
 
-    private func vended(_ world: World, lifetime: Double = 3600) -> VendedCredentials {
-        let number = world.sts.next()
+    private func vended(_ dependencies: Dependencies, lifetime: Double = 3600) -> VendedSession {
+        let number = dependencies.sts.next()
         let role = AssumedRole(
             accessKeyID: "ASIA\(number)", secretAccessKey: Secret("s3cr3t"), sessionToken: Secret("t0k3n"),
-            expiration: world.clock.now.addingTimeInterval(lifetime))
-        return VendedCredentials(
-            role: role, sessionName: "s\(number)", issued: world.clock.now, scope: "full", scopeDigest: "d", jitter: 0)
+            expiration: dependencies.clock.now.addingTimeInterval(lifetime))
+        return VendedSession(
+            role: role, sessionName: "s\(number)", issued: dependencies.clock.now, scope: "full", scopeDigest: "d",
+            jitter: 0)
     }
 
     /// - Returns: the access key or the failure, and where it came from.
     @LoopActor private func ask(
-        _ cache: SharedCredentialCache, _ world: World, at place: CredentialPlace? = nil,
-        previous: VendedCredentials? = nil, revokedBefore: Date? = nil
+        _ cache: SharedCredentialCache, _ dependencies: Dependencies, at sharedKey: SharedCredentialKey? = nil,
+        previous: VendedSession? = nil, revokedBefore: Date? = nil
     ) async -> String {
         let (result, outcome) = await cache.credentials(
-            at: place ?? self.place(), previous: previous, revokedBefore: revokedBefore
+            at: sharedKey ?? self.sharedKey(), previous: previous, revokedBefore: revokedBefore
         ) {
-            if world.delay > .zero { try? await LoopActor.sleep(for: world.delay) }
-            if let failure = world.failure { return .failure(failure) }
-            return .success(vended(world))
+            if dependencies.delay > .zero { try? await LoopActor.sleep(for: dependencies.delay) }
+            if let failure = dependencies.failure { return .failure(failure) }
+            return .success(vended(dependencies))
         }
         switch result {
         case .success(let vended): return "\(vended.role.credentials.accessKeyID) \(outcome)"
@@ -95,10 +97,10 @@ struct SharedCredentialCacheTests {
 
     @Test @LoopActor func `gives one worker what another has vended, sealed meanwhile`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
-            #expect(await ask(cache(one, world), world) == "ASIA1 miss")
-            let (result, outcome) = await cache(two, world).credentials(
-                at: place(), previous: nil, revokedBefore: nil
+            let dependencies = Dependencies()
+            #expect(await ask(cache(one, dependencies), dependencies) == "ASIA1 miss")
+            let (result, outcome) = await cache(two, dependencies).credentials(
+                at: sharedKey(), previous: nil, revokedBefore: nil
             ) { .failure(.cancelled) }
             guard case .success(let shared) = result else {
                 Issue.record("nothing shared")
@@ -107,8 +109,8 @@ struct SharedCredentialCacheTests {
             #expect(outcome == .shared)
             #expect(shared.role.credentials.secretAccessKey.reveal() == "s3cr3t")
             #expect(shared.role.credentials.sessionToken?.reveal() == "t0k3n")
-            #expect(shared.role.expiration == world.clock.now.addingTimeInterval(3600))
-            #expect(shared.issued == world.clock.now && shared.sessionName == "s1")
+            #expect(shared.role.expiration == dependencies.clock.now.addingTimeInterval(3600))
+            #expect(shared.issued == dependencies.clock.now && shared.sessionName == "s1")
             #expect(shared.scope == "full" && shared.scopeDigest == "d")
             guard case .success(.array(let keys)) = await one.outcome("KEYS", "*"), keys.count == 1,
                 case .text(let key) = keys[0]
@@ -131,10 +133,10 @@ struct SharedCredentialCacheTests {
         }
     }
 
-    /// The place has the scope, or a device with `read` would be handed what another with `full` left there.
+    /// The sharedKey has the scope, or a device with `read` would be handed what another with `full` left there.
     @Test @LoopActor func `shares nothing between scopes, tiers and lifetimes`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
+            let dependencies = Dependencies()
             let template = PolicyTemplate(bucket: "photos", partition: "aws")
             guard let scopes = try? Scopes(template, prefixes: ["photos"], templates: []), let full = scopes["full"],
                 let read = scopes["read"], let user = UserID("u_1")
@@ -150,12 +152,15 @@ struct SharedCredentialCacheTests {
             ]
             for (redis, outcome) in [(one, "miss"), (two, "shared")] {
                 for (index, grant) in grants.enumerated() {
-                    let place = CredentialPlace(user: user, role: "arn:aws:iam::000000000000:role/r", grant: grant)
-                    #expect(await ask(cache(redis, world), world, at: place) == "ASIA\(index + 1) \(outcome)")
+                    let sharedKey = SharedCredentialKey(
+                        user: user, role: "arn:aws:iam::000000000000:role/r", grant: grant)
+                    #expect(
+                        await ask(cache(redis, dependencies), dependencies, at: sharedKey)
+                            == "ASIA\(index + 1) \(outcome)")
                 }
             }
-            let other = CredentialPlace(user: user, role: "arn:aws:iam::000000000000:role/other", grant: grants[0])
-            #expect(await ask(cache(two, world), world, at: other) == "ASIA5 miss")
+            let other = SharedCredentialKey(user: user, role: "arn:aws:iam::000000000000:role/other", grant: grants[0])
+            #expect(await ask(cache(two, dependencies), dependencies, at: other) == "ASIA5 miss")
         }
     }
 
@@ -163,13 +168,13 @@ struct SharedCredentialCacheTests {
     @Test @LoopActor func `hands out no stand-in that is about to end when STS has failed`() async throws {
         try await withWorkers { one, _, _ in
             for (wait, expected) in [(1739.0, "ASIA1 previous"), (1740, "none miss")] {
-                let world = World()
-                let previous = vended(world)
-                world.clock.pass(1800)
-                let (result, outcome) = await cache(one, world).credentials(
-                    at: place("u_\(Int(wait))"), previous: previous, revokedBefore: nil
+                let dependencies = Dependencies()
+                let previous = vended(dependencies)
+                dependencies.clock.pass(1800)
+                let (result, outcome) = await cache(one, dependencies).credentials(
+                    at: sharedKey("u_\(Int(wait))"), previous: previous, revokedBefore: nil
                 ) {
-                    world.clock.pass(wait)
+                    dependencies.clock.pass(wait)
                     return .failure(.unavailable(retryAfter: nil, code: "ServiceUnavailable"))
                 }
                 let key = (try? result.get())?.role.credentials.accessKeyID
@@ -180,45 +185,45 @@ struct SharedCredentialCacheTests {
 
     @Test @LoopActor func `asks STS once for a hundred subjects of four workers that come together`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World(delay: .milliseconds(50))
+            let dependencies = Dependencies(delay: .milliseconds(50))
             var tasks: [Task<String, Never>] = []
             for redis in [one, two, one, two] {
-                let cache = cache(redis, world)
+                let cache = cache(redis, dependencies)
                 for user in 0..<100 {
-                    let place = place("u_\(user)")
-                    tasks.append(LoopActor.spawn { await ask(cache, world, at: place) })
+                    let sharedKey = sharedKey("u_\(user)")
+                    tasks.append(LoopActor.spawn { await ask(cache, dependencies, at: sharedKey) })
                 }
             }
             var outcomes: [String: Int] = [:]
             for task in tasks { outcomes[String(await task.value.split(separator: " ")[1]), default: 0] += 1 }
             #expect(outcomes == ["miss": 100, "shared": 300])
-            #expect(world.sts.count == 100)
+            #expect(dependencies.sts.count == 100)
         }
     }
 
     @Test @LoopActor func `tells users and scopes apart`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
-            let (first, second) = (cache(one, world), cache(two, world))
+            let dependencies = Dependencies()
+            let (first, second) = (cache(one, dependencies), cache(two, dependencies))
             for (user, name) in [("u_1", "a"), ("u_10", "a"), ("u_1", "b")] {
-                let place = place(user, name)
-                #expect(await ask(first, world, at: place).hasSuffix("miss"))
-                #expect(await ask(second, world, at: place).hasSuffix("shared"))
+                let sharedKey = sharedKey(user, name)
+                #expect(await ask(first, dependencies, at: sharedKey).hasSuffix("miss"))
+                #expect(await ask(second, dependencies, at: sharedKey).hasSuffix("shared"))
             }
         }
     }
 
     @Test @LoopActor func `goes on when the worker that asks STS dies`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
+            let dependencies = Dependencies()
             // Its lock is all that a dead worker leaves.
-            let key = place().key(prefix: "c:")
-            let second = cache(two, world, deadline: .milliseconds(900))
+            let key = sharedKey().key(prefix: "c:")
+            let second = cache(two, dependencies, deadline: .milliseconds(900))
             #expect(
                 await one.outcome("SET", key + ":lock", "dead", "PX", "\(second.lockLifetime.milliseconds)")
                     == .success(.status("OK")))
             let start = ContinuousClock.now
-            #expect(await ask(second, world) == "ASIA1 miss")
+            #expect(await ask(second, dependencies) == "ASIA1 miss")
             #expect(ContinuousClock.now - start >= .milliseconds(200))
             #expect(ContinuousClock.now - start < .milliseconds(450 + 400))
             #expect(await one.outcome("EXISTS", key + ":lock") == .success(.integer(0)))
@@ -227,11 +232,11 @@ struct SharedCredentialCacheTests {
 
     @Test @LoopActor func `waits for no more than half of a request's time`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
-            let key = place().key(prefix: "c:")
+            let dependencies = Dependencies()
+            let key = sharedKey().key(prefix: "c:")
             _ = await one.outcome("SET", key + ":lock", "stuck")
             let start = ContinuousClock.now
-            #expect(await ask(cache(two, world, deadline: .milliseconds(600)), world) == "ASIA1 miss")
+            #expect(await ask(cache(two, dependencies, deadline: .milliseconds(600)), dependencies) == "ASIA1 miss")
             #expect(ContinuousClock.now - start >= .milliseconds(300))
             // Another's lock is left alone.
             #expect(await one.outcome("GET", key + ":lock") == .success(.text(Array("stuck".utf8))))
@@ -240,12 +245,12 @@ struct SharedCredentialCacheTests {
 
     @Test @LoopActor func `hands out the previous ones while another worker gets new ones`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
-            let previous = vended(world)
-            _ = await one.outcome("SET", place().key(prefix: "c:") + ":lock", "another")
-            world.clock.pass(1900)
-            #expect(await ask(cache(two, world), world, previous: previous) == "ASIA1 previous")
-            #expect(world.sts.count == 1)
+            let dependencies = Dependencies()
+            let previous = vended(dependencies)
+            _ = await one.outcome("SET", sharedKey().key(prefix: "c:") + ":lock", "another")
+            dependencies.clock.pass(1900)
+            #expect(await ask(cache(two, dependencies), dependencies, previous: previous) == "ASIA1 previous")
+            #expect(dependencies.sts.count == 1)
         }
     }
 
@@ -253,46 +258,46 @@ struct SharedCredentialCacheTests {
         async throws
     {
         try await withWorkers { one, two, _ in
-            let world = World()
-            var down = world
+            let dependencies = Dependencies()
+            var down = dependencies
             down.failure = .unavailable(retryAfter: nil, code: "Away")
-            #expect(await ask(cache(one, world), world) == "ASIA1 miss")
-            world.clock.pass(1799)
-            #expect(await ask(cache(two, world), world) == "ASIA1 shared")
-            world.clock.pass(1)
+            #expect(await ask(cache(one, dependencies), dependencies) == "ASIA1 miss")
+            dependencies.clock.pass(1799)
+            #expect(await ask(cache(two, dependencies), dependencies) == "ASIA1 shared")
+            dependencies.clock.pass(1)
             #expect(await ask(cache(two, down), down) == "ASIA1 previous")
-            #expect(await ask(cache(two, world), world) == "ASIA2 miss")
-            #expect(await ask(cache(one, world), world) == "ASIA2 shared")
-            world.clock.pass(3541)
+            #expect(await ask(cache(two, dependencies), dependencies) == "ASIA2 miss")
+            #expect(await ask(cache(one, dependencies), dependencies) == "ASIA2 shared")
+            dependencies.clock.pass(3541)
             #expect(await ask(cache(two, down), down) == "\(STSError.unavailable(retryAfter: nil, code: "Away")) miss")
         }
     }
 
     @Test @LoopActor func `lets the lock go when STS refuses`() async throws {
         try await withWorkers { one, two, _ in
-            var world = World()
-            world.failure = .refused(status: 403, code: "AccessDenied")
-            #expect(await ask(cache(one, world), world).hasSuffix("miss"))
+            var dependencies = Dependencies()
+            dependencies.failure = .refused(status: 403, code: "AccessDenied")
+            #expect(await ask(cache(one, dependencies), dependencies).hasSuffix("miss"))
             #expect(await two.outcome("DBSIZE") == .success(.integer(0)))
         }
     }
 
     @Test @LoopActor func `gives nobody what was revoked`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
-            #expect(await ask(cache(one, world), world) == "ASIA1 miss")
-            world.clock.pass(10)
-            let revoked = world.clock.now
-            #expect(await ask(cache(two, world), world, revokedBefore: revoked) == "ASIA2 miss")
-            #expect(await ask(cache(one, world), world, revokedBefore: revoked) == "ASIA2 shared")
+            let dependencies = Dependencies()
+            #expect(await ask(cache(one, dependencies), dependencies) == "ASIA1 miss")
+            dependencies.clock.pass(10)
+            let revoked = dependencies.clock.now
+            #expect(await ask(cache(two, dependencies), dependencies, revokedBefore: revoked) == "ASIA2 miss")
+            #expect(await ask(cache(one, dependencies), dependencies, revokedBefore: revoked) == "ASIA2 shared")
         }
     }
 
     @Test @LoopActor func `replaces an entry that was tampered with`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
-            let key = place().key(prefix: "c:")
-            #expect(await ask(cache(one, world), world) == "ASIA1 miss")
+            let dependencies = Dependencies()
+            let key = sharedKey().key(prefix: "c:")
+            #expect(await ask(cache(one, dependencies), dependencies) == "ASIA1 miss")
             guard case .success(.text(var entry)) = await one.outcome("GET", key) else {
                 Issue.record("no entry")
                 return
@@ -302,36 +307,36 @@ struct SharedCredentialCacheTests {
             for text in [String(decoding: entry, as: UTF8.self), "", "x", "not base64url!", "AAAA", "\u{FFFD}\u{0}"] {
                 _ = await one.outcome("SET", key, text)
                 number += 1
-                #expect(await ask(cache(two, world), world) == "ASIA\(number) miss")
-                #expect(await ask(cache(one, world), world) == "ASIA\(number) shared")
+                #expect(await ask(cache(two, dependencies), dependencies) == "ASIA\(number) miss")
+                #expect(await ask(cache(one, dependencies), dependencies) == "ASIA\(number) shared")
             }
         }
     }
 
     @Test @LoopActor func `refuses an entry that was moved to another user or scope`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
-            #expect(await ask(cache(one, world), world) == "ASIA1 miss")
+            let dependencies = Dependencies()
+            #expect(await ask(cache(one, dependencies), dependencies) == "ASIA1 miss")
             var number = 1
-            for other in [place("u_2"), place("u_1", "role\npro\n3600000")] {
+            for other in [sharedKey("u_2"), sharedKey("u_1", "role\npro\n3600000")] {
                 let copied = await one.outcome(
-                    "COPY", place().key(prefix: "c:"), other.key(prefix: "c:"))
+                    "COPY", sharedKey().key(prefix: "c:"), other.key(prefix: "c:"))
                 #expect(copied == .success(.integer(1)))
                 number += 1
-                #expect(await ask(cache(two, world), world, at: other) == "ASIA\(number) miss")
+                #expect(await ask(cache(two, dependencies), dependencies, at: other) == "ASIA\(number) miss")
             }
         }
     }
 
     @Test @LoopActor func `opens with an old key, and seals with the first`() async throws {
         try await withWorkers { one, two, _ in
-            let world = World()
-            #expect(await ask(cache(one, world, keys: ["old"]), world) == "ASIA1 miss")
-            #expect(await ask(cache(two, world, keys: ["new", "old"]), world) == "ASIA1 shared")
-            let other = place("u_2")
-            #expect(await ask(cache(two, world, keys: ["new", "old"]), world, at: other) == "ASIA2 miss")
-            #expect(await ask(cache(one, world, keys: ["new"]), world, at: other) == "ASIA2 shared")
-            #expect(await ask(cache(one, world, keys: ["new"]), world) == "ASIA3 miss")
+            let dependencies = Dependencies()
+            #expect(await ask(cache(one, dependencies, keys: ["old"]), dependencies) == "ASIA1 miss")
+            #expect(await ask(cache(two, dependencies, keys: ["new", "old"]), dependencies) == "ASIA1 shared")
+            let other = sharedKey("u_2")
+            #expect(await ask(cache(two, dependencies, keys: ["new", "old"]), dependencies, at: other) == "ASIA2 miss")
+            #expect(await ask(cache(one, dependencies, keys: ["new"]), dependencies, at: other) == "ASIA2 shared")
+            #expect(await ask(cache(one, dependencies, keys: ["new"]), dependencies) == "ASIA3 miss")
         }
     }
 
@@ -339,31 +344,31 @@ struct SharedCredentialCacheTests {
         async throws
     {
         try await withWorkers(timeout: .milliseconds(40)) { one, two, server in
-            let world = World()
-            let cache = cache(two, world)
+            let dependencies = Dependencies()
+            let cache = cache(two, dependencies)
             var reasons: [String] = []
             cache.onFailure = { reasons.append($0.label) }
             #expect(await one.outcome("CLIENT", "PAUSE", "5000", "ALL") == .success(.status("OK")))
             let start = ContinuousClock.now
-            #expect(await ask(cache, world) == "ASIA1 miss")
+            #expect(await ask(cache, dependencies) == "ASIA1 miss")
             #expect(ContinuousClock.now - start < .milliseconds(150))
             let next = ContinuousClock.now
-            #expect(await ask(cache, world) == "ASIA2 miss")
+            #expect(await ask(cache, dependencies) == "ASIA2 miss")
             #expect(ContinuousClock.now - next < .milliseconds(30))
             _ = try? await onThread { server.kill() }
-            #expect(await ask(cache, world) == "ASIA3 miss")
+            #expect(await ask(cache, dependencies) == "ASIA3 miss")
             #expect(reasons == ["timeout", "unavailable", "unavailable"])
         }
     }
 
     @Test @LoopActor func `answers although Redis dies while STS is asked`() async throws {
         try await withWorkers { _, two, server in
-            let world = World()
-            let (result, outcome) = await cache(two, world).credentials(
-                at: place(), previous: nil, revokedBefore: nil
+            let dependencies = Dependencies()
+            let (result, outcome) = await cache(two, dependencies).credentials(
+                at: sharedKey(), previous: nil, revokedBefore: nil
             ) {
                 _ = try? await onThread { server.kill() }
-                return .success(vended(world))
+                return .success(vended(dependencies))
             }
             guard case .success(let vended) = result else {
                 Issue.record("nothing vended")

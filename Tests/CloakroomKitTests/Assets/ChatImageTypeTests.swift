@@ -8,7 +8,7 @@ import Testing
         import CloakroomKit
         import Foundation
 
-        func keep(_ uploads: AssetUploads, _ bytes: AssetBytes) async throws -> [RenewableAsset] {
+        func keep(_ uploads: AssetUploader, _ bytes: UploadContent) async throws -> [RenewableAsset] {
             [
                 try await uploads.uploadGroupImage(bytes, conversationID: "c"),
                 try await uploads.uploadProfileAvatar(bytes, conversationID: "c", inboxID: "i"),

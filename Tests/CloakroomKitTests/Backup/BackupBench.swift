@@ -8,8 +8,8 @@ import Foundation
 final class BackupBench: Sendable {
     let s3 = MemoryS3()
     let http: ScriptedHTTP
-    let world = TestWorld()
-    let journal = TransientMultipartJournal()
+    let fake = FakeRuntime()
+    let journal = InMemoryMultipartJournal()
     let folder: URL
 
     init() throws {
@@ -25,7 +25,7 @@ final class BackupBench: Sendable {
         S3BackupClient(
             transport: http, endpoint: URL(string: "http://127.0.0.1:1"), journal: journal ?? self.journal,
             sizes: .init(budget: 64, singlePut: 20, part: 10, partsAtOnce: 2, firstRange: 16),
-            surroundings: world.surroundings
+            runtime: fake.runtime
         ) {
             .init(
                 bucket: "photos", region: "eu-west-1",

@@ -17,7 +17,7 @@ import Testing
     /// A run of three equal files, of which the first one is under way.
     private func run() async throws -> (run: BackupRun, paths: [String]) {
         let files = try (0..<3).map { try folder.write("\($0).jpg", "the same") }
-        let run = BackupRun(BackupFiles(files), mostFailuresInARow: 8, observer: nil)
+        let run = BackupRun(BackupFiles(files), maximumConsecutiveFailures: 8, observer: nil)
         var paths: [String] = []
         while let path = await run.next() { paths.append(path) }
         #expect(await run.claim(digest, byteCount: 8, path: paths[0]).isUpload)

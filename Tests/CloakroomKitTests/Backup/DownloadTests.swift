@@ -47,8 +47,8 @@ struct DownloadTests {
 
     @Test func `goes on where it broke off`() async throws {
         await bench.s3.store("k", bytes)
-        await bench.s3.meet("GET", .answer(206, rangeFields(0, 15), numbered(16)))
-        await bench.s3.meet("GET", .failure(.interrupted), times: 5)
+        await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))
+        await bench.s3.inject("GET", .failure(.interrupted), times: 5)
         #expect(await bench.code { try await bench.client().download("k", to: file) } == .unreachable)
         #expect(try bench.fileNames.count == 2)
         let before = await bench.http.sent.count
@@ -64,32 +64,32 @@ struct DownloadTests {
     @Test func `begins anew when it is another object by now`() async throws {
         await bench.s3.store("k", bytes)
         let client = bench.client()
-        await bench.s3.meet("GET", .answer(206, rangeFields(0, 15), numbered(16)))
-        await bench.s3.meet("GET", MemoryS3.error(403, "AccessDenied"))
+        await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))
+        await bench.s3.inject("GET", MemoryS3.error(403, "AccessDenied"))
         #expect(await bench.code { try await client.download("k", to: file) } == .accessDenied)
         let other = Data(bytes.reversed())
         await bench.s3.store("k", other)
         try await client.download("k", to: file)
         #expect(try Data(contentsOf: file) == other)
         // And when it becomes another one between two requests.
-        await bench.s3.meet("GET", .answer(206, rangeFields(0, 15), numbered(16)))
+        await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))
         try await client.download("k", to: file)
         #expect(try Data(contentsOf: file) == other)
     }
 
     @Test func `takes no other range than it asked for`() async throws {
         await bench.s3.store("k", bytes)
-        await bench.s3.meet("GET", .answer(206, rangeFields(0, 15), numbered(16)))
+        await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))
         // All of it, instead of the rest.
-        await bench.s3.meet("GET", .answer(200, rangeFields(0, 49), bytes))
+        await bench.s3.inject("GET", .response(200, rangeFields(0, 49), bytes))
         try await bench.client().download("k", to: file)
         #expect(try Data(contentsOf: file) == bytes)
     }
 
     @Test func `keeps what has arrived when the disk is full`() async throws {
         await bench.s3.store("k", bytes)
-        await bench.s3.meet("GET", .answer(206, rangeFields(0, 15), numbered(16)))
-        await bench.s3.meet("GET", .failure(.unwritableFile(isFull: true)))
+        await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))
+        await bench.s3.inject("GET", .failure(.unwritableFile(isFull: true)))
         let client = bench.client()
         #expect(await bench.code { try await client.download("k", to: file) } == .diskFull)
         try await client.download("k", to: file)
@@ -106,8 +106,8 @@ struct DownloadTests {
     @Test(arguments: ["tag", "partial"])
     func `goes on from nothing behind a symbolic link, and writes through none`(name: String) async throws {
         await bench.s3.store("k", bytes)
-        await bench.s3.meet("GET", .answer(206, rangeFields(0, 15), numbered(16)))
-        await bench.s3.meet("GET", MemoryS3.error(403, "AccessDenied"))
+        await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))
+        await bench.s3.inject("GET", MemoryS3.error(403, "AccessDenied"))
         let client = bench.client()
         #expect(await bench.code { try await client.download("k", to: file) } == .accessDenied)
         let kept = try #require(bench.fileNames.first { $0.hasSuffix(name) })
@@ -124,7 +124,7 @@ struct DownloadTests {
 
     @Test func `writes one file once at a time`() async throws {
         await bench.s3.store("k", numbered(5))
-        await bench.s3.meet("GET", .hang)
+        await bench.s3.inject("GET", .hang)
         let client = bench.client()
         let first = Task { try await client.download("k", to: file) }
         await bench.http.arrival(of: 1)

@@ -16,7 +16,7 @@ struct HostileStoreTests {
         }
         let more =
             next.map { "<IsTruncated>true</IsTruncated><NextContinuationToken>\($0)</NextContinuationToken>" } ?? ""
-        return .answer(200, [], Data("<ListBucketResult>\(more)\(contents.joined())</ListBucketResult>".utf8))
+        return .response(200, [], Data("<ListBucketResult>\(more)\(contents.joined())</ListBucketResult>".utf8))
     }
 
     @Test(arguments: [1, 5, Int.max]) func `parts of any size are checked`(size: Int) async throws {
@@ -31,7 +31,7 @@ struct HostileStoreTests {
     }
 
     @Test func `the largest sizes that objects have end no restore`() async throws {
-        await bench.s3.meet("list-type=2", try listing(sizes: [5 << 40, 5 << 40, 1]))
+        await bench.s3.inject("list-type=2", try listing(sizes: [5 << 40, 5 << 40, 1]))
         let restore = PhotoRestore(client: bench.client(), layout: try PhotoLayout(userID: "u_1"))
         let report = await restore.restore(to: bench.folder)
         #expect(report.failures.map(\.error.code) == [.noSuchObject, .noSuchObject, .noSuchObject])
@@ -40,19 +40,19 @@ struct HostileStoreTests {
     @Test(arguments: [(5 << 40) + 1, Int.max]) func `a listing with a size that no object has is refused`(
         size: Int
     ) async throws {
-        await bench.s3.meet("list-type=2", try listing(sizes: [size, size, 1]), times: 9)
+        await bench.s3.inject("list-type=2", try listing(sizes: [size, size, 1]), times: 9)
         let restore = PhotoRestore(client: bench.client(), layout: try PhotoLayout(userID: "u_1"))
         let report = await restore.restore(to: bench.folder)
-        #expect(report.stoppedBy?.code == .invalidAnswer && report.failures.isEmpty)
+        #expect(report.stoppedBy?.code == .invalidResponse && report.failures.isEmpty)
     }
 
     @Test func `a listing that leads in circles ends`() async throws {
-        await bench.s3.meet("list-type=2", try listing(sizes: [1], next: "again"), times: 9)
+        await bench.s3.inject("list-type=2", try listing(sizes: [1], next: "again"), times: 9)
         var count = 0
         let code = await bench.code {
             for try await _ in bench.client().list(prefix: "photos/u_1/") { count += 1 }
         }
-        #expect(code == .invalidAnswer)
+        #expect(code == .invalidResponse)
         #expect(count == 1)
         #expect(await bench.lines.count == 2)
     }
@@ -60,20 +60,20 @@ struct HostileStoreTests {
     @Test(arguments: [nil, "-5", "9223372036854775808", "many"])
     func `an object of no length is not one that is not there`(length: String?) async throws {
         let fields = length.map { [(name: "Content-Length", value: $0)] } ?? []
-        await bench.s3.meet("HEAD", .answer(200, [("ETag", "\"a\"")] + fields))
-        #expect(await bench.code { try await bench.client().head("k") } == .invalidAnswer)
+        await bench.s3.inject("HEAD", .response(200, [("ETag", "\"a\"")] + fields))
+        #expect(await bench.code { try await bench.client().head("k") } == .invalidResponse)
     }
 
     @Test func `an object longer than any is not kept`() async throws {
         let file = bench.folder.appendingPathComponent("photo.dat")
         await bench.s3.store("k", numbered(50))
         let tag = "\"\(MD5.hash(numbered(50)).hexadecimal)\""
-        await bench.s3.meet(
+        await bench.s3.inject(
             "GET",
-            .answer(
+            .response(
                 206, [("ETag", tag), ("Content-Range", "bytes 0-15/9223372036854775807")], Data(numbered(50)[..<16])),
             times: 9)
-        #expect(await bench.code { try await bench.client().download("k", to: file) } == .invalidAnswer)
+        #expect(await bench.code { try await bench.client().download("k", to: file) } == .invalidResponse)
         #expect(try bench.fileNames.isEmpty)
     }
 

@@ -32,7 +32,7 @@ struct MultipartPutTests {
 
     @Test func `goes on where it broke off, and sends again what is not the same`() async throws {
         let file = try bench.file("f", bytes)
-        await bench.s3.meet("partNumber=3", MemoryS3.error(403, "AccessDenied"))
+        await bench.s3.inject("partNumber=3", MemoryS3.error(403, "AccessDenied"))
         #expect(await bench.code { try await bench.client().put(file: file, to: "k") } == .accessDenied)
         #expect(await bench.journal.uploads().map(\.uploadID) == ["u1"])
         await bench.s3.spoilPart(2, of: "u1")
@@ -49,7 +49,7 @@ struct MultipartPutTests {
 
     @Test func `begins anew when the file is another one, or the upload is gone`() async throws {
         let client = bench.client()
-        await bench.s3.meet("partNumber=3", MemoryS3.error(403, "AccessDenied"), times: 2)
+        await bench.s3.inject("partNumber=3", MemoryS3.error(403, "AccessDenied"), times: 2)
         let old = try bench.file("f", numbered(26))
         #expect(await bench.code { try await client.put(file: old, to: "k") } == .accessDenied)
         let file = try bench.file("f", bytes)
@@ -64,7 +64,7 @@ struct MultipartPutTests {
     @Test func `finds what a run completed that ended before it could note that`() async throws {
         let file = try bench.file("f", bytes)
         let client = bench.client()
-        await bench.s3.meet("partNumber=3", MemoryS3.error(403, "AccessDenied"))
+        await bench.s3.inject("partNumber=3", MemoryS3.error(403, "AccessDenied"))
         _ = await bench.code { try await client.put(file: file, to: "k") }
         let noted = await bench.journal.uploads()
         try await client.put(file: file, to: "k")
@@ -86,7 +86,7 @@ struct MultipartPutTests {
 
     @Test func `knows that it is done although nobody said so`() async throws {
         let file = try bench.file("f", bytes)
-        await bench.s3.meet("POST http://127.0.0.1:1/photos/k?uploadId", .failure(.interrupted), afterwards: true)
+        await bench.s3.inject("POST http://127.0.0.1:1/photos/k?uploadId", .failure(.interrupted), afterwards: true)
         try await bench.client().put(file: file, to: "k", condition: .isNew)
         #expect(await bench.s3.objects["k"]?.bytes == bytes)
     }
@@ -96,16 +96,16 @@ struct MultipartPutTests {
         let file = try bench.file("f", bytes)
         let sums = [0..<10, 10..<20, 20..<25].flatMap { MD5.hash(Array(bytes[$0])) }
         let whole = tag.hasPrefix("-") ? MD5.hash(sums).hexadecimal + tag : tag
-        await bench.s3.meet(
-            "HEAD", .answer(200, [("ETag", "\"\(whole)\""), ("Content-Length", "\(size)")]), times: 1)
+        await bench.s3.inject(
+            "HEAD", .response(200, [("ETag", "\"\(whole)\""), ("Content-Length", "\(size)")]), times: 1)
         #expect(await bench.code { try await bench.client().put(file: file, to: "k") } == .checksumMismatch)
     }
 
     @Test func `takes no success whose body is an error, and goes on from there`() async throws {
         let file = try bench.file("f", bytes)
         let client = bench.client()
-        let error = ScriptedHTTP.Step.answer(200, [], Data("\n\n<Error><Code>InternalError</Code></Error>".utf8))
-        await bench.s3.meet("?uploadId", error, times: 5)
+        let error = ScriptedHTTP.Step.response(200, [], Data("\n\n<Error><Code>InternalError</Code></Error>".utf8))
+        await bench.s3.inject("?uploadId", error, times: 5)
         #expect(await bench.code { try await client.put(file: file, to: "k") } == .unavailable)
         #expect(await bench.s3.objects.isEmpty)
         let before = await bench.lines.count
@@ -126,12 +126,12 @@ struct MultipartPutTests {
 
     @Test func `survives a bad network`() async throws {
         let file = try bench.file("f", bytes)
-        await bench.s3.meet("partNumber", .failure(.interrupted), times: 2)
-        await bench.s3.meet("partNumber", MemoryS3.error(503, "SlowDown"))
-        await bench.s3.meet("partNumber", .failure(.timedOut), afterwards: true)
+        await bench.s3.inject("partNumber", .failure(.interrupted), times: 2)
+        await bench.s3.inject("partNumber", MemoryS3.error(503, "SlowDown"))
+        await bench.s3.inject("partNumber", .failure(.timedOut), afterwards: true)
         try await bench.client().put(file: file, to: "k")
         #expect(await bench.s3.objects["k"]?.bytes == bytes)
-        #expect(bench.world.sleeps.count == 4)
+        #expect(bench.fake.sleeps.count == 4)
     }
 
     @Test func `works with tags that are no MD5`() async throws {
@@ -143,7 +143,7 @@ struct MultipartPutTests {
     @Test func `gives up what it is told to`() async throws {
         let file = try bench.file("f", bytes)
         let client = bench.client()
-        await bench.s3.meet("partNumber=3", MemoryS3.error(403, "AccessDenied"))
+        await bench.s3.inject("partNumber=3", MemoryS3.error(403, "AccessDenied"))
         _ = await bench.code { try await client.put(file: file, to: "k") }
         try await client.abandonUploads()
         #expect(await bench.s3.uploads.isEmpty)
@@ -152,7 +152,7 @@ struct MultipartPutTests {
 
     @Test func `ends when its task does, and goes on afterwards`() async throws {
         let file = try bench.file("f", bytes)
-        await bench.s3.meet("partNumber=2", .hang)
+        await bench.s3.inject("partNumber=2", .hang)
         let client = bench.client()
         let task = Task { try await client.put(file: file, to: "k") }
         await bench.http.arrival(of: 3)

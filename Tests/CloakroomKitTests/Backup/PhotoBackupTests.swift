@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct PhotoBackupTests {
     private let folder: TemporaryFolder
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let layout: PhotoLayout
 
     init() throws {
@@ -17,12 +17,12 @@ import Testing
     }
 
     private func backup(
-        to s3: FakeS3, index: PhotoIndex? = nil, companions: (any PhotoCompanions)? = nil, filesAtOnce: Int = 4
+        to s3: FakeS3, index: PhotoIndex? = nil, sidecars: (any PhotoSidecarProvider)? = nil, filesAtOnce: Int = 4
     ) -> PhotoBackup {
         var options = PhotoBackup.Options()
         options.filesAtOnce = filesAtOnce
         return PhotoBackup(
-            client: .over(s3, world), layout: layout, index: index, companions: companions, options: options)
+            client: .over(s3, fake), layout: layout, index: index, sidecars: sidecars, options: options)
     }
 
     private func key(_ content: String) -> String { "photos/u_1/\(MD5.hash(Array(content.utf8)).hexadecimal).dat" }
@@ -128,7 +128,7 @@ import Testing
     func `a condition that failed is no proof of a photo: S3 is asked, and it is stored`(there: String?) async throws {
         for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
         let key = key("photo 3")
-        let refusals = Record<String>()
+        let refusals = Recorder<String>()
         let s3 = FakeS3 { method, place, request in
             guard method == "PUT", place == key, refusals.all.isEmpty else { return nil }
             refusals.append(place)
@@ -144,11 +144,11 @@ import Testing
     @Test func `a listing that does not come whole sends nothing and says why`() async throws {
         for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
         let s3 = FakeS3 { method, key, _ in
-            method == "GET" && key.isEmpty ? HTTPAnswer(status: 200, body: Data("<ListBucketResult>".utf8)) : nil
+            method == "GET" && key.isEmpty ? HTTPResponse(status: 200, body: Data("<ListBucketResult>".utf8)) : nil
         }
         let report = await backup(to: s3).backUp(folder: folder.url)
         #expect(report.stoppedBy != nil)
-        #expect(report.leftOver == 5)
+        #expect(report.remaining == 5)
         #expect(!(await s3.lines.contains { $0.hasPrefix("PUT") }))
     }
 
@@ -171,7 +171,7 @@ import Testing
         let report = await backup(to: s3).backUp(folder: folder.url)
         #expect(report.stoppedBy?.code == .accessDenied)
         #expect(report.backedUp == 0)
-        #expect(report.failures.count + report.leftOver == 40)
+        #expect(report.failures.count + report.remaining == 40)
         #expect(await s3.lines.filter { $0.hasPrefix("PUT") }.count <= 8)
     }
 
@@ -184,7 +184,7 @@ import Testing
         let report = await backup(to: s3).backUp(folder: folder.url)
         #expect(report.stoppedBy?.code == .unreachable)
         #expect(report.failures.count == 8)
-        #expect(report.failures.count + report.leftOver == 40)
+        #expect(report.failures.count + report.remaining == 40)
     }
 
     @Test func `cancelled, it ends at once and says so`() async throws {
@@ -201,7 +201,7 @@ import Testing
         run.cancel()
         let report = await run.value
         #expect(report.stoppedBy?.code == .cancelled)
-        #expect(report.leftOver == 40)
+        #expect(report.remaining == 40)
         #expect(report.failures == [])
     }
 
@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test func `thumbnails and documents are asked for only where S3 has none`() async throws {
-        struct Companions: PhotoCompanions {
+        struct Sidecars: PhotoSidecarProvider {
             func thumbnail(of photo: URL) async throws -> Data? { Data("small \(photo.lastPathComponent)".utf8) }
             func metadata(of photo: URL) async throws -> Data? {
                 photo.lastPathComponent == "1.jpg" ? Data("{}".utf8) : nil
@@ -286,7 +286,7 @@ import Testing
         }
         for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
         let s3 = FakeS3()
-        let first = await backup(to: s3, companions: Companions()).backUp(folder: folder.url)
+        let first = await backup(to: s3, sidecars: Sidecars()).backUp(folder: folder.url)
         #expect(first.backedUp == 5)
         let name = MD5.hash(Array("photo 1".utf8)).hexadecimal
         let objects = await s3.objects
@@ -294,28 +294,28 @@ import Testing
         #expect(objects["thumbnails/u_1/\(name).jpg"]?.bytes == Data("small 1.jpg".utf8))
         #expect(objects["metadata/u_1/\(name).json"]?.fields["content-type"] == "application/json")
         let before = await s3.lines.count
-        _ = await backup(to: s3, companions: Companions()).backUp(folder: folder.url)
+        _ = await backup(to: s3, sidecars: Sidecars()).backUp(folder: folder.url)
         #expect(!(await s3.lines.dropFirst(before).contains { $0.hasPrefix("PUT") }))
     }
 
     @Test func `credentials that end in the middle are replaced once, and no file fails`() async throws {
         for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
-        let world = world
-        let vendor = ShortVendor(world)
+        let fake = fake
+        let vendor = ShortVendor(fake)
         let s3 = FakeS3 { method, _, request in
             let token = request.fields.first { $0.name == "x-amz-security-token" }?.value ?? ""
-            guard let end = Double(token), world.wallTime.timeIntervalSince1970 < end else {
+            guard let end = Double(token), fake.wallTime.timeIntervalSince1970 < end else {
                 return FakeS3.error(400, "ExpiredToken")
             }
             // All of their time has passed when the tenth photo is stored.
-            if method == "PUT", await vendor.puts.next() == 10 { world.pass(.seconds(900)) }
+            if method == "PUT", await vendor.puts.next() == 10 { fake.pass(.seconds(900)) }
             return nil
         }
-        let provider = CredentialProvider(vendor: vendor, surroundings: world.surroundings)
+        let provider = CredentialProvider(vendor: vendor, runtime: fake.runtime)
         // What is under way has deadlines of its own, which must not pass with the credentials.
         let client = S3BackupClient(
-            transport: s3, endpoint: URL(string: "http://127.0.0.1:8333"), journal: TransientMultipartJournal(),
-            sizes: .init(), surroundings: Surroundings(wallClock: { world.wallTime })
+            transport: s3, endpoint: URL(string: "http://127.0.0.1:8333"), journal: InMemoryMultipartJournal(),
+            sizes: .init(), runtime: RuntimeDependencies(wallClock: { fake.wallTime })
         ) {
             let vended = try await provider.credentials()
             return .init(bucket: vended.bucket, region: vended.region, source: provider.source)
@@ -348,13 +348,13 @@ import Testing
 private actor ShortVendor: CredentialVendor {
     private(set) var vended = 0
     let puts = PutCount()
-    private let world: TestWorld
+    private let fake: FakeRuntime
 
-    init(_ world: TestWorld) { self.world = world }
+    init(_ fake: FakeRuntime) { self.fake = fake }
 
     func vendCredentials() -> VendedCredentials {
         vended += 1
-        let end = world.wallTime.addingTimeInterval(900)
+        let end = fake.wallTime.addingTimeInterval(900)
         return VendedCredentials(
             accessKeyID: "ASIA\(vended)", secretAccessKey: Secret("secret"),
             sessionToken: Secret("\(end.timeIntervalSince1970)"), expiration: end, region: "us-east-1",
@@ -373,10 +373,10 @@ private actor ShortVendor: CredentialVendor {
 
 extension S3BackupClient {
     /// Over a store in memory, with credentials that hold.
-    static func over(_ transport: any HTTPTransport, _ world: TestWorld) -> S3BackupClient {
+    static func over(_ transport: any HTTPTransport, _ fake: FakeRuntime) -> S3BackupClient {
         S3BackupClient(
-            transport: transport, endpoint: URL(string: "http://127.0.0.1:8333"), journal: TransientMultipartJournal(),
-            sizes: Sizes(), surroundings: world.surroundings
+            transport: transport, endpoint: URL(string: "http://127.0.0.1:8333"), journal: InMemoryMultipartJournal(),
+            sizes: Sizes(), runtime: fake.runtime
         ) {
             Access(
                 bucket: FakeS3.bucket, region: "us-east-1",

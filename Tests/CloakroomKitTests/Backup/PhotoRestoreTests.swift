@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct PhotoRestoreTests {
     private let folder: TemporaryFolder
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let layout: PhotoLayout
 
     init() throws {
@@ -29,7 +29,7 @@ import Testing
         for (name, content) in [("a.jpg", "one"), ("b.heic", "two"), ("c", "three"), ("d.jpg", "four"), ("e", "five")] {
             try source.write(name, content)
         }
-        let client = S3BackupClient.over(FakeS3(), world)
+        let client = S3BackupClient.over(FakeS3(), fake)
         #expect(await PhotoBackup(client: client, layout: layout).backUp(folder: source.url).isComplete)
         let report = await PhotoRestore(client: client, layout: layout).restore(to: folder.url)
         #expect(report == RestoreReport(restored: 5, bytesDownloaded: 19))
@@ -48,7 +48,7 @@ import Testing
     ) async throws {
         let source = try TemporaryFolder()
         try source.write("a.\(format)", "one")
-        let client = S3BackupClient.over(FakeS3(), world)
+        let client = S3BackupClient.over(FakeS3(), fake)
         #expect(await PhotoBackup(client: client, layout: layout).backUp(folder: source.url).isComplete)
         let changed = "\(name("one")).\(format)"
         try folder.write(changed, "one, with a frame")
@@ -69,7 +69,7 @@ import Testing
         let s3 = FakeS3()
         await s3.put("photos/u_1/\(name("one")).dat", Data("two".utf8))
         await s3.put("photos/u_1/\(name("three")).dat", Data("three".utf8))
-        let report = await PhotoRestore(client: .over(s3, world), layout: layout).restore(to: folder.url)
+        let report = await PhotoRestore(client: .over(s3, fake), layout: layout).restore(to: folder.url)
         #expect(report.restored == 1)
         #expect(report.failures.map(\.key) == ["photos/u_1/\(name("one")).dat"])
         #expect(report.failures.first?.error.code == .checksumMismatch)
@@ -84,7 +84,7 @@ import Testing
         // Where a path out of the folder would lead.
         try folder.write("inside/\(name("one"))./x", "x")
         let inside = folder.url.appendingPathComponent("inside")
-        let report = await PhotoRestore(client: .over(s3, world), layout: layout).restore(to: inside)
+        let report = await PhotoRestore(client: .over(s3, fake), layout: layout).restore(to: inside)
         #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
         #expect(try files() == ["\(name("one")).dat": "one", "x": "x"])
     }
@@ -93,7 +93,7 @@ import Testing
         let s3 = FakeS3()
         await s3.put("photos/u_1/\(name("one")).dat", Data("one".utf8))
         try folder.write("\(name("one")).dat", "eno")
-        let report = await PhotoRestore(client: .over(s3, world), layout: layout).restore(to: folder.url)
+        let report = await PhotoRestore(client: .over(s3, fake), layout: layout).restore(to: folder.url)
         #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
         #expect(try files() == ["\(name("one")).dat": "eno", "\(name("one")).2.dat": "one"])
     }

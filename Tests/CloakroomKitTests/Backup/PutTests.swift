@@ -46,7 +46,7 @@ struct PutTests {
         #expect(
             await bench.code { try await client.put(Data("x".utf8), to: "k", condition: .isNew) } == .conditionFailed)
         #expect(await bench.s3.objects["k"]?.bytes == Data("other".utf8))
-        await bench.s3.meet("PUT", .failure(.interrupted), afterwards: true)
+        await bench.s3.inject("PUT", .failure(.interrupted), afterwards: true)
         #expect(try await client.put(Data("x".utf8), to: "new", condition: .isNew).byteCount == 1)
         #expect(await bench.lines == ["PUT /k", "PUT /new", "PUT /new", "HEAD /new"])
     }
@@ -64,11 +64,11 @@ struct PutTests {
 
     @Test func `sends again what was spoilt on the way, and does not believe another tag`() async throws {
         let client = bench.client()
-        await bench.s3.meet("PUT", MemoryS3.error(400, "BadDigest"))
+        await bench.s3.inject("PUT", MemoryS3.error(400, "BadDigest"))
         try await client.put(Data("x".utf8), to: "k")
         #expect(await bench.lines.count == 2)
-        let other = ScriptedHTTP.Step.answer(200, [("ETag", "\"00000000000000000000000000000000\"")])
-        await bench.s3.meet("PUT", other, times: 5)
+        let other = ScriptedHTTP.Step.response(200, [("ETag", "\"00000000000000000000000000000000\"")])
+        await bench.s3.inject("PUT", other, times: 5)
         #expect(await bench.code { try await client.put(Data("x".utf8), to: "k") } == .checksumMismatch)
         await bench.s3.encrypt("aws:kms")
         try await client.put(Data("x".utf8), to: "k")

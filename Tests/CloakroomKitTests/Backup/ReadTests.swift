@@ -45,17 +45,17 @@ struct ReadTests {
 
     @Test(
         arguments: [
-            (ScriptedHTTP.Step.answer(404), CloakroomError.Code.invalidRequest),
-            (MemoryS3.error(404, "NoSuchBucket"), .invalidRequest), (.answer(403), .accessDenied),
-            (MemoryS3.error(403, "AccessDenied"), .accessDenied), (.answer(503), .unavailable),
-            (.answer(429), .tooManyRequests), (.answer(301), .unknown),
-            (.answer(200, [], Data("<html>Welcome</html>".utf8)), .invalidAnswer),
+            (ScriptedHTTP.Step.response(404), CloakroomError.Code.invalidRequest),
+            (MemoryS3.error(404, "NoSuchBucket"), .invalidRequest), (.response(403), .accessDenied),
+            (MemoryS3.error(403, "AccessDenied"), .accessDenied), (.response(503), .unavailable),
+            (.response(429), .tooManyRequests), (.response(301), .unknown),
+            (.response(200, [], Data("<html>Welcome</html>".utf8)), .invalidResponse),
             (.failure(.unreachable), .unreachable),
             (.failure(.timedOut), .timedOut), (.failure(.untrusted), .untrusted), (.failure(.cancelled), .cancelled),
         ])
-    func `leaves open what nobody knows`(answer: ScriptedHTTP.Step, code: CloakroomError.Code) async throws {
+    func `leaves open what nobody knows`(response: ScriptedHTTP.Step, code: CloakroomError.Code) async throws {
         let client = bench.client()
-        await bench.s3.meet("k", answer, times: 40)
+        await bench.s3.inject("k", response, times: 40)
         #expect(await bench.code { try await client.head("k") } == code)
         #expect(await bench.code { try await client.get("k") } == code)
         let file = bench.folder.appendingPathComponent("f")
@@ -98,7 +98,7 @@ struct ReadTests {
         let client = bench.client()
         for try await object in client.list(prefix: "none/") { Issue.record("\(object)") }
         for key in ["a", "b", "c"] { await bench.s3.store(key, Data()) }
-        await bench.s3.meet("continuation-token", MemoryS3.error(403, "AccessDenied"))
+        await bench.s3.inject("continuation-token", MemoryS3.error(403, "AccessDenied"))
         var keys: [String] = []
         let code = await bench.code { for try await object in client.list(prefix: "") { keys.append(object.key) } }
         #expect(code == .accessDenied && keys == ["a", "b"])

@@ -4,8 +4,8 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct ClientRenewalTests {
-    private func renewed(_ keys: [String], _ answer: String, status: Int = 200) async throws -> [RenewalResult] {
-        try await CloakroomClient.test(ScriptedHTTP(.json(status, answer))).renewAssets(keys: keys)
+    private func renewed(_ keys: [String], _ response: String, status: Int = 200) async throws -> [RenewalResult] {
+        try await CloakroomClient.test(ScriptedHTTP(.json(status, response))).renewAssets(keys: keys)
     }
 
     private func results(_ results: String) -> String { #"{"renewed":0,"failed":0,"results":[\#(results)]}"# }
@@ -69,9 +69,9 @@ import Testing
         #"{"key":"a","success":true},{"key":"a","success":false,"error":"not_found"}"#,
         #"{"key":"a","success":true,"error":"not_found"}"#,
     ])
-    func `who contradicts himself has said nothing`(answer: String) async throws {
+    func `who contradicts himself has said nothing`(response: String) async throws {
         #expect(
-            try await renewed(["a"], results(answer))
+            try await renewed(["a"], results(response))
                 == [RenewalResult(key: "a", outcome: .failed(reason: "contradiction"))])
     }
 
@@ -84,8 +84,8 @@ import Testing
         (404, #"{"error":"not_found","code":"not_found"}"#),
         (404, #"{"renewed":0,"failed":1,"results":[{"key":"a","success":false,"error":"not_found"}]}"#),
     ])
-    func `an answer that is not whole says of no key that it is gone`(status: Int, answer: String) async throws {
-        await #expect(throws: CloakroomError.self) { try await renewed(["a"], answer, status: status) }
+    func `a response that is not whole says of no key that it is gone`(status: Int, response: String) async throws {
+        await #expect(throws: CloakroomError.self) { try await renewed(["a"], response, status: status) }
     }
 
     @Test(arguments: [0, 101])
@@ -101,7 +101,7 @@ import Testing
             .json(200, #"{"key":"a","success":false,"error":"not_found"}"#), .json(200, #"{"key":"b","success":true}"#))
         let client = try CloakroomClient.test(http)
         #expect(try await client.renewAsset(key: "a") == RenewalResult(key: "a", outcome: .notFound))
-        await #expect(throws: CloakroomError(.invalidAnswer, "The answer is about another key", status: 200)) {
+        await #expect(throws: CloakroomError(.invalidResponse, "The response is about another key", status: 200)) {
             try await client.renewAsset(key: "a")
         }
         #expect(await http.lines.first == "PUT https://api.example/v2/assets/renew")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloakroomKit
 
-/// What each call sends, and what it makes of the answer.
+/// What each call sends, and what it makes of the response.
 @Suite struct ClientRouteTests {
     private let end = Date(timeIntervalSince1970: 1_795_186_800)
 
@@ -132,7 +132,7 @@ import Testing
             ])
         #expect(
             form
-                == FormUpload(
+                == FormUploadTarget(
                     objectKey: "k.bin", uploadURL: try #require(URL(string: "https://s3.example/")),
                     fields: ["policy": "e30="], assetURL: try #require(URL(string: "https://cdn.example/k.bin")),
                     maximumBytes: 9, expiration: end))
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test func `asks how the worker is, once`() async throws {
-        let http = ScriptedHTTP(.json(200, #"{"status":"ok"}"#), .answer(503), .answer(200), .answer(403))
+        let http = ScriptedHTTP(.json(200, #"{"status":"ok"}"#), .response(503), .response(200), .response(403))
         let client = try CloakroomClient.test(http)
         try await client.checkHealth()
         #expect(try await client.isReady() == false)
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test func `reads metrics and keys, and passes on what Apple says, without a token`() async throws {
-        let http = ScriptedHTTP(.json(200, "up 1"), .json(200, #"{"keys":[]}"#), .json(200, "{}"), .answer(404))
+        let http = ScriptedHTTP(.json(200, "up 1"), .json(200, #"{"keys":[]}"#), .json(200, "{}"), .response(404))
         let client = try CloakroomClient.test(http)
         #expect(try await client.metrics() == "up 1")
         #expect(try await client.sessionKeys() == Data(#"{"keys":[]}"#.utf8))
@@ -229,7 +229,7 @@ import Testing
         ("http://127.0.0.1:8080/a%20b", "http://127.0.0.1:8080/a%20b/v1/credentials"),
     ])
     func `an endpoint may have a path`(endpoint: String, url: String) async throws {
-        let http = ScriptedHTTP(.answer(400))
+        let http = ScriptedHTTP(.response(400))
         let client = try CloakroomClient.test(http, endpoint: endpoint)
         await #expect(throws: CloakroomError.self) { try await client.containerCredentials() }
         #expect(await http.lines == ["GET \(url)"])
@@ -250,12 +250,12 @@ import Testing
     }
 
     @Test(arguments: ["", "<html>", "{}", "[]", #"{"credentials":null,"region":"r","bucket":"b"}"#])
-    func `an answer that is none of ours is no success`(body: String) async throws {
+    func `a response that is none of ours is no success`(body: String) async throws {
         let http = ScriptedHTTP(.json(200, body, [("X-Request-Id", "7")]))
         let client = try CloakroomClient.test(http)
         await #expect(
             throws: CloakroomError(
-                .invalidAnswer, "The answer is none of the worker's", status: 200, requestID: "7")
+                .invalidResponse, "The response is none of the worker's", status: 200, requestID: "7")
         ) { try await client.vendCredentials() }
     }
 }

@@ -36,7 +36,7 @@ import Testing
 
     @Test func `who asks at the same time shares one question`() async throws {
         let provider = SlowTokens()
-        let tokens = CurrentToken(provider, surroundings: TestWorld().surroundings)
+        let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let askers = (0..<100).map { _ in Task { try await tokens.token() } }
         while await provider.asked == 0 { await Task.yield() }
         await provider.gate.open()
@@ -46,7 +46,7 @@ import Testing
 
     @Test func `a hundred refusals of one token lead to one new token`() async throws {
         let provider = CountingTokens()
-        let tokens = CurrentToken(provider, surroundings: TestWorld().surroundings)
+        let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let first = try await tokens.token()
         let askers = (0..<100).map { _ in Task { try await tokens.token(insteadOf: first) } }
         for asker in askers { #expect(try await asker.value == Secret("t2")) }
@@ -55,9 +55,9 @@ import Testing
         #expect(await provider.asked == 2)
     }
 
-    @Test func `a question that began before the refusal does not answer it`() async throws {
+    @Test func `a request that began before the refusal does not settle it`() async throws {
         let provider = SlowTokens()
-        let tokens = CurrentToken(provider, surroundings: TestWorld().surroundings)
+        let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let early = Task { try await tokens.token() }
         while await provider.asked == 0 { await Task.yield() }
         let late = Task { try await tokens.token(insteadOf: Secret("t1")) }
@@ -69,7 +69,7 @@ import Testing
 
     @Test func `a cancelled task waits no longer, and the others get their token`() async throws {
         let provider = SlowTokens()
-        let tokens = CurrentToken(provider, surroundings: TestWorld().surroundings)
+        let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let impatient = Task { try await tokens.token() }
         let patient = Task { try await tokens.token() }
         while await provider.asked == 0 { await Task.yield() }
@@ -80,20 +80,20 @@ import Testing
     }
 
     @Test func `a failure is told without its text, and the next one asks again`() async throws {
-        let tokens = CurrentToken(Failing(error: Leaky()), surroundings: TestWorld().surroundings)
+        let tokens = CurrentToken(Failing(error: Leaky()), runtime: FakeRuntime().runtime)
         for _ in 0..<2 {
             await #expect(throws: CloakroomError(.tokenUnavailable, "The token provider threw Leaky")) {
                 try await tokens.token()
             }
         }
         let own = CloakroomError(.unreachable, "The sign-in server cannot be reached")
-        let others = CurrentToken(Failing(error: own), surroundings: TestWorld().surroundings)
+        let others = CurrentToken(Failing(error: own), runtime: FakeRuntime().runtime)
         await #expect(throws: own) { try await others.token() }
     }
 
     @Test(arguments: ["", "a b", "a\r\nHost: b", "é", String(repeating: "a", count: 8193)])
     func `what is no token is not sent`(text: String) async throws {
-        let tokens = CurrentToken(Given(text: text), surroundings: TestWorld().surroundings)
+        let tokens = CurrentToken(Given(text: text), runtime: FakeRuntime().runtime)
         await #expect(throws: CloakroomError(.tokenUnavailable, "The token provider gave no usable token")) {
             try await tokens.token()
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct PresignedPutTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let body = HTTPBody.bytes(Data("picture".utf8))
 
     private func target(
@@ -19,14 +19,14 @@ import Testing
     private static func xml(
         _ status: Int, _ code: String, _ message: String = "", _ fields: [(name: String, value: String)] = []
     ) -> ScriptedHTTP.Step {
-        .answer(
+        .response(
             status, fields,
             Data("<?xml version=\"1.0\"?><Error><Code>\(code)</Code><Message>\(message)</Message></Error>".utf8))
     }
 
     private func outcome(_ http: ScriptedHTTP, _ target: UploadTarget) async throws -> CloakroomError? {
         do {
-            try await CloakroomClient.test(http, world).upload(body, to: target)
+            try await CloakroomClient.test(http, fake).upload(body, to: target)
             return nil
         } catch let error as CloakroomError {
             #expect(!"\(error)".contains("5ec2e7"))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `sends the fields told and nothing else, without the app's token`() async throws {
-        let http = ScriptedHTTP(.answer(200))
+        let http = ScriptedHTTP(.response(200))
         let fields = ["content-type": "image/jpeg", "Content-Length": "7", "x-amz-checksum-sha256": "q=", "Host": "h"]
         #expect(try await outcome(http, try target(fields: fields)) == nil)
         let sent = try #require(await http.sent.first)
@@ -57,8 +57,8 @@ import Testing
     @Test(arguments: [201, 204, 206, 302])
     func `nothing but 200 is a success`(status: Int) async throws {
         #expect(
-            try await outcome(ScriptedHTTP(.answer(status)), try target())
-                == CloakroomError(.invalidAnswer, "The answer is none of S3's", status: status))
+            try await outcome(ScriptedHTTP(.response(status)), try target())
+                == CloakroomError(.invalidResponse, "The response is none of S3's", status: status))
     }
 
     @Test func `an object that is there already is the one sent before`() async throws {
@@ -70,24 +70,24 @@ import Testing
     }
 
     @Test(arguments: [
-        (true, ScriptedHTTP.Step.answer(412)), (true, PresignedPutTests.xml(412, "SomethingElse")),
+        (true, ScriptedHTTP.Step.response(412)), (true, PresignedPutTests.xml(412, "SomethingElse")),
         (false, PresignedPutTests.xml(412, "PreconditionFailed")),
     ])
-    func `any other 412 is no success`(createsOnly: Bool, answer: ScriptedHTTP.Step) async throws {
+    func `any other 412 is no success`(createsOnly: Bool, response: ScriptedHTTP.Step) async throws {
         let target = try target(query: createsOnly ? "If-None-Match=*" : "a=b")
-        #expect(try await outcome(ScriptedHTTP(answer), target)?.code == .conditionFailed)
+        #expect(try await outcome(ScriptedHTTP(response), target)?.code == .conditionFailed)
     }
 
     private static let passing: [ScriptedHTTP.Step] = [
         xml(503, "SlowDown"), xml(503, "ServiceUnavailable"), xml(500, "InternalError"), xml(400, "RequestTimeout"),
-        xml(409, "ConditionalRequestConflict"), .answer(502), .failure(.timedOut), .failure(.interrupted),
+        xml(409, "ConditionalRequestConflict"), .response(502), .failure(.timedOut), .failure(.interrupted),
         .failure(.unreachable),
     ]
 
     @Test(arguments: passing)
     func `what may pass is tried again`(fault: ScriptedHTTP.Step) async throws {
-        #expect(try await outcome(ScriptedHTTP(fault, fault, .answer(200)), try target()) == nil)
-        #expect(world.sleeps == [.milliseconds(250), .milliseconds(500)])
+        #expect(try await outcome(ScriptedHTTP(fault, fault, .response(200)), try target()) == nil)
+        #expect(fake.sleeps == [.milliseconds(250), .milliseconds(500)])
     }
 
     private static let refusals: [(ScriptedHTTP.Step, CloakroomError.Code)] = [
@@ -103,33 +103,33 @@ import Testing
         (xml(403, "RequestTimeTooSkewed"), .unavailable), (xml(403, "AccessDenied", "Access Denied"), .accessDenied),
         (xml(403, "SignatureDoesNotMatch"), .accessDenied), (xml(400, "BadDigest"), .checksumMismatch),
         (xml(400, "EntityTooLarge"), .bodyTooLarge), (xml(400, "InvalidArgument"), .invalidRequest),
-        (xml(404, "NoSuchBucket"), .invalidRequest), (.answer(403), .invalidAnswer),
-        (.answer(203), .invalidAnswer), (.failure(.unreadableFile), .unreadableFile),
+        (xml(404, "NoSuchBucket"), .invalidRequest), (.response(403), .invalidResponse),
+        (.response(203), .invalidResponse), (.failure(.unreadableFile), .unreadableFile),
         (.failure(.untrusted), .untrusted), (.failure(.notAllowedNow), .notAllowedNow),
     ]
 
     @Test(arguments: refusals)
     func `what S3 refuses is told by its code, without a second try`(
-        answer: ScriptedHTTP.Step, code: CloakroomError.Code
+        response: ScriptedHTTP.Step, code: CloakroomError.Code
     ) async throws {
-        #expect(try await outcome(ScriptedHTTP(answer), try target())?.code == code)
+        #expect(try await outcome(ScriptedHTTP(response), try target())?.code == code)
     }
 
     @Test func `an error has S3's code and request`() async throws {
-        let answer = Self.xml(403, "AccessDenied", "k.bin?X-Amz-Signature=5ec2e7", [("x-amz-request-id", "44")])
+        let response = Self.xml(403, "AccessDenied", "k.bin?X-Amz-Signature=5ec2e7", [("x-amz-request-id", "44")])
         #expect(
-            try await outcome(ScriptedHTTP(answer), try target())
+            try await outcome(ScriptedHTTP(response), try target())
                 == CloakroomError(
                     .accessDenied, "S3 refuses the upload", status: 403, serverCode: "AccessDenied", requestID: "44"))
     }
 
     @Test func `a URL that has ended by the server's clock is not tried`() async throws {
-        let end = world.wallTime.addingTimeInterval(600)
+        let end = fake.wallTime.addingTimeInterval(600)
         let http = ScriptedHTTP(
-            .answer(200), .json(503, "", [("Date", "Fri, 20 Nov 2026 15:00:00 GMT"), ("Retry-After", "99")]))
-        let client = try CloakroomClient.test(http, world)
+            .response(200), .json(503, "", [("Date", "Fri, 20 Nov 2026 15:00:00 GMT"), ("Retry-After", "99")]))
+        let client = try CloakroomClient.test(http, fake)
         // Our own clock may be wrong: S3 knows better.
-        world.setWallClock(ahead: .seconds(86_400))
+        fake.setWallClock(ahead: .seconds(86_400))
         try await client.upload(body, to: try target(expiration: end))
         await #expect(throws: CloakroomError.self) { try await client.vendCredentials() }
         await #expect(throws: CloakroomError(.uploadURLExpired, "The URL for the upload has ended")) {
@@ -140,7 +140,7 @@ import Testing
 
     @Test func `waits as long as S3 asks, within the upload's own deadline`() async throws {
         let slow = Self.xml(503, "SlowDown", "", [("Retry-After", "120")])
-        #expect(try await outcome(ScriptedHTTP(slow, .answer(200)), try target()) == nil)
-        #expect(world.sleeps == [.milliseconds(120_250)])
+        #expect(try await outcome(ScriptedHTTP(slow, .response(200)), try target()) == nil)
+        #expect(fake.sleeps == [.milliseconds(120_250)])
     }
 }

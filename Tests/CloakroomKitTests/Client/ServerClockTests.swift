@@ -4,28 +4,28 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct ServerClockTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let clock: ServerClock
 
-    init() { clock = ServerClock(surroundings: world.surroundings) }
+    init() { clock = ServerClock(runtime: fake.runtime) }
 
     private func learn(_ date: String, after trip: Duration = .zero) async {
-        let sent = world.now
-        world.pass(trip)
-        await clock.learn(from: HTTPAnswer(status: 200, fields: [("date", date)]), sent: sent)
+        let sent = fake.now
+        fake.pass(trip)
+        await clock.learn(from: HTTPResponse(status: 200, fields: [("date", date)]), sent: sent)
     }
 
     @Test func `shows our time while nothing is known`() async {
         await learn("yesterday")
-        #expect(await clock.now == world.wallTime)
+        #expect(await clock.now == fake.wallTime)
         #expect(await !clock.isKnown)
     }
 
-    @Test func `a clock that agrees with the answer is kept as it is`() async {
-        world.pass(.milliseconds(900))
+    @Test func `a clock that agrees with the response is kept as it is`() async {
+        fake.pass(.milliseconds(900))
         await learn("Fri, 20 Nov 2026 14:00:00 GMT")
         #expect(await clock.isKnown)
-        #expect(await clock.now == world.wallTime)
+        #expect(await clock.now == fake.wallTime)
     }
 
     @Test func `a clock that differs is set to the middle of what is possible`() async {
@@ -36,12 +36,12 @@ import Testing
 
     @Test func `setting our clock later changes nothing`() async {
         await learn("Fri, 20 Nov 2026 14:00:00 GMT")
-        world.setWallClock(ahead: .seconds(86_400))
-        world.pass(.seconds(60))
+        fake.setWallClock(ahead: .seconds(86_400))
+        fake.pass(.seconds(60))
         #expect(await clock.now.timeIntervalSince1970 == 1_795_183_260)
     }
 
-    @Test func `an answer that was half a minute on its way is not believed`() async {
+    @Test func `a response that was half a minute on its way is not believed`() async {
         await learn("Fri, 20 Nov 2026 15:00:00 GMT", after: .seconds(31))
         #expect(await !clock.isKnown)
     }

@@ -27,11 +27,12 @@ actor CountingTokens: TokenProvider {
 extension CloakroomClient {
     /// One whose network is a script, and whose time is the test's.
     static func test(
-        _ http: ScriptedHTTP, _ world: TestWorld = TestWorld(), endpoint: String = "https://api.example",
-        header: TokenHeader = .bearer, tokens: any TokenProvider = CountingTokens(), patience: Patience = Patience()
+        _ http: ScriptedHTTP, _ fake: FakeRuntime = FakeRuntime(), endpoint: String = "https://api.example",
+        header: TokenHeader = .bearer, tokens: any TokenProvider = CountingTokens(),
+        retryPolicy: RetryPolicy = RetryPolicy()
     ) throws -> CloakroomClient {
         CloakroomClient(
             endpoint: try #require(URL(string: endpoint)), tokenHeader: header, tokens: tokens, transport: http,
-            patience: patience, surroundings: world.surroundings)
+            retryPolicy: retryPolicy, runtime: fake.runtime)
     }
 }

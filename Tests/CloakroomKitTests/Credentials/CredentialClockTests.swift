@@ -6,20 +6,20 @@ import Testing
 
 /// A device whose clock is wrong, and is set while it runs.
 @Suite struct CredentialClockTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
-    /// A server whose clock is right: it tells its time with each answer and vends for an hour.
+    /// A server whose clock is right: it tells its time with each response and vends for an hour.
     private func provider(wrongBy error: Duration) -> (CloakroomKit.CredentialProvider, ScriptedVendor) {
-        let start = world.wallTime
-        world.setWallClock(ahead: error)
-        let clock = ServerClock(surroundings: world.surroundings)
-        let vendor = ScriptedVendor { [world] number in
-            let now = start.addingTimeInterval(world.elapsed.seconds)
+        let start = fake.wallTime
+        fake.setWallClock(ahead: error)
+        let clock = ServerClock(runtime: fake.runtime)
+        let vendor = ScriptedVendor { [fake] number in
+            let now = start.addingTimeInterval(fake.elapsed.seconds)
             await clock.learn(
-                from: HTTPAnswer(status: 200, fields: [("Date", Timestamp(now).http)]), sent: world.now)
+                from: HTTPResponse(status: 200, fields: [("Date", Timestamp(now).http)]), sent: fake.now)
             return .numbered(number, until: now.addingTimeInterval(3600))
         }
-        let provider = CredentialProvider(vendor: vendor, serverClock: clock, surroundings: world.surroundings)
+        let provider = CredentialProvider(vendor: vendor, serverClock: clock, runtime: fake.runtime)
         return (provider, vendor)
     }
 
@@ -27,9 +27,9 @@ import Testing
     func `a wrong clock changes nothing`(error: Int) async throws {
         let (provider, vendor) = provider(wrongBy: .seconds(error))
         for second in [0, 1790, 1810, 1820] {
-            world.pass(.seconds(second) - world.elapsed)
+            fake.pass(.seconds(second) - fake.elapsed)
             #expect(try await provider.credentials().accessKeyID == (second < 1820 ? "ASIA0" : "ASIA1"))
-            await world.settle()
+            await fake.settle()
         }
         #expect(await vendor.requests == 2)
         #expect(abs(await provider.clockOffset.seconds + Double(error)) <= 1)
@@ -39,35 +39,35 @@ import Testing
         let (provider, vendor) = provider(wrongBy: .zero)
         _ = try await provider.credentials()
         for (error, requests) in [(86_400, 2), (86_400, 2), (0, 2), (-86_400, 2), (-86_400, 2)] {
-            world.pass(.seconds(2))
-            world.setWallClock(ahead: .seconds(error))
+            fake.pass(.seconds(2))
+            fake.setWallClock(ahead: .seconds(error))
             for _ in 0..<10 { _ = try await provider.credentials() }
-            await world.settle()
+            await fake.settle()
             #expect(await vendor.requests == requests)
         }
     }
 
     @Test func `a clock that is set ahead does not take valid ones away while the server is away`() async throws {
-        let vendor = ScriptedVendor { [world] number in
-            guard number == 0 else { throw CloakroomError.away }
-            return .numbered(number, until: world.time(in: .seconds(3600)))
+        let vendor = ScriptedVendor { [fake] number in
+            guard number == 0 else { throw CloakroomError.vendorUnreachable }
+            return .numbered(number, until: fake.time(in: .seconds(3600)))
         }
-        let provider = CredentialProvider(vendor: vendor, surroundings: world.surroundings)
+        let provider = CredentialProvider(vendor: vendor, runtime: fake.runtime)
         _ = try await provider.credentials()
-        world.setWallClock(ahead: .seconds(86_400))
-        world.pass(.seconds(3599))
+        fake.setWallClock(ahead: .seconds(86_400))
+        fake.pass(.seconds(3599))
         #expect(try await provider.credentials().accessKeyID == "ASIA0")
-        world.pass(.seconds(1))
-        await #expect(throws: CloakroomError.away) { try await provider.credentials() }
+        fake.pass(.seconds(1))
+        await #expect(throws: CloakroomError.vendorUnreachable) { try await provider.credentials() }
     }
 
     @Test func `what S3 says of the time corrects the judgement of what is held`() async throws {
-        // Two hours slow, and no answer has told: these look as if they had three hours to live.
-        let truth = world.wallTime
-        world.setWallClock(ahead: .seconds(-7200))
+        // Two hours slow, and no response has told: these look as if they had three hours to live.
+        let truth = fake.wallTime
+        fake.setWallClock(ahead: .seconds(-7200))
         let vendor = ScriptedVendor { number in .numbered(number, until: truth.addingTimeInterval(3600)) }
-        let provider = CredentialProvider(vendor: vendor, surroundings: world.surroundings)
-        let refusal = S3Refusal(status: 403, code: "RequestTimeTooSkewed", date: Timestamp(truth).http)
+        let provider = CredentialProvider(vendor: vendor, runtime: fake.runtime)
+        let refusal = S3ResponseError(status: 403, code: "RequestTimeTooSkewed", date: Timestamp(truth).http)
         var offsets: [Duration] = []
         let key = try await provider.withCredentials { credentials in
             offsets.append(await provider.clockOffset)
@@ -76,13 +76,13 @@ import Testing
         }
         #expect(key == "ASIA0")
         #expect(offsets == [.zero, .seconds(7200)])
-        world.pass(.seconds(1799))
+        fake.pass(.seconds(1799))
         _ = try await provider.credentials()
-        await world.settle()
+        await fake.settle()
         #expect(await vendor.requests == 1)
-        world.pass(.seconds(1))
+        fake.pass(.seconds(1))
         _ = try await provider.credentials()
-        await world.settle()
+        await fake.settle()
         #expect(await vendor.requests == 2)
     }
 }

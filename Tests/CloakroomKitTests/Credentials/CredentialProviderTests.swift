@@ -4,20 +4,20 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct CredentialProviderTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
 
     /// Vends for an hour each time.
     private func hourly(
-        failing failures: Set<Int> = [], with error: any Error = CloakroomError.away
+        failing failures: Set<Int> = [], with error: any Error = CloakroomError.vendorUnreachable
     ) -> ScriptedVendor {
-        ScriptedVendor { [world] number in
+        ScriptedVendor { [fake] number in
             if failures.contains(number) { throw error }
-            return .numbered(number, until: world.time(in: .seconds(3600)))
+            return .numbered(number, until: fake.time(in: .seconds(3600)))
         }
     }
 
     private func provider(_ vendor: ScriptedVendor) -> CredentialProvider {
-        CredentialProvider(vendor: vendor, surroundings: world.surroundings)
+        CredentialProvider(vendor: vendor, runtime: fake.runtime)
     }
 
     /// What a call gives: the access key, or the code of the error.
@@ -33,26 +33,26 @@ import Testing
         let vendor = hourly()
         let provider = provider(vendor)
         #expect(await call(provider) == "ASIA0")
-        world.pass(.seconds(1799))
+        fake.pass(.seconds(1799))
         #expect(await call(provider) == "ASIA0")
-        await world.settle()
+        await fake.settle()
         #expect(await vendor.requests == 1)
     }
 
     @Test func `from half of the lifetime on hands out the held ones while others come`() async {
         let gate = Gate()
-        let vendor = ScriptedVendor { [world] number in
+        let vendor = ScriptedVendor { [fake] number in
             if number > 0 { _ = await gate.pass() }
-            return .numbered(number, until: world.time(in: .seconds(3600)))
+            return .numbered(number, until: fake.time(in: .seconds(3600)))
         }
         let provider = provider(vendor)
         #expect(await call(provider) == "ASIA0")
-        world.pass(.seconds(1800))
+        fake.pass(.seconds(1800))
         #expect(await call(provider) == "ASIA0")
         await vendor.arrival(of: 2)
         #expect(await call(provider) == "ASIA0")
         await gate.open()
-        await world.settle()
+        await fake.settle()
         #expect(await call(provider) == "ASIA1")
         #expect(await vendor.requests == 2)
     }
@@ -61,13 +61,13 @@ import Testing
     @Test func `forgets what it holds, in the store too, once the sessions are revoked`() async throws {
         let store = MemoryStore()
         let vendor = hourly(failing: [1, 2], with: CloakroomError(.sessionRevoked, "Session revoked"))
-        let provider = CredentialProvider(vendor: vendor, store: store, surroundings: world.surroundings)
+        let provider = CredentialProvider(vendor: vendor, store: store, runtime: fake.runtime)
         #expect(await call(provider) == "ASIA0")
-        await world.settle()
+        await fake.settle()
         #expect(await store.record != nil)
-        world.pass(.seconds(1800))
+        fake.pass(.seconds(1800))
         #expect(await call(provider) == "ASIA0")
-        await world.settle()
+        await fake.settle()
         #expect(await store.record == nil)
         #expect(await call(provider) == "session_revoked")
         // After another sign-in.
@@ -77,33 +77,33 @@ import Testing
     @Test func `in the last five minutes callers wait for others`() async {
         let provider = provider(hourly())
         #expect(await call(provider) == "ASIA0")
-        world.pass(.seconds(3300))
+        fake.pass(.seconds(3300))
         #expect(await call(provider) == "ASIA1")
     }
 
     @Test(arguments: [600, 300, 60, 8])
     func `short-lived ones are handed out for half of their lifetime`(lifetime: Int) async {
-        let vendor = ScriptedVendor { [world] number in .numbered(number, until: world.time(in: .seconds(lifetime))) }
+        let vendor = ScriptedVendor { [fake] number in .numbered(number, until: fake.time(in: .seconds(lifetime))) }
         let provider = provider(vendor)
         #expect(await call(provider) == "ASIA0")
-        world.pass(.milliseconds(lifetime * 500 - 1))
+        fake.pass(.milliseconds(lifetime * 500 - 1))
         #expect(await call(provider) == "ASIA0")
-        world.pass(.milliseconds(1))
+        fake.pass(.milliseconds(1))
         #expect(await call(provider) == "ASIA1")
         #expect(await vendor.requests == 2)
     }
 
     @Test func `the same ones given back are not asked for again before half of what is left`() async {
-        let end = world.time(in: .seconds(3600))
+        let end = fake.time(in: .seconds(3600))
         let vendor = ScriptedVendor { _ in .numbered(0, until: end) }
         let provider = provider(vendor)
         var askedAt: [Int] = []
         for second in 0..<3600 {
             let before = await vendor.requests
             #expect(await call(provider) == "ASIA0")
-            await world.settle()
+            await fake.settle()
             if await vendor.requests > before { askedAt.append(second) }
-            world.pass(.seconds(1))
+            fake.pass(.seconds(1))
         }
         #expect(askedAt == [0, 1800, 2700, 3150, 3375, 3488, 3544, 3572, 3586, 3593, 3597, 3599])
     }
@@ -112,12 +112,12 @@ import Testing
         let vendor = hourly(failing: [1, 2])
         let provider = provider(vendor)
         _ = await call(provider)
-        world.pass(.seconds(1800))
+        fake.pass(.seconds(1800))
         // The longest pauses: 1 + 2 s, then 1 + 4 s.
         for (pause, requests) in [(0, 2), (2, 2), (1, 3), (4, 3), (1, 4)] {
-            world.pass(.seconds(pause))
+            fake.pass(.seconds(pause))
             #expect(await call(provider) == "ASIA0")
-            await world.settle()
+            await fake.settle()
             #expect(await vendor.requests == requests)
         }
         #expect(await call(provider) == "ASIA3")
@@ -128,11 +128,11 @@ import Testing
         let vendor = hourly(failing: [1], with: error)
         let provider = provider(vendor)
         _ = await call(provider)
-        world.pass(.seconds(1800))
+        fake.pass(.seconds(1800))
         for (pause, requests) in [(0, 2), (599, 2), (1, 3)] {
-            world.pass(.seconds(pause))
+            fake.pass(.seconds(pause))
             #expect(await call(provider) == "ASIA0")
-            await world.settle()
+            await fake.settle()
             #expect(await vendor.requests == requests)
         }
     }
@@ -141,10 +141,10 @@ import Testing
         let vendor = hourly(failing: Set(1...100))
         let provider = provider(vendor)
         _ = await call(provider)
-        world.pass(.seconds(3300))
+        fake.pass(.seconds(3300))
         for _ in 0..<300 {
             #expect(await call(provider) == "ASIA0")
-            world.pass(.seconds(1))
+            fake.pass(.seconds(1))
         }
         #expect(await call(provider) == "unreachable")
         // 3, 5, 9, 17, 33 and then 61 s between them, and one at the end.
@@ -165,12 +165,12 @@ import Testing
         let vendor = hourly(failing: [0], with: busy)
         let provider = provider(vendor)
         #expect(await call(provider) == "too_many_requests")
-        world.pass(.seconds(599))
+        fake.pass(.seconds(599))
         var rest = busy
         rest.retryAfter = .seconds(1)
         await #expect(throws: rest) { try await provider.credentials() }
         #expect(await vendor.requests == 1)
-        world.pass(.seconds(1))
+        fake.pass(.seconds(1))
         #expect(await call(provider) == "ASIA1")
     }
 
@@ -178,20 +178,20 @@ import Testing
         let busy = CloakroomError(.unavailable, "later", status: 503, retryAfter: .seconds(1_000_000))
         let provider = provider(hourly(failing: [0], with: busy))
         #expect(await call(provider) == "unavailable")
-        world.pass(.seconds(3600))
+        fake.pass(.seconds(3600))
         #expect(await call(provider) == "ASIA1")
     }
 
     @Test func `ones that come ended are an error, and what is held stays`() async {
-        let vendor = ScriptedVendor { [world] number in
-            .numbered(number, until: world.time(in: number == 0 ? .seconds(3600) : .zero))
+        let vendor = ScriptedVendor { [fake] number in
+            .numbered(number, until: fake.time(in: number == 0 ? .seconds(3600) : .zero))
         }
         let provider = provider(vendor)
         #expect(await call(provider) == "ASIA0")
-        world.pass(.seconds(3599))
+        fake.pass(.seconds(3599))
         #expect(await call(provider) == "ASIA0")
-        world.pass(.seconds(1))
-        #expect(await call(provider) == "invalid_answer")
+        fake.pass(.seconds(1))
+        #expect(await call(provider) == "invalid_response")
         #expect(await vendor.requests == 3)
     }
 
@@ -229,11 +229,11 @@ import Testing
         let provider = provider(vendor)
         for _ in 0..<600 {
             await provider.refuse(try await provider.credentials())
-            world.pass(.milliseconds(100))
+            fake.pass(.milliseconds(100))
         }
         // After 0, 1, 2, 4, 8, 16 and 32 s of use.
         #expect(await vendor.requests == 7)
-        world.pass(.seconds(60))
+        fake.pass(.seconds(60))
         await provider.refuse(try await provider.credentials())
         #expect(await call(provider) == "ASIA7")
         #expect(await vendor.requests == 8)
@@ -245,11 +245,11 @@ import Testing
         let source = provider.source
         let first = try await source.current()
         #expect(first.accessKeyID == "ASIA0")
-        await source.whenRefused(first)
+        await source.onRejected(first)
         let second = try await source.current()
         #expect(second.accessKeyID == "ASIA1")
-        world.pass(.seconds(1))
-        await source.whenRefused(second)
-        await #expect(throws: CloakroomError.away) { try await source.current() }
+        fake.pass(.seconds(1))
+        await source.onRejected(second)
+        await #expect(throws: CloakroomError.vendorUnreachable) { try await source.current() }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct CredentialRestartTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let failures = Failures()
 
     /// What an observer was told.
@@ -15,22 +15,22 @@ import Testing
     }
 
     private func vendor(from first: Int = 0) -> ScriptedVendor {
-        ScriptedVendor { [world] number in .numbered(first + number, until: world.time(in: .seconds(3600))) }
+        ScriptedVendor { [fake] number in .numbered(first + number, until: fake.time(in: .seconds(3600))) }
     }
 
     private func provider(_ vendor: ScriptedVendor, _ store: any CredentialStore) -> CredentialProvider {
         CredentialProvider(
             vendor: vendor, store: store,
-            onStoreFailure: { [failures, world] error in
-                _ = world.surroundings.spawn { await failures.add(error) }
-            }, surroundings: world.surroundings)
+            onStoreFailure: { [failures, fake] error in
+                _ = fake.runtime.spawn { await failures.add(error) }
+            }, runtime: fake.runtime)
     }
 
     /// A store that has seen credentials.
     private func used() async throws -> MemoryStore {
         let store = MemoryStore()
         _ = try await provider(vendor(), store).credentials()
-        await world.settle()
+        await fake.settle()
         return store
     }
 
@@ -39,7 +39,7 @@ import Testing
         pause: Int, accessKeyID: String
     ) async throws {
         let store = try await used()
-        world.pass(.seconds(pause))
+        fake.pass(.seconds(pause))
         let vendor = vendor(from: 7)
         #expect(try await provider(vendor, store).credentials().accessKeyID == accessKeyID)
         #expect(await vendor.requests == (accessKeyID == "ASIA7" ? 1 : 0))
@@ -47,19 +47,19 @@ import Testing
 
     @Test func `a restart does not make the old ones younger`() async throws {
         let store = try await used()
-        world.pass(.seconds(1790))
+        fake.pass(.seconds(1790))
         let vendor = vendor(from: 7)
         let provider = provider(vendor, store)
         _ = try await provider.credentials()
-        world.pass(.seconds(10))
+        fake.pass(.seconds(10))
         #expect(try await provider.credentials().accessKeyID == "ASIA0")
-        await world.settle()
+        await fake.settle()
         #expect(try await provider.credentials().accessKeyID == "ASIA7")
     }
 
     @Test func `a clock that was set back meanwhile makes them useless`() async throws {
         let store = try await used()
-        world.setWallClock(ahead: .seconds(-3600))
+        fake.setWallClock(ahead: .seconds(-3600))
         #expect(try await provider(vendor(from: 7), store).credentials().accessKeyID == "ASIA7")
     }
 
@@ -79,7 +79,7 @@ import Testing
         await provider.refuse(try await provider.credentials())
         #expect(await store.record == nil)
         _ = try await provider.credentials()
-        await world.settle()
+        await fake.settle()
         #expect(await store.calls == ["load", "save", "load", "clear", "save"])
         #expect(try await self.provider(vendor(from: 70), store).credentials().accessKeyID == "ASIA7")
     }
@@ -90,7 +90,7 @@ import Testing
         await provider.forget()
         #expect(await store.record == nil)
         #expect(try await provider.credentials().accessKeyID == "ASIA7")
-        await world.settle()
+        await fake.settle()
         #expect(await store.calls == ["load", "save", "clear", "save"])
     }
 
@@ -103,7 +103,7 @@ import Testing
         await gate.open()
         _ = try await caller.value
         await provider.forget()
-        await world.settle()
+        await fake.settle()
         #expect(await store.record == nil)
         #expect(await store.calls == ["load", "save", "clear"])
     }
@@ -131,8 +131,8 @@ import Testing
         await provider.refuse(try await provider.credentials())
         #expect(try await provider.credentials().accessKeyID == "ASIA1")
         await provider.forget()
-        await world.settle()
-        await world.settle()
+        await fake.settle()
+        await fake.settle()
         #expect(
             await failures.codes == ["store_failed", "store_failed", "store_failed", "store_failed", "store_failed"])
     }
@@ -141,7 +141,7 @@ import Testing
     func `nonsense in the store is nothing`(text: String) async throws {
         let store = MemoryStore(StoredCredentials(bytes: Data(text.utf8)))
         #expect(try await provider(vendor(), store).credentials().accessKeyID == "ASIA0")
-        await world.settle()
+        await fake.settle()
         #expect(await failures.codes == [])
     }
 

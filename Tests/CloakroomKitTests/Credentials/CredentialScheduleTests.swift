@@ -48,26 +48,26 @@ private final class RandomServer: Sendable {
         }
     }
 
-    private let world: TestWorld
+    private let fake: FakeRuntime
     private let start: Date
     let clock: ServerClock
     private let state: Mutex<State>
 
-    init(seed: UInt64, world: TestWorld) {
-        self.world = world
-        start = world.wallTime
-        clock = ServerClock(surroundings: world.surroundings)
+    init(seed: UInt64, fake: FakeRuntime) {
+        self.fake = fake
+        start = fake.wallTime
+        clock = ServerClock(runtime: fake.runtime)
         state = Mutex(State(dice: Dice(state: seed)))
     }
 
-    var time: Date { start.addingTimeInterval(world.elapsed.seconds) }
+    var time: Date { start.addingTimeInterval(fake.elapsed.seconds) }
     var complaints: [String] { state.withLock { $0.complaints } }
     var isSlow: Bool { state.withLock { $0.gate != nil } }
 
     func roll(_ range: Range<Int>) -> Int { state.withLock { Int.random(in: range, using: &$0.dice) } }
 
     func complain(_ text: String) {
-        let second = world.elapsed.components.seconds
+        let second = fake.elapsed.components.seconds
         state.withLock { $0.complaints.append("\(second) s: \(text)") }
     }
 
@@ -91,15 +91,15 @@ private final class RandomServer: Sendable {
         }
     }
 
-    func answer(_ number: Int) async throws -> VendedCredentials {
+    func response(_ number: Int) async throws -> VendedCredentials {
         judgeRequest()
         _ = await state.withLock({ $0.gate })?.pass()
-        await clock.learn(from: HTTPAnswer(status: 200, fields: [("Date", Timestamp(time).http)]), sent: world.now)
+        await clock.learn(from: HTTPResponse(status: 200, fields: [("Date", Timestamp(time).http)]), sent: fake.now)
         let now = time
         state.withLock { $0.answered = now }
         switch roll(0..<10) {
         case 0, 1:
-            throw CloakroomError.away
+            throw CloakroomError.vendorUnreachable
         case 2:
             let seconds = roll(1..<7200)
             state.withLock { $0.leftAloneUntil = now + Double(min(seconds, 3600)) }
@@ -138,7 +138,7 @@ private final class RandomServer: Sendable {
 }
 
 private final class RandomDevice: Sendable {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let provider: CloakroomKit.CredentialProvider
     /// Who called a slow server.
     private let waiting = Mutex<[Task<Void, Never>]>([])
@@ -147,20 +147,20 @@ private final class RandomDevice: Sendable {
     let vendor: ScriptedVendor
 
     init(seed: UInt64) {
-        let server = RandomServer(seed: seed, world: world)
+        let server = RandomServer(seed: seed, fake: fake)
         self.server = server
-        vendor = ScriptedVendor { try await server.answer($0) }
+        vendor = ScriptedVendor { try await server.response($0) }
         provider = CloakroomKit.CredentialProvider(
-            vendor: vendor, serverClock: server.clock, surroundings: world.surroundings)
+            vendor: vendor, serverClock: server.clock, runtime: fake.runtime)
     }
 
     func step() async {
         switch server.roll(0..<12) {
-        case 0: world.pass(.seconds(server.roll(0..<3)))
-        case 1, 2: world.pass(.seconds(server.roll(0..<60)))
-        case 3, 4: world.pass(.seconds(server.roll(0..<2000)))
+        case 0: fake.pass(.seconds(server.roll(0..<3)))
+        case 1, 2: fake.pass(.seconds(server.roll(0..<60)))
+        case 3, 4: fake.pass(.seconds(server.roll(0..<2000)))
         case 5:
-            world.setWallClock(ahead: .seconds(server.roll(-100_000..<100_000)))
+            fake.setWallClock(ahead: .seconds(server.roll(-100_000..<100_000)))
             server.noticeClockSet()
         case 6: await hurry(isSlow: server.roll(0..<2) == 0)
         case 7: if let credentials = server.refused() { await provider.refuse(credentials) }
@@ -176,7 +176,7 @@ private final class RandomDevice: Sendable {
             return callers
         }
         for caller in callers { await caller.value }
-        await world.settle()
+        await fake.settle()
         _ = server.become(slow: isSlow)
     }
 
@@ -196,7 +196,7 @@ private final class RandomDevice: Sendable {
             }
         } else {
             await caller.value
-            await world.settle()
+            await fake.settle()
         }
     }
 
@@ -204,8 +204,8 @@ private final class RandomDevice: Sendable {
     func end() async {
         await hurry(isSlow: false)
         for _ in 0..<200 {
-            world.pass(.seconds(3600))
-            if (try? await provider.credentials()) != nil { return await world.settle() }
+            fake.pass(.seconds(3600))
+            if (try? await provider.credentials()) != nil { return await fake.settle() }
         }
         server.complain("nobody gets credentials any more")
     }

@@ -42,10 +42,10 @@ extension VendedCredentials {
     }
 }
 
-extension TestWorld {
+extension FakeRuntime {
     func time(in duration: Duration) -> Date { wallTime.addingTimeInterval(duration.seconds) }
 }
 
 extension CloakroomError {
-    static let away = CloakroomError(.unreachable, "nobody there")
+    static let vendorUnreachable = CloakroomError(.unreachable, "nobody there")
 }

@@ -207,13 +207,13 @@ import Testing
 
     @Test func `a folder in the file's place is an error, and credentials are vended all the same`() async throws {
         try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: true)
-        let world = TestWorld()
-        let vendor = ScriptedVendor { number in .numbered(number, until: world.time(in: .seconds(3600))) }
+        let fake = FakeRuntime()
+        let vendor = ScriptedVendor { number in .numbered(number, until: fake.time(in: .seconds(3600))) }
         let error = await #expect(throws: CloakroomError.self) { try await store().load() }
         #expect(error?.code == .storeFailed)
-        let provider = CredentialProvider(vendor: vendor, store: store(), surroundings: world.surroundings)
+        let provider = CredentialProvider(vendor: vendor, store: store(), runtime: fake.runtime)
         #expect(try await provider.credentials().accessKeyID == "ASIA0")
-        await world.settle()
+        await fake.settle()
     }
 
     @Test func `what a killed writer left is taken away`() async throws {
@@ -252,14 +252,14 @@ import Testing
     }
 
     @Test func `a restart with a real file needs no new credentials`() async throws {
-        let world = TestWorld()
-        let vendor = ScriptedVendor { number in .numbered(number, until: world.time(in: .seconds(3600))) }
+        let fake = FakeRuntime()
+        let vendor = ScriptedVendor { number in .numbered(number, until: fake.time(in: .seconds(3600))) }
         for pause in [0, 600, 600] {
-            world.pass(.seconds(pause))
-            let provider = CredentialProvider(vendor: vendor, store: store(), surroundings: world.surroundings)
+            fake.pass(.seconds(pause))
+            let provider = CredentialProvider(vendor: vendor, store: store(), runtime: fake.runtime)
             #expect(
-                try await provider.credentials() == .numbered(0, until: world.time(in: .seconds(3600) - world.elapsed)))
-            await world.settle()
+                try await provider.credentials() == .numbered(0, until: fake.time(in: .seconds(3600) - fake.elapsed)))
+            await fake.settle()
         }
         #expect(await vendor.requests == 1)
     }

@@ -4,20 +4,20 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct SingleFlightTests {
-    private let world = TestWorld()
+    private let fake = FakeRuntime()
     private let gate = Gate()
 
     /// Vends when the gate is open.
     private func gated(_ outcome: Result<Void, CloakroomError> = .success(())) -> ScriptedVendor {
-        ScriptedVendor { [world, gate] number in
+        ScriptedVendor { [fake, gate] number in
             guard await gate.pass() else { throw CancellationError() }
             try outcome.get()
-            return .numbered(number, until: world.time(in: .seconds(3600)))
+            return .numbered(number, until: fake.time(in: .seconds(3600)))
         }
     }
 
     private func provider(_ vendor: ScriptedVendor) -> CredentialProvider {
-        CredentialProvider(vendor: vendor, surroundings: world.surroundings)
+        CredentialProvider(vendor: vendor, runtime: fake.runtime)
     }
 
     /// A caller, and what it got: the access key or the code of the error.
@@ -38,7 +38,8 @@ import Testing
         while await provider.waiterCount < count { await Task.yield() }
     }
 
-    @Test(arguments: [(nil, "ASIA0"), (CloakroomError.away, "unreachable")] as [(CloakroomError?, String)])
+    @Test(
+        arguments: [(nil, "ASIA0"), (CloakroomError.vendorUnreachable, "unreachable")] as [(CloakroomError?, String)])
     func `a thousand callers make one request, and all get its outcome`(
         error: CloakroomError?, outcome: String
     ) async {
@@ -75,7 +76,7 @@ import Testing
         for caller in callers { caller.cancel() }
         for caller in callers { #expect(await caller.value == "cancelled") }
         await gate.open()
-        await world.settle()
+        await fake.settle()
         #expect(await caller(of: provider).value == "ASIA0")
         #expect(await vendor.requests == 1)
     }
@@ -101,20 +102,20 @@ import Testing
         for caller in callers { #expect(await caller.value == "cancelled") }
         #expect(await provider.waiterCount == 0)
         await gate.open()
-        await world.settle()
+        await fake.settle()
         #expect(await vendor.requests <= 1)
     }
 
     @Test func `forgetting ends what is under way: its waiters, its request and its outcome`() async {
         let vendor = gated()
         let store = MemoryStore()
-        let provider = CredentialProvider(vendor: vendor, store: store, surroundings: world.surroundings)
+        let provider = CredentialProvider(vendor: vendor, store: store, runtime: fake.runtime)
         let callers = (0..<3).map { _ in caller(of: provider) }
         await waiters(3, of: provider)
         await vendor.arrival(of: 1)
         await provider.forget()
         for caller in callers { #expect(await caller.value == "cancelled") }
-        await world.settle()
+        await fake.settle()
         #expect(await vendor.concurrency == 0)
         #expect(await store.record == nil)
         await gate.open()
@@ -123,22 +124,22 @@ import Testing
 
     @Test func `a vendor that does not heed cancellation has no say after forgetting`() async {
         let stubborn = Gate()
-        let vendor = ScriptedVendor { [world] number in
+        let vendor = ScriptedVendor { [fake] number in
             // A task of its own is not cancelled.
             if number == 0 { await Task { _ = await stubborn.pass() }.value }
-            return .numbered(number, until: world.time(in: .seconds(3600)))
+            return .numbered(number, until: fake.time(in: .seconds(3600)))
         }
         let store = MemoryStore()
-        let provider = CredentialProvider(vendor: vendor, store: store, surroundings: world.surroundings)
+        let provider = CredentialProvider(vendor: vendor, store: store, runtime: fake.runtime)
         let old = caller(of: provider)
         await vendor.arrival(of: 1)
         await provider.forget()
         #expect(await old.value == "cancelled")
         #expect(await caller(of: provider).value == "ASIA1")
         await stubborn.open()
-        await world.settle()
+        await fake.settle()
         #expect(await caller(of: provider).value == "ASIA1")
-        let reading = ClockReading(wallClock: world.wallTime, instant: world.now)
+        let reading = ClockReading(wallClock: fake.wallTime, instant: fake.now)
         #expect(await store.record?.resumed(at: reading)?.vended.accessKeyID == "ASIA1")
     }
 }

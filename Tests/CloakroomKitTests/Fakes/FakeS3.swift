@@ -3,7 +3,7 @@ import CloakroomKit
 import Foundation
 
 /// A bucket in memory that speaks enough of S3 for a backup: PUT with `If-None-Match`, HEAD, GET with a range, listing,
-/// uploads in parts. Whatever comes first goes through `gate`, which may answer in its place.
+/// uploads in parts. Whatever comes first goes through `gate`, which may respond in its place.
 actor FakeS3: HTTPTransport {
     struct Object: Sendable, Equatable {
         var bytes: Data
@@ -17,7 +17,7 @@ actor FakeS3: HTTPTransport {
         }
     }
 
-    typealias GateKeeper = @Sendable (_ method: String, _ key: String, HTTPRequest) async throws -> HTTPAnswer?
+    typealias GateKeeper = @Sendable (_ method: String, _ key: String, HTTPRequest) async throws -> HTTPResponse?
 
     private(set) var objects: [String: Object] = [:]
     /// Method and path of what came, such as `PUT /photos/…`; without queries.
@@ -33,12 +33,12 @@ actor FakeS3: HTTPTransport {
 
     func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
-    ) async throws(HTTPTransportError) -> HTTPAnswer {
+    ) async throws(HTTPTransportError) -> HTTPResponse {
         let components = URLComponents(url: request.url, resolvingAgainstBaseURL: false)
         let key = String(request.url.path.dropFirst(Self.bucket.count + 2))
         lines.append("\(request.method) \(key)")
         do {
-            if let answer = try await gate(request.method, key, request) { return answer }
+            if let response = try await gate(request.method, key, request) { return response }
         } catch let error as HTTPTransportError {
             throw error
         } catch {
@@ -47,12 +47,14 @@ actor FakeS3: HTTPTransport {
         guard let body = try? Self.bytes(request.body) else { throw .unreadableFile }
         var query: [String: String] = [:]
         for item in components?.queryItems ?? [] { query[item.name] = item.value ?? "" }
-        let answer = answer(request, key, query, body)
+        let response = response(request, key, query, body)
         progress?(HTTPProgress(bytesSent: Int64(body.count)))
-        return try Self.deliver(answer, to: request.destination)
+        return try Self.deliver(response, to: request.destination)
     }
 
-    private func answer(_ request: HTTPRequest, _ key: String, _ query: [String: String], _ body: Data) -> HTTPAnswer {
+    private func response(_ request: HTTPRequest, _ key: String, _ query: [String: String], _ body: Data)
+        -> HTTPResponse
+    {
         var fields: [String: String] = [:]
         for field in request.fields { fields[field.name.lowercased()] = field.value }
         if let sum = fields["content-md5"], sum != Data(MD5.hash(body)).base64EncodedString() {
@@ -68,32 +70,32 @@ actor FakeS3: HTTPTransport {
         case ("PUT", let id?):
             let part = Object(body)
             uploads[id]?.parts[Int(query["partNumber"] ?? "") ?? 0] = part
-            return HTTPAnswer(status: 200, fields: [("ETag", part.entityTag)])
+            return HTTPResponse(status: 200, fields: [("ETag", part.entityTag)])
         case ("GET", let id?): return parts(id)
         case ("POST", let id?): return complete(id)
         case ("DELETE", let id?):
             uploads[id] = nil
-            return HTTPAnswer(status: 204)
+            return HTTPResponse(status: 204)
         case ("PUT", nil):
             if fields["if-none-match"] == "*", objects[key] != nil { return Self.error(412, "PreconditionFailed") }
             objects[key] = Object(body, kept)
-            return HTTPAnswer(status: 200, fields: [("ETag", Object(body).entityTag)])
+            return HTTPResponse(status: 200, fields: [("ETag", Object(body).entityTag)])
         case ("GET", nil), ("HEAD", nil): return read(request.method, key, fields["range"])
         default: return Self.error(405, "MethodNotAllowed")
         }
     }
 
-    private func read(_ method: String, _ key: String, _ range: String?) -> HTTPAnswer {
+    private func read(_ method: String, _ key: String, _ range: String?) -> HTTPResponse {
         guard let object = objects[key] else {
-            return method == "HEAD" ? HTTPAnswer(status: 404) : Self.error(404, "NoSuchKey")
+            return method == "HEAD" ? HTTPResponse(status: 404) : Self.error(404, "NoSuchKey")
         }
         var fields = object.fields.map { (name: $0.key, value: $0.value) }
         fields += [("ETag", object.entityTag), ("Last-Modified", "Fri, 20 Nov 2026 14:00:00 GMT")]
         guard method == "GET" else {
-            return HTTPAnswer(status: 200, fields: fields + [("Content-Length", "\(object.bytes.count)")])
+            return HTTPResponse(status: 200, fields: fields + [("Content-Length", "\(object.bytes.count)")])
         }
         guard let bounds = range?.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false) else {
-            return HTTPAnswer(
+            return HTTPResponse(
                 status: 200, fields: fields + [("Content-Length", "\(object.bytes.count)")], body: object.bytes)
         }
         let first = Int(bounds[0]) ?? 0
@@ -103,10 +105,10 @@ actor FakeS3: HTTPTransport {
             ("Content-Range", "bytes \(first)-\(last)/\(object.bytes.count)"),
             ("Content-Length", "\(last - first + 1)"),
         ]
-        return HTTPAnswer(status: 206, fields: fields, body: object.bytes.subdata(in: first..<last + 1))
+        return HTTPResponse(status: 206, fields: fields, body: object.bytes.subdata(in: first..<last + 1))
     }
 
-    private func list(_ query: [String: String]) -> HTTPAnswer {
+    private func list(_ query: [String: String]) -> HTTPResponse {
         let start = query["continuation-token"] ?? ""
         let keys = objects.keys.filter { $0.hasPrefix(query["prefix"] ?? "") && $0 > start }.sorted()
         let page = keys.prefix(Self.pageSize)
@@ -121,7 +123,7 @@ actor FakeS3: HTTPTransport {
                 + "</ListBucketResult>")
     }
 
-    private func parts(_ id: String) -> HTTPAnswer {
+    private func parts(_ id: String) -> HTTPResponse {
         guard let upload = uploads[id] else { return Self.error(404, "NoSuchUpload") }
         let parts = upload.parts.sorted { $0.key < $1.key }.map {
             "<Part><PartNumber>\($0.key)</PartNumber><ETag>\($0.value.entityTag)</ETag>"
@@ -130,7 +132,7 @@ actor FakeS3: HTTPTransport {
         return Self.xml("<ListPartsResult><IsTruncated>false</IsTruncated>\(parts.joined())</ListPartsResult>")
     }
 
-    private func complete(_ id: String) -> HTTPAnswer {
+    private func complete(_ id: String) -> HTTPResponse {
         guard let upload = uploads.removeValue(forKey: id) else { return Self.error(404, "NoSuchUpload") }
         let parts = upload.parts.sorted { $0.key < $1.key }.map(\.value)
         let sums = parts.flatMap { MD5.hash($0.bytes) }
@@ -139,11 +141,11 @@ actor FakeS3: HTTPTransport {
         return Self.xml("<CompleteMultipartUploadResult><ETag>\(tag)</ETag></CompleteMultipartUploadResult>")
     }
 
-    static func error(_ status: Int, _ code: String) -> HTTPAnswer {
-        HTTPAnswer(status: status, body: Data("<Error><Code>\(code)</Code><Message>no</Message></Error>".utf8))
+    static func error(_ status: Int, _ code: String) -> HTTPResponse {
+        HTTPResponse(status: status, body: Data("<Error><Code>\(code)</Code><Message>no</Message></Error>".utf8))
     }
 
-    private static func xml(_ text: String) -> HTTPAnswer { HTTPAnswer(status: 200, body: Data(text.utf8)) }
+    private static func xml(_ text: String) -> HTTPResponse { HTTPResponse(status: 200, body: Data(text.utf8)) }
 
     private static func bytes(_ body: HTTPBody) throws -> Data {
         switch body {
@@ -155,17 +157,19 @@ actor FakeS3: HTTPTransport {
     }
 
     private static func deliver(
-        _ answer: HTTPAnswer, to destination: HTTPDestination
-    ) throws(HTTPTransportError) -> HTTPAnswer {
-        guard case .file(let url, let offset) = destination, (200..<300).contains(answer.status) else { return answer }
+        _ response: HTTPResponse, to destination: HTTPDestination
+    ) throws(HTTPTransportError) -> HTTPResponse {
+        guard case .file(let url, let offset) = destination, (200..<300).contains(response.status) else {
+            return response
+        }
         do {
             let file = try FileHandle(forWritingTo: url)
             try file.seek(toOffset: UInt64(offset))
-            try file.write(contentsOf: answer.body)
+            try file.write(contentsOf: response.body)
             try file.close()
         } catch {
             throw .unwritableFile(isFull: false)
         }
-        return HTTPAnswer(status: answer.status, fields: answer.fields, byteCount: Int64(answer.body.count))
+        return HTTPResponse(status: response.status, fields: response.fields, byteCount: Int64(response.body.count))
     }
 }

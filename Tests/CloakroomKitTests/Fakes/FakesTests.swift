@@ -8,9 +8,9 @@ import Testing
     @Test func `answers come in order and requests are written down`() async throws {
         let http = ScriptedHTTP(.json(200, "{}"), .failure(.timedOut))
         let url = try #require(URL(string: "https://a.example/b?c=d"))
-        let answer = try await http.send(HTTPRequest(method: "POST", url: url, body: .bytes(Data("x".utf8))))
-        #expect(answer.status == 200)
-        #expect(answer["content-TYPE"] == "application/json")
+        let response = try await http.send(HTTPRequest(method: "POST", url: url, body: .bytes(Data("x".utf8))))
+        #expect(response.status == 200)
+        #expect(response["content-TYPE"] == "application/json")
         await #expect(throws: HTTPTransportError.timedOut) { try await http.send(HTTPRequest(method: "GET", url: url)) }
         #expect(await http.lines == ["POST https://a.example/b?c=d", "GET https://a.example/b?c=d"])
         #expect(await http.sent[0].text == "x")
@@ -18,7 +18,7 @@ import Testing
 
     @Test func `what is held waits for its gate and counts as being in flight`() async throws {
         let gate = Gate()
-        let http = ScriptedHTTP { _, _ in .held(gate, .answer(204)) }
+        let http = ScriptedHTTP { _, _ in .held(gate, .response(204)) }
         let url = try #require(URL(string: "https://a.example/"))
         let tries = (0..<3).map { _ in Task { try await http.send(HTTPRequest(method: "GET", url: url)).status } }
         await http.arrival(of: 3)
@@ -33,23 +33,23 @@ import Testing
     }
 
     @Test func `a sleep passes at once and is written down`() async throws {
-        let world = TestWorld()
-        let before = (world.surroundings.now(), world.surroundings.wallClock())
-        try await world.surroundings.sleep(.milliseconds(1500))
-        #expect(world.sleeps == [.milliseconds(1500)])
-        #expect(before.0.duration(to: world.now) == .milliseconds(1500))
-        #expect(world.wallTime.timeIntervalSince(before.1) == 1.5)
+        let fake = FakeRuntime()
+        let before = (fake.runtime.now(), fake.runtime.wallClock())
+        try await fake.runtime.sleep(.milliseconds(1500))
+        #expect(fake.sleeps == [.milliseconds(1500)])
+        #expect(before.0.duration(to: fake.now) == .milliseconds(1500))
+        #expect(fake.wallTime.timeIntervalSince(before.1) == 1.5)
     }
 
     @Test func `a sleep that waits ends when enough time has passed or it is cancelled`() async throws {
-        let world = TestWorld(sleeping: .waits)
-        let short = Task { try await world.surroundings.sleep(.seconds(1)) }
-        let long = Task { try await world.surroundings.sleep(.seconds(9)) }
-        while world.sleeps.count < 2 { await Task.yield() }
-        world.pass(.seconds(5))
+        let fake = FakeRuntime(sleeping: .waits)
+        let short = Task { try await fake.runtime.sleep(.seconds(1)) }
+        let long = Task { try await fake.runtime.sleep(.seconds(9)) }
+        while fake.sleeps.count < 2 { await Task.yield() }
+        fake.pass(.seconds(5))
         try await short.value
         long.cancel()
         await #expect(throws: CancellationError.self) { try await long.value }
-        #expect(world.sleeps.sorted() == [.seconds(1), .seconds(9)])
+        #expect(fake.sleeps.sorted() == [.seconds(1), .seconds(9)])
     }
 }

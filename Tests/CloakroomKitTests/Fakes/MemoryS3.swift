@@ -20,10 +20,10 @@ actor MemoryS3 {
     }
 
     /// What happens to the first request whose line has this text.
-    struct Trouble {
+    struct InjectedFault {
         let text: String
         let step: ScriptedHTTP.Step
-        /// The request is carried out, and only its answer is lost.
+        /// The request is carried out, and only its response is lost.
         var isAfterwards = false
     }
 
@@ -31,12 +31,12 @@ actor MemoryS3 {
     var uploads: [String: Upload] = [:]
     /// Stored with every object, and told with it; `aws:kms` makes entity tags that are no MD5.
     var encryption: String?
-    private var troubles: [Trouble] = []
+    private var injectedFaults: [InjectedFault] = []
     private var lastUpload = 0
     private var partObserver: (@Sendable () -> Void)?
 
-    func meet(_ text: String, _ step: ScriptedHTTP.Step, afterwards: Bool = false, times: Int = 1) {
-        for _ in 0..<times { troubles.append(Trouble(text: text, step: step, isAfterwards: afterwards)) }
+    func inject(_ text: String, _ step: ScriptedHTTP.Step, afterwards: Bool = false, times: Int = 1) {
+        for _ in 0..<times { injectedFaults.append(InjectedFault(text: text, step: step, isAfterwards: afterwards)) }
     }
 
     func store(_ key: String, _ bytes: Data, tag: String? = nil, fields: [String: String] = [:]) {
@@ -54,14 +54,14 @@ actor MemoryS3 {
 
     func encrypt(_ name: String) { encryption = name }
 
-    nonisolated func http() -> ScriptedHTTP { ScriptedHTTP { request, _ in await self.answer(request) } }
+    nonisolated func http() -> ScriptedHTTP { ScriptedHTTP { request, _ in await self.response(request) } }
 
-    func answer(_ request: HTTPRequest) -> ScriptedHTTP.Step {
+    func response(_ request: HTTPRequest) -> ScriptedHTTP.Step {
         let line = "\(request.method) \(request.url.absoluteString)"
-        guard let index = troubles.firstIndex(where: { line.contains($0.text) }) else { return perform(request) }
-        let trouble = troubles.remove(at: index)
-        if trouble.isAfterwards { _ = perform(request) }
-        return trouble.step
+        guard let index = injectedFaults.firstIndex(where: { line.contains($0.text) }) else { return perform(request) }
+        let injectedFault = injectedFaults.remove(at: index)
+        if injectedFault.isAfterwards { _ = perform(request) }
+        return injectedFault.step
     }
 
     private struct Call {
@@ -96,7 +96,7 @@ actor MemoryS3 {
             } else {
                 objects[call.key] = nil
             }
-            return .answer(204)
+            return .response(204)
         }
     }
 
@@ -107,11 +107,11 @@ actor MemoryS3 {
             guard uploads[id] != nil else { return Self.error(404, "NoSuchUpload") }
             uploads[id]?.parts[number] = call.body
             partObserver?()
-            return .answer(200, [("ETag", "\"\(tag(call.body))\"")] + encryptionFields)
+            return .response(200, [("ETag", "\"\(tag(call.body))\"")] + encryptionFields)
         }
         if let refusal = refusal(call) { return refusal }
         store(call.key, call.body, tag: "\"\(tag(call.body))\"", fields: Self.kept(call.fields))
-        return .answer(200, told(objects[call.key]))
+        return .response(200, told(objects[call.key]))
     }
 
     private func tag(_ bytes: Data) -> String {
@@ -145,19 +145,19 @@ actor MemoryS3 {
 
     private func get(_ call: Call, hasBody: Bool) -> ScriptedHTTP.Step {
         guard let object = objects[call.key] else {
-            return hasBody ? Self.error(404, "NoSuchKey") : .answer(404)
+            return hasBody ? Self.error(404, "NoSuchKey") : .response(404)
         }
         if let tag = call.fields["if-match"], tag != object.entityTag { return Self.error(412, "PreconditionFailed") }
         let count = object.bytes.count
         guard hasBody, let range = call.fields["range"] else {
-            return .answer(
+            return .response(
                 200, told(object) + [("Content-Length", String(count))], hasBody ? object.bytes : Data())
         }
         let ends = range.dropFirst("bytes=".count).split(separator: "-").map { Int($0) ?? 0 }
         guard ends[0] < count else { return Self.error(416, "InvalidRange") }
         let last = min(ends.count > 1 ? ends[1] : .max, count - 1)
         let bytes = Data(object.bytes[ends[0]...last])
-        return .answer(
+        return .response(
             206,
             told(object) + [
                 ("Content-Length", String(bytes.count)), ("Content-Range", "bytes \(ends[0])-\(last)/\(count)"),
@@ -216,13 +216,13 @@ actor MemoryS3 {
     }
 
     static func error(_ status: Int, _ code: String) -> ScriptedHTTP.Step {
-        .answer(
+        .response(
             status, [("Content-Type", "application/xml")],
             Data("<Error><Code>\(code)</Code><Message>no</Message></Error>".utf8))
     }
 
     private static func xml(_ text: String) -> ScriptedHTTP.Step {
-        .answer(200, [("Content-Type", "application/xml")], Data(text.utf8))
+        .response(200, [("Content-Type", "application/xml")], Data(text.utf8))
     }
 
     private static func bytes(_ body: HTTPBody) -> Data {

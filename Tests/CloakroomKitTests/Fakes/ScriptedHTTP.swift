@@ -4,25 +4,25 @@ import Testing
 
 /// A transport that answers from a script, writes down what it was asked, and counts how many ask at once.
 ///
-///     let http = ScriptedHTTP(.answer(503), .failure(.timedOut), .json(200, #"{"renewed":0}"#))
-///     let http = ScriptedHTTP { request, number in request.method == "PUT" ? .answer(200) : .answer(404) }
+///     let http = ScriptedHTTP(.response(503), .failure(.timedOut), .json(200, #"{"renewed":0}"#))
+///     let http = ScriptedHTTP { request, number in request.method == "PUT" ? .response(200) : .response(404) }
 actor ScriptedHTTP: HTTPTransport {
     enum Step: Sendable {
-        case answer(HTTPAnswer)
+        case response(HTTPResponse)
         case failure(HTTPTransportError)
         /// Comes when the gate is open; a cancelled request fails with ``HTTPTransportError/cancelled`` before.
         indirect case held(Gate, Step)
 
-        static func answer(
+        static func response(
             _ status: Int, _ fields: [(name: String, value: String)] = [], _ body: Data = Data()
         ) -> Step {
-            .answer(HTTPAnswer(status: status, fields: fields, body: body))
+            .response(HTTPResponse(status: status, fields: fields, body: body))
         }
 
         static func json(
             _ status: Int, _ body: String, _ fields: [(name: String, value: String)] = []
         ) -> Step {
-            answer(status, [("Content-Type", "application/json")] + fields, Data(body.utf8))
+            response(status, [("Content-Type", "application/json")] + fields, Data(body.utf8))
         }
 
         /// Never comes; ends by cancellation only.
@@ -70,7 +70,7 @@ actor ScriptedHTTP: HTTPTransport {
 
     func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
-    ) async throws(HTTPTransportError) -> HTTPAnswer {
+    ) async throws(HTTPTransportError) -> HTTPResponse {
         if Task.isCancelled { throw .cancelled }
         let body = try Self.bytes(of: request.body)
         let number = sent.count
@@ -94,9 +94,9 @@ actor ScriptedHTTP: HTTPTransport {
         switch step {
         case .failure(let error): throw error
         case .held: throw .cancelled
-        case .answer(let answer):
+        case .response(let response):
             progress?(HTTPProgress(bytesSent: Int64(body.count)))
-            let delivered = try Self.deliver(answer, to: request.destination)
+            let delivered = try Self.deliver(response, to: request.destination)
             progress?(HTTPProgress(bytesSent: Int64(body.count), bytesReceived: delivered.byteCount))
             return delivered
         }
@@ -115,24 +115,24 @@ actor ScriptedHTTP: HTTPTransport {
     }
 
     private static func deliver(
-        _ answer: HTTPAnswer, to destination: HTTPDestination
-    ) throws(HTTPTransportError) -> HTTPAnswer {
+        _ response: HTTPResponse, to destination: HTTPDestination
+    ) throws(HTTPTransportError) -> HTTPResponse {
         switch destination {
         case .memory(let maximumBytes):
-            guard answer.body.count <= maximumBytes else { throw .tooLarge }
-            return answer
+            guard response.body.count <= maximumBytes else { throw .tooLarge }
+            return response
         case .file(let url, let offset):
-            guard (200..<300).contains(answer.status) else { return answer }
+            guard (200..<300).contains(response.status) else { return response }
             do {
                 let file = try FileHandle(forWritingTo: url)
                 try file.seek(toOffset: UInt64(offset))
-                try file.write(contentsOf: answer.body)
+                try file.write(contentsOf: response.body)
                 try file.close()
             } catch {
                 throw .unwritableFile(isFull: false)
             }
-            return HTTPAnswer(
-                status: answer.status, fields: answer.fields, body: Data(), byteCount: Int64(answer.body.count))
+            return HTTPResponse(
+                status: response.status, fields: response.fields, body: Data(), byteCount: Int64(response.body.count))
         }
     }
 }

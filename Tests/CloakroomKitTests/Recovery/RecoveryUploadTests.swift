@@ -6,31 +6,31 @@ import Testing
 
 /// What a recovery does when its upload does not go through at once.
 @Suite struct RecoveryUploadTests {
-    let time = TestWorld()
-    let world: RecoveryWorld
+    let time = FakeRuntime()
+    let fixture: RecoveryFixture
     let asset = RenewableAsset.group("old")
     let newURL = URL(string: "https://cdn.example/new1.bin")!
 
-    init() { world = RecoveryWorld(time: time) }
+    init() { fixture = RecoveryFixture(time: time) }
 
     private func handle(_ recovery: AssetRecovery, _ asset: RenewableAsset? = nil) async -> RecoveryOutcome {
         await recovery.handleExpiredAsset(asset ?? self.asset, key: "old.bin", at: time.wallTime)
     }
 
     private func put(expiresAfter seconds: Double?, byteCount: Int64 = 5) async {
-        await world.add(asset, cached: "bytes")
+        await fixture.add(asset, cached: "bytes")
         let target = UploadTarget.numbered(0, expiration: seconds.map { time.wallTime + $0 })
-        let place = RecoveryPlace(target: target, byteCount: byteCount, requestedAt: time.wallTime - 60)
-        await world.put(
+        let place = UploadDestination(target: target, byteCount: byteCount, requestedAt: time.wallTime - 60)
+        await fixture.put(
             RecoveryRecord(asset: asset, key: "old.bin", since: time.wallTime - 60, step: .uploading(place)))
     }
 
     @Test func `the place of an earlier launch is used while it is open`() async throws {
         await put(expiresAfter: 1)
         let url = URL(string: "https://cdn.example/new0.bin")!
-        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
+        #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
         #expect(
-            await world.log == [
+            await fixture.log == [
                 "read", "cache", "put new0.bin", "write uploaded new0.bin", "replace new0.bin", "remove",
             ])
     }
@@ -40,20 +40,20 @@ import Testing
         expiresAfter: Double?, byteCount: Int64
     ) async throws {
         await put(expiresAfter: expiresAfter, byteCount: byteCount)
-        await world.store("new0.bin")
+        await fixture.store("new0.bin")
         let url = URL(string: "https://cdn.example/new0.bin")!
-        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
+        #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
         #expect(
-            await world.log == [
+            await fixture.log == [
                 "read", "cache", "renew new0.bin", "write uploaded new0.bin", "replace new0.bin", "remove",
             ])
     }
 
     @Test func `when nothing had arrived at a place that ended, another is asked for`() async throws {
         await put(expiresAfter: 0)
-        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
+        #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
         #expect(
-            await world.log == [
+            await fixture.log == [
                 "read", "cache", "renew new0.bin", "request 5", "write uploading new1.bin", "put new1.bin",
                 "write uploaded new1.bin", "replace new1.bin", "remove",
             ])
@@ -61,46 +61,46 @@ import Testing
 
     @Test func `an upload that had arrived is found though the cache has lost the bytes`() async throws {
         await put(expiresAfter: 600)
-        await world.store("new0.bin")
-        await world.cache(nil, for: asset)
+        await fixture.store("new0.bin")
+        await fixture.cache(nil, for: asset)
         let url = URL(string: "https://cdn.example/new0.bin")!
-        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
+        #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
     }
 
     @Test func `when neither the place nor the cache has the bytes, the wait for a second look begins`() async throws {
         await put(expiresAfter: 600)
-        await world.cache(nil, for: asset)
+        await fixture.cache(nil, for: asset)
         #expect(
-            try await world.recovery().resume().map(\.outcome) == [.waitingForSecondLook(since: time.wallTime)])
-        #expect(await world.log == ["read", "cache", "renew new0.bin", "write missing"])
+            try await fixture.recovery().resume().map(\.outcome) == [.awaitingConfirmation(since: time.wallTime)])
+        #expect(await fixture.log == ["read", "cache", "renew new0.bin", "write missing"])
     }
 
     @Test func `an earlier place that is refused is given up for a new one`() async throws {
         await put(expiresAfter: 600)
-        await world.fail("put", CloakroomError(.accessDenied, "the signer's session has ended"))
-        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
-        #expect(await world.log.prefix(4) == ["read", "cache", "put new0.bin ✗", "renew new0.bin"])
+        await fixture.fail("put", CloakroomError(.accessDenied, "the signer's session has ended"))
+        #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
+        #expect(await fixture.log.prefix(4) == ["read", "cache", "put new0.bin ✗", "renew new0.bin"])
     }
 
     @Test func `a place that ended on the way is replaced once`() async throws {
         let ended = CloakroomError(.uploadURLExpired, "ended")
-        await world.add(asset, cached: "bytes")
-        await world.fail("put", ended)
-        let recovery = await world.recovery()
+        await fixture.add(asset, cached: "bytes")
+        await fixture.fail("put", ended)
+        let recovery = await fixture.recovery()
         #expect(await handle(recovery) == .recovered(newURL: URL(string: "https://cdn.example/new2.bin")!))
-        await world.add(.group("other"), cached: "bytes")
-        await world.fail("put", ended, ended)
+        await fixture.add(.group("other"), cached: "bytes")
+        await fixture.fail("put", ended, ended)
         #expect(await handle(recovery, .group("other")) == .postponed(ended))
     }
 
     @Test(arguments: ["request", "put"])
     func `what fails in passing goes on at the next launch`(call: String) async throws {
         let away = CloakroomError(.unreachable, "no network")
-        await world.add(asset, cached: "bytes")
-        await world.fail(call, away)
-        #expect(await handle(world.recovery()) == .postponed(away))
-        #expect(try await world.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
-        #expect(await world.objects == ["new1.bin": 5])
+        await fixture.add(asset, cached: "bytes")
+        await fixture.fail(call, away)
+        #expect(await handle(fixture.recovery()) == .postponed(away))
+        #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
+        #expect(await fixture.objects == ["new1.bin": 5])
     }
 
     @Test(arguments: [
@@ -108,18 +108,18 @@ import Testing
         (CloakroomError(.tokenUnavailable, "not signed in"), 60),
         (CloakroomError(.unavailable, "gone fishing", retryAfter: .seconds(4_294_967_295)), 86_400),
     ])
-    func `while the server would answer the same, further assets are only journaled`(
+    func `while the server would respond the same, further assets are only journaled`(
         error: CloakroomError, seconds: Int
     ) async {
-        await world.add(asset, cached: "bytes")
-        await world.add(.group("other"), cached: "more bytes")
-        await world.fail("request", error)
-        let recovery = await world.recovery()
+        await fixture.add(asset, cached: "bytes")
+        await fixture.add(.group("other"), cached: "more bytes")
+        await fixture.fail("request", error)
+        let recovery = await fixture.recovery()
         #expect(await handle(recovery) == .postponed(error))
-        _ = await world.takeLog()
+        _ = await fixture.takeLog()
         time.pass(.seconds(seconds - 1))
         #expect(await handle(recovery, .group("other")) == .postponed(error))
-        #expect(await world.takeLog() == ["cache", "write expired"])
+        #expect(await fixture.takeLog() == ["cache", "write expired"])
         time.pass(.seconds(1))
         #expect(await handle(recovery, .group("other")) == .recovered(newURL: newURL))
     }
@@ -129,33 +129,33 @@ import Testing
         code: CloakroomError.Code
     ) async throws {
         let refused = CloakroomError(code, "no")
-        await world.add(asset, cached: "bytes")
-        await world.fail("request", refused, refused)
-        #expect(await handle(world.recovery()) == .postponed(refused))
-        #expect(await world.takeLog() == ["cache", "write expired", "request 5 ✗", "write expired \(code)"])
+        await fixture.add(asset, cached: "bytes")
+        await fixture.fail("request", refused, refused)
+        #expect(await handle(fixture.recovery()) == .postponed(refused))
+        #expect(await fixture.takeLog() == ["cache", "write expired", "request 5 ✗", "write expired \(code)"])
         time.pass(.seconds(86_399))
-        let again = try await world.recovery().resume()
+        let again = try await fixture.recovery().resume()
         #expect(again.map(\.outcome.code) == [code])
-        #expect(await world.takeLog() == ["read", "cache", "write expired \(code)"])
+        #expect(await fixture.takeLog() == ["read", "cache", "write expired \(code)"])
         time.pass(.seconds(1))
-        #expect(await handle(world.recovery()) == .postponed(refused))
+        #expect(await handle(fixture.recovery()) == .postponed(refused))
         time.pass(.seconds(86_400))
-        #expect(await handle(world.recovery()) == .recovered(newURL: newURL))
-        #expect(await !world.log.contains("clear"))
+        #expect(await handle(fixture.recovery()) == .recovered(newURL: newURL))
+        #expect(await !fixture.log.contains("clear"))
     }
 
-    @Test func `an answer that says nothing certain of an earlier upload decides nothing`() async throws {
+    @Test func `a response that says nothing certain of an earlier upload decides nothing`() async throws {
         await put(expiresAfter: 0)
-        await world.fail("renew", CloakroomError(.unavailable, "later"))
+        await fixture.fail("renew", CloakroomError(.unavailable, "later"))
         #expect(
-            try await world.recovery().resume().map(\.outcome) == [.postponed(CloakroomError(.unavailable, "later"))])
-        #expect(await world.log == ["read", "cache", "renew new0.bin ✗"])
+            try await fixture.recovery().resume().map(\.outcome) == [.postponed(CloakroomError(.unavailable, "later"))])
+        #expect(await fixture.log == ["read", "cache", "renew new0.bin ✗"])
     }
 
     @Test func `cancelled, it goes on another time`() async {
-        await world.add(asset, cached: "bytes")
-        await world.fail("put", CancellationError())
-        let recovery = await world.recovery()
+        await fixture.add(asset, cached: "bytes")
+        await fixture.fail("put", CancellationError())
+        let recovery = await fixture.recovery()
         #expect(await handle(recovery) == .postponed(CloakroomError.cancelled))
         #expect(await handle(recovery) == .recovered(newURL: newURL))
     }

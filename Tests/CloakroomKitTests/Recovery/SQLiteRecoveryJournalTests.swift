@@ -11,8 +11,8 @@ import Testing
     static let steps: [RecoveryRecord.Step] = [
         .missing, .expired, .clearing,
         .uploading(
-            RecoveryPlace(target: .numbered(1, expiration: date + 900.5), byteCount: 5 << 32, requestedAt: date)),
-        .uploading(RecoveryPlace(target: .numbered(2, expiration: nil), byteCount: 0, requestedAt: date)),
+            UploadDestination(target: .numbered(1, expiration: date + 900.5), byteCount: 5 << 32, requestedAt: date)),
+        .uploading(UploadDestination(target: .numbered(2, expiration: nil), byteCount: 0, requestedAt: date)),
         .uploaded(
             RecoveredObject(key: "new.bin", url: URL(string: "https://cdn.example/new.bin")!, storedAt: date)),
     ]

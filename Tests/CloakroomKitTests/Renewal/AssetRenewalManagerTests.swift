@@ -4,7 +4,7 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct AssetRenewalManagerTests {
-    private let app = RenewalWorld()
+    private let app = RenewalFixture()
 
     @Test func `an active user's images are renewed on days 15, 30 and 45`() async throws {
         let avatar = RenewableAsset.profileAvatar(
@@ -13,7 +13,7 @@ import Testing
         for asset in assets { try await app.manager(assets).recordUpload(of: asset) }
         var days: [Int: Int] = [:]
         for day in 0...50 {
-            app.world.pass(.seconds(Double(day) * 86_400) - app.world.elapsed)
+            app.fake.pass(.seconds(Double(day) * 86_400) - app.fake.elapsed)
             let report = try await app.manager(assets).renewIfNeeded()
             #expect(report.end == .finished)
             for batch in await app.renewer.takeBatches() { days[day] = batch.count }
@@ -24,30 +24,30 @@ import Testing
     @Test func `whoever comes back after 50 days has what is gone recovered`() async throws {
         let assets = [image("mine.bin"), image("alive.bin")]
         _ = try await app.manager(assets).renewIfNeeded()
-        app.world.pass(.days(15))
+        app.fake.pass(.days(15))
         _ = try await app.manager(assets).renewIfNeeded()
-        app.world.pass(.days(35))
-        await app.renewer.answer { results($0, ["mine.bin": .notFound]) }
+        app.fake.pass(.days(35))
+        await app.renewer.respond { results($0, ["mine.bin": .notFound]) }
         let report = try await app.manager(assets).renewIfNeeded()
         #expect(report.notFound == ["mine.bin"])
         #expect(report.renewed == 1)
         #expect(
-            await app.recovery.expired == [.init(asset: assets[0], key: "mine.bin", date: app.world.wallTime)])
-        let day15 = app.world.wallTime - 35 * 86_400
+            await app.recovery.expired == [.init(asset: assets[0], key: "mine.bin", date: app.fake.wallTime)])
+        let day15 = app.fake.wallTime - 35 * 86_400
         #expect(
             try await app.records() == [
                 app.fresh("alive.bin"),
                 RenewalRecord(
                     key: "mine.bin", lastRenewed: day15,
                     failure: RenewalFailure(
-                        kind: .notFound, reason: "not_found", first: app.world.wallTime, last: app.world.wallTime,
+                        kind: .notFound, reason: "not_found", first: app.fake.wallTime, last: app.fake.wallTime,
                         count: 1)),
             ])
     }
 
     @Test func `what is gone is told again on another day, once for each asset that shows it`() async throws {
         let assets = [image("a", of: "1"), image("a", of: "2"), image("b")]
-        await app.renewer.answer { results($0, ["a": .notFound]) }
+        await app.renewer.respond { results($0, ["a": .notFound]) }
         for launches in 1...2 {
             let report = try await app.manager(assets).renewIfNeeded()
             #expect(report.notFound == ["a"])
@@ -55,7 +55,7 @@ import Testing
                 await app.recovery.expired.map(\.asset)
                     == Array(repeating: assets[...1], count: launches).flatMap(\.self))
             _ = try await app.manager(assets).renewIfNeeded()
-            app.world.pass(.days(1))
+            app.fake.pass(.days(1))
         }
         #expect(await app.renewer.batches == [["a", "b"], ["a"]])
         #expect(await app.recovery.renewed == [assets[2]])
@@ -90,9 +90,9 @@ import Testing
     @Test func `10,000 assets take 100 requests, one after the other, and none the day after`() async throws {
         let steps = Log<RenewalProgress>()
         let manager = AssetRenewalManager(
-            renewer: app.renewer, collector: CollectedAssets(images(10_000)), store: app.store,
-            origins: try AssetOrigins([try #require(URL(string: "https://cdn.example.com"))]),
-            progress: { steps.append($0) }, surroundings: app.world.surroundings)
+            renewer: app.renewer, collector: AssetCollection(images(10_000)), store: app.store,
+            baseURLs: try AssetBaseURLs([try #require(URL(string: "https://cdn.example.com"))]),
+            progress: { steps.append($0) }, runtime: app.fake.runtime)
         let report = await manager.renewIfNeeded()
         #expect(report.requests == 100)
         #expect(report.renewed == 10_000)
@@ -100,27 +100,27 @@ import Testing
         #expect(steps.all.map(\.requestsDone) == Array(1...100))
         #expect(steps.all.allSatisfy { $0.requestsExpected == 100 && $0.keys == 10_000 })
         #expect(steps.all.map(\.keysDone) == (1...100).map { $0 * 100 })
-        app.world.pass(.days(1))
+        app.fake.pass(.days(1))
         let next = await manager.renewIfNeeded()
         #expect(next.requests == 0)
         #expect(next.notDue == 10_000)
     }
 
     @Test func `what lives shorter is renewed at half its life`() async throws {
-        let end = app.world.wallTime + 6 * 86_400
-        await app.renewer.answer { results($0, otherwise: .renewed(expiresAt: end)) }
+        let end = app.fake.wallTime + 6 * 86_400
+        await app.renewer.respond { results($0, otherwise: .renewed(expiresAt: end)) }
         _ = try await app.manager([image("a")]).renewIfNeeded()
         #expect(try await app.records() == [app.fresh("a", expiresAt: end)])
         var counts: [Int] = []
         for _ in 1...5 {
-            app.world.pass(.days(1))
+            app.fake.pass(.days(1))
             counts.append(try await app.manager([image("a")]).renewIfNeeded().requests)
         }
         #expect(counts == [0, 0, 1, 0, 1])
     }
 
     @Test func `what is refused for good is asked for again after a day, then each week`() async throws {
-        await app.renewer.answer { results($0, ["a": .refused(reason: "archived")]) }
+        await app.renewer.respond { results($0, ["a": .refused(reason: "archived")]) }
         var days: [Int] = []
         for day in 0...16 {
             let report = try await app.manager([image("a")]).renewIfNeeded()
@@ -128,7 +128,7 @@ import Testing
                 days.append(day)
                 #expect(report.refused == [.init(key: "a", reason: "archived")])
             }
-            app.world.pass(.days(1))
+            app.fake.pass(.days(1))
         }
         #expect(days == [0, 1, 8, 15])
         let record = try #require(try await app.records().first)
@@ -138,9 +138,9 @@ import Testing
 
     @Test func `says what is due when`() async throws {
         let assets = [image("b"), image("a"), image("a", of: "2")]
-        await app.renewer.answer { results($0, ["b": .refused(reason: "forbidden")]) }
+        await app.renewer.respond { results($0, ["b": .refused(reason: "forbidden")]) }
         let manager = try app.manager(assets)
-        let now = app.world.wallTime
+        let now = app.fake.wallTime
         _ = await manager.renewIfNeeded()
         let expected = [
             AssetSchedule(
@@ -151,14 +151,14 @@ import Testing
                 failure: RenewalFailure(kind: .refused, reason: "forbidden", first: now, last: now, count: 1)),
         ]
         #expect(try await manager.schedule() == expected)
-        app.world.pass(.days(40))
-        #expect(try await manager.schedule().map(\.due) == [app.world.wallTime, app.world.wallTime])
+        app.fake.pass(.days(40))
+        #expect(try await manager.schedule().map(\.due) == [app.fake.wallTime, app.fake.wallTime])
     }
 
     @Test func `a clock that was set back does not keep anything from being renewed`() async throws {
-        app.world.setWallClock(ahead: .days(400))
+        app.fake.setWallClock(ahead: .days(400))
         _ = try await app.manager([image("a")]).renewIfNeeded()
-        app.world.setWallClock(ahead: .zero)
+        app.fake.setWallClock(ahead: .zero)
         #expect(try await app.manager([image("a")]).renewIfNeeded().renewed == 1)
         #expect(try await app.manager([image("a")]).renewIfNeeded().notDue == 1)
     }
@@ -166,11 +166,11 @@ import Testing
     @Test func `records that nothing shows any more are forgotten after 90 days`() async throws {
         _ = try await app.manager([image("a"), image("b")]).renewIfNeeded()
         for _ in 0..<9 {
-            app.world.pass(.days(10))
+            app.fake.pass(.days(10))
             _ = try await app.manager([image("b")]).renewIfNeeded()
             #expect(try await app.records().map(\.key) == ["a", "b"])
         }
-        app.world.pass(.days(1))
+        app.fake.pass(.days(1))
         _ = try await app.manager([image("b")]).renewIfNeeded()
         #expect(try await app.records().map(\.key) == ["b"])
     }
@@ -187,8 +187,8 @@ import Testing
     @Test func `assets that cannot be collected are an error in the report, and nothing is forgotten`() async throws {
         struct Locked: Error {}
         _ = try await app.manager([image("a")]).renewIfNeeded()
-        app.world.pass(.days(100))
-        let report = try await app.manager(CollectedAssets { throw Locked() }).renewIfNeeded()
+        app.fake.pass(.days(100))
+        let report = try await app.manager(AssetCollection { throw Locked() }).renewIfNeeded()
         #expect(report.end == .stopped)
         #expect(report.error?.code == .storeFailed)
         #expect(try await app.records().map(\.key) == ["a"])

@@ -5,16 +5,16 @@ import Testing
 
 /// What is left after something went wrong, and when it is tried again.
 @Suite struct RenewalFailureTests {
-    private var app = RenewalWorld()
+    private var app = RenewalFixture()
 
     init() { app.settings.batchSize = 2 }
 
     private func failure(_ kind: RenewalFailure.Kind, _ reason: String, count: Int = 1) -> RenewalFailure {
-        RenewalFailure(kind: kind, reason: reason, first: app.world.wallTime, last: app.world.wallTime, count: count)
+        RenewalFailure(kind: kind, reason: reason, first: app.fake.wallTime, last: app.fake.wallTime, count: count)
     }
 
     private func fail(_ keys: Set<String>, with error: CloakroomError) async {
-        await app.renewer.answer { sent in
+        await app.renewer.respond { sent in
             if !keys.isDisjoint(with: sent) { throw error }
             return results(sent)
         }
@@ -28,7 +28,7 @@ import Testing
         #expect(report.error == error)
         #expect(report.renewed == 4)
         #expect(report.failed.map(\.key) == ["00002.bin", "00003.bin"])
-        #expect(report.untried == 0)
+        #expect(report.notSent == 0)
         var expected = (0..<6).map { app.fresh("0000\($0).bin") }
         for index in 2...3 {
             expected[index].lastRenewed = nil
@@ -44,25 +44,25 @@ import Testing
     func `a server that asks to be left alone is, and the next launch heeds it, too`(error: CloakroomError) async throws
     {
         await fail(["00002.bin"], with: error)
-        let end = app.world.wallTime + 600
+        let end = app.fake.wallTime + 600
         let report = try await app.manager(images(6)).renewIfNeeded()
         #expect(report.end == .postponed(until: end))
         #expect(report.error == error)
         #expect(report.renewed == 2)
-        #expect(report.failed.count + report.untried == 4)
+        #expect(report.failed.count + report.notSent == 4)
         #expect(await app.renewer.takeBatches().count == 2)
 
-        await app.renewer.answer { results($0) }
-        app.world.pass(.seconds(599))
+        await app.renewer.respond { results($0) }
+        app.fake.pass(.seconds(599))
         for run in 0..<2 {
             let manager = try app.manager(images(6))
             let postponed = run == 0 ? await manager.renewIfNeeded() : await manager.forceRenewal()
             #expect(postponed.end == .postponed(until: end))
-            #expect(postponed.untried == (run == 0 ? 4 : 6))
+            #expect(postponed.notSent == (run == 0 ? 4 : 6))
         }
         #expect(await app.renewer.takeBatches() == [])
 
-        app.world.pass(.seconds(1))
+        app.fake.pass(.seconds(1))
         let late = try await app.manager(images(6)).renewIfNeeded()
         #expect(late.end == .finished)
         #expect(late.renewed == 4)
@@ -72,19 +72,19 @@ import Testing
     @Test func `a limit says nothing about the keys it hit`() async throws {
         await fail(["00000.bin"], with: CloakroomError(.tooManyRequests, "Too many renewal requests", status: 429))
         let report = try await app.manager(images(2)).renewIfNeeded()
-        #expect(report.end == .postponed(until: app.world.wallTime + 900))
+        #expect(report.end == .postponed(until: app.fake.wallTime + 900))
         #expect(report.failed == [])
-        #expect(report.untried == 2)
+        #expect(report.notSent == 2)
         #expect(try await app.records() == [])
     }
 
     @Test func `a pause from before the clock was set back is none`() async throws {
-        app.world.setWallClock(ahead: .days(30))
+        app.fake.setWallClock(ahead: .days(30))
         await fail(["00000.bin"], with: CloakroomError(.tooManyRequests, "slow", retryAfter: .days(9)))
         #expect(
-            try await app.manager(images(1)).renewIfNeeded().end == .postponed(until: app.world.wallTime + 86_400))
-        app.world.setWallClock(ahead: .zero)
-        await app.renewer.answer { results($0) }
+            try await app.manager(images(1)).renewIfNeeded().end == .postponed(until: app.fake.wallTime + 86_400))
+        app.fake.setWallClock(ahead: .zero)
+        await app.renewer.respond { results($0) }
         #expect(try await app.manager(images(1)).renewIfNeeded().renewed == 1)
     }
 
@@ -101,7 +101,7 @@ import Testing
         #expect(report.error == CloakroomError(code, "no"))
         #expect(report.renewed == 2)
         #expect(report.failed == [])
-        #expect(report.untried == 4)
+        #expect(report.notSent == 4)
         #expect(try await app.records() == ["00000.bin", "00001.bin"].map { app.fresh($0) })
     }
 
@@ -111,7 +111,7 @@ import Testing
         #expect(report.end == .stopped)
         #expect(report.requests == 3)
         #expect(report.failed.count == 6)
-        #expect(report.untried == 14)
+        #expect(report.notSent == 14)
         #expect(try await app.records() == [])
     }
 
@@ -121,7 +121,7 @@ import Testing
         await fail(["00042.bin"], with: CloakroomError(.unavailable, "S3", status: 503, retryAfter: .seconds(5)))
         for _ in 0..<12 {
             _ = try await app.manager(images(150)).renewIfNeeded()
-            app.world.pass(.seconds(60))
+            app.fake.pass(.seconds(60))
         }
         let left = try await app.records().filter { $0.lastRenewed == nil }
         #expect(left.map(\.key) == ["00042.bin"])
@@ -131,10 +131,10 @@ import Testing
     @Test func `after an outage batches are soon whole again`() async throws {
         var app = app
         app.settings.batchSize = 100
-        await app.renewer.answer { _ in throw CloakroomError(.unavailable, "S3", status: 503) }
+        await app.renewer.respond { _ in throw CloakroomError(.unavailable, "S3", status: 503) }
         for _ in 0..<12 { _ = try await app.manager(images(1_000)).renewIfNeeded() }
         _ = await app.renewer.takeBatches()
-        await app.renewer.answer { results($0) }
+        await app.renewer.respond { results($0) }
         let report = try await app.manager(images(1_000)).renewIfNeeded()
         #expect(report.renewed == 1_000)
         #expect(report.requests < 25)
@@ -154,7 +154,7 @@ import Testing
         #expect(try await app.records() == [])
 
         // Nothing is sent again by this process, and with the next renewal all of it is recorded.
-        app.world.pass(.days(1))
+        app.fake.pass(.days(1))
         #expect(await manager.renewIfNeeded().notDue == 6)
         await store.fail(nil)
         let next = await manager.forceRenewal()
@@ -169,7 +169,7 @@ import Testing
         app.store = store
         await fail(["00000.bin"], with: CloakroomError(.tooManyRequests, "slow", retryAfter: .seconds(60)))
         let manager = try app.manager(images(1))
-        let end = app.world.wallTime + 60
+        let end = app.fake.wallTime + 60
         #expect(await manager.renewIfNeeded().end == .postponed(until: end))
         #expect(await manager.renewIfNeeded().end == .postponed(until: end))
         #expect(await app.renewer.batches.count == 1)

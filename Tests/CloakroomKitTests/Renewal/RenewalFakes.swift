@@ -5,17 +5,19 @@ import Foundation
 
 /// A server whose answers the test gives.
 actor ScriptedRenewer: AssetRenewer {
-    typealias Answer = @Sendable ([String]) async throws -> [RenewalResult]
+    typealias RenewalScript = @Sendable ([String]) async throws -> [RenewalResult]
 
-    private var answer: Answer
+    private var respond: RenewalScript
     private(set) var batches: [[String]] = []
     private var inFlight = 0
     private(set) var mostInFlight = 0
 
     init(
-        _ answer: @escaping Answer = { keys in keys.map { RenewalResult(key: $0, outcome: .renewed(expiresAt: nil)) } }
+        _ respond: @escaping RenewalScript = { keys in
+            keys.map { RenewalResult(key: $0, outcome: .renewed(expiresAt: nil)) }
+        }
     ) {
-        self.answer = answer
+        self.respond = respond
     }
 
     func renewAssets(keys: [String]) async throws -> [RenewalResult] {
@@ -23,11 +25,11 @@ actor ScriptedRenewer: AssetRenewer {
         inFlight += 1
         mostInFlight = max(mostInFlight, inFlight)
         defer { inFlight -= 1 }
-        return try await answer(keys)
+        return try await respond(keys)
     }
 
     /// From now on.
-    func answer(_ answer: @escaping Answer) { self.answer = answer }
+    func respond(_ respond: @escaping RenewalScript) { self.respond = respond }
 
     /// - Returns: the batches since this was asked last.
     func takeBatches() -> [[String]] {
@@ -52,7 +54,7 @@ actor RecordingRecovery: ExpiredAssetRecoveryHandler {
 
     func handleExpiredAsset(_ asset: RenewableAsset, key: String, at date: Date) -> RecoveryOutcome {
         expired.append(Expired(asset: asset, key: key, date: date))
-        return .waitingForSecondLook(since: date)
+        return .awaitingConfirmation(since: date)
     }
 
     func handleRenewedAssets(_ assets: [RenewableAsset], at date: Date) { renewed += assets }
@@ -84,8 +86,8 @@ actor FailingRenewalStore: RenewalStore {
 }
 
 /// An app with its assets, whose launches are days apart.
-struct RenewalWorld {
-    let world = TestWorld()
+struct RenewalFixture {
+    let fake = FakeRuntime()
     let renewer = ScriptedRenewer()
     let recovery = RecordingRecovery()
     var store: any RenewalStore = InMemoryRenewalStore()
@@ -93,14 +95,14 @@ struct RenewalWorld {
 
     /// As one launch of the app has it.
     func manager(_ assets: [RenewableAsset]) throws -> AssetRenewalManager {
-        try manager(CollectedAssets(assets))
+        try manager(AssetCollection(assets))
     }
 
     func manager(_ collector: any AssetRenewalURLCollector) throws -> AssetRenewalManager {
         AssetRenewalManager(
             renewer: renewer, collector: collector, store: store, recovery: recovery,
-            origins: try AssetOrigins([URL(string: "https://cdn.example.com")!]), settings: settings,
-            surroundings: world.surroundings)
+            baseURLs: try AssetBaseURLs([URL(string: "https://cdn.example.com")!]), settings: settings,
+            runtime: fake.runtime)
     }
 
     func records() async throws -> [RenewalRecord] {
@@ -109,7 +111,7 @@ struct RenewalWorld {
 
     /// Renewed just now, and never failed since.
     func fresh(_ key: String, expiresAt: Date? = nil) -> RenewalRecord {
-        RenewalRecord(key: key, lastRenewed: world.wallTime, expiresAt: expiresAt)
+        RenewalRecord(key: key, lastRenewed: fake.wallTime, expiresAt: expiresAt)
     }
 }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RenewalPropertyTests {
     /// What a server knows of its objects.
-    private actor World {
+    private actor FakeServer {
         private var generator: SplitMix
         private let time: @Sendable () -> Date
         private(set) var renewals: [String: [Date]] = [:]
@@ -15,7 +15,7 @@ import Testing
             self.time = time
         }
 
-        func answer(_ keys: [String]) throws -> [RenewalResult] {
+        func respond(_ keys: [String]) throws -> [RenewalResult] {
             switch Int.random(in: 0..<10, using: &generator) {
             case 0: throw CloakroomError(.cancelled, "the process ends")
             case 1: throw CloakroomError(.unavailable, "S3", status: 503, retryAfter: .seconds(3_600))
@@ -43,11 +43,11 @@ import Testing
     func `only what was called renewed is recorded so, and nothing is renewed before its time`(seed: UInt64)
         async throws
     {
-        var app = RenewalWorld()
+        var app = RenewalFixture()
         app.settings.batchSize = 3
-        let testWorld = app.world
-        let world = World(seed: seed, time: { testWorld.wallTime })
-        await app.renewer.answer { try await world.answer($0) }
+        let fake = app.fake
+        let server = FakeServer(seed: seed, time: { fake.wallTime })
+        await app.renewer.respond { try await server.respond($0) }
         var dice = SplitMix(state: seed &+ 1_000)
         let assets = images(20)
         for _ in 0..<150 {
@@ -55,13 +55,13 @@ import Testing
             async let one = manager.renewIfNeeded()
             async let other = manager.renewIfNeeded()
             _ = await (one, other)
-            let truth = await world.renewals
+            let truth = await server.renewals
             for record in try await app.records() {
                 #expect(record.lastRenewed == truth[record.key]?.last, "\(record.key)")
             }
-            app.world.pass(.seconds(Double.random(in: 60...(2 * 86_400), using: &dice)))
+            app.fake.pass(.seconds(Double.random(in: 60...(2 * 86_400), using: &dice)))
         }
-        let renewals = await world.renewals
+        let renewals = await server.renewals
         #expect(renewals.count == 20)
         for dates in renewals.values {
             for (earlier, later) in zip(dates, dates.dropFirst()) {

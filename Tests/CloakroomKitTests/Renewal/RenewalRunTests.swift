@@ -5,13 +5,13 @@ import Testing
 
 /// One run at a time, and the ends of runs.
 @Suite struct RenewalRunTests {
-    private var app = RenewalWorld()
+    private var app = RenewalFixture()
 
     init() { app.settings.batchSize = 2 }
 
     @Test func `a hundred callers share one run`() async throws {
         let gate = Gate()
-        await app.renewer.answer { keys in
+        await app.renewer.respond { keys in
             _ = await gate.pass()
             return results(keys)
         }
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `a run in the background blocks nobody`() async throws {
         let manager = try app.manager(images(4))
-        manager.renewInBackground()
+        manager.startRenewal()
         await untilTrue { await app.renewer.batches.count == 2 }
         #expect(await manager.renewIfNeeded().renewed + manager.renewIfNeeded().notDue >= 4)
         #expect(await app.renewer.batches.count == 2)
@@ -38,7 +38,7 @@ import Testing
     /// The first batch is answered; the second one hangs until its task is cancelled.
     private func hangAtSecondBatch() async {
         let gate = Gate()
-        await app.renewer.answer { keys in
+        await app.renewer.respond { keys in
             if keys.contains("00002.bin"), await !gate.pass() { throw CloakroomError(.cancelled, "cancelled") }
             return results(keys)
         }
@@ -53,16 +53,16 @@ import Testing
         #expect(await report.end == .stopped)
         #expect(await report.error?.code == .cancelled)
         #expect(await report.renewed == 2)
-        #expect(await report.untried == 4)
+        #expect(await report.notSent == 4)
         #expect(try await app.records().map(\.key) == ["00000.bin", "00001.bin"])
-        await app.renewer.answer { results($0) }
+        await app.renewer.respond { results($0) }
         #expect(await manager.renewIfNeeded().renewed == 4)
     }
 
     /// The second batch of the first run hangs until its task is cancelled, and ends a while later.
     private func endSlowlyAtSecondBatch(_ hasEnded: Log<Bool>, seen: Log<Bool> = Log()) async {
         let gate = Gate()
-        await app.renewer.answer { keys in
+        await app.renewer.respond { keys in
             guard keys.contains("00002.bin"), hasEnded.all.isEmpty else { return results(keys) }
             _ = await gate.pass()
             seen.append(true)
@@ -125,7 +125,7 @@ import Testing
             var launch = app
             launch.store = try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.db"), owner: .test)
             let counter = Log<Int>()
-            await app.renewer.answer { keys in
+            await app.renewer.respond { keys in
                 counter.append(0)
                 if counter.all.count == 2 { throw CloakroomError(.cancelled, "the process ends") }
                 return results(keys)

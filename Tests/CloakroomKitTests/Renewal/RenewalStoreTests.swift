@@ -9,7 +9,7 @@ import Testing
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     private var file: URL { folder.appendingPathComponent("renewals.db") }
     private let date = Date(timeIntervalSince1970: 1_795_183_200.5)
-    private let surroundings = TestWorld().surroundings
+    private let runtime = FakeRuntime().runtime
 
     private func withFolder(_ body: () async throws -> Void) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -71,7 +71,7 @@ import Testing
     @Test func `a damaged file is moved aside`() async throws {
         try await withFolder {
             try Data(repeating: 7, count: 5_000).write(to: file)
-            let store = try SQLiteRenewalStore(at: file, owner: .test, surroundings: surroundings)
+            let store = try SQLiteRenewalStore(at: file, owner: .test, runtime: runtime)
             try await check(store)
             #expect(await store.movedAside.map(\.lastPathComponent) == ["renewals.db.corrupt-20261120T140000Z"])
         }
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `a file that is damaged while it is open is moved aside`() async throws {
         try await withFolder {
-            let store = try SQLiteRenewalStore(at: file, owner: .test, surroundings: surroundings)
+            let store = try SQLiteRenewalStore(at: file, owner: .test, runtime: runtime)
             let other = try SQLiteDatabase(at: file.path)
             // A page of the schema points nowhere.
             try other.run(

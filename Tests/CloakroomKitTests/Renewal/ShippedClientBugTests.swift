@@ -5,7 +5,7 @@ import Testing
 
 /// What the shipped client does wrong, and ours must not.
 @Suite struct ShippedClientBugTests {
-    private let app = RenewalWorld()
+    private let app = RenewalFixture()
 
     @Test(arguments: [
         (RenewalResult.Outcome.failed(reason: "internal_error"), RenewalFailure.Kind.failed),
@@ -15,33 +15,33 @@ import Testing
     func `a key that was not renewed is not recorded as renewed`(
         outcome: RenewalResult.Outcome, kind: RenewalFailure.Kind
     ) async throws {
-        await app.renewer.answer { results($0, ["bad": outcome]) }
+        await app.renewer.respond { results($0, ["bad": outcome]) }
         _ = try await app.manager([image("bad"), image("good")]).renewIfNeeded()
         let records = try await app.records()
         #expect(records.map(\.key) == ["bad", "good"])
-        #expect(records.map(\.lastRenewed) == [nil, app.world.wallTime])
+        #expect(records.map(\.lastRenewed) == [nil, app.fake.wallTime])
         #expect(records.map(\.failure?.kind) == [kind, nil])
     }
 
     @Test func `a key that failed is tried at the next launch, and not in 15 days`() async throws {
-        await app.renewer.answer { results($0, ["bad": .failed(reason: "internal_error")]) }
+        await app.renewer.respond { results($0, ["bad": .failed(reason: "internal_error")]) }
         _ = try await app.manager([image("bad"), image("good")]).renewIfNeeded()
-        await app.renewer.answer { results($0) }
+        await app.renewer.respond { results($0) }
         let report = try await app.manager([image("bad"), image("good")]).renewIfNeeded()
         #expect(await app.renewer.batches == [["bad", "good"], ["bad"]])
         #expect(report.renewed == 1)
         #expect(try await app.records() == [app.fresh("bad"), app.fresh("good")])
     }
 
-    @Test func `a key that is missing from the answer is not recorded as renewed`() async throws {
-        await app.renewer.answer { keys in results(keys.filter { $0 != "lost" }) }
+    @Test func `a key that is missing from the response is not recorded as renewed`() async throws {
+        await app.renewer.respond { keys in results(keys.filter { $0 != "lost" }) }
         let report = try await app.manager([image("lost"), image("good")]).renewIfNeeded()
-        #expect(report.failed == [.init(key: "lost", reason: "no answer")])
-        #expect(try await app.records().map(\.lastRenewed) == [app.world.wallTime, nil])
+        #expect(report.failed == [.init(key: "lost", reason: "no response")])
+        #expect(try await app.records().map(\.lastRenewed) == [app.fake.wallTime, nil])
     }
 
     @Test func `what was not asked for, or answered in two ways, counts for nothing`() async throws {
-        await app.renewer.answer { keys in
+        await app.renewer.respond { keys in
             results(keys) + [
                 RenewalResult(key: "stranger", outcome: .renewed(expiresAt: nil)),
                 RenewalResult(key: "unclear", outcome: .notFound),
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `a forced renewal waits for the run in progress and renews what that did not`() async throws {
         let gate = Gate()
-        await app.renewer.answer { keys in
+        await app.renewer.respond { keys in
             _ = await gate.pass()
             return results(keys)
         }
@@ -79,10 +79,10 @@ import Testing
     }
 
     @Test func `a forced renewal takes no notice of dates`() async throws {
-        await app.renewer.answer { results($0, ["no": .refused(reason: "archived")]) }
+        await app.renewer.respond { results($0, ["no": .refused(reason: "archived")]) }
         let manager = try app.manager([image("yes"), image("no")])
         _ = await manager.renewIfNeeded()
-        app.world.pass(.seconds(5))
+        app.fake.pass(.seconds(5))
         #expect(await manager.renewIfNeeded().requests == 0)
         #expect(await manager.forceRenewal().requests == 1)
         #expect(await app.renewer.batches == [["no", "yes"], ["no", "yes"]])

@@ -67,9 +67,9 @@
             #expect(try await cpuTimeOfItsThread(transport, server.url) < .milliseconds(50))
         }
 
-        /// Of the thread that tells progress, while the answer is waited for.
+        /// Of the thread that tells progress, while the response is waited for.
         private func cpuTimeOfItsThread(_ transport: CurlTransport, _ url: String) async throws -> Duration {
-            let times = Record<Duration>()
+            let times = Recorder<Duration>()
             _ = try await transport.send(.put(url, .bytes(Data(count: 1000)))) { _ in
                 var time = timespec()
                 clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -105,17 +105,17 @@
         func `fields come back as they came, in order`(bytes: String) async throws {
             let server = try LoopbackServer(answering: bytes)
             defer { server.stop() }
-            let answer = try await CurlTransport().send(.get(server.url))
-            #expect(answer.fields.map { "\($0.name): \($0.value)" } == ["A: 1", "Content-Length: 2", "A: 2"])
+            let response = try await CurlTransport().send(.get(server.url))
+            #expect(response.fields.map { "\($0.name): \($0.value)" } == ["A: 1", "Content-Length: 2", "A: 2"])
         }
 
         @Test func `what comes after a body in pieces is no field`() async throws {
             let server = try LoopbackServer(
                 answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nA: late\r\n\r\n")
             defer { server.stop() }
-            let answer = try await CurlTransport().send(.get(server.url))
-            #expect(answer.fields.map(\.name) == ["Transfer-Encoding"])
-            #expect(answer.body == Data("ok".utf8))
+            let response = try await CurlTransport().send(.get(server.url))
+            #expect(response.fields.map(\.name) == ["Transfer-Encoding"])
+            #expect(response.body == Data("ok".utf8))
         }
     }
 #endif

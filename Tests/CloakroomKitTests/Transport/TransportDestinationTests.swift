@@ -24,8 +24,8 @@ import Testing
         await #expect(throws: HTTPTransportError.tooLarge) {
             try await transport.send(.get(server.url, into: .memory(maximumBytes: 99)))
         }
-        let answer = try await transport.send(.get(server.url, into: .memory(maximumBytes: 100)))
-        #expect(answer.body.count == 100)
+        let response = try await transport.send(.get(server.url, into: .memory(maximumBytes: 100)))
+        #expect(response.body.count == 100)
     }
 
     @Test(arguments: TransportMaker.all) func `what exceeds the memory is not read to its end`(maker: TransportMaker)
@@ -76,10 +76,10 @@ import Testing
             let file = folder.appendingPathComponent("destination")
             let before = Data(repeating: 1, count: body.count + 300)
             try before.write(to: file)
-            let answer = try await transport.send(.get(server.url, into: .file(file, offset: 100)))
-            #expect(answer.status == 206)
-            #expect(answer.body.isEmpty)
-            #expect(answer.byteCount == Int64(body.count))
+            let response = try await transport.send(.get(server.url, into: .file(file, offset: 100)))
+            #expect(response.status == 206)
+            #expect(response.body.isEmpty)
+            #expect(response.byteCount == Int64(body.count))
             #expect(try Data(contentsOf: file) == before.prefix(100) + body + before.prefix(200))
         }
     }
@@ -94,10 +94,10 @@ import Testing
         try await withFolder { folder in
             let file = folder.appendingPathComponent("destination")
             try Data("before".utf8).write(to: file)
-            let answer = try await transport.send(.get(server.url, into: .file(file, offset: 0)))
-            #expect(answer.status == status)
-            #expect(answer.body == Data(text.utf8.prefix(65_536)))
-            #expect(answer.byteCount == 70_000)
+            let response = try await transport.send(.get(server.url, into: .file(file, offset: 0)))
+            #expect(response.status == status)
+            #expect(response.body == Data(text.utf8.prefix(65_536)))
+            #expect(response.byteCount == 70_000)
             #expect(try Data(contentsOf: file) == Data("before".utf8))
         }
     }

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test(arguments: TransportMaker.all) func `an early refusal of a long body is an answer`(maker: TransportMaker)
+    @Test(arguments: TransportMaker.all) func `an early refusal of a long body is a response`(maker: TransportMaker)
         async throws
     {
         let transport = maker.make()
@@ -76,9 +76,9 @@ import Testing
             connection.waitForEnd()
         }
         defer { server.stop() }
-        let answer = try await transport.send(.put(server.url, .bytes(pattern(20_000_000))))
-        #expect(answer.status == 403)
-        #expect(answer.body == Data("no".utf8))
+        let response = try await transport.send(.put(server.url, .bytes(pattern(20_000_000))))
+        #expect(response.status == 403)
+        #expect(response.body == Data("no".utf8))
     }
 
     @Test(arguments: TransportMaker.all) func `a file that is missing or too short is not sent`(maker: TransportMaker)

@@ -16,40 +16,40 @@ import Testing
     func `silence ends with the shorter of both times`(timeout: Int, idleTimeout: Int) async throws {
         let server = try Self.silent()
         defer { server.stop() }
-        let world = TestWorld(sleeping: .waits)
-        let transport = URLSessionTransport(surroundings: world.surroundings)
+        let fake = FakeRuntime(sleeping: .waits)
+        let transport = URLSessionTransport(runtime: fake.runtime)
         let exchange = Task {
             try await transport.send(
                 .get(server.url, timeout: .seconds(timeout), idleTimeout: .seconds(idleTimeout)))
         }
-        while world.sleeps.isEmpty { await Task.yield() }
-        #expect(world.sleeps == [.seconds(10)])
-        world.pass(.seconds(10))
+        while fake.sleeps.isEmpty { await Task.yield() }
+        #expect(fake.sleeps == [.seconds(10)])
+        fake.pass(.seconds(10))
         await #expect(throws: HTTPTransportError.timedOut) { try await exchange.value }
         #expect(await server.connectionsEnded(server.connectionCount))
     }
 
     @Test func `what moves is not idle, but the whole has its end`() async throws {
-        let world = TestWorld(sleeping: .waits)
+        let fake = FakeRuntime(sleeping: .waits)
         let server = try LoopbackServer { connection, _ in
             _ = connection.readRequest()
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
             while connection.write(Data("a".utf8)) {}
         }
         defer { server.stop() }
-        let transport = URLSessionTransport(surroundings: world.surroundings)
-        let began = world.now
+        let transport = URLSessionTransport(runtime: fake.runtime)
+        let began = fake.now
         let exchange = Task {
             try await transport.send(
                 .get(
                     server.url, into: .memory(maximumBytes: .max), timeout: .seconds(35), idleTimeout: .seconds(10))
             ) { progress in
                 // Five seconds go by with every piece that comes.
-                if progress.bytesReceived > 0 { world.pass(.seconds(5)) }
+                if progress.bytesReceived > 0 { fake.pass(.seconds(5)) }
             }
         }
         await #expect(throws: HTTPTransportError.timedOut) { try await exchange.value }
-        #expect(began.duration(to: world.now) >= .seconds(35))
+        #expect(began.duration(to: fake.now) >= .seconds(35))
     }
 
     @Test(arguments: TransportMaker.all) func `a cancelled task sends nothing`(maker: TransportMaker) async throws {
@@ -98,7 +98,7 @@ import Testing
         defer { server.stop() }
         let transport = maker.make()
         let isKnown = Gate()
-        let record = Record<Int64>()
+        let record = Recorder<Int64>()
         let exchange = Task {
             _ = await isKnown.pass()
             return try await transport.send(.put(server.url, .bytes(pattern(20_000_000)))) { progress in
@@ -144,10 +144,10 @@ import Testing
     @Test(arguments: TransportMaker.all) func `progress tells what went out and what came in, in order and to the end`(
         maker: TransportMaker
     ) async throws {
-        let answer = String(repeating: "a", count: 300_000)
-        let server = try LoopbackServer(answering: ok(answer))
+        let response = String(repeating: "a", count: 300_000)
+        let server = try LoopbackServer(answering: ok(response))
         defer { server.stop() }
-        let steps = Record<HTTPProgress>()
+        let steps = Recorder<HTTPProgress>()
         _ = try await maker.make().send(.put(server.url, .bytes(pattern(500_000)))) { steps.append($0) }
         let all = steps.all
         #expect(all.last == HTTPProgress(bytesSent: 500_000, bytesReceived: 300_000))

@@ -11,7 +11,7 @@ import Testing
     ) throws -> (CloakroomClient, ScriptedHTTP) {
         let folder = try #require(Bundle.module.resourceURL).appendingPathComponent("Vectors/shipped")
         let body = try Data(contentsOf: folder.appendingPathComponent("\(name).json"))
-        let http = ScriptedHTTP(.answer(status, fields, body))
+        let http = ScriptedHTTP(.response(status, fields, body))
         return (try CloakroomClient.test(http, header: .named("X-Convos-AuthToken"), tokens: tokens), http)
     }
 
@@ -33,7 +33,7 @@ import Testing
 
     @Test func `an asset without an address is none`() async throws {
         let (client, _) = try client(200, "presigned-without-asset")
-        await #expect(throws: CloakroomError(.invalidAnswer, "The answer is none of the worker's", status: 200)) {
+        await #expect(throws: CloakroomError(.invalidResponse, "The response is none of the worker's", status: 200)) {
             try await client.requestUpload(contentType: "image/jpeg", byteCount: 1)
         }
         let (other, _) = try self.client(200, "presigned-with-url")

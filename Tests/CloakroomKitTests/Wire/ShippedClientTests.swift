@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `renewals, every failure among them`() throws {
-        let failures = RenewFailure.allCases
+        let failures = RenewalErrorCode.allCases
         let body = RenewBatchBody(
             results: [RenewResult(key: "a/\u{E9}\n", renewedUntil: end.addingTimeInterval(0.5))]
                 + failures.map { RenewResult(key: $0.rawValue, failure: $0) })

@@ -9,19 +9,21 @@ struct Kit {
     let client: CloakroomClient
     /// The bucket itself, where its objects are read.
     let bucket: URL
-    let origins: AssetOrigins
+    let baseURLs: AssetBaseURLs
     private let s3: URL
     /// Of its records.
     var owner: StoreOwner { StoreOwner(user: "u_1", endpoint: endpoint) }
 
     /// - Parameter s3: where it listens; `nil`: the suite's SeaweedFS.
-    init(_ stack: Stack, token: String = Tokens.fresh(), s3: String? = nil, patience: Patience = Patience()) throws {
-        guard let nginx = stack.nginx else { throw PartMissing(description: "this stack has no nginx") }
+    init(_ stack: Stack, token: String = Tokens.fresh(), s3: String? = nil, retryPolicy: RetryPolicy = RetryPolicy())
+        throws
+    {
+        guard let nginx = stack.nginx else { throw MissingProgramError(description: "this stack has no nginx") }
         endpoint = try Self.url("http://127.0.0.1:\(nginx.port)")
         self.s3 = try Self.url(try s3 ?? EndToEnd.s3().url)
         bucket = self.s3.appendingPathComponent(SeaweedFS.bucket)
-        origins = try AssetOrigins([bucket])
-        client = CloakroomClient(endpoint: endpoint, transport: transport, patience: patience) { token }
+        baseURLs = try AssetBaseURLs([bucket])
+        client = CloakroomClient(endpoint: endpoint, transport: transport, retryPolicy: retryPolicy) { token }
     }
 
     /// - Returns: with credentials of its own, which are kept to be searched for in the logs.
@@ -30,12 +32,12 @@ struct Kit {
     }
 
     /// - Returns: with credentials of 900 s, by clocks of which only those who look after them know.
-    func backups(by leaps: Leaps, token: String) async throws -> S3BackupClient {
+    func backups(by leaps: LeapingClock, token: String) async throws -> S3BackupClient {
         let client = CloakroomClient(
-            endpoint: endpoint, tokens: OneToken(text: token), transport: transport, surroundings: leaps.surroundings)
+            endpoint: endpoint, tokens: OneToken(text: token), transport: transport, runtime: leaps.runtime)
         return try await backups(
             with: CloakroomKit.CredentialProvider(
-                vendor: ShortLived(client: client), serverClock: client.serverClock, surroundings: leaps.surroundings))
+                vendor: ShortLived(client: client), serverClock: client.serverClock, runtime: leaps.runtime))
     }
 
     private func backups(with provider: CloakroomKit.CredentialProvider) async throws -> S3BackupClient {
@@ -50,7 +52,7 @@ struct Kit {
     }
 
     static func url(_ text: String) throws -> URL {
-        guard let url = URL(string: text) else { throw PartMissing(description: "no URL: \(text)") }
+        guard let url = URL(string: text) else { throw MissingProgramError(description: "no URL: \(text)") }
         return url
     }
 }
@@ -81,20 +83,20 @@ func cloakroomError(_ body: () async throws -> Void) async throws -> CloakroomEr
 }
 
 /// The kit's clocks, in a world where time leaps when the test says so.
-final class Leaps: Sendable {
+final class LeapingClock: Sendable {
     private let count = Counter()
     private let seconds: Int
 
     init(of seconds: Int) { self.seconds = seconds }
 
     /// 25 hours: another day wherever the test runs.
-    static var days: Leaps { Leaps(of: 90_000) }
+    static var days: LeapingClock { LeapingClock(of: 90_000) }
 
     func pass() { count.next() }
 
-    var surroundings: Surroundings {
+    var runtime: RuntimeDependencies {
         let passed = { @Sendable [count, seconds] in count.value * seconds }
-        return Surroundings(
+        return RuntimeDependencies(
             wallClock: { Date(timeIntervalSinceNow: Double(passed())) },
             now: { ContinuousClock.now.advanced(by: .seconds(passed())) })
     }

@@ -91,7 +91,7 @@ extension EndToEnd {
 
         @Test func `credentials that end in the middle of a backup are replaced, and no file fails`() async throws {
             try await Stack.run("kit-900", Self.options) { stack in
-                let leaps = Leaps(of: 900)
+                let leaps = LeapingClock(of: 900)
                 let token = Tokens.token(user: "u_900", device: "u_900", tier: "free")
                 let s3 = try await Kit(stack, token: token).backups(by: leaps, token: token)
                 let folder = URL(fileURLWithPath: "\(stack.folder)/photos")

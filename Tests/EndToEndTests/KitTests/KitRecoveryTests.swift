@@ -8,9 +8,9 @@ extension EndToEnd {
         @Test func `a lost image comes back from the cache; else its URL goes on the second day`() async throws {
             try await Stack.run("kit-recovery", .init(nginx: true, s3: true)) { stack in
                 let kit = try Kit(stack)
-                let days = Leaps.days
-                let bytes = AssetBytes(Data("an image".utf8), contentType: "image/jpeg")
-                let uploads = AssetUploads(uploader: kit.client)
+                let days = LeapingClock.days
+                let bytes = UploadContent(Data("an image".utf8), contentType: "image/jpeg")
+                let uploads = AssetUploader(uploader: kit.client)
                 let cached = try await uploads.uploadGroupImage(bytes, conversationID: "cached")
                 let uncached = try await uploads.uploadGroupImage(bytes, conversationID: "uncached")
                 let app = AppData([cached, uncached], cache: [cached: bytes])
@@ -20,17 +20,17 @@ extension EndToEnd {
                     at: URL(fileURLWithPath: "\(stack.folder)/recoveries.db"), owner: kit.owner)
                 let recovery = AssetRecovery(
                     uploader: kit.client, cache: app, urls: app, journal: journal, renewals: store,
-                    surroundings: days.surroundings)
+                    runtime: days.runtime)
                 let manager = AssetRenewalManager(
-                    renewer: kit.client, collector: app, store: store, recovery: recovery, origins: kit.origins,
-                    surroundings: days.surroundings)
-                let lost = try [cached, uncached].map { try #require($0.key(in: kit.origins)) }
+                    renewer: kit.client, collector: app, store: store, recovery: recovery, baseURLs: kit.baseURLs,
+                    runtime: days.runtime)
+                let lost = try [cached, uncached].map { try #require($0.key(in: kit.baseURLs)) }
                 for key in lost { try EndToEnd.s3().delete(key) }
 
                 #expect(await manager.renewIfNeeded().notFound.sorted() == lost.sorted())
                 let url = try #require(await app.url(in: "cached"))
                 #expect(url != cached.url)
-                let key = try #require(RenewableAsset.groupImage(url: url, conversationID: "c").key(in: kit.origins))
+                let key = try #require(RenewableAsset.groupImage(url: url, conversationID: "c").key(in: kit.baseURLs))
                 #expect(try EndToEnd.s3().content(key) == "an image")
                 #expect(try EndToEnd.s3().head(key).fields["content-type"] == "image/jpeg")
 
@@ -51,9 +51,9 @@ extension EndToEnd {
 /// An app's database and its cache of images.
 private actor AppData: AssetRenewalURLCollector, AssetCache, AssetURLWriter {
     private var urls: [String: URL] = [:]
-    private let cache: [RenewableAsset: AssetBytes]
+    private let cache: [RenewableAsset: UploadContent]
 
-    init(_ images: [RenewableAsset], cache: [RenewableAsset: AssetBytes]) {
+    init(_ images: [RenewableAsset], cache: [RenewableAsset: UploadContent]) {
         self.cache = cache
         for case .groupImage(let url, let conversation) in images { urls[conversation] = url }
     }
@@ -64,7 +64,7 @@ private actor AppData: AssetRenewalURLCollector, AssetCache, AssetURLWriter {
         urls.map { .groupImage(url: $0.value, conversationID: $0.key) }
     }
 
-    func cachedBytes(for asset: RenewableAsset) -> AssetBytes? { cache[asset] }
+    func cachedContent(for asset: RenewableAsset) -> UploadContent? { cache[asset] }
 
     func replaceURL(of asset: RenewableAsset, with newURL: URL) -> Bool {
         guard case .groupImage(let url, let conversation) = asset else { return false }

@@ -34,7 +34,7 @@ extension EndToEnd {
                     ["kit-a.bin", "kit-b.bin", "kit-gone.bin"].map { kit.groupImage($0, in: $0) } + [foreign]
                 let store = try store(stack)
                 let manager = AssetRenewalManager(
-                    renewer: kit.client, collector: CollectedAssets(assets), store: store, origins: kit.origins)
+                    renewer: kit.client, collector: AssetCollection(assets), store: store, baseURLs: kit.baseURLs)
                 // Dates have whole seconds.
                 try wait(for: "another second") {
                     try s3.put("kit-clock.bin")
@@ -74,17 +74,17 @@ extension EndToEnd {
                 for key in keys { upstream.s3.put(key) }
                 let store = try store(stack)
                 let manager = AssetRenewalManager(
-                    renewer: kit.client, collector: CollectedAssets(keys.map { kit.groupImage($0, in: $0) }),
-                    store: store, origins: kit.origins)
+                    renewer: kit.client, collector: AssetCollection(keys.map { kit.groupImage($0, in: $0) }),
+                    store: store, baseURLs: kit.baseURLs)
                 let report = await manager.renewIfNeeded()
                 #expect(report.error?.code == .tooManyRequests, "\(report.end) \(String(describing: report.error))")
-                #expect(report.requests == 11 && report.renewed == 1000 && report.untried == 100)
+                #expect(report.requests == 11 && report.renewed == 1000 && report.notSent == 100)
                 guard case .postponed(let end) = report.end else {
                     Issue.record("\(report.end)")
                     return
                 }
                 #expect((3000...3600).contains(end.timeIntervalSinceNow))
-                let touched = keys.filter { upstream.s3.truth($0).touches == 1 }
+                let touched = keys.filter { upstream.s3.truth($0).selfCopies == 1 }
                 #expect(touched.count == 1000)
                 #expect(try await stamped(store) == touched.sorted())
 
@@ -92,10 +92,10 @@ extension EndToEnd {
                 #expect(asked == 11)
                 // Another launch, which has the pause from the disk alone.
                 let next = AssetRenewalManager(
-                    renewer: kit.client, collector: CollectedAssets(keys.map { kit.groupImage($0, in: $0) }),
-                    store: try self.store(stack), origins: kit.origins)
+                    renewer: kit.client, collector: AssetCollection(keys.map { kit.groupImage($0, in: $0) }),
+                    store: try self.store(stack), baseURLs: kit.baseURLs)
                 let second = await next.renewIfNeeded()
-                #expect(second.requests == 0 && second.untried == 100 && second.notDue == 1000)
+                #expect(second.requests == 0 && second.notSent == 100 && second.notDue == 1000)
                 #expect(await next.forceRenewal().requests == 0)
                 #expect(try renewals(stack) == asked)
             }
@@ -104,13 +104,13 @@ extension EndToEnd {
         @Test func `while S3 is away nothing is stamped, and the server's pause is heeded`() async throws {
             let upstream = try ScriptedUpstream()
             try await Stack.run("kit-s3-away", upstream.options(nginx: true)) { stack in
-                let kit = try Kit(stack, s3: upstream.s3.url, patience: Patience(maximumTries: 1))
+                let kit = try Kit(stack, s3: upstream.s3.url, retryPolicy: RetryPolicy(maximumAttempts: 1))
                 upstream.s3.put("a.bin")
                 upstream.s3.stop()
                 let store = try store(stack)
                 let manager = AssetRenewalManager(
-                    renewer: kit.client, collector: CollectedAssets([kit.groupImage("a.bin")]), store: store,
-                    origins: kit.origins)
+                    renewer: kit.client, collector: AssetCollection([kit.groupImage("a.bin")]), store: store,
+                    baseURLs: kit.baseURLs)
                 let report = await manager.renewIfNeeded()
                 #expect(report.error?.code == .unavailable && report.error?.status == 503)
                 #expect(report.renewed == 0 && report.notFound == [])

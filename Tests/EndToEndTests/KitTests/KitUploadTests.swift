@@ -15,9 +15,9 @@ extension EndToEnd {
         @Test func `an image is there with its type, and a page is refused by its own code`() async throws {
             try await Stack.run("kit-uploads", .init(nginx: true, s3: true)) { stack in
                 let kit = try Kit(stack)
-                let uploads = AssetUploads(uploader: kit.client)
+                let uploads = AssetUploader(uploader: kit.client)
                 let image = try await uploads.uploadChatImage(
-                    AssetBytes(Data("encrypted".utf8), contentType: "application/octet-stream"))
+                    UploadContent(Data("encrypted".utf8), contentType: "application/octet-stream"))
                 let stored = try EndToEnd.s3().head(image.objectKey)
                 #expect(stored.status == 200 && stored.fields["content-length"] == "9")
                 #expect(stored.fields["content-type"] == "application/octet-stream")
@@ -26,12 +26,12 @@ extension EndToEnd {
                 let file = URL(fileURLWithPath: "\(stack.folder)/avatar.jpg")
                 try Data("an avatar".utf8).write(to: file)
                 let avatar = try await uploads.uploadProfileAvatar(
-                    AssetBytes(contentsOf: file, contentType: "image/jpeg"), conversationID: "c", inboxID: "i")
-                let key = try #require(avatar.key(in: kit.origins))
+                    UploadContent(contentsOf: file, contentType: "image/jpeg"), conversationID: "c", inboxID: "i")
+                let key = try #require(avatar.key(in: kit.baseURLs))
                 #expect(try EndToEnd.s3().head(key).fields["content-type"] == "image/jpeg")
 
                 let refused = try await cloakroomError {
-                    _ = try await uploads.uploadChatImage(AssetBytes(Data("<p>".utf8), contentType: "text/html"))
+                    _ = try await uploads.uploadChatImage(UploadContent(Data("<p>".utf8), contentType: "text/html"))
                 }
                 #expect(refused?.code == .contentTypeNotAllowed && refused?.status == 400)
                 // What the operator finds it by in the worker's log.

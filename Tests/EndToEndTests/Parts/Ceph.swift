@@ -7,7 +7,7 @@ final class Ceph: Sendable {
     static let day = 4
 
     /// What deploy/ceph says of the one that it has started.
-    private struct Place: Decodable {
+    private struct Address: Decodable {
         let endpoint: String
         let bucket: String
         let region: String
@@ -17,7 +17,7 @@ final class Ceph: Sendable {
     }
 
     let url: String
-    private let place: Place
+    private let place: Address
     private let program: RunningProgram
 
     var role: String { place.roleARN }
@@ -31,11 +31,11 @@ final class Ceph: Sendable {
             environment: ["CLOAKROOM_STATE": folder], atDeath: "TERM")
         do {
             try wait(for: "Ceph, its output is in \(program.output)", within: .seconds(120)) {
-                guard program.isRunning else { throw PartMissing(description: "Ceph ended: \(program.text)") }
+                guard program.isRunning else { throw MissingProgramError(description: "Ceph ended: \(program.text)") }
                 return FileManager.default.fileExists(atPath: "\(folder)/ceph.json")
             }
             place = try JSONDecoder().decode(
-                Place.self, from: Data(contentsOf: URL(fileURLWithPath: "\(folder)/ceph.json")))
+                Address.self, from: Data(contentsOf: URL(fileURLWithPath: "\(folder)/ceph.json")))
         } catch {
             program.stop(within: .seconds(20))
             throw error
@@ -93,7 +93,7 @@ final class Ceph: Sendable {
             + "<Expiration><Days>\(days)</Days></Expiration></Rule>"
         let put = try ask(
             "PUT", "?lifecycle=", body: "<LifecycleConfiguration>\(rule)</LifecycleConfiguration>")
-        guard put.status == 200 else { throw PartMissing(description: "PUT ?lifecycle: \(put.told)") }
+        guard put.status == 200 else { throw MissingProgramError(description: "PUT ?lifecycle: \(put.told)") }
         defer { _ = try? ask("DELETE", "?lifecycle=") }
         try body()
     }
@@ -101,14 +101,16 @@ final class Ceph: Sendable {
     /// - Returns: the keys that begin so, a thousand at most.
     func keys(below prefix: String) throws -> Set<String> {
         let list = try ask("GET", "?list-type=2&max-keys=1000&prefix=\(prefix.replacing("/", with: "%2F"))")
-        guard list.status == 200 else { throw PartMissing(description: "GET ?prefix=\(prefix): \(list.told)") }
+        guard list.status == 200 else { throw MissingProgramError(description: "GET ?prefix=\(prefix): \(list.told)") }
         return Set(list.text.matches(of: /<Key>([^<]*)<\/Key>/).map { String($0.1) })
     }
 
     /// As the worker's own identity, signed by curl.
     ///
     /// - Parameter target: behind the bucket's name, such as `/key` or `?lifecycle=`.
-    func ask(_ method: String, _ target: String, body: String? = nil, fields: [String: String] = [:]) throws -> Reply {
+    func ask(_ method: String, _ target: String, body: String? = nil, fields: [String: String] = [:]) throws
+        -> TestResponse
+    {
         try Curl.signed(
             method, "\(url)/\(place.bucket)\(target)", key: place.id, secret: place.secret, session: nil, body: body,
             fields: fields)

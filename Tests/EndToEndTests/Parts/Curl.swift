@@ -6,7 +6,7 @@ enum Curl {
     static func signed(
         _ method: String, _ url: String, key: String, secret: String, session: String?, body: String? = nil,
         fields: [String: String] = [:]
-    ) throws -> Reply {
+    ) throws -> TestResponse {
         var fields = fields
         fields["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD"
         if let session { fields["x-amz-security-token"] = session }
@@ -17,7 +17,7 @@ enum Curl {
 
     static func run(
         _ method: String, _ url: String, fields: [String: String] = [:], body: String? = nil, configuration: String = ""
-    ) throws -> Reply {
+    ) throws -> TestResponse {
         let folder = try RunFolder.make("curl")
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var lines = configuration + "url = \"\(url)\"\nsilent\nshow-error\ninclude\nmax-time = 15\nhttp1.1\n"
@@ -33,8 +33,9 @@ enum Curl {
         _ = try curl.waitForEnd(within: .seconds(20))
         // "Go on with the body", and then the response (RFC 9110 §15.2.1); Ceph writes it in capitals.
         let text = ["Continue", "CONTINUE"].reduce(curl.text) { $0.replacing("HTTP/1.1 100 \($1)\r\n\r\n", with: "") }
-        guard let reply = Reply(Array(text.utf8)) else {
-            throw PartMissing(description: "curl \(method) exited with \(curl.status ?? -1): \(curl.text.prefix(300))")
+        guard let reply = TestResponse(Array(text.utf8)) else {
+            throw MissingProgramError(
+                description: "curl \(method) exited with \(curl.status ?? -1): \(curl.text.prefix(300))")
         }
         return reply
     }

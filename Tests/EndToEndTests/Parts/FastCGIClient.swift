@@ -10,9 +10,9 @@ final class FastCGIClient {
     init(port: Int) throws { socket = try Socket(port: port) }
 
     /// One request on a connection of its own.
-    static func ask(path: String, _ ask: Ask) throws -> Reply { try FastCGIClient(path: path).ask(ask) }
+    static func ask(path: String, _ ask: TestRequest) throws -> TestResponse { try FastCGIClient(path: path).ask(ask) }
 
-    func ask(_ ask: Ask) throws -> Reply {
+    func ask(_ ask: TestRequest) throws -> TestResponse {
         try socket.send(Self.request(ask))
         return try answer()
     }
@@ -40,7 +40,7 @@ final class FastCGIClient {
         record(1, id, [0, 1, keepsConnection ? 1 : 0, 0, 0, 0, 0, 0])
     }
 
-    static func parameters(_ ask: Ask) -> [UInt8] {
+    static func parameters(_ ask: TestRequest) -> [UInt8] {
         var variables = [
             ("REQUEST_METHOD", ask.method), ("REQUEST_URI", ask.target), ("REMOTE_ADDR", "127.0.0.1"),
         ]
@@ -54,7 +54,7 @@ final class FastCGIClient {
         return variables.flatMap(pair)
     }
 
-    static func request(_ ask: Ask, id: Int = 1, keepsConnection: Bool = true) -> [UInt8] {
+    static func request(_ ask: TestRequest, id: Int = 1, keepsConnection: Bool = true) -> [UInt8] {
         var bytes = begin(id, keepsConnection: keepsConnection)
         bytes += record(4, id, parameters(ask)) + record(4, id, [])
         var rest = ask.body[...]
@@ -91,15 +91,15 @@ final class FastCGIClient {
         }
     }
 
-    func answer(id: Int = 1) throws -> Reply {
+    func answer(id: Int = 1) throws -> TestResponse {
         var output: [UInt8] = []
         while let record = try record() {
             guard record.id == id else { continue }
             if record.kind == 6 { output += record.content }
             guard record.kind == 3 else { continue }
-            guard let reply = Reply(output) else { break }
+            guard let reply = TestResponse(output) else { break }
             return reply
         }
-        throw PartMissing(description: "the worker closed the connection without an answer")
+        throw MissingProgramError(description: "the worker closed the connection without an answer")
     }
 }

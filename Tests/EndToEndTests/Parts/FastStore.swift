@@ -11,13 +11,13 @@ final class FastStore {
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// - Throws: ``PartMissing`` when it was not built beside the worker.
+    /// - Throws: ``MissingProgramError`` when it was not built beside the worker.
     init(folder: String) throws {
         port = try Ports.free()
         let path = URL(fileURLWithPath: try Programs.worker).deletingLastPathComponent()
             .appendingPathComponent("scripted-s3").path
         guard FileManager.default.isExecutableFile(atPath: path) else {
-            throw PartMissing(description: "\(path) is missing; build it: swift build --product scripted-s3")
+            throw MissingProgramError(description: "\(path) is missing; build it: swift build --product scripted-s3")
         }
         program = try RunningProgram(
             path,
@@ -46,7 +46,7 @@ final class FastStore {
     }
 
     /// Signed by curl, with a sum of the body, which S3 wants of configurations.
-    func ask(_ method: String, _ target: String, body: String? = nil) throws -> Reply {
+    func ask(_ method: String, _ target: String, body: String? = nil) throws -> TestResponse {
         let sum = body.map { Data(SHA256.hash($0.utf8)).base64EncodedString() }
         return try Curl.signed(
             method, url + target, key: SeaweedFS.broker, secret: secret, session: nil, body: body,

@@ -20,7 +20,8 @@ final class Load: Sendable {
     /// - Parameters:
     ///   - pause: between the requests of one thread.
     ///   - ask: gives one request's answer; called on every thread, with the number of the request.
-    init(threads: Int = 4, pause: Duration = .milliseconds(1), _ ask: @escaping @Sendable (Int) throws -> Reply) {
+    init(threads: Int = 4, pause: Duration = .milliseconds(1), _ ask: @escaping @Sendable (Int) throws -> TestResponse)
+    {
         running = DispatchGroup()
         let numbers = Counter()
         for _ in 0..<threads {
@@ -46,7 +47,7 @@ final class Load: Sendable {
         return soFar
     }
 
-    private func one(_ ask: () throws -> Reply) {
+    private func one(_ ask: () throws -> TestResponse) {
         let start = milliseconds()
         let outcome = Result { try ask() }
         let duration = milliseconds() - start

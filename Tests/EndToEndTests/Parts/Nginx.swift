@@ -30,7 +30,7 @@ final class Nginx {
 
     func stop() { program.stop(SIGTERM) }
 
-    func ask(_ ask: Ask) throws -> Reply { try HTTPClient.ask(port: port, ask) }
+    func ask(_ ask: TestRequest) throws -> TestResponse { try HTTPClient.ask(port: port, ask) }
 
     /// As deploy/lib/nginx.sh writes it.
     private static func configuration(folder: String, port: Int, workers: [String]) throws -> String {

@@ -10,7 +10,7 @@ enum Ports {
             let port = 11_000 + (start + counter.next() * 7) % 10_000
             if isFree(port), offset == 0 || isFree(port + offset) { return port }
         }
-        throw PartMissing(description: "no free port on 127.0.0.1")
+        throw MissingProgramError(description: "no free port on 127.0.0.1")
     }
 
     private static let counter = Counter()

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Why a test cannot have the part it needs.
-struct PartMissing: Error, CustomStringConvertible {
+struct MissingProgramError: Error, CustomStringConvertible {
     let description: String
 }
 
@@ -50,7 +50,7 @@ enum Programs {
         get throws {
             let folder = ProcessInfo.processInfo.environment["CLOAKROOM_CLIENTS"] ?? ""
             guard FileManager.default.isExecutableFile(atPath: "\(folder)/bin/aws") else {
-                throw PartMissing(
+                throw MissingProgramError(
                     description: "CLOAKROOM_CLIENTS names no folder with bin/aws; deploy/test installs it and sets this"
                 )
             }
@@ -65,7 +65,8 @@ enum Programs {
     private static func path(_ variable: String, orElse usual: String?, _ advice: String) throws -> String {
         let given = ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
         guard let path = given ?? usual, FileManager.default.isExecutableFile(atPath: path) else {
-            throw PartMissing(description: "\(variable) names no program (\(given ?? usual ?? "unset")); \(advice)")
+            throw MissingProgramError(
+                description: "\(variable) names no program (\(given ?? usual ?? "unset")); \(advice)")
         }
         return path
     }

@@ -50,7 +50,9 @@ final class RedisServer {
         var answer = ""
         while true {
             if let done = Self.parse(answer) { return done }
-            guard let more = try socket.receive() else { throw PartMissing(description: "Redis went away: \(answer)") }
+            guard let more = try socket.receive() else {
+                throw MissingProgramError(description: "Redis went away: \(answer)")
+            }
             answer += String(decoding: more, as: UTF8.self)
         }
     }

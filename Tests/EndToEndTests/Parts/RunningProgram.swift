@@ -11,7 +11,7 @@ final class RunningProgram: Sendable {
     let output: String
     private let end = Mutex<Int32?>(nil)
 
-    struct Failure: Error, CustomStringConvertible {
+    struct LaunchError: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -67,7 +67,7 @@ final class RunningProgram: Sendable {
     /// The death signal comes when the *thread* that started the child ends: so it is one that never does.
     private static func spawn(_ words: [String], _ variables: [String], _ output: String) throws -> pid_t {
         let result = starter.run { Self.spawnHere(words, variables, output) }
-        guard result > 0 else { throw Failure(description: "\(words[4]): \(String(cString: strerror(-result)))") }
+        guard result > 0 else { throw LaunchError(description: "\(words[4]): \(String(cString: strerror(-result)))") }
         return result
     }
 

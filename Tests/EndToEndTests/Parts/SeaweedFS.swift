@@ -54,7 +54,7 @@ final class SeaweedFS: Sendable {
     private func waitUntilReady() throws {
         // Unsigned requests are refused once it knows its identities.
         try wait(for: "SeaweedFS, its output is in \(program.output)", within: .seconds(40)) {
-            guard program.isRunning else { throw PartMissing(description: "SeaweedFS ended: \(program.text)") }
+            guard program.isRunning else { throw MissingProgramError(description: "SeaweedFS ended: \(program.text)") }
             return (try? HTTPClient.ask(port: port, .get("/")))?.status == 403
         }
         var answer = ""
@@ -73,10 +73,10 @@ final class SeaweedFS: Sendable {
             "PUT", "\(url)/\(Self.bucket)/\(key)", key: Self.broker, secret: Self.brokerSecret, session: nil,
             body: content
         ).status
-        guard status == 200 else { throw PartMissing(description: "PUT \(key): \(status)") }
+        guard status == 200 else { throw MissingProgramError(description: "PUT \(key): \(status)") }
     }
 
-    func head(_ key: String) throws -> Reply {
+    func head(_ key: String) throws -> TestResponse {
         try Curl.signed(
             "HEAD", "\(url)/\(Self.bucket)/\(key)", key: Self.broker, secret: Self.brokerSecret, session: nil)
     }
@@ -92,7 +92,7 @@ final class SeaweedFS: Sendable {
         let status = try Curl.signed(
             "DELETE", "\(url)/\(Self.bucket)/\(key)", key: Self.broker, secret: Self.brokerSecret, session: nil
         ).status
-        guard status == 204 else { throw PartMissing(description: "DELETE \(key): \(status)") }
+        guard status == 204 else { throw MissingProgramError(description: "DELETE \(key): \(status)") }
     }
 
     /// - Returns: the header, as S3 gives it; whole seconds.
@@ -103,7 +103,7 @@ final class SeaweedFS: Sendable {
         let list = try Curl.signed(
             "GET", "\(url)/\(Self.bucket)?list-type=2&prefix=\(prefix.replacing("/", with: "%2F"))", key: Self.broker,
             secret: Self.brokerSecret, session: nil)
-        guard list.status == 200 else { throw PartMissing(description: "GET ?prefix=\(prefix): \(list.told)") }
+        guard list.status == 200 else { throw MissingProgramError(description: "GET ?prefix=\(prefix): \(list.told)") }
         return list.text.matches(of: /<Key>([^<]*)<\/Key>/).map { String($0.1) }
     }
 

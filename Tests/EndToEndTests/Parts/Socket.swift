@@ -7,7 +7,7 @@ final class Socket {
 
     private var descriptor: Int32
 
-    struct Failure: Error, CustomStringConvertible {
+    struct SocketError: Error, CustomStringConvertible {
         let description: String
         init(_ what: String) { description = "\(what): \(String(cString: strerror(errno)))" }
     }
@@ -17,7 +17,7 @@ final class Socket {
         setTimeout(timeout)
         guard Self.withAddress(path: path, { connect(descriptor, $0, $1) }) == 0 else {
             defer { shut() }
-            throw Failure("connect \(path)")
+            throw SocketError("connect \(path)")
         }
     }
 
@@ -26,7 +26,7 @@ final class Socket {
         setTimeout(timeout)
         guard Self.withAddress(port: port, { connect(descriptor, $0, $1) }) == 0 else {
             defer { shut() }
-            throw Failure("connect 127.0.0.1:\(port)")
+            throw SocketError("connect 127.0.0.1:\(port)")
         }
     }
 
@@ -41,7 +41,7 @@ final class Socket {
             var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
             var size = socklen_t(MemoryLayout.size(ofValue: credentials))
             guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else {
-                throw Failure("SO_PEERCRED")
+                throw SocketError("SO_PEERCRED")
             }
             return credentials.0
         }
@@ -70,7 +70,7 @@ final class Socket {
             let count = bytes.withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
             }
-            guard count > 0 else { throw Failure("send") }
+            guard count > 0 else { throw SocketError("send") }
             sent += count
         }
     }
@@ -84,7 +84,7 @@ final class Socket {
             count = recv(descriptor, buffer.baseAddress, limit, 0)
             filled = max(0, count)
         }
-        guard count >= 0 else { throw Failure("receive") }
+        guard count >= 0 else { throw SocketError("receive") }
         return count == 0 ? nil : bytes
     }
 
@@ -102,7 +102,7 @@ final class Socket {
         unlink(path)
         guard withAddress(path: path, { bind(listening.descriptor, $0, $1) }) == 0,
             listen(listening.descriptor, 512) == 0
-        else { throw Failure("listen \(path)") }
+        else { throw SocketError("listen \(path)") }
         return listening
     }
 
@@ -110,7 +110,7 @@ final class Socket {
         let listening = Socket(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0))
         guard withAddress(port: port, { bind(listening.descriptor, $0, $1) }) == 0,
             listen(listening.descriptor, 512) == 0
-        else { throw Failure("listen 127.0.0.1:\(port)") }
+        else { throw SocketError("listen 127.0.0.1:\(port)") }
         return listening
     }
 

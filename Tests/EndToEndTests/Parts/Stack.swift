@@ -97,11 +97,13 @@ final class Stack {
     // MARK: Asking
 
     /// Past nginx.
-    func ask(_ ask: Ask, worker: Int = 1) throws -> Reply { try FastCGIClient.ask(path: socket(worker), ask) }
+    func ask(_ ask: TestRequest, worker: Int = 1) throws -> TestResponse {
+        try FastCGIClient.ask(path: socket(worker), ask)
+    }
 
     /// Through nginx.
-    func askNginx(_ ask: Ask) throws -> Reply {
-        guard let nginx else { throw PartMissing(description: "this stack has no nginx") }
+    func askNginx(_ ask: TestRequest) throws -> TestResponse {
+        guard let nginx else { throw MissingProgramError(description: "this stack has no nginx") }
         return try nginx.ask(ask)
     }
 
@@ -139,7 +141,7 @@ final class Stack {
         guard options.waits else { return }
         for number in 1...(options.workers ?? 1) {
             try wait(for: "worker \(number)", within: .seconds(15)) {
-                guard server.isRunning else { throw PartMissing(description: "the worker ended: \(log)") }
+                guard server.isRunning else { throw MissingProgramError(description: "the worker ended: \(log)") }
                 return (try? ask(.health, worker: number))?.status == 200
             }
         }

@@ -7,13 +7,13 @@ func milliseconds() -> Double {
     return Double(time.tv_sec) * 1000 + Double(time.tv_nsec) / 1_000_000
 }
 
-struct TookTooLong: Error, CustomStringConvertible {
+struct TimeoutError: Error, CustomStringConvertible {
     let description: String
 }
 
 /// Asks every few milliseconds until the answer is yes.
 ///
-/// - Throws: ``TookTooLong``, naming `what`, after the deadline.
+/// - Throws: ``TimeoutError``, naming `what`, after the deadline.
 /// - Returns: how long it took, in milliseconds.
 @discardableResult
 func wait(
@@ -22,7 +22,7 @@ func wait(
     let start = milliseconds()
     let deadline = start + limit / .milliseconds(1)
     while try !condition() {
-        guard milliseconds() < deadline else { throw TookTooLong(description: "not within \(limit): \(what())") }
+        guard milliseconds() < deadline else { throw TimeoutError(description: "not within \(limit): \(what())") }
         usleep(2000)
     }
     return milliseconds() - start

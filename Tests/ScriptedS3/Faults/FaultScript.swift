@@ -39,10 +39,10 @@ package struct FaultMix: Sendable {
         var hash = seed ^ 0xCBF2_9CE4_8422_2325
         for byte in "\(operation.rawValue)/\(visit)/\(key)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         guard Self.unit(&hash) < share else { return nil }
-        var place = Self.unit(&hash) * faults.reduce(0) { $0 + $1.weight }
+        var point = Self.unit(&hash) * faults.reduce(0) { $0 + $1.weight }
         for fault in faults {
-            place -= fault.weight
-            if place < 0 { return fault }
+            point -= fault.weight
+            if point < 0 { return fault }
         }
         return faults.last
     }
@@ -65,13 +65,13 @@ struct FaultScript {
 
     var rules: [FaultRule] = []
     var mix: FaultMix? { didSet { visits = [:] } }
-    private(set) var met: [S3Fault: Int] = [:]
+    private(set) var injectedFaults: [S3Fault: Int] = [:]
     private var visits: [Visit: Int] = [:]
 
     /// Counts the visit. Rules go before the mix, in their order.
     mutating func pick(_ operation: S3Operation, _ key: String) -> S3Fault? {
         let fault = scripted(operation, key) ?? mixed(operation, key)
-        if let fault { met[fault, default: 0] += 1 }
+        if let fault { injectedFaults[fault, default: 0] += 1 }
         return fault
     }
 

@@ -9,19 +9,19 @@ extension S3Fault {
     ) -> S3Reply {
         switch self {
         case .internalError:
-            S3Failure(500, "InternalError", "We encountered an internal error. Please try again.").reply(requestID)
-        case .serviceUnavailable: S3Failure(503, "ServiceUnavailable", "Please try again.").reply(requestID)
+            S3Error(500, "InternalError", "We encountered an internal error. Please try again.").reply(requestID)
+        case .serviceUnavailable: S3Error(503, "ServiceUnavailable", "Please try again.").reply(requestID)
         case .slowDown: Self.slow.reply(requestID)
         case .retryAfter:
-            S3Failure(503, "ServiceUnavailable", "Please try again.").reply(requestID).adding("Retry-After", "1")
-        case .tooManyRequests: S3Failure(429, "TooManyRequestsException", "Rate exceeded").reply(requestID)
+            S3Error(503, "ServiceUnavailable", "Please try again.").reply(requestID).adding("Retry-After", "1")
+        case .tooManyRequests: S3Error(429, "TooManyRequestsException", "Rate exceeded").reply(requestID)
         case .requestTimeout:
-            S3Failure(
+            S3Error(
                 400, "RequestTimeout",
                 "Your socket connection to the server was not read from or written to within the timeout period."
             ).reply(requestID)
         case .conflict:
-            S3Failure(
+            S3Error(
                 409, "OperationAborted",
                 "A conflicting conditional operation is currently in progress against this resource. Please try again."
             ).reply(requestID)
@@ -30,7 +30,7 @@ extension S3Fault {
         case .pageNotFound: Self.page(404, "Not Found")
         case .emptyNotFound: S3Reply(404)
         case .okWithError:
-            S3Reply(200, xml: S3Failure(500, "InternalError", "We encountered an internal error.").xml(requestID))
+            S3Reply(200, xml: S3Error(500, "InternalError", "We encountered an internal error.").xml(requestID))
                 .chunked
         case .okWithSlowDown: S3Reply(200, xml: Self.slow.xml(requestID)).chunked
         case .okEmpty: S3Reply(200)
@@ -43,39 +43,39 @@ extension S3Fault {
         case .hang: S3Reply(200).delivered(.silence)
         case .halfAnswer: S3Reply(200, xml: Self.result).delivered(.half)
         case .leadingWhitespace, .trailingWhitespace, .resetAfterwards: S3Reply(200)
-        case .accessDenied: S3Failure.accessDenied.reply(requestID)
+        case .accessDenied: S3Error.accessDenied.reply(requestID)
         case .invalidObjectState:
-            S3Failure(403, "InvalidObjectState", "The operation is not valid for the object's storage class").reply(
+            S3Error(403, "InvalidObjectState", "The operation is not valid for the object's storage class").reply(
                 requestID)
-        case .expiredToken: S3Failure(400, "ExpiredToken", "The provided token has expired.").reply(requestID)
+        case .expiredToken: S3Error(400, "ExpiredToken", "The provided token has expired.").reply(requestID)
         case .requestTimeTooSkewed:
-            S3Failure(
+            S3Error(
                 403, "RequestTimeTooSkewed",
                 "The difference between the request time and the current time is too large.",
-                details: [("ServerTime", Moment(now).iso), ("MaxAllowedSkewMilliseconds", "900000")]
+                details: [("ServerTime", S3Timestamp(now).iso), ("MaxAllowedSkewMilliseconds", "900000")]
             ).reply(requestID)
-        case .noSuchBucket: S3Failure.noSuchBucket(request.bucket).reply(requestID)
+        case .noSuchBucket: S3Error.noSuchBucket(request.bucket).reply(requestID)
         case .wrongRegion:
-            S3Failure(
+            S3Error(
                 400, "AuthorizationHeaderMalformed",
                 "The authorization header is malformed; the region is wrong; expecting 'eu-south-9'",
                 details: [("Region", "eu-south-9")]
             ).reply(requestID)
         case .permanentRedirect:
-            S3Failure(
+            S3Error(
                 301, "PermanentRedirect",
                 "The bucket you are attempting to access must be addressed using the specified endpoint.",
                 details: [("Endpoint", "\(request.bucket).s3.eu-south-9.amazonaws.com"), ("Bucket", request.bucket)]
             ).reply(requestID).adding("x-amz-bucket-region", "eu-south-9")
         case .temporaryRedirect:
-            S3Failure(307, "TemporaryRedirect", "Please re-send this request to the specified temporary endpoint.")
+            S3Error(307, "TemporaryRedirect", "Please re-send this request to the specified temporary endpoint.")
                 .reply(requestID).adding("Location", request.target)
         case .preconditionFailed:
-            S3Failure.preconditionFailed("x-amz-copy-source-If-Match").reply(requestID)
+            S3Error.preconditionFailed("x-amz-copy-source-If-Match").reply(requestID)
         case .signatureDoesNotMatch:
-            S3Failure(403, "SignatureDoesNotMatch", "The request signature we calculated does not match.").reply(
+            S3Error(403, "SignatureDoesNotMatch", "The request signature we calculated does not match.").reply(
                 requestID)
-        case .kmsDisabled: S3Failure(400, "KMS.DisabledException", "The key is disabled.").reply(requestID)
+        case .kmsDisabled: S3Error(400, "KMS.DisabledException", "The key is disabled.").reply(requestID)
         }
     }
 
@@ -90,7 +90,7 @@ extension S3Fault {
         }
     }
 
-    private static let slow = S3Failure(503, "SlowDown", "Please reduce your request rate.")
+    private static let slow = S3Error(503, "SlowDown", "Please reduce your request rate.")
 
     private static func page(_ status: Int, _ title: String) -> S3Reply {
         S3Reply(
@@ -108,7 +108,7 @@ extension S3Fault {
     }()
 }
 
-extension S3Failure {
+extension S3Error {
     fileprivate func reply(_ requestID: String) -> S3Reply { reply(requestID: requestID) }
     fileprivate func xml(_ requestID: String) -> String { xml(requestID: requestID) }
 }

@@ -8,8 +8,8 @@ final class HTTPConnection {
     private static var scratch = [UInt8](repeating: 0, count: 1 << 16)
 
     private let socket: Int32
-    private unowned let front: HTTPFront
-    private var watch: Reactor.Watch?
+    private unowned let listener: HTTPListener
+    private var watch: EventPoller.Watch?
     private var reader = RequestReader()
     private var output: [UInt8] = []
     private var written = 0
@@ -18,24 +18,24 @@ final class HTTPConnection {
     private var endsAfterOutput = false
     private var isClosed = false
 
-    init(_ socket: Int32, front: HTTPFront) {
+    init(_ socket: Int32, listener: HTTPListener) {
         self.socket = socket
-        self.front = front
+        self.listener = listener
     }
 
     func start() {
-        watch = Reactor.shared.watch(socket, for: [.readable, .hangup]) { [weak self] in self?.isReady($0) }
+        watch = EventPoller.shared.watch(socket, for: [.readable, .hangup]) { [weak self] in self?.isReady($0) }
     }
 
     func close() {
         guard !isClosed else { return }
         isClosed = true
-        if let watch { Reactor.shared.unwatch(watch) }
+        if let watch { EventPoller.shared.unwatch(watch) }
         CLinux.close(socket)
-        front.forget(self)
+        listener.forget(self)
     }
 
-    private func isReady(_ readiness: Reactor.Readiness) {
+    private func isReady(_ readiness: EventPoller.Readiness) {
         if readiness.contains(.writable) { write() }
         if !isClosed, !readiness.isDisjoint(with: [.readable, .hangup, .error]) { read() }
     }
@@ -58,7 +58,7 @@ final class HTTPConnection {
         switch reader.next() {
         case .request(let request):
             isAnswering = true
-            front.answer(request) { [weak self] in self?.send($0) }
+            listener.answer(request) { [weak self] in self?.send($0) }
         case .expectsContinue:
             output += Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
             write()
@@ -99,7 +99,7 @@ final class HTTPConnection {
                 : Self.spaces.withUnsafeBytes { cloakroom_send(socket, $0.baseAddress, min($0.count, padding)) }
             guard count > 0 else {
                 guard cloakroom_errno() == EAGAIN else { return close() }
-                if let watch { Reactor.shared.rewatch(watch, for: [.readable, .hangup, .writable]) }
+                if let watch { EventPoller.shared.rewatch(watch, for: [.readable, .hangup, .writable]) }
                 return
             }
             if written < output.count { written += count } else { padding -= count }
@@ -107,7 +107,7 @@ final class HTTPConnection {
         output.removeAll(keepingCapacity: true)
         written = 0
         if endsAfterOutput { return close() }
-        if let watch { Reactor.shared.rewatch(watch, for: [.readable, .hangup]) }
+        if let watch { EventPoller.shared.rewatch(watch, for: [.readable, .hangup]) }
         takeNext()
     }
 }

@@ -43,14 +43,14 @@ struct RequestReader {
         let start = max(0, looked - 3)
         looked = bytes.count
         return bytes.withUnsafeBufferPointer { bytes in
-            var place = start
-            while place + 3 < bytes.count {
-                if bytes[place + 3] != 0x0A {
-                    place += 1
-                } else if bytes[place] == 0x0D, bytes[place + 1] == 0x0A, bytes[place + 2] == 0x0D {
-                    return place + 4
+            var position = start
+            while position + 3 < bytes.count {
+                if bytes[position + 3] != 0x0A {
+                    position += 1
+                } else if bytes[position] == 0x0D, bytes[position + 1] == 0x0A, bytes[position + 2] == 0x0D {
+                    return position + 4
                 } else {
-                    place += 1
+                    position += 1
                 }
             }
             return nil

@@ -9,12 +9,12 @@ import Foundation
 extension S3State {
     private static let minimumSizeField = "x-amz-transition-default-minimum-object-size"
 
-    mutating func createBucket(_ request: S3Request) throws(S3Failure) -> S3Reply {
+    mutating func createBucket(_ request: S3Request) throws(S3Error) -> S3Reply {
         guard request.bucket.wholeMatch(of: /[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/) != nil else {
-            throw S3Failure(400, "InvalidBucketName", "The specified bucket is not valid.")
+            throw S3Error(400, "InvalidBucketName", "The specified bucket is not valid.")
         }
         guard buckets[request.bucket] == nil else {
-            throw S3Failure(
+            throw S3Error(
                 409, "BucketAlreadyOwnedByYou",
                 "Your previous request to create the named bucket succeeded and you already own it.",
                 details: [("BucketName", request.bucket)])
@@ -27,7 +27,7 @@ extension S3State {
             region = root.text("LocationConstraint") ?? region
         }
         guard region == options.region else {
-            throw S3Failure(
+            throw S3Error(
                 400, "IllegalLocationConstraintException",
                 region == "us-east-1"
                     ? "The unspecified location constraint is incompatible for the region specific endpoint this request was sent to."
@@ -38,7 +38,7 @@ extension S3State {
         return S3Reply(200, fields: [.init(name: "Location", value: "/\(request.bucket)")])
     }
 
-    mutating func onBucket(_ operation: S3Operation, _ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func onBucket(_ operation: S3Operation, _ call: Call) throws(S3Error) -> S3Reply {
         let name = call.request.bucket
         let bucket = self[bucket: name]
         switch operation {
@@ -53,7 +53,7 @@ extension S3State {
         case .getBucketLifecycle:
             try call.who.require("s3:GetLifecycleConfiguration")
             guard let lifecycle = bucket.lifecycle else {
-                throw S3Failure(
+                throw S3Error(
                     404, "NoSuchLifecycleConfiguration", "The lifecycle configuration does not exist",
                     details: [("BucketName", name)])
             }
@@ -78,7 +78,7 @@ extension S3State {
             try call.who.require("s3:DeleteBucket")
             expireAll(now: call.now)
             guard self[bucket: name].versions.isEmpty else {
-                throw S3Failure(
+                throw S3Error(
                     409, "BucketNotEmpty", "The bucket you tried to delete is not empty",
                     details: [("BucketName", name)])
             }
@@ -90,7 +90,7 @@ extension S3State {
 
     private mutating func onBucketSettings(
         _ operation: S3Operation, _ call: Call, _ bucket: Bucket
-    ) throws(S3Failure) -> S3Reply {
+    ) throws(S3Error) -> S3Reply {
         let name = call.request.bucket
         switch operation {
         case .getBucketVersioning:
@@ -126,16 +126,16 @@ extension S3State {
                     usesBucketKey: rule.text("BucketKeyEnabled") == "true")
             return S3Reply(200)
         default:
-            throw S3Failure(
+            throw S3Error(
                 404, "ObjectLockConfigurationNotFoundError",
                 "Object Lock configuration does not exist for this bucket", details: [("BucketName", name)])
         }
     }
 
-    private func checkDigestIsThere(_ request: S3Request) throws(S3Failure) {
+    private func checkDigestIsThere(_ request: S3Request) throws(S3Error) {
         let hasOther = request.fields.contains { $0.name.hasPrefix("x-amz-checksum-") }
         guard request.field("content-md5") != nil || hasOther else {
-            throw S3Failure(
+            throw S3Error(
                 400, "InvalidRequest", "Missing required header for this request: Content-MD5 OR x-amz-checksum-*")
         }
         try checkDigests(request, request.body)

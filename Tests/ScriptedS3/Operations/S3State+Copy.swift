@@ -16,7 +16,7 @@ import Foundation
 extension S3State {
     static let copyLimit = 5 << 30
 
-    mutating func copyObject(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func copyObject(_ call: Call) throws(S3Error) -> S3Reply {
         let request = call.request
         try call.who.require("s3:PutObject", call.key)
         let (bucket, key, source) = try copySource(call)
@@ -26,12 +26,12 @@ extension S3State {
         try checkWriteConditions(request, call.key, request.bucket)
         if isSelf { try checkChange(request, source, key, replaces: replaces) }
         guard source.size <= Self.copyLimit else {
-            throw S3Failure(
+            throw S3Error(
                 400, "InvalidRequest",
                 "The specified copy source is larger than the maximum allowable size for a copy source: 5368709120")
         }
         var copy = try copy(of: source, call, replaces: replaces)
-        copy.touches = isSelf ? source.touches + 1 : 0
+        copy.selfCopies = isSelf ? source.selfCopies + 1 : 0
         var reply = written(&copy, call.key, request.bucket)
         reply.fields.removeAll { $0.name == "ETag" }
         if self[bucket: bucket].versioning != nil { reply.add("x-amz-copy-source-version-id", source.versionID) }
@@ -39,7 +39,8 @@ extension S3State {
         let result = S3Reply(
             200,
             xml: "<CopyObjectResult\(XMLText.namespace)>" + XMLText.element("ETag", copy.entityTag)
-                + XMLText.element("LastModified", Moment(copy.lastModified).iso) + checksum + "</CopyObjectResult>",
+                + XMLText.element("LastModified", S3Timestamp(copy.lastModified).iso) + checksum
+                + "</CopyObjectResult>",
             fields: reply.fields)
         reply = result
         reply.isChunked = true
@@ -47,7 +48,7 @@ extension S3State {
     }
 
     /// The object that `x-amz-copy-source` names, if it may be read.
-    mutating func copySource(_ call: Call) throws(S3Failure) -> (bucket: String, key: String, StoredVersion) {
+    mutating func copySource(_ call: Call) throws(S3Error) -> (bucket: String, key: String, StoredVersion) {
         let text = call.request.field("x-amz-copy-source") ?? ""
         let parts = text.split(separator: "?", maxSplits: 1)
         var path = (PercentText.decoded((parts.first ?? "").replacing("+", with: "%20")) ?? "")[...]
@@ -67,7 +68,7 @@ extension S3State {
         if case .customer(let md5) = found.encryption,
             call.request.field("x-amz-copy-source-server-side-encryption-customer-key-md5") != md5
         {
-            throw S3Failure(
+            throw S3Error(
                 400, "InvalidRequest",
                 "The object was stored using a form of Server Side Encryption. The correct parameters must be provided to retrieve the object."
             )
@@ -77,18 +78,18 @@ extension S3State {
 
     private func checkChange(
         _ request: S3Request, _ source: StoredVersion, _ key: String, replaces: Bool
-    ) throws(S3Failure) {
+    ) throws(S3Error) {
         let bucket = self[bucket: request.bucket]
         let isKMS = if case .kms = source.encryption { true } else { false }
         let changes = [
-            replaces, !bucket.refusesTouch && request.field("x-amz-storage-class") != nil,
+            replaces, !bucket.refusesSelfCopy && request.field("x-amz-storage-class") != nil,
             request.field("x-amz-website-redirect-location") != nil,
             request.field("x-amz-server-side-encryption") != nil,
             request.field("x-amz-server-side-encryption-customer-algorithm") != nil, bucket.encryption != nil,
             isKMS, source.isRestored, source.versionID != bucket.current(key)?.versionID,
         ]
         guard !changes.contains(true) else { return }
-        throw S3Failure(
+        throw S3Error(
             400, "InvalidRequest",
             "This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata, storage class, website redirect location or encryption attributes."
         )
@@ -96,7 +97,7 @@ extension S3State {
 
     private func copy(
         of source: StoredVersion, _ call: Call, replaces: Bool
-    ) throws(S3Failure) -> StoredVersion {
+    ) throws(S3Error) -> StoredVersion {
         let request = call.request
         // ACL, class, redirect and encryption are what the request says; a lock and the parts do not come along.
         var copy = try version(from: request, call)
@@ -118,7 +119,7 @@ extension S3State {
     }
 
     /// - Returns: whether it says REPLACE.
-    private func directive(_ request: S3Request, _ name: String) throws(S3Failure) -> Bool {
+    private func directive(_ request: S3Request, _ name: String) throws(S3Error) -> Bool {
         switch request.field(name) {
         case nil, "COPY": return false
         case "REPLACE": return true

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Source: S3 API Reference, ListObjectsV2: keys in the order of their UTF-8 bytes, `encoding-type=url`, at most 1,000.
 extension S3State {
-    mutating func listObjects(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func listObjects(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:ListBucket")
         let request = call.request
         expireAll(now: call.now)
@@ -51,7 +51,7 @@ extension S3State {
             }
             contents.append(
                 "<Contents>" + XMLText.element("Key", name(key))
-                    + XMLText.element("LastModified", Moment(version.lastModified).iso)
+                    + XMLText.element("LastModified", S3Timestamp(version.lastModified).iso)
                     + XMLText.element("ETag", version.entityTag) + XMLText.element("Size", String(version.size))
                     + XMLText.element("StorageClass", version.storageClass) + "</Contents>")
         }

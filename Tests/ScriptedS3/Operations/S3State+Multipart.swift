@@ -7,7 +7,7 @@ import Foundation
 /// have at least 5 MiB); the entity tag is the MD5 of the parts' MD5s with their number (S3 User Guide, "Checking
 /// object integrity").
 extension S3State {
-    mutating func createUpload(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func createUpload(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:PutObject", call.key)
         let id = "upload." + String(number(), radix: 36)
         let first = try version(from: call.request, call)
@@ -19,7 +19,7 @@ extension S3State {
                 + XMLText.element("UploadId", id) + "</InitiateMultipartUploadResult>")
     }
 
-    private func upload(_ call: Call) throws(S3Failure) -> (id: String, Bucket.Upload) {
+    private func upload(_ call: Call) throws(S3Error) -> (id: String, Bucket.Upload) {
         let id = call.request.parameter("uploadId") ?? ""
         guard let upload = self[bucket: call.request.bucket].uploads[id], upload.key == call.key else {
             throw .noSuchUpload(id)
@@ -27,7 +27,7 @@ extension S3State {
         return (id, upload)
     }
 
-    private func partNumber(_ call: Call) throws(S3Failure) -> Int {
+    private func partNumber(_ call: Call) throws(S3Error) -> Int {
         let text = call.request.parameter("partNumber") ?? ""
         guard let number = Int(text), (1...10_000).contains(number) else {
             throw .invalidArgument(
@@ -36,7 +36,7 @@ extension S3State {
         return number
     }
 
-    private mutating func store(_ bytes: [UInt8], _ call: Call) throws(S3Failure) -> String {
+    private mutating func store(_ bytes: [UInt8], _ call: Call) throws(S3Error) -> String {
         let number = try partNumber(call)
         let (id, _) = try upload(call)
         let tag = "\"\(MD5.hash(bytes).hexadecimal)\""
@@ -44,7 +44,7 @@ extension S3State {
         return tag
     }
 
-    mutating func uploadPart(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func uploadPart(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:PutObject", call.key)
         try checkDigests(call.request, call.request.body)
         var reply = S3Reply(200)
@@ -52,7 +52,7 @@ extension S3State {
         return reply
     }
 
-    mutating func uploadPartCopy(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func uploadPartCopy(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:PutObject", call.key)
         let (_, _, source) = try copySource(call)
         try CopyConditions(request: call.request).check(source, now: call.now)
@@ -76,10 +76,10 @@ extension S3State {
         return S3Reply(
             200,
             xml: "<CopyPartResult\(XMLText.namespace)>" + XMLText.element("ETag", tag)
-                + XMLText.element("LastModified", Moment(call.now).iso) + "</CopyPartResult>")
+                + XMLText.element("LastModified", S3Timestamp(call.now).iso) + "</CopyPartResult>")
     }
 
-    mutating func completeUpload(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func completeUpload(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:PutObject", call.key)
         let (id, upload) = try upload(call)
         guard let root = XMLTree.read(call.request.body), root.name == "CompleteMultipartUpload" else {
@@ -88,7 +88,7 @@ extension S3State {
         let named = root.all("Part").map { (Int($0.text("PartNumber") ?? "") ?? 0, $0.text("ETag") ?? "") }
         guard !named.isEmpty else { throw .malformedXML }
         guard zip(named, named.dropFirst()).allSatisfy({ $0.0 < $1.0 }) else {
-            throw S3Failure(400, "InvalidPartOrder", "The list of parts was not in ascending order.")
+            throw S3Error(400, "InvalidPartOrder", "The list of parts was not in ascending order.")
         }
         try checkWriteConditions(call.request, call.key, call.request.bucket)
         var version = upload.first
@@ -98,14 +98,14 @@ extension S3State {
             guard let stored = upload.parts[part.0],
                 stored.entityTag.filter({ $0 != "\"" }) == part.1.filter({ $0 != "\"" })
             else {
-                throw S3Failure(
+                throw S3Error(
                     400, "InvalidPart",
                     "One or more of the specified parts could not be found.  The part may not have been uploaded, or the specified entity tag may not match the part's entity tag.",
                     details: [("UploadId", id), ("PartNumber", String(part.0)), ("ETag", part.1)])
             }
             let isSmall = stored.bytes.count < 5 << 20 && version.pretendedSize == nil
             guard !isSmall || place == named.count - 1 else {
-                throw S3Failure(
+                throw S3Error(
                     400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size",
                     details: [("ProposedSize", String(stored.bytes.count)), ("MinSizeAllowed", String(5 << 20))])
             }
@@ -113,7 +113,7 @@ extension S3State {
             digests += MD5.hash(stored.bytes)
         }
         let before = self[bucket: call.request.bucket].current(call.key)
-        version.touches = before.map { $0.touches + 1 } ?? 0
+        version.selfCopies = before.map { $0.selfCopies + 1 } ?? 0
         version.partCount = named.count
         version.entityTag = "\"\(MD5.hash(digests).hexadecimal)-\(named.count)\""
         self[bucket: call.request.bucket].uploads[id] = nil
@@ -130,14 +130,14 @@ extension S3State {
         return reply
     }
 
-    mutating func abortUpload(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func abortUpload(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:AbortMultipartUpload", call.key)
         let (id, _) = try upload(call)
         self[bucket: call.request.bucket].uploads[id] = nil
         return S3Reply(204)
     }
 
-    mutating func listParts(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func listParts(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:ListMultipartUploadParts", call.key)
         let (id, upload) = try upload(call)
         let parts = upload.parts.sorted { $0.key < $1.key }.map {
@@ -151,14 +151,14 @@ extension S3State {
                 + XMLText.element("IsTruncated", "false") + parts.joined() + "</ListPartsResult>")
     }
 
-    mutating func listUploads(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func listUploads(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:ListBucketMultipartUploads")
         expireAll(now: call.now)
         let prefix = call.request.parameter("prefix") ?? ""
         let uploads = self[bucket: call.request.bucket].uploads.filter { $0.value.key.hasPrefix(prefix) }
             .sorted { $0.key < $1.key }.map {
                 "<Upload>" + XMLText.element("Key", $0.value.key) + XMLText.element("UploadId", $0.key)
-                    + XMLText.element("Initiated", Moment($0.value.started).iso) + "</Upload>"
+                    + XMLText.element("Initiated", S3Timestamp($0.value.started).iso) + "</Upload>"
             }
         return S3Reply(
             200,

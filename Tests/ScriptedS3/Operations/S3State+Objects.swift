@@ -7,11 +7,11 @@ import Foundation
 /// Conditional writes: LocalStack's `TestS3ObjectWritePrecondition`, validated on AWS. Checksums: `BadDigest`,
 /// `InvalidDigest` of the API Reference, "Error responses".
 extension S3State {
-    mutating func putObject(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func putObject(_ call: Call) throws(S3Error) -> S3Reply {
         let request = call.request
         try call.who.require("s3:PutObject", call.key)
         guard request.field("content-length") != nil else {
-            throw S3Failure(411, "MissingContentLength", "You must provide the Content-Length HTTP header.")
+            throw S3Error(411, "MissingContentLength", "You must provide the Content-Length HTTP header.")
         }
         try checkDigests(request, request.body)
         try checkWriteConditions(request, call.key, request.bucket)
@@ -34,7 +34,7 @@ extension S3State {
     }
 
     /// What the fields of an upload say about the object.
-    func version(from request: S3Request, _ call: Call) throws(S3Failure) -> StoredVersion {
+    func version(from request: S3Request, _ call: Call) throws(S3Error) -> StoredVersion {
         var version = StoredVersion(lastModified: call.now)
         version.systemMetadata = Self.systemMetadata(request)
         version.userMetadata = request.userMetadata
@@ -64,14 +64,14 @@ extension S3State {
         return hasType ? fields : fields + [.init(name: "content-type", value: "binary/octet-stream")]
     }
 
-    static func storageClass(_ name: String?) throws(S3Failure) -> String {
+    static func storageClass(_ name: String?) throws(S3Error) -> String {
         let known = [
             "STANDARD", "REDUCED_REDUNDANCY", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER",
             "DEEP_ARCHIVE", "GLACIER_IR",
         ]
         guard let name else { return "STANDARD" }
         guard known.contains(name) else {
-            throw S3Failure(400, "InvalidStorageClass", "The storage class you specified is not valid")
+            throw S3Error(400, "InvalidStorageClass", "The storage class you specified is not valid")
         }
         return name
     }
@@ -81,7 +81,7 @@ extension S3State {
     }
 
     /// Of the fields, or for want of them the bucket's default.
-    func encryption(_ request: S3Request) throws(S3Failure) -> StoredVersion.Encryption {
+    func encryption(_ request: S3Request) throws(S3Error) -> StoredVersion.Encryption {
         if let md5 = request["x-amz-server-side-encryption-customer-key-md5"] { return .customer(keyMD5: md5) }
         switch request["x-amz-server-side-encryption"] {
         case nil: return self[bucket: request.bucket].encryption ?? .s3
@@ -96,33 +96,33 @@ extension S3State {
         }
     }
 
-    func checkDigests(_ request: S3Request, _ body: [UInt8]) throws(S3Failure) {
+    func checkDigests(_ request: S3Request, _ body: [UInt8]) throws(S3Error) {
         if let text = request.field("content-md5") {
             guard let digest = Data(base64Encoded: text), digest.count == 16 else {
-                throw S3Failure(400, "InvalidDigest", "The Content-MD5 you specified was invalid.")
+                throw S3Error(400, "InvalidDigest", "The Content-MD5 you specified was invalid.")
             }
             guard Array(digest) == MD5.hash(body) else {
-                throw S3Failure(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
+                throw S3Error(400, "BadDigest", "The Content-MD5 you specified did not match what we received.")
             }
         }
         if let text = request.field("x-amz-checksum-crc32") {
             guard Data(base64Encoded: text) == Data(CRC32.hash(body)) else {
-                throw S3Failure(400, "BadDigest", "The CRC32 you specified did not match the calculated checksum.")
+                throw S3Error(400, "BadDigest", "The CRC32 you specified did not match the calculated checksum.")
             }
         }
         if let text = request["x-amz-checksum-sha256"] {
             guard let digest = Data(base64Encoded: text), digest.count == 32 else {
-                throw S3Failure(
+                throw S3Error(
                     400, "InvalidRequest", "Value for x-amz-checksum-sha256 header is invalid.")
             }
             guard Array(digest) == SHA256.hash(body) else {
-                throw S3Failure(
+                throw S3Error(
                     400, "BadDigest", "The SHA256 you specified did not match the calculated checksum.")
             }
         }
     }
 
-    func checkWriteConditions(_ request: S3Request, _ key: String, _ bucket: String) throws(S3Failure) {
+    func checkWriteConditions(_ request: S3Request, _ key: String, _ bucket: String) throws(S3Error) {
         let current = self[bucket: bucket].current(key)
         if let condition = request["if-none-match"] {
             guard condition == "*" else { throw .notImplemented("If-None-Match") }
@@ -138,7 +138,7 @@ extension S3State {
     // MARK: Reading
 
     /// - Throws: what S3 says about a version that is not there, depending on whether the caller may list.
-    func find(_ call: Call, action: String) throws(S3Failure) -> StoredVersion {
+    func find(_ call: Call, action: String) throws(S3Error) -> StoredVersion {
         try call.who.require(action, call.key)
         let bucket = self[bucket: call.request.bucket]
         let wanted = call.request.parameter("versionId")
@@ -148,19 +148,19 @@ extension S3State {
         guard let found, !found.isDeleteMarker else {
             guard call.who.may("s3:ListBucket") else { throw .accessDenied }
             guard found == nil || wanted == nil else {
-                throw S3Failure(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
+                throw S3Error(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
             }
             var failure =
                 wanted == nil || found != nil
-                ? S3Failure.noSuchKey(call.key)
-                : S3Failure(404, "NoSuchVersion", "The specified version does not exist.")
+                ? S3Error.noSuchKey(call.key)
+                : S3Error(404, "NoSuchVersion", "The specified version does not exist.")
             if found?.isDeleteMarker == true { failure.fields = [.init(name: "x-amz-delete-marker", value: "true")] }
             throw failure
         }
         return found
     }
 
-    mutating func getObject(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func getObject(_ call: Call) throws(S3Error) -> S3Reply {
         let version = try find(call, action: "s3:GetObject")
         guard !version.isArchived else { throw Self.archived(version) }
         try call.who.requireKey(of: version)
@@ -172,7 +172,7 @@ extension S3State {
         let first = Int(match.1) ?? 0
         let last = min(Int(match.2) ?? Int.max, version.size - 1)
         guard first <= last else {
-            throw S3Failure(
+            throw S3Error(
                 416, "InvalidRange", "The requested range is not satisfiable",
                 details: [("RangeRequested", range), ("ActualObjectSize", String(version.size))])
         }
@@ -184,12 +184,12 @@ extension S3State {
         return reply
     }
 
-    mutating func headObject(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func headObject(_ call: Call) throws(S3Error) -> S3Reply {
         describe(try find(call, action: "s3:GetObject"), call)
     }
 
-    static func archived(_ version: StoredVersion) -> S3Failure {
-        S3Failure(
+    static func archived(_ version: StoredVersion) -> S3Error {
+        S3Error(
             403, "InvalidObjectState", "The operation is not valid for the object's storage class",
             details: [("StorageClass", version.storageClass)])
     }
@@ -197,7 +197,7 @@ extension S3State {
     /// What HEAD says. Only another class than STANDARD is named (API Reference, HeadObject).
     private func describe(_ version: StoredVersion, _ call: Call) -> S3Reply {
         var reply = S3Reply(200)
-        reply.add("Last-Modified", Moment(version.lastModified).http)
+        reply.add("Last-Modified", S3Timestamp(version.lastModified).http)
         reply.add("ETag", version.entityTag)
         reply.add("Content-Length", String(version.size))
         reply.add("Accept-Ranges", "bytes")
@@ -235,7 +235,7 @@ extension S3State {
 
     // MARK: Removing, tags
 
-    mutating func deleteObject(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func deleteObject(_ call: Call) throws(S3Error) -> S3Reply {
         let version = call.request.parameter("versionId")
         try call.who.require(version == nil ? "s3:DeleteObject" : "s3:DeleteObjectVersion", call.key)
         let id = versionID(number())
@@ -246,14 +246,14 @@ extension S3State {
         return reply
     }
 
-    mutating func getTagging(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func getTagging(_ call: Call) throws(S3Error) -> S3Reply {
         let tags = try find(call, action: "s3:GetObjectTagging").tags.map {
             "<Tag>\(XMLText.element("Key", $0.name))\(XMLText.element("Value", $0.value))</Tag>"
         }
         return S3Reply(200, xml: "<Tagging\(XMLText.namespace)><TagSet>\(tags.joined())</TagSet></Tagging>")
     }
 
-    mutating func putTagging(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func putTagging(_ call: Call) throws(S3Error) -> S3Reply {
         _ = try find(call, action: "s3:PutObjectTagging")
         guard let root = XMLTree.read(call.request.body), root.name == "Tagging", let set = root["TagSet"] else {
             throw .malformedXML

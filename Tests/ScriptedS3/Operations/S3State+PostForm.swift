@@ -3,7 +3,7 @@ import Foundation
 
 /// PostObject: an upload by HTML form. Sources: see ``PostPolicy``.
 extension S3State {
-    mutating func postForm(_ request: S3Request, now: Double) throws(S3Failure) -> S3Reply {
+    mutating func postForm(_ request: S3Request, now: Double) throws(S3Error) -> S3Reply {
         guard let form = FormData(request), let file = form.file else {
             throw .invalidArgument(
                 "POST requires exactly one file upload per request.", "file", "0")
@@ -42,10 +42,10 @@ extension S3State {
         }
     }
 
-    private func signer(_ values: [String: String], now: Double) throws(S3Failure) -> ScriptedIdentity {
+    private func signer(_ values: [String: String], now: Double) throws(S3Error) -> ScriptedIdentity {
         let credential = (values["x-amz-credential"] ?? "").split(separator: "/").map(String.init)
         guard values["x-amz-algorithm"] == SignatureCheck.algorithm, credential.count == 5,
-            values["x-amz-date"].flatMap({ Moment(basic: $0) }) != nil, let policy = values["policy"],
+            values["x-amz-date"].flatMap({ S3Timestamp(basic: $0) }) != nil, let policy = values["policy"],
             let signature = values["x-amz-signature"]
         else { throw .accessDenied }
         let check = SignatureCheck(identities: identities, now: now, keys: keys)
@@ -54,7 +54,7 @@ extension S3State {
         guard credential[2] == options.region, credential[3] == "s3",
             key.authenticate(Array(policy.utf8)).hexadecimal == signature
         else {
-            throw S3Failure(
+            throw S3Error(
                 403, "SignatureDoesNotMatch",
                 "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
                 details: [("AWSAccessKeyId", who.accessKeyID), ("StringToSign", policy)])

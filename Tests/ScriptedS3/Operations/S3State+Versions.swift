@@ -2,7 +2,7 @@
 ///
 /// Source: S3 API Reference, ListObjectVersions: by key, and of a key the newest version first; at most 1,000.
 extension S3State {
-    mutating func listVersions(_ call: Call) throws(S3Failure) -> S3Reply {
+    mutating func listVersions(_ call: Call) throws(S3Error) -> S3Reply {
         try call.who.require("s3:ListBucketVersions")
         let request = call.request
         expireAll(now: call.now)
@@ -38,7 +38,7 @@ extension S3State {
                     "<\(element)>" + XMLText.element("Key", name(key))
                         + XMLText.element("VersionId", version.versionID)
                         + XMLText.element("IsLatest", version.versionID == newest ? "true" : "false")
-                        + XMLText.element("LastModified", Moment(version.lastModified).iso)
+                        + XMLText.element("LastModified", S3Timestamp(version.lastModified).iso)
                         + (version.isDeleteMarker ? "" : XMLText.element("Size", String(version.size)))
                         + "</\(element)>")
             }

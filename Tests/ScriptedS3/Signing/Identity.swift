@@ -24,11 +24,11 @@ package struct ScriptedIdentity: Sendable {
     }
 
     /// HEAD needs no key, as long as it does not ask for checksums (API Reference, HeadObject, "Permissions").
-    func requireKey(of version: StoredVersion) throws(S3Failure) {
+    func requireKey(of version: StoredVersion) throws(S3Error) {
         if case .kms(let key, _) = version.encryption, deniedKMSKeys.contains(key) { throw .accessDenied }
     }
 
-    func require(_ action: String, _ key: String? = nil) throws(S3Failure) {
+    func require(_ action: String, _ key: String? = nil) throws(S3Error) {
         guard may(action, key) else { throw .accessDenied }
     }
 }

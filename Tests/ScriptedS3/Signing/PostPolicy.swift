@@ -17,14 +17,14 @@ struct PostPolicy {
         case size(Int, Int)
     }
 
-    init(base64 text: String) throws(S3Failure) {
-        func invalid(_ why: String) -> S3Failure {
-            S3Failure(400, "InvalidPolicyDocument", "Invalid Policy: \(why)")
+    init(base64 text: String) throws(S3Error) {
+        func invalid(_ why: String) -> S3Error {
+            S3Error(400, "InvalidPolicyDocument", "Invalid Policy: \(why)")
         }
         guard let data = Data(base64Encoded: text),
             let object = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any]
         else { throw invalid("Invalid JSON.") }
-        guard let moment = (object["expiration"] as? String).flatMap({ Moment(iso: $0) }) else {
+        guard let moment = (object["expiration"] as? String).flatMap({ S3Timestamp(iso: $0) }) else {
             throw invalid("Invalid 'expiration' value")
         }
         guard let list = object["conditions"] as? [Any] else { throw invalid("Policy missing conditions.") }
@@ -54,9 +54,9 @@ struct PostPolicy {
     }
 
     /// - Parameter fields: those of the form, names in lower case.
-    func check(_ fields: [String: String], bucket: String, size: Int, now: Double) throws(S3Failure) {
-        func refused(_ why: String) -> S3Failure {
-            S3Failure(403, "AccessDenied", "Invalid according to Policy: \(why)")
+    func check(_ fields: [String: String], bucket: String, size: Int, now: Double) throws(S3Error) {
+        func refused(_ why: String) -> S3Error {
+            S3Error(403, "AccessDenied", "Invalid according to Policy: \(why)")
         }
         guard now <= expiration else { throw refused("Policy expired.") }
         var values = fields
@@ -76,12 +76,12 @@ struct PostPolicy {
                 }
             case .size(let least, let most):
                 guard size <= most else {
-                    throw S3Failure(
+                    throw S3Error(
                         400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size",
                         details: [("ProposedSize", String(size)), ("MaxSizeAllowed", String(most))])
                 }
                 guard size >= least else {
-                    throw S3Failure(
+                    throw S3Error(
                         400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size",
                         details: [("ProposedSize", String(size)), ("MinSizeAllowed", String(least))])
                 }

@@ -31,7 +31,7 @@ struct SignatureCheck {
     }
 
     /// - Returns: who signed.
-    func check(_ request: S3Request, region: String) throws(S3Failure) -> ScriptedIdentity {
+    func check(_ request: S3Request, region: String) throws(S3Error) -> ScriptedIdentity {
         let claim = try request.isPresigned ? presigned(request) : fields(request)
         let identity = try identity(claim.accessKeyID, token: claim.token)
         try checkRegion(claim.region, region, request)
@@ -45,7 +45,7 @@ struct SignatureCheck {
         let expected = keys.key(identity.secretAccessKey, day: claim.day, region: claim.region)
             .authenticate(Array(stringToSign.utf8)).hexadecimal
         guard expected == claim.signature else {
-            throw S3Failure(
+            throw S3Error(
                 403, "SignatureDoesNotMatch",
                 "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
                 details: [
@@ -56,32 +56,32 @@ struct SignatureCheck {
         return identity
     }
 
-    func identity(_ accessKeyID: String, token: String?) throws(S3Failure) -> ScriptedIdentity {
+    func identity(_ accessKeyID: String, token: String?) throws(S3Error) -> ScriptedIdentity {
         guard let identity = identities.first(where: { $0.accessKeyID == accessKeyID }) else {
-            throw S3Failure(
+            throw S3Error(
                 403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records.",
                 details: [("AWSAccessKeyId", accessKeyID)])
         }
         guard identity.sessionToken == token else {
-            throw S3Failure(400, "InvalidToken", "The provided token is malformed or otherwise invalid.")
+            throw S3Error(400, "InvalidToken", "The provided token is malformed or otherwise invalid.")
         }
         guard !identity.isExpired else {
-            throw S3Failure(400, "ExpiredToken", "The provided token has expired.")
+            throw S3Error(400, "ExpiredToken", "The provided token has expired.")
         }
         return identity
     }
 
     // MARK: Where the claim stands
 
-    private func fields(_ request: S3Request) throws(S3Failure) -> Claim {
+    private func fields(_ request: S3Request) throws(S3Error) -> Claim {
         guard let text = request.field("authorization") else { throw .accessDenied }
         let format = /AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})/
         guard let match = text.wholeMatch(of: format) else {
-            throw S3Failure(
+            throw S3Error(
                 400, "AuthorizationHeaderMalformed", "The authorization header is malformed; it has another format.")
         }
         guard let timestamp = request.field("x-amz-date"), request.field("x-amz-content-sha256") != nil else {
-            throw S3Failure(
+            throw S3Error(
                 400, "InvalidRequest", "Missing required header for this request: x-amz-content-sha256")
         }
         return try claim(
@@ -89,13 +89,13 @@ struct SignatureCheck {
             token: request.field("x-amz-security-token"), isPresigned: false)
     }
 
-    private func presigned(_ request: S3Request) throws(S3Failure) -> Claim {
+    private func presigned(_ request: S3Request) throws(S3Error) -> Claim {
         guard request.parameter("X-Amz-Algorithm") == Self.algorithm,
             let credential = request.parameter("X-Amz-Credential"), let timestamp = request.parameter("X-Amz-Date"),
             let names = request.parameter("X-Amz-SignedHeaders"), let signature = request.parameter("X-Amz-Signature"),
             let seconds = request.parameter("X-Amz-Expires").flatMap({ Int($0) }), (1...604_800).contains(seconds)
         else {
-            throw S3Failure(
+            throw S3Error(
                 400, "AuthorizationQueryParametersError",
                 "Query-string authentication version 4 requires the X-Amz-Algorithm, X-Amz-Credential, X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and X-Amz-Expires parameters."
             )
@@ -107,10 +107,10 @@ struct SignatureCheck {
 
     private func claim(
         credential: String, names: String, signature: String, timestamp: String, token: String?, isPresigned: Bool
-    ) throws(S3Failure) -> Claim {
+    ) throws(S3Error) -> Claim {
         let parts = credential.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, parts[3] == "s3", parts[4] == "aws4_request", timestamp.hasPrefix(parts[1]) else {
-            throw S3Failure(
+            throw S3Error(
                 400, "AuthorizationHeaderMalformed", "The authorization header is malformed; the credential is wrong.")
         }
         return Claim(
@@ -121,9 +121,9 @@ struct SignatureCheck {
 
     // MARK: What is checked before the signature
 
-    private func checkRegion(_ claimed: String, _ region: String, _ request: S3Request) throws(S3Failure) {
+    private func checkRegion(_ claimed: String, _ region: String, _ request: S3Request) throws(S3Error) {
         guard claimed != region else { return }
-        var failure = S3Failure(
+        var failure = S3Error(
             400, "AuthorizationHeaderMalformed",
             "The authorization header is malformed; the region '\(claimed)' is wrong; expecting '\(region)'",
             details: [("Region", region)])
@@ -131,17 +131,17 @@ struct SignatureCheck {
         throw failure
     }
 
-    private func checkTime(_ claim: Claim, _ request: S3Request) throws(S3Failure) {
-        guard let signed = Moment(basic: claim.timestamp) else {
-            throw S3Failure(403, "AccessDenied", "AWS authentication requires a valid Date or x-amz-date header")
+    private func checkTime(_ claim: Claim, _ request: S3Request) throws(S3Error) {
+        guard let signed = S3Timestamp(basic: claim.timestamp) else {
+            throw S3Error(403, "AccessDenied", "AWS authentication requires a valid Date or x-amz-date header")
         }
         guard claim.isPresigned else {
             guard abs(signed.seconds - now) <= 900 else {
-                throw S3Failure(
+                throw S3Error(
                     403, "RequestTimeTooSkewed",
                     "The difference between the request time and the current time is too large.",
                     details: [
-                        ("RequestTime", claim.timestamp), ("ServerTime", Moment(now).iso),
+                        ("RequestTime", claim.timestamp), ("ServerTime", S3Timestamp(now).iso),
                         ("MaxAllowedSkewMilliseconds", "900000"),
                     ])
             }
@@ -149,36 +149,36 @@ struct SignatureCheck {
         }
         let seconds = request.parameter("X-Amz-Expires").flatMap { Double($0) } ?? 0
         guard now <= signed.seconds + seconds else {
-            throw S3Failure(
+            throw S3Error(
                 403, "AccessDenied", "Request has expired",
                 details: [
-                    ("X-Amz-Expires", String(Int(seconds))), ("Expires", Moment(signed.seconds + seconds).iso),
-                    ("ServerTime", Moment(now).iso),
+                    ("X-Amz-Expires", String(Int(seconds))), ("Expires", S3Timestamp(signed.seconds + seconds).iso),
+                    ("ServerTime", S3Timestamp(now).iso),
                 ])
         }
-        guard signed.seconds <= now + 900 else { throw S3Failure(403, "AccessDenied", "Request is not valid yet") }
+        guard signed.seconds <= now + 900 else { throw S3Error(403, "AccessDenied", "Request is not valid yet") }
     }
 
-    private func checkNames(_ claim: Claim, _ request: S3Request) throws(S3Failure) {
+    private func checkNames(_ claim: Claim, _ request: S3Request) throws(S3Error) {
         let mustBeSigned = request.fields.map(\.name).filter {
             $0 == "host" || ($0.hasPrefix("x-amz-") && !(claim.isPresigned && $0 == "x-amz-content-sha256"))
         }
         let unsigned = mustBeSigned.filter { !claim.signedNames.contains($0) }
         guard unsigned.isEmpty else {
-            throw S3Failure(
+            throw S3Error(
                 403, "AccessDenied", "There were headers present in the request which were not signed",
                 details: [("HeadersNotSigned", unsigned.joined(separator: ", "))])
         }
     }
 
-    private func payloadHash(_ request: S3Request, _ claim: Claim) throws(S3Failure) -> String {
+    private func payloadHash(_ request: S3Request, _ claim: Claim) throws(S3Error) -> String {
         let unsigned = "UNSIGNED-PAYLOAD"
         guard let claimed = request["x-amz-content-sha256"] else { return unsigned }
         guard claimed != unsigned else { return unsigned }
         guard !claimed.hasPrefix("STREAMING-") else { throw .notImplemented("x-amz-content-sha256") }
         let computed = SHA256.hash(request.body).hexadecimal
         guard claimed == computed else {
-            throw S3Failure(
+            throw S3Error(
                 400, "XAmzContentSHA256Mismatch",
                 "The provided 'x-amz-content-sha256' header does not match what was computed.",
                 details: [("ClientComputedContentSHA256", claimed), ("S3ComputedContentSHA256", computed)])

@@ -19,7 +19,7 @@ struct Bucket {
     /// LocalStack `test_copy_in_place_with_bucket_encryption`, validated).
     var encryption: StoredVersion.Encryption?
     /// Copies onto themselves need REPLACE whatever they name, as at MinIO, Ceph RGW and SeaweedFS.
-    var refusesTouch = false
+    var refusesSelfCopy = false
     /// The last version is the current one.
     var versions: [String: [StoredVersion]] = [:]
     var uploads: [String: Upload] = [:]

@@ -7,7 +7,7 @@
 struct CopyConditions {
     let request: S3Request
 
-    func check(_ source: StoredVersion, now: Double) throws(S3Failure) {
+    func check(_ source: StoredVersion, now: Double) throws(S3Error) {
         let written = source.lastModified.rounded(.down)
         let prefix = "x-amz-copy-source-If-"
         var isTagFound = false
@@ -28,7 +28,7 @@ struct CopyConditions {
     }
 
     private func date(_ name: String) -> Double? {
-        request.field("x-amz-copy-source-if-\(name)").flatMap { Moment(http: $0)?.seconds }
+        request.field("x-amz-copy-source-if-\(name)").flatMap { S3Timestamp(http: $0)?.seconds }
     }
 
     static func matches(_ tag: String, _ version: StoredVersion) -> Bool {

@@ -38,20 +38,20 @@ struct Lifecycle {
     /// `x-amz-transition-default-minimum-object-size`, as it came with the document.
     var transitionMinimumSize = "all_storage_classes_128K"
 
-    init(_ bytes: [UInt8]) throws(S3Failure) {
+    init(_ bytes: [UInt8]) throws(S3Error) {
         guard let root = XMLTree.read(bytes), root.name == "LifecycleConfiguration" else { throw .malformedXML }
         let elements = root.all("Rule")
         guard (1...1000).contains(elements.count), elements.count == root.children.count else { throw .malformedXML }
         var rules: [Rule] = []
         for element in elements { rules.append(try Self.rule(element, number: rules.count)) }
         guard Set(rules.map(\.id)).count == rules.count else {
-            throw S3Failure(400, "InvalidArgument", "Rule ID must be unique. Found same ID for more than one rule")
+            throw S3Error(400, "InvalidArgument", "Rule ID must be unique. Found same ID for more than one rule")
         }
         self.rules = rules
         document = String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func rule(_ element: XMLTree, number: Int) throws(S3Failure) -> Rule {
+    private static func rule(_ element: XMLTree, number: Int) throws(S3Error) -> Rule {
         let known = [
             "ID", "Status", "Filter", "Prefix", "Expiration", "NoncurrentVersionExpiration",
             "AbortIncompleteMultipartUpload", "Transition", "NoncurrentVersionTransition",
@@ -63,11 +63,11 @@ struct Lifecycle {
         else { throw .malformedXML }
         let actions = known.dropFirst(4).filter { element[$0] != nil }
         guard !actions.isEmpty else {
-            throw S3Failure(400, "InvalidRequest", "At least one action needs to be specified in a rule.")
+            throw S3Error(400, "InvalidRequest", "At least one action needs to be specified in a rule.")
         }
         let id = element.text("ID") ?? "scripted-rule-\(number)"
         guard id.count <= 255 else {
-            throw S3Failure(400, "InvalidArgument", "ID length should not exceed allowed limit of 255")
+            throw S3Error(400, "InvalidArgument", "ID length should not exceed allowed limit of 255")
         }
         return Rule(
             id: id, isEnabled: status == "Enabled", scope: try scope(element),
@@ -76,7 +76,7 @@ struct Lifecycle {
             abortDays: try days(element["AbortIncompleteMultipartUpload"], "DaysAfterInitiation"))
     }
 
-    private static func scope(_ element: XMLTree) throws(S3Failure) -> Scope {
+    private static func scope(_ element: XMLTree) throws(S3Error) -> Scope {
         if let prefix = element["Prefix"]?.text { return Scope(prefix: prefix) }
         guard let filter = element["Filter"] else { throw .malformedXML }
         // More than one condition only inside And.
@@ -96,7 +96,7 @@ struct Lifecycle {
         return scope
     }
 
-    private static func days(_ action: XMLTree?, _ name: String) throws(S3Failure) -> Int? {
+    private static func days(_ action: XMLTree?, _ name: String) throws(S3Error) -> Int? {
         guard let action else { return nil }
         if name == "Days", action["ExpiredObjectDeleteMarker"] != nil || action["Date"] != nil {
             guard action[name] == nil else { throw .malformedXML }
@@ -104,7 +104,7 @@ struct Lifecycle {
         }
         guard let text = action.text(name), let days = Int(text) else { throw .malformedXML }
         guard days > 0 else {
-            throw S3Failure(
+            throw S3Error(
                 400, "InvalidArgument", "'\(name)' for \(action.name) action must be a positive integer")
         }
         return days

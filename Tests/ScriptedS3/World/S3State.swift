@@ -26,11 +26,11 @@ struct S3State {
         let operation = S3Operation(request)
         var fault: S3Fault?
         var reply: S3Reply
-        do throws(S3Failure) {
+        do throws(S3Error) {
             guard let operation else {
                 throw request.bucket.isEmpty
                     ? .accessDenied
-                    : S3Failure(501, "NotImplemented", "This server does not know \(request.method) \(request.target)")
+                    : S3Error(501, "NotImplemented", "This server does not know \(request.method) \(request.target)")
             }
             counts[operation, default: 0] += 1
             let who = operation == .postObject ? nil : try authenticate(request, now: now)
@@ -46,7 +46,7 @@ struct S3State {
         if let fault, fault.happensAfterwards { fault.spoil(&reply) }
         reply.add("x-amz-request-id", requestID)
         reply.add("x-amz-id-2", "scripted")
-        reply.add("Date", Moment(now).http)
+        reply.add("Date", S3Timestamp(now).http)
         reply.add("Server", "AmazonS3")
         if request.method == "HEAD" { hideBody(&reply) }
         if options.keepsRequests {
@@ -62,19 +62,19 @@ struct S3State {
         if reply.status >= 300 { reply.body = [] }
     }
 
-    private func authenticate(_ request: S3Request, now: Double) throws(S3Failure) -> ScriptedIdentity {
+    private func authenticate(_ request: S3Request, now: Double) throws(S3Error) -> ScriptedIdentity {
         let region = buckets[request.bucket]?.region ?? options.region
         return try SignatureCheck(identities: identities, now: now, keys: keys).check(request, region: region)
     }
 
     private mutating func perform(
         _ operation: S3Operation, _ request: S3Request, _ who: ScriptedIdentity?, now: Double
-    ) throws(S3Failure) -> S3Reply {
+    ) throws(S3Error) -> S3Reply {
         guard !request.hasUnreadableKey else {
-            throw S3Failure(400, "InvalidURI", "Couldn't parse the specified URI.")
+            throw S3Error(400, "InvalidURI", "Couldn't parse the specified URI.")
         }
         if let key = request.key, key.utf8.count > 1024 {
-            throw S3Failure(
+            throw S3Error(
                 400, "KeyTooLongError", "Your key is too long",
                 details: [("Size", String(key.utf8.count)), ("MaxSizeAllowed", "1024")])
         }
@@ -98,7 +98,7 @@ struct S3State {
         let now: Double
     }
 
-    private mutating func perform(_ operation: S3Operation, _ call: inout Call) throws(S3Failure) -> S3Reply {
+    private mutating func perform(_ operation: S3Operation, _ call: inout Call) throws(S3Error) -> S3Reply {
         switch operation {
         case .putObject: try putObject(call)
         case .getObject: try getObject(call)
@@ -159,6 +159,6 @@ struct S3State {
     /// `expiry-date="…", rule-id="…"`, where a rule ends this object.
     func expirationField(_ key: String, _ version: StoredVersion, in bucket: String) -> String? {
         self[bucket: bucket].lifecycle?.expiration(of: key, version, day: options.dayLength)
-            .map { "expiry-date=\"\(Moment($0.at).http)\", rule-id=\"\($0.rule)\"" }
+            .map { "expiry-date=\"\(S3Timestamp($0.at).http)\", rule-id=\"\($0.rule)\"" }
     }
 }

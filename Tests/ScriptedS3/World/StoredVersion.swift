@@ -42,7 +42,7 @@ struct StoredVersion {
     /// An archived object of which a copy is there for a while.
     var isRestored = false
     /// How often a copy onto itself has really been made since it was first written.
-    var touches = 0
+    var selfCopies = 0
 
     init(lastModified: Double) { self.lastModified = lastModified }
 

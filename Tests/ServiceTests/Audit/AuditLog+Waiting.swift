@@ -4,7 +4,7 @@ import Loop
 
 extension AuditLog {
     /// - Returns: whether the line has been written.
-    func record(_ issue: Issue) async -> Bool {
+    func record(_ issue: Issuance) async -> Bool {
         await withCheckedContinuation { waiter in record(issue) { waiter.resume(returning: $0) } }
     }
 }

@@ -13,15 +13,15 @@ struct AuditLogTests {
     private static let end = time.addingTimeInterval(900)
 
     private func issue(
-        _ kind: AuditLog.Issue.Kind, device: String? = nil, tier: String? = nil, address: String? = nil,
+        _ kind: AuditLog.Issuance.Kind, device: String? = nil, tier: String? = nil, address: String? = nil,
         id: RequestID? = nil
-    ) throws -> AuditLog.Issue {
+    ) throws -> AuditLog.Issuance {
         let user = try #require(UserID("u_1"))
         let subject = Subject(userID: user, deviceID: device, tier: "claimed", issuer: "https://auth.example")
         var request = Request(method: "GET", target: "/")
         request.id = id
         request.peerAddress = address
-        return AuditLog.Issue(kind, to: subject, tier: tier, by: request)
+        return AuditLog.Issuance(kind, to: subject, tier: tier, by: request)
     }
 
     @LoopActor private func audit(_ path: String) throws -> AuditLog {
@@ -30,7 +30,7 @@ struct AuditLogTests {
             drawID: { "00000000000000c1" })
     }
 
-    private static let credentials = AuditLog.Issue.Kind.credentials(
+    private static let credentials = AuditLog.Issuance.Kind.credentials(
         AuditedCredentials(
             accessKeyID: "ASIA1", session: "u_1-1800000000", scope: "full", scopeDigest: "0123456789abcdef",
             until: end))

@@ -17,7 +17,7 @@ struct AuditVerifierTests {
         let start = LineStart.text(at: Date(timeIntervalSince1970: 1_800_000_000))
         var hash = SHA256()
         return (0..<count).map { number in
-            let issue = AuditLog.Issue(
+            let issue = AuditLog.Issuance(
                 .upload(objectKey: "key\(number)", until: Date(timeIntervalSince1970: 1_800_000_000)), to: subject,
                 tier: "free", by: request)
             var (line, whole) = (JSONWriter(), JSONWriter())
@@ -30,7 +30,7 @@ struct AuditVerifierTests {
     private func verified(
         _ lines: [String], isContinued: Bool = false
     ) -> (faults: [String], verifier: AuditVerifier) {
-        let faults = Faults()
+        let faults = DiscrepancyLog()
         var verifier = AuditVerifier(isContinued: isContinued) { fault in
             faults.list.withLock { $0.append("\(fault)") }
         }
@@ -39,7 +39,7 @@ struct AuditVerifierTests {
         return (faults.list.withLock { $0 }, verifier)
     }
 
-    private final class Faults: Sendable {
+    private final class DiscrepancyLog: Sendable {
         let list = Mutex<[String]>([])
     }
 
@@ -194,7 +194,7 @@ struct AuditVerifierTests {
     }
 
     @Test func `tells of a line that is too long, and of a file that ends within one`() {
-        let faults = Faults()
+        let faults = DiscrepancyLog()
         var verifier = AuditVerifier { fault in faults.list.withLock { $0.append("\(fault)") } }
         verifier.take([], isTooLong: true, at: "a:1")
         verifier.endsWithinALine(at: "a:2")

@@ -5,15 +5,15 @@ import Testing
 @testable import Service
 
 struct BucketFindingsTests {
-    private static func lines(_ change: (inout BucketAnswers) -> Void = { _ in }) throws -> [String] {
-        var answers = BucketAnswers(
+    private static func lines(_ change: (inout BucketObservations) -> Void = { _ in }) throws -> [String] {
+        var answers = BucketObservations(
             presence: .success(.here(region: "eu-central-1")), missingKey: .success(false),
             versioning: .success(.never), objectLock: .success(false))
         change(&answers)
         return BucketFindings(answers, try settings(smallest())).all.lines
     }
 
-    private static let denied = Fault(.refused, status: 403, code: "AccessDenied")
+    private static let denied = AWSError(.refused, status: 403, code: "AccessDenied")
 
     @Test func `has nothing to say against a bucket as it is deployed`() throws {
         #expect(
@@ -50,13 +50,13 @@ struct BucketFindingsTests {
     @Test func `says what it may not see`() throws {
         let lines = try Self.lines {
             $0.versioning = .failure(Self.denied)
-            $0.objectLock = .failure(Fault(.refused, status: 501, code: "NotImplemented"))
+            $0.objectLock = .failure(AWSError(.refused, status: 501, code: "NotImplemented"))
         }
         #expect(lines.last == "skipped: S3 does not tell whether it keeps versions: AccessDenied (403)")
     }
 }
 
-struct TouchFindingsTests {
+struct RenewalFindingsTests {
     private static let written = Date(timeIntervalSince1970: 1_800_000_000)
 
     private static func probe(after seconds: Double = 0, end: Date? = nil, tags: [String: String]? = ["a": "b"])
@@ -69,12 +69,12 @@ struct TouchFindingsTests {
 
     private static func trial(
         _ mode: RenewalSettings.Mode, _ outcome: Renewal.Outcome = .renewed(expiration: nil), after: ProbeObject? = nil
-    ) -> TouchTrial {
-        TouchTrial(mode: mode, outcome: outcome, before: probe(), after: after)
+    ) -> RenewalTrial {
+        RenewalTrial(mode: mode, outcome: outcome, before: probe(), after: after)
     }
 
-    private static func lines(_ trials: [TouchTrial], mode: String = "auto") throws -> [String] {
-        TouchFindings(trials, try settings(smallest("renewal: {mode: \"\(mode)\"}")).renewal).all.lines
+    private static func lines(_ trials: [RenewalTrial], mode: String = "auto") throws -> [String] {
+        RenewalFindings(trials, try settings(smallest("renewal: {mode: \"\(mode)\"}")).renewal).all.lines
     }
 
     private static let refused = Renewal.Outcome.misconfigured(code: "InvalidRequest")
@@ -121,7 +121,8 @@ struct TouchFindingsTests {
 
     @Test func `no way at all`() throws {
         let trials = [
-            Self.trial(.copy, .forbidden(code: "AccessDenied")), Self.trial(.replace, .forbidden(code: "AccessDenied")),
+            Self.trial(.copy, .accessDenied(code: "AccessDenied")),
+            Self.trial(.replace, .accessDenied(code: "AccessDenied")),
         ]
         #expect(
             try Self.lines(trials) == ["error: no way of renewing works: copy: AccessDenied, replace: AccessDenied"])

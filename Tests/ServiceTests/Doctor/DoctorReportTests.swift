@@ -46,7 +46,7 @@ struct DoctorReportTests {
     }
 
     @Test func `settings with faults are findings`() {
-        do throws(SettingsFaults) {
+        do throws(SettingsErrors) {
             _ = try settings("{bucket: \"photos\"}")
             Issue.record("these settings lack nearly all")
         } catch {

@@ -13,7 +13,7 @@ struct EndpointFindingsTests {
         let sent = Date(timeIntervalSince1970: 1_800_000_000 + second)
         var response = UpstreamResponse(status: 403)
         response.fields["Date"] = date
-        let answer = EndpointAnswer(
+        let answer = EndpointObservation(
             name: "STS", url: url, result: error.map { .failure($0) } ?? .success(response), sent: sent,
             received: sent.addingTimeInterval(0.2))
         return EndpointFindings.all(answer, leeway: .seconds(30)).lines

@@ -15,11 +15,11 @@ struct LifecycleFindingsTests {
     }
 
     @Test func `does not call wrong what it may not see`() {
-        let denied = Fault(.refused, status: 403, code: "AccessDenied")
+        let denied = AWSError(.refused, status: 403, code: "AccessDenied")
         #expect(
             [LifecycleFindings.unread(denied)].lines == [
                 "skipped: the bucket's lifecycle may not be read: AccessDenied (403)"
             ])
-        #expect(LifecycleFindings.unread(Fault(.transient, code: "Timeout")).level == .error)
+        #expect(LifecycleFindings.unread(AWSError(.transient, code: "Timeout")).level == .error)
     }
 }

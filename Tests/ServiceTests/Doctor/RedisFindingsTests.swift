@@ -29,9 +29,9 @@ struct RedisFindingsTests {
     ) throws -> [String] {
         var text = info
         for (line, other) in changes { text = text.replacing("\(line)\r\n", with: "\(other)\r\n") }
-        var answers = RedisAnswers(info: .success(text), save: save)
+        var answers = RedisObservations(info: .success(text), save: save)
         answers.latencies = Array(repeating: .microseconds(50), count: 98) + [ping, ping]
-        answers.script = script.map { RedisTrial.Refusal(purpose: "limits", error: $0) }
+        answers.script = script.map { RedisSelfTest.Refusal(purpose: "limits", error: $0) }
         return RedisFindings(answers, try settings(smallest(more))).all.lines
     }
 
@@ -90,7 +90,7 @@ struct RedisFindingsTests {
         (.refused(code: "NOPERM"), "warning: Redis does not let us ask for INFO"),
     ])
     func `tells why there is no answer`(error: RedisError, expected: String) throws {
-        let findings = RedisFindings(RedisAnswers(info: .failure(error)), try settings(smallest())).all
+        let findings = RedisFindings(RedisObservations(info: .failure(error)), try settings(smallest())).all
         #expect(findings.lines == [expected])
     }
 }

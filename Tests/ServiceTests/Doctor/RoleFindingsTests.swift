@@ -10,22 +10,23 @@ struct RoleFindingsTests {
     private static let arn = "arn:aws:iam::000000000000:role/session"
 
     private static func lines(
-        _ answers: RoleAnswers, lifetime: Duration = .seconds(3600), isChained: Bool = false
+        _ answers: RoleObservations, lifetime: Duration = .seconds(3600), isChained: Bool = false
     ) throws -> [String] {
         let settings = try settings(smallest()).vending
         return RoleFindings(answers, settings, lifetime: lifetime, isChained: isChained, now: now).all.lines
     }
 
-    private static func role(lasting seconds: Double) -> RoleAnswers {
-        RoleAnswers(
+    private static func role(lasting seconds: Double) -> RoleObservations {
+        RoleObservations(
             asked: .success(
                 AssumedRole(
                     accessKeyID: "A", secretAccessKey: Secret("s"), sessionToken: Secret("t"),
                     expiration: now.addingTimeInterval(seconds))))
     }
 
-    private static func refused(_ code: String, _ message: String? = nil) -> RoleAnswers {
-        RoleAnswers(asked: .failure(.refused(status: code == "AccessDenied" ? 403 : 400, code: code)), message: message)
+    private static func refused(_ code: String, _ message: String? = nil) -> RoleObservations {
+        RoleObservations(
+            asked: .failure(.refused(status: code == "AccessDenied" ? 403 : 400, code: code)), message: message)
     }
 
     @Test func `tells sessions that end before their time`() throws {
@@ -81,12 +82,12 @@ struct RoleFindingsTests {
 }
 
 struct WorkerFindingsTests {
-    private static let denied = Fault(.refused, status: 403, code: "AccessDenied")
+    private static let denied = AWSError(.refused, status: 403, code: "AccessDenied")
 
     private static func lines(
-        renewsUsersFolders: Bool = false, _ change: (inout WorkerAnswers) -> Void = { _ in }
+        renewsUsersFolders: Bool = false, _ change: (inout WorkerObservations) -> Void = { _ in }
     ) -> [String] {
-        var answers = WorkerAnswers(
+        var answers = WorkerObservations(
             origin: "instance", buckets: .failure(denied), delete: .refused, policy: .refused,
             userFolder: .failure(denied))
         change(&answers)
@@ -104,8 +105,8 @@ struct WorkerFindingsTests {
     @Test func `tells all that is too much`() {
         let lines = Self.lines {
             $0.buckets = .success(["photos", "payroll"])
-            $0.delete = ProbeOutcome(Fault(.refused, status: 412, code: "PreconditionFailed"))
-            $0.policy = ProbeOutcome(ofPolicy: Fault(.refused, status: 400, code: "MalformedPolicy"))
+            $0.delete = ProbeOutcome(AWSError(.refused, status: 412, code: "PreconditionFailed"))
+            $0.policy = ProbeOutcome(ofPolicy: AWSError(.refused, status: 400, code: "MalformedPolicy"))
             $0.userFolder = .success(false)
         }
         #expect(
@@ -116,10 +117,11 @@ struct WorkerFindingsTests {
     }
 
     @Test(arguments: [
-        Fault(.refused, status: 501, code: "NotImplemented"), Fault(.transient, status: 500, code: "InternalError"),
-        Fault(.transient, code: "Timeout"), Fault(.staleCredentials, status: 400, code: "ExpiredToken"),
+        AWSError(.refused, status: 501, code: "NotImplemented"),
+        AWSError(.transient, status: 500, code: "InternalError"),
+        AWSError(.transient, code: "Timeout"), AWSError(.staleCredentials, status: 400, code: "ExpiredToken"),
     ])
-    func `a store that does not judge a policy says nothing about who may change it`(fault: Fault) {
+    func `a store that does not judge a policy says nothing about who may change it`(fault: AWSError) {
         let lines = Self.lines { $0.policy = ProbeOutcome(ofPolicy: fault) }
         #expect(!lines.contains { $0.hasPrefix("warning") })
         #expect(

@@ -53,7 +53,7 @@ struct ScopeFindingsTests {
         let shut = ScopeFindings.all("full", probes.map { (probe: $0, outcome: .refused) }, wrote: true).lines
         #expect(shut.count == 4)
         #expect(shut.contains("error: full: GET photos/cloakroom-doctor-1/n is refused (own)"))
-        let lost = ProbeOutcome(Fault(.transient, code: "Timeout"))
+        let lost = ProbeOutcome(AWSError(.transient, code: "Timeout"))
         #expect(
             ScopeFindings.all("full", [(probe: probes[0], outcome: lost)], wrote: true).lines == [
                 "warning: full: a list of photos/cloakroom-doctor-1/ is answered Timeout"
@@ -61,13 +61,13 @@ struct ScopeFindingsTests {
     }
 
     @Test func `who is told that there is nothing was let through`() {
-        #expect(ProbeOutcome(Fault(.refused, status: 404, code: "NoSuchKey")) == .allowed)
-        #expect(ProbeOutcome(Fault(.refused, status: 403, code: "AccessDenied")) == .refused)
+        #expect(ProbeOutcome(AWSError(.refused, status: 404, code: "NoSuchKey")) == .allowed)
+        #expect(ProbeOutcome(AWSError(.refused, status: 403, code: "AccessDenied")) == .refused)
     }
 
     /// S3 says AccessDenied as well when KMS refuses.
     @Test func `tells of the keys where a session can store nothing`() {
-        let finding = ScopeFindings.notSeeded("full", Fault(.refused, status: 403, code: "AccessDenied"))
+        let finding = ScopeFindings.notSeeded("full", AWSError(.refused, status: 403, code: "AccessDenied"))
         #expect(finding.advice?.contains("vending.kmsKeyARNs") == true && finding.level == .error)
     }
 }

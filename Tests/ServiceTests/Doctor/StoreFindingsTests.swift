@@ -4,13 +4,13 @@ import Testing
 @testable import Service
 
 struct StoreFindingsTests {
-    private static let sound = StoreAnswers.Written(
+    private static let sound = StoreObservations.Written(
         presignedCondition: .honoured, condition: .honoured, checksum: .honoured, ownersAgree: .success(true))
 
     private static func lines(
-        _ store: ObjectStore?, expected: ObjectStore = .aws, _ written: StoreAnswers.Written? = sound
+        _ store: ObjectStore?, expected: ObjectStore = .aws, _ written: StoreObservations.Written? = sound
     ) -> [String] {
-        StoreFindings(StoreAnswers(store: store, written: written), expected: expected).all.lines
+        StoreFindings(StoreObservations(store: store, written: written), expected: expected).all.lines
     }
 
     @Test func `has nothing to say against S3`() {
@@ -37,9 +37,10 @@ struct StoreFindingsTests {
     }
 
     @Test func `names what does not hold`() {
-        let written = StoreAnswers.Written(
-            presignedCondition: Heed(status: 200, refusal: 412), condition: Heed(status: 204, refusal: 412),
-            checksum: Heed(status: 200, refusal: 400), ownersAgree: .success(false))
+        let written = StoreObservations.Written(
+            presignedCondition: Enforcement(status: 200, refusal: 412),
+            condition: Enforcement(status: 204, refusal: 412),
+            checksum: Enforcement(status: 200, refusal: 400), ownersAgree: .success(false))
         #expect(
             Self.lines(.ceph, expected: .ceph, written).dropFirst() == [
                 "warning: a presigned upload overwrites an object that is there already: If-None-Match in its query is "
@@ -52,10 +53,11 @@ struct StoreFindingsTests {
 
     @Test func `says what cannot be told`() {
         #expect(
-            Heed(status: 412, refusal: 412) == .honoured && Heed(status: 500, refusal: 412) == .unclear("answered 500"))
-        let written = StoreAnswers.Written(
+            Enforcement(status: 412, refusal: 412) == .honoured
+                && Enforcement(status: 500, refusal: 412) == .unclear("answered 500"))
+        let written = StoreObservations.Written(
             presignedCondition: .unclear("answered 500"), condition: .honoured, checksum: .honoured,
-            ownersAgree: .failure(Fault(.refused, status: 403, code: "AccessDenied")))
+            ownersAgree: .failure(AWSError(.refused, status: 403, code: "AccessDenied")))
         let lines = Self.lines(.aws, written)
         #expect(
             lines[1]

@@ -46,7 +46,7 @@ struct RevocationPolicyTests {
         #expect(text.utf8.count <= RevocationPolicy.maximumLength)
         #expect(try RevocationPolicy(parsing: text) == policy((0..<100).map { ("u_\($0)", 99) }))
         let tooMany = try policy((0..<500).map { ("u_\($0)-\(String(repeating: "x", count: 40))", 0) })
-        #expect(throws: RevocationPolicy.Failure.tooMany(500)) { try tooMany.text() }
+        #expect(throws: RevocationPolicy.PolicyError.tooMany(500)) { try tooMany.text() }
     }
 
     @Test(arguments: [
@@ -56,6 +56,6 @@ struct RevocationPolicyTests {
         #"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/UserId":["u"]}}}]}"#,
     ])
     func `does not take for its own what somebody else wrote`(text: String) {
-        #expect(throws: RevocationPolicy.Failure.foreign) { try RevocationPolicy(parsing: text) }
+        #expect(throws: RevocationPolicy.PolicyError.foreign) { try RevocationPolicy(parsing: text) }
     }
 }

@@ -19,7 +19,7 @@ struct UsageScanTests {
 
         init(_ objects: [(key: String, size: Int)]) { self.objects = objects.sorted { $0.key < $1.key } }
 
-        func scan(_ totals: UsageTotals) async throws(UsageScan.Failure) -> UsageTotals {
+        func scan(_ totals: UsageTotals) async throws(UsageScan.ScanError) -> UsageTotals {
             let scan = UsageScan(
                 interval: .zero, list: { prefix, position in await self.page(prefix, position) },
                 keep: { line in
@@ -30,11 +30,13 @@ struct UsageScanTests {
         }
 
         /// The first page, whatever is asked for.
-        func first(_ prefix: String) async -> Result<ObjectPage, Fault> { await page(prefix, .start) }
+        func first(_ prefix: String) async -> Result<ObjectPage, AWSError> { await page(prefix, .start) }
 
-        private func page(_ prefix: String, _ position: S3Client.ListPosition) async -> Result<ObjectPage, Fault> {
+        private func page(_ prefix: String, _ position: S3Client.ListPosition) async -> Result<ObjectPage, AWSError> {
             asked.append("\(prefix) \(position)")
-            guard asked.count <= failsAfter else { return .failure(Fault(.refused, status: 403, code: "AccessDenied")) }
+            guard asked.count <= failsAfter else {
+                return .failure(AWSError(.refused, status: 403, code: "AccessDenied"))
+            }
             let start: String =
                 switch position {
                 case .start: ""
@@ -110,7 +112,7 @@ struct UsageScanTests {
         let store = Store(Self.objects)
         store.lines = UsageTotals(subject()).head
         store.failsAfter = pages
-        await #expect(throws: UsageScan.Failure.s3(Fault(.refused, status: 403, code: "AccessDenied"))) {
+        await #expect(throws: UsageScan.ScanError.s3(AWSError(.refused, status: 403, code: "AccessDenied"))) {
             try await store.scan(UsageTotals(subject()))
         }
         // What was being written when the process ended.
@@ -127,10 +129,10 @@ struct UsageScanTests {
     @Test @LoopActor func `does not go on with the sums of another scan`() async throws {
         let file = UsageTotals(subject()).head
         for other in [subject("u_1"), subject(nil, ["photos"])] {
-            #expect(throws: UsageTotals.Failure.otherScan) { try UsageTotals.resumed(other, from: file) }
+            #expect(throws: UsageTotals.ResumeError.otherScan) { try UsageTotals.resumed(other, from: file) }
         }
         for text in ["", "{}\n", "nonsense"] {
-            #expect(throws: UsageTotals.Failure.otherScan) {
+            #expect(throws: UsageTotals.ResumeError.otherScan) {
                 try UsageTotals.resumed(subject(), from: Array(text.utf8))
             }
         }
@@ -154,6 +156,6 @@ struct UsageScanTests {
         let scan = UsageScan(
             interval: .zero, list: { prefix, _ in await store.first(prefix) }, keep: { _ in true }, onPage: { _ in })
         let totals = UsageTotals(subject())
-        await #expect(throws: UsageScan.Failure.noProgress) { try await scan.run(from: totals) }
+        await #expect(throws: UsageScan.ScanError.noProgress) { try await scan.run(from: totals) }
     }
 }

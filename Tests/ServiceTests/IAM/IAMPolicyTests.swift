@@ -137,7 +137,7 @@ struct IAMPolicyTests {
     ])
     func `refuses a text of which it does not know the meaning`(text: String) throws {
         let json = try JSON(parsing: Array(text.utf8))
-        #expect(throws: IAMPolicyFault.self) { try IAMPolicy(json) }
+        #expect(throws: IAMPolicyError.self) { try IAMPolicy(json) }
     }
 
     @Test(arguments: [

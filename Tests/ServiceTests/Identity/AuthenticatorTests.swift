@@ -22,7 +22,7 @@ struct AuthenticatorTests {
         let instant = self.now
         return Authenticator(
             header: "X-Token", leeway: .seconds(30),
-            issuers: [BelievedIssuer(issuer, keys: IssuerKeys(fixed: keys))], now: now ?? { instant })
+            issuers: [IdentityProvider(issuer, keys: IssuerKeys(fixed: keys))], now: now ?? { instant })
     }
 
     private func token(_ subject: String = "u_1", tier: String? = nil) -> String {
@@ -121,7 +121,7 @@ struct AuthenticatorTests {
             let keys = KeySet(own: [.hmac(key)])
             let issuer = Issuer(
                 name: name, audiences: ["x"], algorithms: [.hs256], keys: .fixed(keys), subjects: .mapped)
-            return BelievedIssuer(issuer, keys: IssuerKeys(fixed: keys))
+            return IdentityProvider(issuer, keys: IssuerKeys(fixed: keys))
         }
         let instant = now
         let authenticator = Authenticator(

@@ -12,7 +12,7 @@ import Testing
 /// Several issuers together, with keys that are fetched.
 @Suite(.onLoop)
 struct IdentityTests {
-    private let world = TestSurroundings()
+    private let world = TestTime()
 
     @LoopActor private func identity(_ issuers: String, _ transport: ScriptedTransport) throws -> Identity {
         let text = """
@@ -22,7 +22,7 @@ struct IdentityTests {
             }
             """
         return Identity(
-            settings: try parsed(text), transport: transport, surroundings: world.surroundings,
+            settings: try parsed(text), transport: transport, runtime: world.runtime,
             metrics: try Metrics(), log: Log(sink: nil, level: .error))
     }
 
@@ -43,7 +43,7 @@ struct IdentityTests {
 
     @LoopActor private func fetchOnce(_ identity: Identity) async {
         // The test's sleep ends the loop of fetches after the first.
-        for task in identity.keepKeysFresh() { await task.value }
+        for task in identity.startRefreshingKeys() { await task.value }
     }
 
     @Test @LoopActor func `the same subject of two issuers is two users`() async throws {

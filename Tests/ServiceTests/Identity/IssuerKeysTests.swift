@@ -12,7 +12,7 @@ import Testing
 /// FAULTS.md row 21: the key set down, slow, rotated, with duplicate kids; a flood of unknown kids.
 @Suite(.onLoop)
 struct IssuerKeysTests {
-    private let world = TestSurroundings()
+    private let world = TestTime()
 
     /// What the issuer answers now.
     private final class Source: Sendable {
@@ -30,12 +30,12 @@ struct IssuerKeysTests {
 
     @LoopActor private func keys(
         _ transport: ScriptedTransport, url: String? = TestIssuer.keysURL,
-        onFetch: @escaping @LoopActor @Sendable (KeyFetchFailure?) -> Void = { _ in }
+        onFetch: @escaping @LoopActor @Sendable (KeyFetchError?) -> Void = { _ in }
     ) -> IssuerKeys {
         IssuerKeys(
             remote: .init(
                 issuer: TestIssuer.name, url: url, fetcher: KeyFetcher(transport: transport, timeout: .seconds(3)),
-                surroundings: world.surroundings, onFetch: onFetch))
+                runtime: world.runtime, onFetch: onFetch))
     }
 
     private func keySet(_ issuers: TestIssuer..., age: Int = 900) -> Result<UpstreamResponse, TransportError> {
@@ -47,10 +47,10 @@ struct IssuerKeysTests {
     @Test @LoopActor func `everyone who waits for the first keys waits for one fetch`() async throws {
         let transport = transport(Source(keySet(try TestIssuer(0))))
         let keys = keys(transport)
-        #expect(!keys.mayLearn, "nobody's request starts the first fetch")
+        #expect(!keys.canRefetch, "nobody's request starts the first fetch")
         let first = LoopActor.spawn { await keys.refresh() }
         try await LoopActor.sleep(for: .zero)
-        for task in (0..<100).map({ _ in LoopActor.spawn { await keys.learn() } }) { await task.value }
+        for task in (0..<100).map({ _ in LoopActor.spawn { await keys.refetch() } }) { await task.value }
         await first.value
         #expect(keys.keys?.keys.map(\.keyID) == ["key-0"])
         #expect(transport.requests.map(\.url) == [TestIssuer.keysURL])
@@ -63,14 +63,14 @@ struct IssuerKeysTests {
         await keys.refresh()
         for second in 1...90 {
             world.pass(.seconds(1))
-            for task in (0..<20).map({ _ in LoopActor.spawn { await keys.learn() } }) { await task.value }
+            for task in (0..<20).map({ _ in LoopActor.spawn { await keys.refetch() } }) { await task.value }
             #expect(transport.requests.count == 1 + second / 30)
         }
         // A source that is away is asked no oftener.
         source.now = .failure(.unreachable)
         for _ in 1...60 {
             world.pass(.seconds(1))
-            await keys.learn()
+            await keys.refetch()
         }
         #expect(transport.requests.count == 6)
     }
@@ -91,12 +91,12 @@ struct IssuerKeysTests {
     @Test @LoopActor func `keeps the last good keys through everything that is none`() async throws {
         let good = keySet(try TestIssuer(0))
         let source = Source(good)
-        var outcomes: [KeyFetchFailure?] = []
+        var outcomes: [KeyFetchError?] = []
         let keys = keys(transport(source)) { outcomes.append($0) }
         await keys.refresh()
         let generation = keys.generation
         let many = TestIssuer.keySet(Array(repeating: try TestIssuer(0).jwk, count: 65))
-        let bad: [(Result<UpstreamResponse, TransportError>, KeyFetchFailure)] = [
+        let bad: [(Result<UpstreamResponse, TransportError>, KeyFetchError)] = [
             (.failure(.unreachable), .unreachable), (.failure(.untrusted), .untrusted), (.failure(.timeout), .timeout),
             (.failure(.interrupted), .interrupted), (.failure(.tooLarge), .tooLarge),
             (.success(.text(500, "")), .status), (.success(.text(404, "{}")), .status),
@@ -172,7 +172,7 @@ struct IssuerKeysTests {
         #"{"issuer":"https://id.example"}"#, #"{"jwks_uri":"https://id.example/a"}"#,
     ])
     @LoopActor func `asks nobody whom a wrong discovery document names`(document: String) async throws {
-        var outcome: KeyFetchFailure?
+        var outcome: KeyFetchError?
         let transport = try discovery(document)
         let keys = keys(transport, url: nil) { outcome = $0 }
         await keys.refresh()

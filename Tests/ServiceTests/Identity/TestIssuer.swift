@@ -49,7 +49,7 @@ struct TestIssuer {
 }
 
 /// A monotonic clock a test sets, and what the background wanted to sleep.
-final class TestSurroundings: Sendable {
+final class TestTime: Sendable {
     private let passed = Mutex(Duration.zero)
     private let start = ContinuousClock.now
     let clock: TestClock
@@ -61,8 +61,8 @@ final class TestSurroundings: Sendable {
         clock.pass(duration / .seconds(1))
     }
 
-    var surroundings: Surroundings {
-        Surroundings(
+    var runtime: RuntimeDependencies {
+        RuntimeDependencies(
             wallClock: { self.clock.now }, now: { self.start + self.passed.withLock { $0 } },
             sleep: { _ in throw CancellationError() }, randomNumber: { 0 })
     }

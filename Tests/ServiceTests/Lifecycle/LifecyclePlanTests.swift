@@ -123,7 +123,7 @@ struct LifecyclePlanTests {
 
     @Test func `tells in plain words what becomes of an object`() throws {
         let now = try #require(Timestamp(iso8601: "2027-01-15T10:30:00Z"))
-        let story = LifecycleWords.story(
+        let story = LifecycleDescription.story(
             LifecycleConfiguration(rules: LifecycleTerms(retentionDays: 3).rules(.enabled)), .enabled,
             LifecycleTerms(retentionDays: 3), now: now)
         // The example of the S3 User Guide, by its days and hours.
@@ -131,10 +131,10 @@ struct LifecyclePlanTests {
             story.first?.contains("now, 2027-01-15 10:30 UTC, expires at 2027-01-19 00:00 UTC: 3 days later") == true)
         #expect(story.contains { $0.contains("their bytes go 7 days later") })
         #expect(
-            LifecycleWords.story(LifecycleConfiguration(), .never, terms, now: now).first
+            LifecycleDescription.story(LifecycleConfiguration(), .never, terms, now: now).first
                 == "An object that nobody deletes stays for ever: no enabled rule expires every object.")
         #expect(
-            LifecycleWords.rule(.test("x", filter: [XMLNode("Prefix", "a/")], status: "Disabled"))
+            LifecycleDescription.rule(.test("x", filter: [XMLNode("Prefix", "a/")], status: "Disabled"))
                 == "\"x\" (disabled), for objects under a/: expires 30 days after it was last written; "
                 + "unfinished uploads in parts go after 7 days")
     }

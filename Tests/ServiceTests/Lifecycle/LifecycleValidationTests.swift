@@ -59,7 +59,7 @@ struct LifecycleValidationTests {
             case .renew(let index):
                 now += 1
                 if let refusal = store.refusal {
-                    validation.troubled(index, refusal)
+                    validation.recordProblem(index, refusal)
                 } else if isGone(validation.objects[index], plan, store, now) {
                     validation.missed(index, at: now)
                 } else {
@@ -83,10 +83,10 @@ struct LifecycleValidationTests {
             case .finish(let verdict): return Outcome(verdict: verdict, validation: validation, end: now)
             }
         }
-        throw TookForEver()
+        throw TimeoutError()
     }
 
-    private struct TookForEver: Error {}
+    private struct TimeoutError: Error {}
 
     /// LastModified has whole seconds.
     private func whole(_ date: Date) -> Date { Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down)) }

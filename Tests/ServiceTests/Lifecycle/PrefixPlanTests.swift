@@ -38,10 +38,10 @@ struct PrefixPlanTests {
     }
 
     @Test func `refuses places that lie in users' folders`() {
-        #expect(throws: PrefixPlan.Refusal.meetsFolders(place: "", folders: [""])) {
+        #expect(throws: PrefixPlan.Refusal.overlapsFolders(place: "", folders: [""])) {
             try PrefixPlan(places: [""], users: UserFolders([""]))
         }
-        #expect(throws: PrefixPlan.Refusal.meetsFolders(place: "photos/new/", folders: ["photos/"])) {
+        #expect(throws: PrefixPlan.Refusal.overlapsFolders(place: "photos/new/", folders: ["photos/"])) {
             try PrefixPlan(places: ["photos/new/"], users: UserFolders(["photos/"]))
         }
     }

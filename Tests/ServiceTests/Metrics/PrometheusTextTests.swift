@@ -23,17 +23,17 @@ struct PrometheusTextTests {
         metrics.answered(nil, status: 418, nanoseconds: 20_000_000_000)
         metrics.attempted(
             Attempt(
-                service: .sts, operation: .assumeRole, number: 0, fault: Fault(.throttled, code: "x"),
+                service: .sts, operation: .assumeRole, number: 0, fault: AWSError(.throttled, code: "x"),
                 duration: .milliseconds(3)))
         let window = Settings.Limit(quota: 1, window: .seconds(1), whenRedisIsAway: .open)
         let limits = Settings.Limits(
             renew: window, renewKeys: window, vend: window, upload: window, uploadBytes: window, session: window,
             notification: window)
-        let pair = LimitCount.Pair(requests: .init(used: 0, left: .zero), volume: .init(used: 0, left: .zero))
-        let unused = LimitCount(device: pair, user: pair)
-        metrics.limited(.vend, LimitDecision(.vend, unused, by: LimitTerms(.vend, limits)))
+        let pair = RateLimitCount.Pair(requests: .init(used: 0, left: .zero), quantity: .init(used: 0, left: .zero))
+        let unused = RateLimitCount(device: pair, user: pair)
+        metrics.limited(.vend, RateLimitDecision(.vend, unused, by: RateLimitPolicy(.vend, limits)))
         metrics.limited(
-            .renewal(keys: 2), LimitDecision(.renewal(keys: 2), unused, by: LimitTerms(.renew, limits)))
+            .renewal(keys: 2), RateLimitDecision(.renewal(keys: 2), unused, by: RateLimitPolicy(.renew, limits)))
         metrics.renewed(.notFound)
         metrics.lookedUp(.joined)
         metrics.redisFailed(.refused(code: "READONLY"))

@@ -50,8 +50,8 @@ struct KeyRulesTests {
     func `takes nothing outside of them`(key: String) {
         for keys in Settings.Renewal.Keys.allCases {
             let rules = rules(keys, own: ["photos/"])
-            #expect(rules.verdict(key, of: user) == .foreign)
-            #expect(rules.verdict("photos/u_1/a", of: nil) == .foreign)
+            #expect(rules.verdict(key, of: user) == .forbidden)
+            #expect(rules.verdict("photos/u_1/a", of: nil) == .forbidden)
         }
     }
 
@@ -61,7 +61,7 @@ struct KeyRulesTests {
         "photos/u_1/../\u{301}x", "photos/u_1/a%5c..%2f\u{301}x", "photos/u_1/.%2E\\\u{200D}x", "photos/u_1/\u{301}/..",
     ])
     func `takes nothing that may lead out of them`(key: String) {
-        #expect(rules(.any, own: ["photos/"]).verdict(key, of: user) == .foreign)
+        #expect(rules(.any, own: ["photos/"]).verdict(key, of: user) == .forbidden)
         #expect(rules(.names, own: ["photos/"]).verdict(key, of: user) == .invalid)
     }
 
@@ -139,14 +139,14 @@ struct KeyRulesTests {
     ])
     func `takes no object of our own in any mode`(key: String) {
         for others in [[], ["assets/"], ["assets/", "cloakroom-canary/h/", "cloakroom-doctor/"]] {
-            #expect(rules(others: others).verdict(key, of: user) == .foreign)
+            #expect(rules(others: others).verdict(key, of: user) == .forbidden)
         }
         for prefix in ["", "assets/"] {
-            #expect(rules(.any, prefix: prefix).verdict(key, of: user) == .foreign)
-            #expect(rules(.any, prefix: prefix, own: ["photos/", ""]).verdict(key, of: user) == .foreign)
+            #expect(rules(.any, prefix: prefix).verdict(key, of: user) == .forbidden)
+            #expect(rules(.any, prefix: prefix, own: ["photos/", ""]).verdict(key, of: user) == .forbidden)
         }
-        #expect(rules(.any, own: ["photos/"]).verdict(key, of: UserID("cloakroom-doctor-1")) == .foreign)
-        #expect(rules(prefix: "cloakroom-canary/h/").verdict("x", of: user) == .foreign)
+        #expect(rules(.any, own: ["photos/"]).verdict(key, of: UserID("cloakroom-doctor-1")) == .forbidden)
+        #expect(rules(prefix: "cloakroom-canary/h/").verdict("x", of: user) == .forbidden)
     }
 
     @Test(arguments: ["cloakroom-canaries", "cloakroom", "cloakroom-renewal-tests", "a-cloakroom-canary"])
@@ -159,7 +159,7 @@ struct KeyRulesTests {
         let keys = DistinctKeys(["a", composed, "e\u{301}", "a", composed])
         #expect(composed == "e\u{301}")
         #expect(keys.keys.map { Array($0.utf8) } == ["a", composed, "e\u{301}"].map { Array($0.utf8) })
-        #expect(keys.places == [0, 1, 2, 0, 1])
+        #expect(keys.positions == [0, 1, 2, 0, 1])
     }
 }
 

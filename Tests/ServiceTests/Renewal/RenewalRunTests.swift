@@ -25,7 +25,7 @@ struct RenewalRunTests {
         let renewer = Renewer(settings: settings.ofWholeKeys, requestDeadline: .seconds(15), metrics: try Metrics()) {
             key, _ in
             seen.keys.withLock { $0.append(key) }
-            return Renewal(outcome: renew(key), effort: Effort(attempts: 1))
+            return Renewal(outcome: renew(key), counts: AttemptCounts(attempts: 1))
         }
         return RenewalRun(
             renewer, totals: .init(), interval: .zero, mayRenew: mayRenew,
@@ -64,9 +64,9 @@ struct RenewalRunTests {
 
     @Test @LoopActor func `an outage and wrong credentials end it, and nothing counts as done`() async throws {
         let run = try run(Seen()) { _ in .unavailable(retryAfter: nil, code: "InternalError") }
-        await #expect(throws: RenewalRun.Failure.unavailable(code: "InternalError")) { try await run.renew(["a"]) }
+        await #expect(throws: RenewalRun.RunError.unavailable(code: "InternalError")) { try await run.renew(["a"]) }
         let denied = try self.run(Seen()) { _ in .misconfigured(code: "InvalidAccessKeyId") }
-        await #expect(throws: RenewalRun.Failure.misconfigured(code: "InvalidAccessKeyId")) {
+        await #expect(throws: RenewalRun.RunError.misconfigured(code: "InvalidAccessKeyId")) {
             try await denied.renew(["a"])
         }
         #expect(run.totals == .init() && denied.totals == .init())

@@ -14,7 +14,7 @@ struct RenewerTests {
 
     @LoopActor private func renewer(
         _ failure: Settings.Renewal.PartialFailure = .retry, prefix: String = "", others: [String] = [],
-        inFlight: Int = 8, metrics: Metrics? = nil, rights: RenewalRights? = nil,
+        inFlight: Int = 8, metrics: Metrics? = nil, permissions: RenewalPermissions? = nil,
         _ renew: @escaping @Sendable (String) async -> Renewal.Outcome
     ) throws -> Renewer {
         let settings = Settings.Renewal(
@@ -22,9 +22,10 @@ struct RenewerTests {
             maximumInFlight: inFlight,
             partialFailure: failure, retention: .seconds(86_400))
         return Renewer(
-            settings: settings, requestDeadline: .seconds(15), metrics: try metrics ?? Metrics(), rights: rights,
+            settings: settings, requestDeadline: .seconds(15), metrics: try metrics ?? Metrics(),
+            permissions: permissions,
             now: { Self.now }
-        ) { key, _ in Renewal(outcome: await renew(key), effort: Effort(attempts: 1)) }
+        ) { key, _ in Renewal(outcome: await renew(key), counts: AttemptCounts(attempts: 1)) }
     }
 
     @Test @LoopActor func `copies a key once, and answers for each time it was sent, in order`() async throws {
@@ -47,7 +48,7 @@ struct RenewerTests {
         let metrics = try Metrics()
         let renewer = try renewer(metrics: metrics) { key in
             Issue.record("\(key)")
-            return .fresh(expiration: nil)
+            return .recentlyWritten(expiration: nil)
         }
         #expect(
             await renewer.renew([key, key])
@@ -57,16 +58,16 @@ struct RenewerTests {
 
     @Test(arguments: ["a", "0", "a.bin", "A-Z_0.9", "a..b", String(repeating: "a", count: 255)])
     @LoopActor func `sends a name`(key: String) async throws {
-        let renewer = try renewer { _ in .fresh(expiration: nil) }
+        let renewer = try renewer { _ in .recentlyWritten(expiration: nil) }
         #expect(await renewer.renew([key]) == .results([RenewResult(key: key, renewedUntil: nil)]))
     }
 
     @Test(
         arguments: [
             (.renewed(expiration: nil), RenewResult(key: "a", renewedUntil: now + 86_400)),
-            (.fresh(expiration: nil), RenewResult(key: "a", renewedUntil: nil)),
+            (.recentlyWritten(expiration: nil), RenewResult(key: "a", renewedUntil: nil)),
             (
-                .fresh(expiration: Date(timeIntervalSince1970: 9)),
+                .recentlyWritten(expiration: Date(timeIntervalSince1970: 9)),
                 RenewResult(key: "a", renewedUntil: Date(timeIntervalSince1970: 9))
             ), (.notFound, RenewResult(key: "a", failure: .notFound)),
             (.archived, RenewResult(key: "a", failure: .archived)),
@@ -82,7 +83,7 @@ struct RenewerTests {
         retryAfter: Duration?, seconds: Int
     ) async throws {
         let renew: @Sendable (String) async -> Renewal.Outcome = {
-            $0 == "slow" ? .unavailable(retryAfter: retryAfter, code: "SlowDown") : .fresh(expiration: nil)
+            $0 == "slow" ? .unavailable(retryAfter: retryAfter, code: "SlowDown") : .recentlyWritten(expiration: nil)
         }
         #expect(
             await (try renewer(.retry, renew)).renew(["a", "slow"])
@@ -100,7 +101,7 @@ struct RenewerTests {
             "b": .unavailable(retryAfter: .seconds(40), code: "InternalError"),
             "c": .misconfigured(code: "NoSuchBucket"),
         ]
-        let renewer = try renewer { outcomes[$0] ?? .fresh(expiration: nil) }
+        let renewer = try renewer { outcomes[$0] ?? .recentlyWritten(expiration: nil) }
         #expect(await renewer.renew(["a", "d", "b"]) == .tryAgain(after: .seconds(40), code: "SlowDown"))
         #expect(await renewer.renew(["a", "b", "c"]) == .misconfigured(code: "NoSuchBucket"))
     }
@@ -109,13 +110,13 @@ struct RenewerTests {
         let asked = Mutex<[String]>([])
         let renewer = try renewer(inFlight: 1) { key in
             asked.withLock { $0.append(key) }
-            return key == "a" ? .forbidden(code: "AccessDenied") : .fresh(expiration: nil)
+            return key == "a" ? .accessDenied(code: "AccessDenied") : .recentlyWritten(expiration: nil)
         }
         #expect(await renewer.renew(["a", "b", "c"]) == .misconfigured(code: "AccessDenied"))
         #expect(asked.withLock(\.self) == ["a", "b", "c"])
     }
 
-    @Test(arguments: [Renewal.Outcome.forbidden(code: "AccessDenied"), .misconfigured(code: "AccessDenied")])
+    @Test(arguments: [Renewal.Outcome.accessDenied(code: "AccessDenied"), .misconfigured(code: "AccessDenied")])
     @LoopActor func `blames no key for what we may not do`(outcome: Renewal.Outcome) async throws {
         let renewer = try renewer(.report) { $0 == "b" ? outcome : .notFound }
         #expect(await renewer.renew(["a", "b"]) == .misconfigured(code: "AccessDenied"))
@@ -128,7 +129,7 @@ struct RenewerTests {
             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
             await barrier.wait()
             running.withLock { $0.now -= 1 }
-            return .fresh(expiration: nil)
+            return .recentlyWritten(expiration: nil)
         }
         let batches = (0..<2).map { batch in
             LoopActor.spawn { await renewer.renew((0..<20).map { "\(batch)-\($0)" }) }
@@ -147,7 +148,7 @@ struct RenewerTests {
         let renewer = try renewer(inFlight: 2) { key in
             asked.withLock { $0.append(key) }
             await Task.yield()
-            return .fresh(expiration: nil)
+            return .recentlyWritten(expiration: nil)
         }
         let many = ["a", "b", "c"].map { name in
             LoopActor.spawn { await renewer.renew((0..<50).map { "\(name)\($0)" }) }
@@ -169,8 +170,11 @@ struct RenewerTests {
         arguments: [
             ([:], .notFound, 3),
             (["a": .renewed(expiration: nil)], .renewed(expiration: nil), 1),
-            (["new/a": .fresh(expiration: nil)], .fresh(expiration: nil), 2),
-            (["old/a": .renewed(expiration: nil), "new/a": .fresh(expiration: nil)], .fresh(expiration: nil), 2),
+            (["new/a": .recentlyWritten(expiration: nil)], .recentlyWritten(expiration: nil), 2),
+            (
+                ["old/a": .renewed(expiration: nil), "new/a": .recentlyWritten(expiration: nil)],
+                .recentlyWritten(expiration: nil), 2
+            ),
             (["a": .archived, "old/a": .renewed(expiration: nil)], .renewed(expiration: nil), 3),
             (["new/a": .archived], .archived, 3), (["old/a": .invalidKey], .invalidKey, 3),
             (
@@ -203,7 +207,7 @@ struct RenewerTests {
 
     @Test @LoopActor func `answers with the key as it came, wherever its object is`() async throws {
         let renewer = try renewer(prefix: "new/", others: [""]) {
-            ["new/a", "b"].contains($0) ? .fresh(expiration: nil) : .notFound
+            ["new/a", "b"].contains($0) ? .recentlyWritten(expiration: nil) : .notFound
         }
         let keys = ["a", "new/a", "b", "new/b", "c", "new/c", "old/a"]
         #expect(
@@ -236,30 +240,30 @@ struct RenewerTests {
 
     // MARK: Refusals
 
-    private static let denied = Renewal.Outcome.forbidden(code: "AccessDenied")
+    private static let denied = Renewal.Outcome.accessDenied(code: "AccessDenied")
 
     @Test(
         arguments: [
             (denied, .forbidden), (.refused(code: "InvalidArgument"), .forbidden),
             (.refused(code: "UnsendableRequest"), .invalidKey),
-        ] as [(Renewal.Outcome, RenewFailure)])
+        ] as [(Renewal.Outcome, RenewalErrorCode)])
     @LoopActor func `tells a refusal of one key alone once another object has been renewed after it`(
-        outcome: Renewal.Outcome, failure: RenewFailure
+        outcome: Renewal.Outcome, failure: RenewalErrorCode
     ) async throws {
         let metrics = try Metrics()
         let tested = Mutex<[String]>([])
-        let rights = RenewalRights { prefix, _ in
+        let permissions = RenewalPermissions { prefix, _ in
             tested.withLock { $0.append(prefix) }
             return .renewed(kmsKey: nil)
         }
-        let renewer = try renewer(others: ["new/"], metrics: metrics, rights: rights) {
+        let renewer = try renewer(others: ["new/"], metrics: metrics, permissions: permissions) {
             $0 == "new/a" ? outcome : $0 == "b" ? .renewed(expiration: nil) : .notFound
         }
         let b = RenewResult(key: "b", renewedUntil: Self.now + 86_400)
         #expect(await renewer.renew(["new/a", "b"]) == .results([RenewResult(key: "new/a", failure: failure), b]))
         #expect(await renewer.renew(["a"]) == .results([RenewResult(key: "a", failure: failure)]))
         #expect(tested.withLock { Set($0) } == ["new/"])
-        #expect(!rights.isAwaited)
+        #expect(!permissions.isAwaited)
         // No alarm: nothing of ours is wrong.
         #expect(metrics.row[metrics.layout.renewals + 6] == 0 && metrics.row[metrics.layout.renewals + 7] == 0)
     }
@@ -270,11 +274,11 @@ struct RenewerTests {
         outcome: Renewal.Outcome
     ) async throws {
         let isDenied = Mutex(false)
-        let rights = RenewalRights { _, _ in
+        let permissions = RenewalPermissions { _, _ in
             isDenied.withLock(\.self)
-                ? .failed(Fault(.refused, status: 403, code: "AccessDenied")) : .renewed(kmsKey: nil)
+                ? .failed(AWSError(.refused, status: 403, code: "AccessDenied")) : .renewed(kmsKey: nil)
         }
-        let renewer = try renewer(.report, rights: rights) { _ in
+        let renewer = try renewer(.report, permissions: permissions) { _ in
             isDenied.withLock(\.self) ? outcome : .renewed(expiration: nil)
         }
         // What was renewed before proves nothing.
@@ -291,11 +295,11 @@ struct RenewerTests {
     @Test @LoopActor func `tells nothing of a key while one of the places that refuse it cannot be renewed at`()
         async throws
     {
-        let rights = RenewalRights { prefix, _ in
+        let permissions = RenewalPermissions { prefix, _ in
             prefix == "new/"
-                ? .failed(Fault(.refused, status: 403, code: "AccessDenied")) : .renewed(kmsKey: nil)
+                ? .failed(AWSError(.refused, status: 403, code: "AccessDenied")) : .renewed(kmsKey: nil)
         }
-        let renewer = try renewer(others: ["new/"], rights: rights) { _ in Self.denied }
+        let renewer = try renewer(others: ["new/"], permissions: permissions) { _ in Self.denied }
         #expect(await renewer.renew(["a"]) == .misconfigured(code: "AccessDenied"))
         #expect(await renewer.renew(["new/a"]) == .misconfigured(code: "AccessDenied"))
     }
@@ -311,14 +315,14 @@ struct RenewerTests {
             settings: settings, requestDeadline: .seconds(15), metrics: try Metrics(), now: { Self.now }
         ) { key, _ in
             key == "new/a"
-                ? Renewal(outcome: refused, effort: Effort(attempts: 1))
-                : Renewal(outcome: key == "a" ? .notFound : .renewed(expiration: nil), effort: Effort())
+                ? Renewal(outcome: refused, counts: AttemptCounts(attempts: 1))
+                : Renewal(outcome: key == "a" ? .notFound : .renewed(expiration: nil), counts: AttemptCounts())
         }
         #expect(await silent.renew(["new/a", "new/b"]) == .misconfigured(code: "InvalidArgument"))
         // The other key's renewal is under way at its second place when the refusal comes.
         let isUnderWay = Mutex(false)
         let isRefused = Mutex(false)
-        let early = try renewer(others: ["new/"], rights: RenewalRights(test: nil)) { key in
+        let early = try renewer(others: ["new/"], permissions: RenewalPermissions(test: nil)) { key in
             switch key {
             case "new/a":
                 while !isUnderWay.withLock(\.self) { await Task.yield() }
@@ -340,7 +344,7 @@ struct RenewerTests {
     }
 
     @Test @LoopActor func `takes a refusal that is not denial for the key's own on another's renewal`() async throws {
-        let renewer = try renewer(inFlight: 1, rights: RenewalRights(test: nil)) {
+        let renewer = try renewer(inFlight: 1, permissions: RenewalPermissions(test: nil)) {
             switch $0 {
             case "a": .refused(code: "InvalidArgument")
             case "denied": Self.denied

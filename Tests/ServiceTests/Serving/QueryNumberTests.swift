@@ -16,12 +16,12 @@ struct QueryNumberTests {
         let settings = try settings(smallest())
         let rules = UploadRules(settings.uploads)
         #expect(throws: UploadRules.Refusal.self) {
-            try UploadRequest(query: "contentType=image/jpeg&contentLength=\(text)", rules: rules)
+            try PutUploadParameters(query: "contentType=image/jpeg&contentLength=\(text)", rules: rules)
         }
         #expect(throws: UploadRules.Refusal.self) {
-            try PartPlan(byteCount: 1 << 35).numbers(query: "numbers=\(text)")
+            try MultipartLayout(byteCount: 1 << 35).numbers(query: "numbers=\(text)")
         }
-        let good = try UploadRequest(query: "contentType=image/jpeg&contentLength=900", rules: rules)
+        let good = try PutUploadParameters(query: "contentType=image/jpeg&contentLength=900", rules: rules)
         #expect(good.contentLength == 900)
     }
 }

@@ -17,7 +17,7 @@ struct ReadinessTests {
         let redis = Mutex<String?>("no connection")
         let asked = Barrier()
         let readiness = Readiness(
-            known: [("redis", { redis.withLock { $0 } })],
+            localChecks: [("redis", { redis.withLock { $0 } })],
             probes: [
                 ("s3", { fault.withLock { $0 } }),
                 (
@@ -48,6 +48,6 @@ struct ReadinessTests {
     }
 
     @Test @LoopActor func `is ready without dependencies`() {
-        #expect(text(Readiness(known: [], probes: [])) == #"200 {"ready":true}"#)
+        #expect(text(Readiness(localChecks: [], probes: [])) == #"200 {"ready":true}"#)
     }
 }

@@ -44,18 +44,18 @@ final class TestService {
         let clock = TestClock()
         self.clock = clock
         redis = RedisConnection(options: .init(address: .unix(path: folder["no-redis.sock"])))
-        let surroundings = Surroundings(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max })
+        let runtime = RuntimeDependencies(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max })
         let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
         let sts = STSClient(
             endpoint: try .sts(region: settings.region), transport: transport, credentials: credentials,
-            surroundings: surroundings, place: LoopActor.shared)
+            runtime: runtime, isolation: LoopActor.shared)
         let s3 = S3Client(
             bucket: settings.bucket, endpoint: try .s3(region: settings.region, bucket: settings.bucket),
-            transport: transport, credentials: credentials, surroundings: surroundings, place: LoopActor.shared)
+            transport: transport, credentials: credentials, runtime: runtime, isolation: LoopActor.shared)
         let deadline = settings.server.requestDeadline
         let log = Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now })
         identity = Identity(
-            settings: settings, transport: transport, surroundings: surroundings, metrics: metrics, log: log)
+            settings: settings, transport: transport, runtime: runtime, metrics: metrics, log: log)
         service = CloakroomService(
             .init(
                 settings: settings,
@@ -76,7 +76,7 @@ final class TestService {
                     .lines(try LineSink(path: audit ?? folder["audit"])), worker: "w", process: 1,
                     now: { clock.now }, drawID: { "00000000000000c1" }),
                 log: log, metrics: metrics,
-                metricsFolder: nil, readiness: Readiness(known: [], probes: probes)))
+                metricsFolder: nil, readiness: Readiness(localChecks: [], probes: probes)))
     }
 
     isolated deinit { redis.close() }

@@ -6,7 +6,7 @@ import Testing
 struct AWSAccessTests {
     private static func load(
         aws: String = "", region: String = "eu-central-1", environment: [String: String] = [:], config: String? = nil
-    ) throws(SettingsFaults) -> Settings.AWSAccess {
+    ) throws(SettingsErrors) -> Settings.AWSAccess {
         let partition = region.hasPrefix("cn-") ? "aws-cn" : "aws"
         let text = """
             {
@@ -28,7 +28,7 @@ struct AWSAccessTests {
     private static func fault(
         aws: String = "", region: String = "eu-central-1", environment: [String: String] = [:], config: String? = nil
     ) -> String {
-        do throws(SettingsFaults) {
+        do throws(SettingsErrors) {
             _ = try load(aws: aws, region: region, environment: environment, config: config)
             return "none"
         } catch {

@@ -4,7 +4,7 @@ import Testing
 
 struct EntitlementSettingsTests {
     private func faults(_ more: String, vending: String = "", environment: [String: String] = [:]) -> [String] {
-        do throws(SettingsFaults) {
+        do throws(SettingsErrors) {
             _ = try settings(smallest(more, vending: vending), environment: environment)
             return []
         } catch {

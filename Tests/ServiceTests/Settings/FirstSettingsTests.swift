@@ -49,7 +49,7 @@ struct FirstSettingsTests {
     @Test func `texts that would end a string do not`() throws {
         var first = FirstSettings(.seaweedfs)
         first.issuer = #"https://a.example/"},{"#
-        #expect(throws: SettingsFaults.self) { try load(first) }
+        #expect(throws: SettingsErrors.self) { try load(first) }
     }
 
     @Test func `secrets are of 256 bits, another at each call`() {

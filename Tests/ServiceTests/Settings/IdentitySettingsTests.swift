@@ -28,7 +28,7 @@ struct IdentitySettingsTests {
             "/etc/cloakroom/private.pem": TestIssuer.pem[0],
             "/etc/cloakroom/secret.json": #"{"kty":"oct","k":"\#(String(repeating: "Zq3x", count: 16))"}"#,
         ]
-        do { _ = try load(issuers, session: session, files: files) } catch let error as SettingsFaults {
+        do { _ = try load(issuers, session: session, files: files) } catch let error as SettingsErrors {
             return error.faults.map(\.description)
         }
         return []
@@ -90,148 +90,148 @@ struct IdentitySettingsTests {
     }
 
     /// Settings, and what is wrong with them.
-    private struct Fault: Sendable {
+    private struct FaultCase: Sendable {
         let issuers: String
         var session = ""
         let fault: String
     }
 
-    private static let issuerFaults: [Fault] = [
-        Fault(
+    private static let issuerFaults: [FaultCase] = [
+        FaultCase(
             issuers: issuer(""),
             fault: "tokens.issuers[0]: names no keys; give one of secret, keyFile, jwksURL and discovery: true"),
-        Fault(
+        FaultCase(
             issuers: issuer("secret: {env: 'SIGNING'}, jwksURL: 'https://a.example/'"),
             fault: "tokens.issuers[0]: names its keys in 2 ways: secret, jwksURL; keep one of them"),
-        Fault(
+        FaultCase(
             issuers: issuer("jwksURL: 'https://a.example/', algorithms: ['RS256', 'HS256']"),
             fault: "tokens.issuers[0].algorithms: names HS256, which is for a secret, beside public keys;"
                 + " take it out, or give a secret"),
-        Fault(
+        FaultCase(
             issuers: issuer("secret: {env: 'SIGNING'}, algorithms: ['RS256']"),
             fault: "tokens.issuers[0].algorithms: names RS256, which is for public keys, beside a secret;"
                 + " name HS256, HS384 or HS512, or give public keys"),
-        Fault(
+        FaultCase(
             issuers: issuer("secret: {env: 'SIGNING'}, algorithms: ['HS256', 'HS512']"),
             fault:
                 "tokens.issuers[0].algorithms: names HS512, which no key here can serve; take it out, or give a key for it"
         ),
-        Fault(
+        FaultCase(
             issuers: issuer("keyFile: 'key.json', algorithms: ['RS256']"),
             fault:
                 "tokens.issuers[0].algorithms: names RS256, which no key here can serve; take it out, or give a key for it"
         ),
-        Fault(
+        FaultCase(
             issuers: issuer("keyFile: 'private.pem'"),
             fault: "tokens.issuers[0].keyFile: is a private key; give the public one: openssl pkey -pubout;"
                 + " give a PEM file with PUBLIC KEY, a JWK or a JWK set"),
-        Fault(
+        FaultCase(
             issuers: issuer("keyFile: 'secret.json'"),
             fault: "tokens.issuers[0].keyFile: holds a secret; give it as secret; here are public keys"),
-        Fault(
+        FaultCase(
             issuers: issuer("keyFile: 'unnamed.json'"),
             fault: "tokens.issuers[0].keyFile: has 5 keys without a kid, of which a token is tried with 4;"
                 + " name them, or take the oldest out"),
-        Fault(
+        FaultCase(
             issuers: issuer("jwksURL: 'http://a.example/keys'"),
             fault:
                 "tokens.issuers[0].jwksURL: is \"http://a.example/keys\"; give: https URL, or http to a loopback address"
         ),
-        Fault(
+        FaultCase(
             issuers: issuer("discovery: true", name: "http://a.example"),
             fault: "tokens.issuers[0].discovery: needs an issuer that is an https URL; give jwksURL, or that issuer"),
-        Fault(
+        FaultCase(
             issuers: issuer("discovery: true") + "," + issuer("discovery: true"),
             fault: "tokens.issuers[1].issuer: is there twice; give each issuer once, with all its audiences"),
-        Fault(
+        FaultCase(
             issuers: issuer("discovery: true, subjects: 'plain'") + ","
                 + issuer("discovery: true, subjects: 'plain'", name: "https://b.example"),
             fault: "tokens.issuers[1].subjects: is plain, as another issuer's are: its users would be the same;"
                 + " make one of them \"mapped\""),
-        Fault(
+        FaultCase(
             issuers: issuer("discovery: true") + "," + issuer("discovery: true", name: "https://b.example"),
             fault: "tokens.issuers: are several, and none says subjects: a subject would no longer be its user id;"
                 + " give subjects: \"plain\" to the issuer that was alone before, or \"mapped\" to one of them for all"),
-        Fault(
+        FaultCase(
             issuers: issuer("discovery: true, for: 'session'"),
             fault: "tokens.issuers[0].for: is session, but there are no sessions;"
                 + " set session.issuer and session.keys, or make it \"requests\""),
-        Fault(
+        FaultCase(
             issuers: #"{preset: "apple"}"#,
             fault:
                 "tokens.issuers[0].clientIDs: is missing; give: array, each: string. One of them must be in the claim `aud`."
         ),
-        Fault(
+        FaultCase(
             issuers: #"{preset: "apple", clientIDs: ["x"], secret: {env: "SIGNING"}}"#,
             fault:
                 "tokens.issuers[0].secret: stands beside a preset; take it out: Apple signs with keys that it publishes"
         ),
-        Fault(
+        FaultCase(
             issuers: issuer("discovery: true, clientIDs: ['x']"),
             fault: "tokens.issuers[0].audiences: stands beside clientIDs; keep one of the two"),
-        Fault(
+        FaultCase(
             issuers: #"{clientIDs: ["x"], issuer: "a", secret: {env: "SIGNING"}}"#,
             fault: "tokens.issuers[0].clientIDs: stands without a preset; call them audiences"),
-        Fault(
+        FaultCase(
             issuers: issuer("discovery: true, requireNonce: true"),
             fault: "tokens.issuers[0].requireNonce: is true, but its tokens stand in requests, which have no nonce;"
                 + " take it out, or make it for: \"session\""),
-        Fault(
+        FaultCase(
             issuers: #"{preset: "apple", clientIDs: ["x"], claims: {subject: "email"}}"#,
             fault: "tokens.issuers[0].claims.subject: is \"email\", but Apple's notifications name users by sub;"
                 + " take it out"),
-        Fault(
+        FaultCase(
             issuers: #"{audiences: ["x"], secret: {env: "SIGNING"}}"#,
             fault: "tokens.issuers[0].issuer: is missing; give: string. The claim `iss`, exactly."),
     ]
 
     @Test(arguments: issuerFaults)
-    private func `refuses issuers that make no sense`(_ fault: Fault) throws {
+    private func `refuses issuers that make no sense`(_ fault: FaultCase) throws {
         #expect(try faults(fault.issuers) == [fault.fault])
     }
 
-    private static let sessionFaults: [Fault] = [
-        Fault(
+    private static let sessionFaults: [FaultCase] = [
+        FaultCase(
             issuers: issuer("discovery: true"), session: session,
             fault: "session.issuer: is given, but no issuer's tokens can be exchanged for a session;"
                 + " give one of tokens.issuers for: \"session\""),
-        Fault(
+        FaultCase(
             issuers: apple, session: "session: {issuer: 'https://appleid.apple.com'}",
             fault: "session.issuer: is tokens.issuers[0], which is somebody else; give a name of our own"),
-        Fault(
+        FaultCase(
             issuers: apple, session: "session: {issuer: 'a'}",
             fault: "session.keys: is missing; give at least one key with keyID and privateKey"),
-        Fault(
+        FaultCase(
             issuers: apple, session: "session: {issuer: 'a', keys: [{keyID: '1'}]}",
             fault: "session.keys[0]: needs either privateKey or secret; give one of the two"),
-        Fault(
+        FaultCase(
             issuers: apple,
             session:
                 "session: {issuer: 'a', keys: [{keyID: '1', secret: {env: 'SIGNING'}}, {keyID: '1', secret: {env: 'SIGNING'}}]}",
             fault: "session.keys[1].keyID: is there twice; give each key a name of its own"),
-        Fault(
+        FaultCase(
             issuers: apple, session: "session: {issuer: 'a', keys: [{keyID: '1', privateKey: {env: 'SIGNING'}}]}",
             fault: "session.keys[0].privateKey: cannot be read as a key in PEM;"
                 + " make one with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256"),
-        Fault(
+        FaultCase(
             issuers: apple, session: String(session.dropLast()) + ", lifetimeSeconds: 3600, maximumAgeSeconds: 600}",
             fault: "session.lifetimeSeconds: is longer than session.maximumAgeSeconds; give less, or raise the other"),
-        Fault(
+        FaultCase(
             issuers: issuer("discovery: true"), session: "session: {keys: [{keyID: '1', secret: {env: 'SIGNING'}}]}",
             fault: "session.keys: stands without session.issuer; give both, or neither"),
-        Fault(
+        FaultCase(
             issuers: apple + "," + issuer("secret: {env: 'SIGNING'}, subjects: 'plain'"),
             session: "session: {issuer: 'a', keys: [{keyID: '1', secret: {env: 'SIGNING'}}]}",
             fault: "session.keys[0].secret: is that of tokens.issuers[1], who could make our tokens with it;"
                 + " make another with: openssl rand -base64 32"),
-        Fault(
+        FaultCase(
             issuers: apple, session: session + ", entitlements: {enabled: false}",
             fault: "tokens.issuers[0].preset: is apple, but no record is read that could disable a user;"
                 + " set entitlements.enabled: true"),
     ]
 
     @Test(arguments: sessionFaults)
-    private func `refuses sessions that make no sense`(_ fault: Fault) throws {
+    private func `refuses sessions that make no sense`(_ fault: FaultCase) throws {
         #expect(try faults(fault.issuers, session: fault.session) == [fault.fault])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 struct LifecycleSettingsTests {
     private func faults(_ more: String) -> [String] {
-        do throws(SettingsFaults) {
+        do throws(SettingsErrors) {
             _ = try settings(smallest(more))
             return []
         } catch {

@@ -8,7 +8,7 @@ import Testing
 /// What a settings file comes to, with an environment and files of the test's own.
 func settings(
     _ text: String, environment: [String: String] = [:], files: [String: String] = [:]
-) throws(SettingsFaults) -> Settings {
+) throws(SettingsErrors) -> Settings {
     let files = files.merging(["/etc/cloakroom/settings.json5": text]) { $1 }
     let environment = environment.merging(["SIGNING": "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"]) { own, _ in own }
     return try Settings.load(file: "/etc/cloakroom/settings.json5", environment: environment) { path in
@@ -18,7 +18,7 @@ func settings(
 
 /// The faults of a settings file, each in a line, as ``settings(_:environment:files:)`` reads it.
 func settingsFaults(_ text: String, environment: [String: String] = [:], files: [String: String] = [:]) -> [String] {
-    do throws(SettingsFaults) {
+    do throws(SettingsErrors) {
         _ = try settings(text, environment: environment, files: files)
         return []
     } catch {
@@ -102,7 +102,7 @@ struct SettingsTests {
             ),
         ] as [(String, [String])])
     func `looks for assets under each prefix of the settings, each once`(more: String, places: [String]) throws {
-        #expect(try settings(smallest(more)).renewal.places == places)
+        #expect(try settings(smallest(more)).renewal.searchPrefixes == places)
     }
 
     @Test(
@@ -259,7 +259,7 @@ struct SettingsTests {
     }
 
     @Test func `says when there is no file`() {
-        do throws(SettingsFaults) {
+        do throws(SettingsErrors) {
             _ = try Settings.load(file: "/nope", environment: [:]) { _ in nil }
             Issue.record("loaded nothing")
         } catch {

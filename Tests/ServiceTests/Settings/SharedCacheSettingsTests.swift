@@ -6,7 +6,7 @@ struct SharedCacheSettingsTests {
     private static let secret = "x0Jr7vKq1PzM4tYb9LcW6hNd3GfSa8Ue"
 
     private func faults(_ cache: String, _ more: String = "") -> [String] {
-        do throws(SettingsFaults) {
+        do throws(SettingsErrors) {
             _ = try settings(
                 smallest(more, vending: "credentialCache: {\(cache)}"),
                 environment: ["SEALING": Self.secret, "WEAK": String(repeating: "a", count: 40)])

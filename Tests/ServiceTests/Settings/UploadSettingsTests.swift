@@ -4,7 +4,7 @@ import Testing
 
 struct UploadSettingsTests {
     private func faults(_ uploads: String) -> [String] {
-        do throws(SettingsFaults) {
+        do throws(SettingsErrors) {
             _ = try settings(smallest("uploads: {\(uploads)}"))
             return []
         } catch {

@@ -8,7 +8,7 @@ struct TicketSealTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private static let (old, new) = (SealingKey(from: [1], purpose: "p"), SealingKey(from: [2], purpose: "p"))
     private let ticket = UploadTicket(
-        objectKey: "a/b.bin", uploadID: "id\"+/=", plan: PartPlan(byteCount: 9 << 20),
+        objectKey: "a/b.bin", uploadID: "id\"+/=", plan: MultipartLayout(byteCount: 9 << 20),
         expiration: now.addingTimeInterval(60))
 
     private func user(_ text: String) throws -> UserID { try #require(UserID(text)) }

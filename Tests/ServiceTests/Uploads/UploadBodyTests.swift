@@ -8,10 +8,10 @@ struct UploadBodyTests {
 
     @Test func `reads what a client says of a form's object`() throws {
         let rules = try uploadRules("maximumBytes: 100")
-        let least = try FormUpload(
+        let least = try PostUploadParameters(
             parsing: Array(#"{"contentType":"image/jpeg","filename":"../../etc"}"#.utf8), rules: rules)
         #expect(least.contentType == "image/jpeg" && least.maximumBytes == 100 && least.checksum == nil)
-        let most = try FormUpload(
+        let most = try PostUploadParameters(
             parsing: Array(#"{"contentType":"image/jpeg","maximumBytes":7,"sha256":"\#(Self.digest)"}"#.utf8),
             rules: rules)
         #expect(most.maximumBytes == 7 && most.checksum == Self.base64)
@@ -35,15 +35,15 @@ struct UploadBodyTests {
         ] as [(String, UploadRules.Refusal)])
     func `refuses a form of`(body: String, refusal: UploadRules.Refusal) throws {
         let rules = try uploadRules("maximumBytes: 100")
-        #expect(throws: refusal) { try FormUpload(parsing: Array(body.utf8), rules: rules) }
+        #expect(throws: refusal) { try PostUploadParameters(parsing: Array(body.utf8), rules: rules) }
     }
 
     @Test func `plans the parts of what a client announces`() throws {
-        let upload = try PartedUpload(
+        let upload = try MultipartUploadParameters(
             parsing: Array(
                 #"{"contentType":"image/jpeg","contentLength":9000000,"sha256":"\#(Self.base64)"}"#.utf8),
             rules: try uploadRules())
-        #expect(upload.plan == PartPlan(byteCount: 9_000_000) && upload.plan.partCount == 2)
+        #expect(upload.plan == MultipartLayout(byteCount: 9_000_000) && upload.plan.partCount == 2)
         // As metadata, in the spelling that tools print.
         #expect(upload.checksum == Self.digest)
     }
@@ -58,6 +58,6 @@ struct UploadBodyTests {
         ] as [(String, UploadRules.Refusal)])
     func `refuses an upload in parts of`(body: String, refusal: UploadRules.Refusal) throws {
         let rules = try uploadRules("maximumBytes: 100")
-        #expect(throws: refusal) { try PartedUpload(parsing: Array(body.utf8), rules: rules) }
+        #expect(throws: refusal) { try MultipartUploadParameters(parsing: Array(body.utf8), rules: rules) }
     }
 }

@@ -20,11 +20,11 @@ struct CredentialCacheTests {
     }
 
     /// An hour's credentials from now.
-    private func vended(_ id: String) -> VendedCredentials {
+    private func vended(_ id: String) -> VendedSession {
         let role = AssumedRole(
             accessKeyID: id, secretAccessKey: Secret("secret"), sessionToken: Secret("token"),
             expiration: clock.now.addingTimeInterval(3600))
-        return VendedCredentials(
+        return VendedSession(
             role: role, sessionName: "s", issued: clock.now, scope: "full", scopeDigest: "d", jitter: 0)
     }
 
@@ -45,7 +45,7 @@ struct CredentialCacheTests {
         #expect(try await ask(cache, "u_1") { .success(self.vended("ASIA1")) } == "ASIA1 miss")
         #expect(try await ask(cache, "u_2") { .success(self.vended("ASIA2")) } == "ASIA2 miss")
         clock.pass(1800)
-        #expect(cache.fresh(try key("u_1")) == nil)
+        #expect(cache.reusable(try key("u_1")) == nil)
         #expect(try await ask(cache, "u_1") { .success(self.vended("ASIA3")) } == "ASIA3 miss")
     }
 

@@ -76,20 +76,20 @@ struct HostileUserTests {
     }
 
     @Test(arguments: ["full", "read", "upload"])
-    func `answers a trial as expected, for every user who can be`(name: String) throws {
+    func `answers a simulation as expected, for every user who can be`(name: String) throws {
         let scopes = try Scopes(
             Self.template, prefixes: ["photos", "a.b/c"], templates: [])
         let scope = try #require(scopes[name])
         for subject in ["u_1", "U", "1", "-", "photos", String(repeating: "Z", count: 64)] {
             let user = try #require(UserID(subject))
-            let rows = PolicyTrial(scope, user: user, bucket: "photos", partition: "aws").rows
+            let rows = PolicySimulation(scope, user: user, bucket: "photos", partition: "aws").rows
             #expect(rows.filter { !$0.isAsExpected }.isEmpty)
             #expect(rows.contains { $0.isAllowed && $0.expected == true })
             #expect(rows.count { $0.expected == false } > 100)
         }
     }
 
-    @Test func `has a trial find what a policy gives away`() throws {
+    @Test func `has a simulation find what a policy gives away`() throws {
         // No check lets such a policy through; this is what the table would be for.
         let text = #"""
             {"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":["s3:GetObject"],
@@ -97,12 +97,12 @@ struct HostileUserTests {
             """#
         let language = try IAMPolicy(try JSON(parsing: Array(text.utf8)))
         let leaky = SessionPolicy(
-            SessionPolicyCheck.Checked(
+            SessionPolicyCheck.CheckedPolicy(
                 json: try JSON(parsing: Array(text.utf8)), language: language, folders: ["photos/"]))
-        let trial = PolicyTrial(
+        let simulation = PolicySimulation(
             Scope(name: "leaky", policy: leaky), user: try #require(UserID("u_1")), bucket: "photos", partition: "aws")
         #expect(
-            trial.rows.filter { !$0.isAsExpected }.map(\.target)
+            simulation.rows.filter { !$0.isAsExpected }.map(\.target)
                 == ["photos/u_10/a.jpg", "photos/u_1", "photos/u_1.jpg"])
     }
 
@@ -110,10 +110,10 @@ struct HostileUserTests {
         let scopes = try Scopes(Self.template, prefixes: ["photos", "metadata"], templates: [])
         let user = try #require(UserID("u_1"))
         #expect(
-            PolicyWords(try #require(scopes["read"]), user: user).lines
+            PolicyDescription(try #require(scopes["read"]), user: user).lines
                 == ["read photos/u_1/ and metadata/u_1/", "list photos/u_1/ and metadata/u_1/"])
         #expect(
-            PolicyWords(try #require(scopes["upload"]), user: user).lines
+            PolicyDescription(try #require(scopes["upload"]), user: user).lines
                 == ["write, abandon uploads to and list the parts of uploads to photos/u_1/ and metadata/u_1/"])
     }
 
@@ -141,7 +141,7 @@ struct HostileUserTests {
                 Self.template, prefixes: prefixes,
                 templates: [("full", BuiltInScope.upload.template(prefixes: prefixes))])
         } throws: { error in
-            guard case Scopes.Failure.policy(_, .tooLarge(let percent)) = error else { return false }
+            guard case Scopes.ScopeError.policy(_, .tooLarge(let percent)) = error else { return false }
             return percent > 100
         }
     }

@@ -68,7 +68,7 @@ struct ScopesTests {
         guard store == .ceph else { return _ = try template.policy(from: own) }
         #expect(
             throws: SessionPolicyError.actionMissing(
-                place: "Statement[0].Action", action: "s3:getobjectattributes", store: .ceph)
+                path: "Statement[0].Action", action: "s3:getobjectattributes", store: .ceph)
         ) { try template.policy(from: own) }
     }
 
@@ -123,7 +123,7 @@ struct ScopesTests {
     func `refuses folders of users that one user's id would open`(
         prefixes: [String], folder: String, within: String
     ) throws {
-        #expect(throws: Scopes.Failure.nested(scope: "full", folder: folder, within: within)) {
+        #expect(throws: Scopes.ScopeError.nested(scope: "full", folder: folder, within: within)) {
             try Self.scopes(prefixes: prefixes)
         }
     }
@@ -135,7 +135,7 @@ struct ScopesTests {
 
     @Test func `looks for such folders across scopes`() throws {
         let own = Self.policy(Self.objects(#""s3:GetObject""#, Self.key("photos/shared/${user}/*")))
-        #expect(throws: Scopes.Failure.nested(scope: "own", folder: "photos/shared/", within: "photos/")) {
+        #expect(throws: Scopes.ScopeError.nested(scope: "own", folder: "photos/shared/", within: "photos/")) {
             try Self.scopes([("own", own)])
         }
     }
@@ -143,8 +143,8 @@ struct ScopesTests {
     @Test func `names the scope whose template is refused`() throws {
         let own = Self.policy(Self.objects(#""s3:*""#, Self.key("photos/${user}/*")))
         #expect(
-            throws: Scopes.Failure.policy(
-                scope: "own", .actionRefused(place: "Statement[0].Action", action: "s3:*"))
+            throws: Scopes.ScopeError.policy(
+                scope: "own", .actionRefused(path: "Statement[0].Action", action: "s3:*"))
         ) { try Self.scopes([("own", own)]) }
     }
 

@@ -68,8 +68,9 @@ struct SessionPolicyTests {
         let scopes = try Scopes(template, prefixes: prefixes, templates: [])
         let (full, read) = (try #require(scopes["full"]), try #require(scopes["read"]))
         #expect(scopes.covers(full, read) && !scopes.covers(read, full))
-        let trial = PolicyTrial(full, user: try #require(UserID("u_1")), bucket: "my-assets-bucket", partition: "aws")
-        #expect(trial.rows.filter { !$0.isAsExpected }.isEmpty)
+        let simulation = PolicySimulation(
+            full, user: try #require(UserID("u_1")), bucket: "my-assets-bucket", partition: "aws")
+        #expect(simulation.rows.filter { !$0.isAsExpected }.isEmpty)
     }
 
     @Test func `takes a template's statement on keys only if it is the built-in one`() throws {
@@ -101,7 +102,7 @@ struct SessionPolicyTests {
             }
         }
         for statement in good {
-            #expect(throws: SessionPolicyError.keysRefused(place: "Statement[1]", expected: nil)) {
+            #expect(throws: SessionPolicyError.keysRefused(path: "Statement[1]", expected: nil)) {
                 try template.policy(from: Self.document(objects, statement))
             }
         }

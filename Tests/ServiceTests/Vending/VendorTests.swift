@@ -23,11 +23,11 @@ struct VendorTests {
         var vending = vending
         vending.credentialCache = try settings(smallest(vending: "credentialCache: {\(cache)}")).vending.credentialCache
         let metrics = try Metrics()
-        let surroundings = Surroundings(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max })
+        let runtime = RuntimeDependencies(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max })
         let sts = STSClient(
             endpoint: try .sts(region: "eu-west-1"), transport: transport,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            surroundings: surroundings, place: LoopActor.shared)
+            runtime: runtime, isolation: LoopActor.shared)
         let vendor = Vendor(
             sts: sts, settings: vending, requestDeadline: .seconds(15), metrics: metrics, now: { clock.now },
             jitter: { jitter })
@@ -45,7 +45,7 @@ struct VendorTests {
         do throws(STSError) {
             let grant = grant ?? Grant(scope: vending.scope, lifetime: vending.lifetime, tier: subject.tier ?? "free")
             let revoked = record?.revokedBefore
-            let held = vendor.held(for: subject, grant, revokedBefore: revoked)
+            let held = vendor.cached(for: subject, grant, revokedBefore: revoked)
             if let held { return .success(held.role.credentials.accessKeyID) }
             let vended = try await vendor.credentials(for: subject, grant, revokedBefore: revoked)
             return .success(vended.role.credentials.accessKeyID)
@@ -106,7 +106,7 @@ struct VendorTests {
         await barrier.gathers(1)
         barrier.open()
         for task in tasks { #expect(await task.value != nil) }
-        #expect(vendor.held(for: subject, grant) != nil)
+        #expect(vendor.cached(for: subject, grant) != nil)
         #expect(permits == 1)
     }
 
@@ -125,7 +125,7 @@ struct VendorTests {
         // That one may not ask STS keeps no other from it.
         #expect(try await vendor.credentials(for: subject, grant).role.credentials.accessKeyID == "ASIA1")
         clock.pass(2000)
-        #expect(vendor.held(for: subject, grant) == nil)
+        #expect(vendor.cached(for: subject, grant) == nil)
         let stale = try await vendor.credentials(for: subject, grant, permit: { false })
         #expect(stale.role.credentials.accessKeyID == "ASIA1" && transport.requests.count == 1)
         // Nor where nothing is kept.
@@ -200,7 +200,7 @@ struct VendorTests {
         let role = AssumedRole(
             accessKeyID: "ASIA1", secretAccessKey: Secret("secret"), sessionToken: Secret("token"),
             expiration: clock.now.addingTimeInterval(1200))
-        let stale = VendedCredentials(
+        let stale = VendedSession(
             role: role, sessionName: "s", issued: clock.now.addingTimeInterval(-2400), scope: "full",
             scopeDigest: "d", jitter: 0)
         var looks = 0
@@ -224,7 +224,7 @@ struct VendorTests {
     /// FAULTS row 4: an STS that hangs takes a request's whole time.
     @Test @LoopActor func `hands out what still holds when new ones are long in coming`() async throws {
         let clock = clock
-        let cache = CredentialCache(capacity: 8, patience: .milliseconds(20), now: { clock.now })
+        let cache = CredentialCache(capacity: 8, waitLimit: .milliseconds(20), now: { clock.now })
         let key = CredentialCache.Key(
             user: try subject().userID, grant: Grant(scope: vending.scope, lifetime: .seconds(3600), tier: "free"))
         let barrier = Barrier()
@@ -239,7 +239,7 @@ struct VendorTests {
                     expiration: clock.now.addingTimeInterval(3600))
                 return (
                     .success(
-                        VendedCredentials(
+                        VendedSession(
                             role: role, sessionName: "s", issued: clock.now, scope: "full", scopeDigest: "d",
                             jitter: 0)), .miss
                 )

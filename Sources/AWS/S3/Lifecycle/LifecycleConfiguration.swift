@@ -19,8 +19,8 @@ package struct LifecycleConfiguration: Sendable, Equatable {
     static let minimumSizeField = "x-amz-transition-default-minimum-object-size"
     private static let limits = XMLReader.Limits(bytes: 1 << 20, elements: 1 << 16)
 
-    /// - Throws: ``Fault``. That the bucket has none is an empty configuration.
-    init(_ response: UpstreamResponse) throws(Fault) {
+    /// - Throws: ``AWSError``. That the bucket has none is an empty configuration.
+    init(_ response: UpstreamResponse) throws(AWSError) {
         let root = try? XMLReader.read(response.body, limits: Self.limits)
         if response.status == 200, let root, root.hasName("LifecycleConfiguration") {
             self.init(
@@ -28,9 +28,9 @@ package struct LifecycleConfiguration: Sendable, Equatable {
                 transitionMinimumSize: response.fields[Self.minimumSizeField])
             return
         }
-        let error = root.flatMap { ErrorAnswer($0) }
+        let error = root.flatMap { AWSErrorResponse($0) }
         guard response.status == 404, error?.code == "NoSuchLifecycleConfiguration" else {
-            throw Fault(response, error: error)
+            throw AWSError(response, error: error)
         }
         self.init()
     }

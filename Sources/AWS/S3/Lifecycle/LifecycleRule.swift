@@ -141,13 +141,13 @@ package struct LifecycleRule: Sendable, Equatable {
             case "Expiration": expiration == nil
             case "NoncurrentVersionExpiration": noncurrentExpiration == nil
             case "AbortIncompleteMultipartUpload": abortMultipartDays == nil
-            default: !Self.known.contains(element.name)
+            default: !Self.knownElements.contains(element.name)
             }
         }
         return strange.map(\.name) + filter.unknown
     }
 
-    private static let known: Set<String> = [
+    private static let knownElements: Set<String> = [
         "ID", "Status", "Prefix", "Filter", "Transition", "NoncurrentVersionTransition",
     ]
 }

@@ -38,18 +38,18 @@ package final class IssuerKeys {
         /// `nil`: the issuer's discovery document names it.
         package let url: String?
         package let fetcher: KeyFetcher
-        package let surroundings: Surroundings
+        package let runtime: RuntimeDependencies
         /// Called after each fetch; `nil` for success.
-        package let onFetch: @LoopActor @Sendable (KeyFetchFailure?) -> Void
+        package let onFetch: @LoopActor @Sendable (KeyFetchError?) -> Void
 
         package init(
-            issuer: String, url: String?, fetcher: KeyFetcher, surroundings: Surroundings,
-            onFetch: @escaping @LoopActor @Sendable (KeyFetchFailure?) -> Void
+            issuer: String, url: String?, fetcher: KeyFetcher, runtime: RuntimeDependencies,
+            onFetch: @escaping @LoopActor @Sendable (KeyFetchError?) -> Void
         ) {
             self.issuer = issuer
             self.url = url
             self.fetcher = fetcher
-            self.surroundings = surroundings
+            self.runtime = runtime
             self.onFetch = onFetch
         }
     }
@@ -67,28 +67,28 @@ package final class IssuerKeys {
     var areCurrent: Bool { keys != nil && failures == 0 && fetching == nil }
 
     /// Whether waiting for a fetch could bring a key that is not there.
-    var mayLearn: Bool {
+    var canRefetch: Bool {
         guard let remote, waiting < Self.maximumWaiting else { return false }
         if fetching != nil { return true }
         // Without any keys it is the background's affair when to ask again.
         guard keys != nil, let lastFetch else { return false }
-        return remote.surroundings.now() - lastFetch >= Self.refetchInterval
+        return remote.runtime.now() - lastFetch >= Self.refetchInterval
     }
 
     /// Waits for the fetch that is under way, else for a new one.
-    func learn() async {
-        guard mayLearn else { return }
+    func refetch() async {
+        guard canRefetch else { return }
         waiting += 1
         await refresh()
         waiting -= 1
     }
 
     /// Fetches until the task is cancelled; returns at once when the keys are fixed.
-    package func keepFresh() async {
+    package func refreshContinuously() async {
         guard let remote else { return }
         while !Task.isCancelled {
             await refresh()
-            do { try await remote.surroundings.sleep(nextDelay(remote.surroundings.randomNumber())) } catch { return }
+            do { try await remote.runtime.sleep(nextDelay(remote.runtime.randomNumber())) } catch { return }
         }
     }
 
@@ -96,9 +96,9 @@ package final class IssuerKeys {
     func refresh() async {
         guard let remote else { return }
         if let fetching { return await fetching.value }
-        lastFetch = remote.surroundings.now()
+        lastFetch = remote.runtime.now()
         let task = LoopActor.spawn { [self] in
-            do throws(KeyFetchFailure) {
+            do throws(KeyFetchError) {
                 take(try await fetched(remote))
                 remote.onFetch(nil)
             } catch {
@@ -113,9 +113,9 @@ package final class IssuerKeys {
         await task.value
     }
 
-    private func fetched(_ remote: Remote) async throws(KeyFetchFailure) -> FetchedKeys {
+    private func fetched(_ remote: Remote) async throws(KeyFetchError) -> FetchedKeys {
         if let url = remote.url { return try await remote.fetcher.keys(at: url) }
-        let now = remote.surroundings.now()
+        let now = remote.runtime.now()
         if let discovered, now - discovered.at < Self.discoveryInterval {
             return try await remote.fetcher.keys(at: discovered.address)
         }

@@ -3,7 +3,7 @@ import JOSE
 import StrictJSON
 
 /// Why an issuer's keys could not be fetched; the raw value is a metric's label.
-package enum KeyFetchFailure: String, Error, Sendable, CaseIterable {
+package enum KeyFetchError: String, Error, Sendable, CaseIterable {
     case unreachable
     case untrusted
     case timeout
@@ -46,7 +46,7 @@ package struct KeyFetcher: Sendable {
     /// OpenID Connect Discovery 1.0 §4: the document's own issuer must be the one we asked for, byte for byte.
     ///
     /// - Returns: where the keys are.
-    func discover(issuer: String) async throws(KeyFetchFailure) -> String {
+    func discover(issuer: String) async throws(KeyFetchError) -> String {
         let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
         let document = try Self.object(try await answer(from: base + "/.well-known/openid-configuration"))
         guard let name = document["issuer"]?.string, name.hasSameBytes(as: issuer),
@@ -57,7 +57,7 @@ package struct KeyFetcher: Sendable {
         return url.text
     }
 
-    func keys(at url: String) async throws(KeyFetchFailure) -> FetchedKeys {
+    func keys(at url: String) async throws(KeyFetchError) -> FetchedKeys {
         let response = try await answer(from: url)
         let document = try Self.object(response)
         guard let members = document["keys"], let keys = KeySet(jwks: .object(document), origin: .fetched),
@@ -66,18 +66,18 @@ package struct KeyFetcher: Sendable {
         return FetchedKeys(keys: keys, source: members, lifetime: KeyLifetime.seconds(response.fields))
     }
 
-    private func answer(from url: String) async throws(KeyFetchFailure) -> UpstreamResponse {
+    private func answer(from url: String) async throws(KeyFetchError) -> UpstreamResponse {
         let request = UpstreamRequest(method: "GET", url: url, fields: ["Accept": "application/json"])
         let response: UpstreamResponse
         do throws(TransportError) { response = try await transport.send(request, timeout: timeout) } catch {
-            throw KeyFetchFailure(error)
+            throw KeyFetchError(error)
         }
         guard response.status == 200 else { throw .status }
         guard response.body.count <= Self.maximumBytes else { throw .tooLarge }
         return response
     }
 
-    private static func object(_ response: UpstreamResponse) throws(KeyFetchFailure) -> JSON.Object {
+    private static func object(_ response: UpstreamResponse) throws(KeyFetchError) -> JSON.Object {
         guard let json = try? JSON(parsing: response.body, maximumDepth: maximumDepth), let object = json.object else {
             throw .unusable
         }
@@ -85,7 +85,7 @@ package struct KeyFetcher: Sendable {
     }
 }
 
-extension KeyFetchFailure {
+extension KeyFetchError {
     fileprivate init(_ error: TransportError) {
         switch error {
         case .unreachable, .invalidRequest: self = .unreachable

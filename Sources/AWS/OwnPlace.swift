@@ -1,4 +1,0 @@
-/// Where a client runs that nobody gave a place.
-///
-/// A client given the service's own actor runs on that actor's executor, and calls between the two never hop.
-actor OwnPlace {}

@@ -1,0 +1,73 @@
+package import AWS
+
+/// Uploads images, and says by the type of each how long it lives.
+///
+/// ```swift
+/// let uploads = AssetUploader(uploader: client)
+/// let picture = try await uploads.uploadChatImage(UploadContent(data, contentType: "application/octet-stream"))
+/// let avatar = try await uploads.uploadProfileAvatar(bytes, conversationID: conversation, inboxID: inbox)
+/// ```
+public struct AssetUploader: Sendable {
+    private let uploader: any PresignedUploader
+    private let retention: Duration
+    private let runtime: RuntimeDependencies
+
+    /// - Parameters:
+    ///   - uploader: such as a ``CloakroomClient``.
+    ///   - retention: how long the bucket keeps what nobody renews; 30 days, unless its lifecycle rule was changed.
+    public init(uploader: any PresignedUploader, retention: Duration = .seconds(30 * 86_400)) {
+        self.init(uploader: uploader, retention: retention, runtime: RuntimeDependencies())
+    }
+
+    package init(
+        uploader: any PresignedUploader, retention: Duration = .seconds(30 * 86_400), runtime: RuntimeDependencies
+    ) {
+        self.uploader = uploader
+        self.retention = retention
+        self.runtime = runtime
+    }
+
+    /// Uploads an image of a message. It expires by itself.
+    ///
+    /// - Throws: ``CloakroomError``.
+    public func uploadChatImage(_ bytes: UploadContent) async throws -> ChatImage {
+        let date = runtime.wallClock()
+        return ChatImage(try await upload(bytes), uploadedAt: date, retention: retention)
+    }
+
+    /// Uploads the user's own picture for one conversation. The app keeps its URL and has it renewed.
+    ///
+    /// - Throws: ``CloakroomError``.
+    public func uploadProfileAvatar(
+        _ bytes: UploadContent, conversationID: String, inboxID: String
+    ) async throws -> RenewableAsset {
+        let target = try await upload(bytes)
+        return .profileAvatar(url: target.assetURL, conversationID: conversationID, inboxID: inboxID)
+    }
+
+    /// Uploads the picture of a group. Each member's app keeps its URL and has it renewed.
+    ///
+    /// - Throws: ``CloakroomError``.
+    public func uploadGroupImage(_ bytes: UploadContent, conversationID: String) async throws -> RenewableAsset {
+        .groupImage(url: try await upload(bytes).assetURL, conversationID: conversationID)
+    }
+
+    private func upload(_ bytes: UploadContent) async throws -> UploadTarget {
+        let target = try await uploader.requestUpload(bytes)
+        do {
+            try await uploader.upload(bytes.body, to: target)
+            return target
+        } catch let error as CloakroomError where error.code == .uploadURLExpired {
+            // The device slept between the two.
+            let another = try await uploader.requestUpload(bytes)
+            try await uploader.upload(bytes.body, to: another)
+            return another
+        }
+    }
+}
+
+extension PresignedUploader {
+    func requestUpload(_ bytes: UploadContent) async throws -> UploadTarget {
+        try await requestUpload(contentType: bytes.contentType, byteCount: bytes.body.byteCount)
+    }
+}

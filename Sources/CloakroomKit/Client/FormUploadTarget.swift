@@ -1,0 +1,22 @@
+public import Foundation
+
+/// A form that uploads one object, as `multipart/form-data`: ``fields`` first, then the object as `file`.
+///
+/// Whoever has the fields may upload; printed, they are left out.
+public struct FormUploadTarget: Sendable, Equatable {
+    public let objectKey: String
+    /// Where the form goes, by POST.
+    public let uploadURL: URL
+    public let fields: [String: String]
+    /// Where the object can be read.
+    public let assetURL: URL
+    /// S3 refuses more.
+    public let maximumBytes: Int64
+    /// When the form ends.
+    public let expiration: Date
+}
+
+extension FormUploadTarget: CustomStringConvertible, CustomReflectable {
+    public var description: String { "form for \(objectKey)" }
+    public var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "assetURL": assetURL]) }
+}

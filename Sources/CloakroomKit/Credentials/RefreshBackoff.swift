@@ -1,0 +1,41 @@
+import AWS
+
+/// How long the vendor is left alone: after a failure for a jittered while, or for as long as the server asks.
+struct RefreshBackoff: Sendable {
+    /// No server is believed for longer: its longest rate-limit window.
+    static let longestAsked: Duration = .seconds(3600)
+    /// On top of it comes a second: the jitter alone may be nothing.
+    static let backoff = Backoff(base: .seconds(2), cap: .seconds(60), maximumAttempts: .max)
+
+    private var failures = 0
+    private var end: ContinuousClock.Instant?
+    /// Until when the server asked to be left alone, and with which response.
+    private var asked: (error: CloakroomError, end: ContinuousClock.Instant)?
+
+    mutating func begin(
+        after error: CloakroomError, at now: ContinuousClock.Instant, using generator: inout some RandomNumberGenerator
+    ) {
+        let jittered = Self.backoff.delay(afterAttempt: failures, using: &generator) ?? Self.backoff.cap
+        failures += 1
+        asked = error.retryAfter.map { (error, now.advanced(by: min($0, Self.longestAsked))) }
+        let own = now.advanced(by: .seconds(1) + jittered)
+        end = max(own, asked?.end ?? own)
+    }
+
+    /// Whoever vended just now is not asked again within a second, however short-lived what came is.
+    mutating func begin(afterSuccessAt now: ContinuousClock.Instant) {
+        failures = 0
+        asked = nil
+        end = now.advanced(by: .seconds(1))
+    }
+
+    func isOn(at now: ContinuousClock.Instant) -> Bool { end.map { now < $0 } ?? false }
+
+    /// - Returns: while the server wants to be left alone, its response, with what is left of the time.
+    func refusal(at now: ContinuousClock.Instant) -> CloakroomError? {
+        guard let (error, end) = asked, now < end else { return nil }
+        var rest = error
+        rest.retryAfter = end - now
+        return rest
+    }
+}

@@ -1,0 +1,76 @@
+/// Whether one more request may be served, and what the client learns about the next ones.
+package struct RateLimitDecision: Sendable, Equatable {
+    package enum Verdict: String, Sendable, CaseIterable {
+        case allowed
+        case refused
+        /// Redis is away, and the route goes on under a limit of this process alone.
+        case open
+        /// The same, and that limit is used up.
+        case openRefused = "open_refused"
+        /// Redis is away, and the route does not go on without it.
+        case closed
+    }
+
+    /// What is left of one window.
+    package struct Window: Sendable, Equatable {
+        package let remaining: Int
+        /// Until it ends.
+        package let reset: Duration
+    }
+
+    package let verdict: Verdict
+    /// The window that refuses; of several, the one that ends last.
+    package let refusing: RateLimitName?
+    /// Whether that is the user's, of all devices.
+    package let refusesUser: Bool
+    /// The device's.
+    package let requests: Window
+    package let quantity: Window?
+    package let userRequests: Window
+    package let userQuantity: Window?
+    /// When the same may be asked again.
+    package let retryAfter: Duration
+
+    package var isAllowed: Bool { verdict == .allowed || verdict == .open }
+
+    /// Redis is away, and nobody knows.
+    static let closed = RateLimitDecision(
+        verdict: .closed, refusing: nil, refusesUser: false, requests: Window(remaining: 0, reset: .zero),
+        quantity: nil,
+        userRequests: Window(remaining: 0, reset: .zero), userQuantity: nil, retryAfter: .seconds(1))
+}
+
+extension RateLimitDecision {
+    /// - Parameters:
+    ///   - count: what the windows held before.
+    ///   - isLocal: whether this process alone has counted.
+    init(_ cost: RateLimitCost, _ count: RateLimitCount, by terms: RateLimitPolicy, isLocal: Bool = false) {
+        let refusing = count.refusal(cost, by: terms)
+        self.refusing = refusing?.name
+        refusesUser = refusing?.isOfUser == true
+        verdict =
+            switch (refusing, isLocal) {
+            case (nil, false): .allowed
+            case (nil, true): .open
+            case (_?, false): .refused
+            case (_?, true): .openRefused
+            }
+        // All or nothing: what is refused has taken nothing.
+        let (one, amount) = refusing == nil ? (1, cost.quantity) : (0, 0)
+        requests = Window(count.device.requests, quota: terms.requests.quota, taken: one)
+        userRequests = Window(count.user.requests, quota: terms.requests.userQuota, taken: one)
+        quantity = terms.quantity.flatMap { limit in
+            count.device.quantity.map { Window($0, quota: limit.quota, taken: amount) }
+        }
+        userQuantity = terms.quantity.flatMap { limit in
+            count.user.quantity.map { Window($0, quota: limit.userQuota, taken: amount) }
+        }
+        retryAfter = refusing?.left ?? .zero
+    }
+}
+
+extension RateLimitDecision.Window {
+    fileprivate init(_ window: RateLimitCount.Window, quota: Int, taken: Int) {
+        self.init(remaining: max(0, quota - window.used - taken), reset: window.left)
+    }
+}

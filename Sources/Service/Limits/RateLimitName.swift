@@ -1,0 +1,63 @@
+/// What is limited: requests of a kind, or what they add up to.
+package enum RateLimitName: String, Sendable, CaseIterable {
+    case renew
+    /// Keys, in all renewals together.
+    case renewKeys
+    /// Requests for credentials that ask STS.
+    case vend
+    /// All requests for credentials, those too that are answered with credentials at hand.
+    case vendAll
+    case upload
+    /// Bytes announced, in all uploads together.
+    case uploadBytes
+    case session
+    case notification
+
+    /// What is counted besides requests of this kind.
+    var quantity: RateLimitName? {
+        switch self {
+        case .renew: .renewKeys
+        case .upload: .uploadBytes
+        case .renewKeys, .vend, .vendAll, .uploadBytes, .session, .notification: nil
+        }
+    }
+
+    /// How the window of all devices of a user is called.
+    var ofUser: String { rawValue + "User" }
+
+    /// What is counted; `nil` for requests.
+    var unit: String? {
+        switch self {
+        case .renewKeys: "keys"
+        case .uploadBytes: "bytes"
+        case .renew, .vend, .vendAll, .upload, .session, .notification: nil
+        }
+    }
+}
+
+extension RateLimitName {
+    /// How many requests for credentials there may be for each that asks STS.
+    static let vendsForEach = 10
+}
+
+extension Settings.Limit {
+    func times(_ factor: Int) -> Settings.Limit {
+        Settings.Limit(
+            quota: quota * factor, userQuota: userQuota * factor, window: window, whenRedisIsAway: whenRedisIsAway)
+    }
+}
+
+extension Settings.Limits {
+    subscript(name: RateLimitName) -> Settings.Limit {
+        switch name {
+        case .renew: renew
+        case .renewKeys: renewKeys
+        case .vend: vend
+        case .vendAll: vend.times(RateLimitName.vendsForEach)
+        case .upload: upload
+        case .uploadBytes: uploadBytes
+        case .session: session
+        case .notification: notification
+        }
+    }
+}

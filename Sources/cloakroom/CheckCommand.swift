@@ -1,0 +1,72 @@
+import AWS
+import Service
+
+/// `cloakroom check`
+enum CheckCommand {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let options: Options
+        do { options = try Options(arguments, of: .check) } catch {
+            return Output.usage("\(error)", see: "cloakroom check --help")
+        }
+        if options.wantsHelp { return Output.print(help) }
+        guard options.operands.count == 1, let file = options.operands.first else {
+            return Output.usage("check takes one settings file", see: "cloakroom check --help")
+        }
+        do {
+            let settings = try SettingsFile.load(file)
+            let chain = AWSCredentials.chain(
+                settings.aws, transport: OfflineTransport(), runtime: RuntimeDependencies())
+            let origin = try chain.expectedOrigin()
+            if let fault = AuditFile.fault(settings) { throw fault }
+            let multipart = settings.uploads.idKeys.isEmpty ? "none: uploads.idKeys is not set" : "set up"
+            let review = SettingsReview(settings)
+            let state = review.errors.isEmpty ? "good" : "serve starts with it, but it has errors"
+            Output.print("\(file): \(state)\nAWS credentials: \(origin)\nUploads in parts: \(multipart)")
+            (review.lines + notes(settings) + [review.policies]).forEach { Output.print($0) }
+            return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
+        } catch let error as CredentialChainError {
+            return Output.fail("\(file) is good, but there are \(error)")
+        } catch let error as AuditFileError {
+            return Output.fail("\(file) is good, but \(error)")
+        } catch {
+            return Output.fail("\(file) has faults:\n\(error)")
+        }
+    }
+
+    /// What is good, but should be known.
+    private static func notes(_ settings: Settings) -> [String] {
+        let reserved = settings.reservedUserIDs.components.map {
+            "Reserved user id: \($0.id), the folder of which \($0.setting) uses, beside vending.prefixes \"\""
+        }
+        let large = settings.vending.scopes.names.compactMap { settings.vending.scopes[$0] }
+            .filter { $0.policy.packedPercent > 100 }.map {
+                "The scope \($0.name) takes about \($0.policy.packedPercent) % of what STS packs, by estimate: "
+                    + "`cloakroom doctor --only role,scopes` asks STS"
+            }
+        let undated = settings.tokens.issuers.filter { !$0.datesTokens }.map {
+            "Tokens without iat and nbf: of \($0.name); once a user is revoked, all of them are refused until "
+                + "`cloakroom user set ID --accept-undated-tokens`"
+        }
+        return reserved + large + undated
+    }
+
+    private static let help = """
+        Usage: cloakroom check [--strict] SETTINGS
+
+        Reads a settings file as `serve` would, with the environment and the files it names, and tells all that is
+        wrong: where, why, and what to do about it; then, where the worker's AWS credentials would come from, and whether
+        the audit's file can be written. Run it as the worker's user. Nothing is asked of the network.
+
+        Then follow errors and warnings about what the settings mean, with which serve starts all the same, and what the
+        policies of the worker and of a CDN have to allow: where a place is missing in them, S3 answers 403.
+
+        Options:
+          --strict  exit with 1 for such errors as well
+
+        Exit status: 0 serve starts with it, 1 it has faults, 2 the command line was not understood.
+
+        Examples:
+          cloakroom check cloakroom.json5
+          cloakroom check /etc/cloakroom/cloakroom.json5 && systemctl reload cloakroom
+        """
+}

@@ -1,0 +1,135 @@
+import FastCGI
+import Loop
+import Service
+
+/// `cloakroom doctor`
+enum DoctorCommand {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let see = "cloakroom doctor --help"
+        let options: Options
+        do {
+            options = try Options(arguments, of: .doctor)
+        } catch {
+            return Output.usage("\(error)", see: see)
+        }
+        if options.wantsHelp { return Output.print(help) }
+        let files = [options.values["settings"]].compactMap(\.self) + options.operands
+        guard files.count == 1, let file = files.first else {
+            return Output.usage("doctor takes --settings FILE", see: see)
+        }
+        guard let seconds = Int(options.values["timeout-seconds"] ?? "20"), (1...600).contains(seconds) else {
+            return Output.usage("--timeout-seconds takes 1…600", see: see)
+        }
+        if let url = options.values["url"], !url.hasPrefix("http://"), !url.hasPrefix("https://") {
+            return Output.usage("--url takes a URL of http or https", see: see)
+        }
+        guard let sockets = sockets(options) else {
+            return Output.usage("--listen and --workers take what serve takes", see: see)
+        }
+        switch checks(options) {
+        case .failure(let unknown):
+            let known = CheckName.allCases.map(\.rawValue).joined(separator: ", ")
+            return Output.usage("there is no check \(unknown.name); there are: \(known)", see: see)
+        case .success(let checks):
+            let report = report(
+                file, checks, commands(file, options),
+                DoctorRun.DoctorOptions(
+                    url: options.values["url"], certificateAuthorities: options.values["ca"], sockets: sockets,
+                    isReadOnly: options.flags.contains("read-only"), limit: .seconds(seconds)))
+            Output.print(options.flags.contains("json") ? report.json : report.table)
+            return report.isFine(strict: options.flags.contains("strict")) ? .success : .failure
+        }
+    }
+
+    /// As `serve` has them; none without `--listen`.
+    private static func sockets(_ options: Options) -> [ListenAddress]? {
+        guard let count = Int(options.values["workers"] ?? "1"), (1...256).contains(count) else { return nil }
+        guard let pattern = options.values["listen"] else { return [] }
+        guard count == 1 || pattern.contains("%d") else { return nil }
+        let addresses = (1...count).compactMap { ListenAddress(pattern.replacing("%d", with: String($0))) }
+        return addresses.count == count ? addresses : nil
+    }
+
+    private struct UnknownCheckError: Error { let name: String }
+
+    private static func checks(_ options: Options) -> Result<[CheckName], UnknownCheckError> {
+        do throws(UnknownCheckError) {
+            let only = try options.values["only"].map { text throws(UnknownCheckError) in try names(text) }
+            let skipped = try options.values["skip"].map { text throws(UnknownCheckError) in try names(text) } ?? []
+            return .success((only ?? CheckName.allCases).filter { !skipped.contains($0) })
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func names(_ text: String) throws(UnknownCheckError) -> [CheckName] {
+        var names: [CheckName] = []
+        for word in text.split(separator: ",") {
+            guard let name = CheckName(rawValue: String(word)) else { throw UnknownCheckError(name: String(word)) }
+            names.append(name)
+        }
+        return names
+    }
+
+    private static func commands(_ file: String, _ options: Options) -> NextCommands {
+        let values = ["url", "ca", "listen", "workers", "timeout-seconds"]
+            .flatMap { name in options.values[name].map { ["--\(name)", $0] } ?? [] }
+        let flags = options.flags.contains("read-only") ? ["--read-only"] : []
+        return NextCommands(settingsFile: file, doctor: ["cloakroom", "doctor", "--settings", file] + values + flags)
+    }
+
+    private static func report(
+        _ file: String, _ checks: [CheckName], _ commands: NextCommands, _ options: DoctorRun.DoctorOptions
+    ) -> DoctorReport {
+        do throws(SettingsErrors) {
+            let findings = DoctorRun.run(try SettingsFile.load(file), checks, options).findings
+            return DoctorReport(findings, commands: commands)
+        } catch {
+            return DoctorReport(SettingsFindings.faults(error), commands: commands)
+        }
+    }
+
+    private static let help =
+        """
+        Usage: cloakroom doctor --settings FILE [--url URL] [--listen ADDRESS] [--only NAMES | --skip NAMES] [--read-only] [--strict] [--json]
+
+        Checks a deployment against its settings: asks Redis, STS, S3, the issuers and nginx what the workers will ask
+        them, and prints what it found, why it matters, what to do and the command that comes next. Run it where a worker runs, and as that user, so
+        that it has the worker's own credentials.
+
+        What it writes, it takes away again: objects below cloakroom-doctor/ (as canaries) and in the
+        folders of two invented users, cloakroom-doctor-1 and cloakroom-doctor-10; one key of Redis that ends by itself
+        within a second. On a bucket with versions, what was taken away leaves a delete marker. Sessions of the role are
+        asked for, as for a user. --read-only leaves all of that out but the sessions.
+
+        Checks:
+
+        """
+        + CheckName.allCases.map {
+            "  " + $0.rawValue + String(repeating: " ", count: 11 - $0.rawValue.count) + $0.about
+        }
+        .joined(separator: "\n") + """
+
+
+            Options:
+              --settings FILE      the settings file of the workers
+              --url URL            where nginx listens, such as https://api.example.com; without it nginx is not asked
+              --ca FILE            PEM file of whom to trust for --url; without it, whom the system trusts
+              --listen ADDRESS     where the workers listen, as given to serve; without it they are not asked themselves
+              --workers N          how many there are, for a %d in the address; 1
+              --only NAMES         these checks, separated by commas
+              --skip NAMES         all but these
+              --read-only          writes nothing to S3 and Redis
+              --timeout-seconds N  for each check, 1…600; 20
+              --strict             warnings fail, too
+              --json               for programs
+
+            Exit status: 0 fine, 1 something has to be done, 2 the command line was not understood.
+
+            Examples:
+              cloakroom doctor --settings cloakroom.json5 --url https://api.example.com
+              cloakroom doctor --settings cloakroom.json5 --workers 4 --listen 'unix:/run/cloakroom/worker-%d.sock'
+              cloakroom doctor --settings cloakroom.json5 --read-only --skip front
+              cloakroom doctor --settings cloakroom.json5 --only redis,keys --strict --json | jq '.findings[]'
+            """
+}

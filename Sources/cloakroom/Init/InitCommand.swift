@@ -1,0 +1,75 @@
+import Service
+
+/// `cloakroom init`
+enum InitCommand {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let options: Options
+        do { options = try Options(arguments, of: .initialization) } catch {
+            return Output.usage("\(error)", see: "cloakroom init --help")
+        }
+        if options.wantsHelp { return Output.print(help) }
+        guard options.flags.count <= 1 else {
+            return Output.usage("one store, of --aws, --seaweedfs and --ceph", see: "cloakroom init --help")
+        }
+        guard options.operands.count <= 1 else {
+            return Output.usage("init takes one folder", see: "cloakroom init --help")
+        }
+        var settings = FirstSettings(options.flags.first.flatMap { FirstSettings.Store(rawValue: $0) } ?? .aws)
+        settings.issuer = options.values["issuer"]
+        settings.bucket = options.values["bucket"] ?? settings.bucket
+        settings.region = options.values["region"] ?? settings.region
+        settings.endpoint = options.values["endpoint"] ?? settings.endpoint
+        settings.roleARN = options.values["role-arn"] ?? settings.roleARN
+        settings.redis = options.values["redis"] ?? settings.redis
+        var files = NewFiles(folder: options.operands.first ?? ".")
+        do throws(NewFiles.WriteError) {
+            for file in settings.secrets() { try files.write(file.secret.reveal() + "\n", to: file.path, mode: 0o600) }
+            try files.write(settings.text, to: name, mode: 0o644)
+        } catch {
+            files.remove()
+            return Output.fail("\(error); nothing was written")
+        }
+        return Output.print(next(files))
+    }
+
+    private static let name = "cloakroom.json5"
+
+    private static func next(_ files: NewFiles) -> String {
+        let file = files.path(name)
+        return """
+            Written: \(files.written.joined(separator: ", "))
+
+            Next, once the settings name your bucket, role and issuer:
+              cloakroom check \(file)
+              cloakroom doctor \(file)
+              cloakroom serve --workers 2 --listen unix:/run/cloakroom/worker-%d.sock \(file)
+            """
+    }
+
+    private static let help = """
+        Usage: cloakroom init [--aws | --seaweedfs | --ceph] [options] [FOLDER]
+
+        Writes cloakroom.json5, with every setting and what it is for, and beside it the secrets that it names, each
+        readable by its owner alone. Overwrites nothing.
+
+        Options:
+          --aws              for S3 and STS of AWS (default)
+          --seaweedfs        for SeaweedFS; secrets/s3 is the secret of the access key "cloakroom"
+          --ceph             for a RADOS Gateway; likewise
+          --issuer URL       an OpenID Connect issuer that publishes its keys; without it tokens are signed with the
+                             secret in secrets/token
+          --bucket NAME      the bucket
+          --region NAME      its Region
+          --endpoint URL     of S3 and STS
+          --role-arn ARN     the role that users' sessions assume
+          --redis ADDRESS    host:port, or unix: and a path
+
+        FOLDER is made if it is not there; without it, the current one.
+
+        Exit status: 0 written, 1 not, 2 the command line was not understood.
+
+        Examples:
+          cloakroom init --issuer https://auth.example.com --bucket photos /etc/cloakroom
+          cloakroom init --seaweedfs --endpoint http://127.0.0.1:8333
+        """
+}

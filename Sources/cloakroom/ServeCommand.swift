@@ -1,0 +1,101 @@
+import CLinux
+import FastCGI
+import Loop
+import Service
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `cloakroom serve`
+enum ServeCommand {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let options: Options
+        do { options = try Options(arguments, of: .serve) } catch {
+            return Output.usage("\(error)", see: "cloakroom serve --help")
+        }
+        if options.wantsHelp { return Output.print(help) }
+        guard options.operands.count == 1, let file = options.operands.first else {
+            return Output.usage("serve takes one settings file", see: "cloakroom serve --help")
+        }
+        guard let pattern = options.values["listen"] else {
+            return Output.usage("serve takes --listen unix:PATH or HOST:PORT", see: "cloakroom serve --help")
+        }
+        if let fault = ClockError(now: Date()) { return Output.fail("cannot serve: \(fault)") }
+        let settings: Settings
+        do { settings = try SettingsFile.load(file) } catch {
+            return Output.fail("\(file) has faults:\n\(error)")
+        }
+        return options.values["workers"] == nil
+            ? one(pattern, settings, options) : many(pattern, settings, options, file: file)
+    }
+
+    private static func one(_ text: String, _ settings: Settings, _ options: Options) -> ExitStatus {
+        guard let address = ListenAddress(text) else { return notAnAddress(text) }
+        let supervisor = Worker.SupervisorLink(
+            lifeline: options.values["lifeline"].flatMap { Int32($0) },
+            heartbeat: options.values["heartbeat"].flatMap { Int32($0) })
+        return Worker.run(listen: address, settings: settings, supervisor: supervisor)
+    }
+
+    private static func many(_ pattern: String, _ settings: Settings, _ options: Options, file: String) -> ExitStatus {
+        guard let count = options.values["workers"].flatMap({ Int($0) }), (1...256).contains(count) else {
+            return Output.usage("--workers takes a number from 1 to 256", see: "cloakroom serve --help")
+        }
+        guard count == 1 || pattern.contains("%d") else {
+            return Output.usage("with several workers, --listen holds %d for the number", see: "cloakroom serve --help")
+        }
+        let texts = (1...count).map { pattern.replacing("%d", with: String($0)) }
+        if let wrong = texts.first(where: { ListenAddress($0) == nil }) { return notAnAddress(wrong) }
+        let line = SupervisorCommandLine(workers: count, listen: pattern, settingsFile: file)
+        let addresses = texts.compactMap { ListenAddress($0) }
+        switch options.values["resume"] {
+        case nil: return Supervisor.run(line, addresses, settings, resuming: nil)
+        // The supervisor before this one asks whether this program could go on in its place.
+        case SupervisorCommandLine.trial:
+            guard SupervisorState(adopting: SupervisorCommandLine.trialDescriptor, slots: count) != nil else {
+                return Output.fail(
+                    "cannot read the state of the supervisor that runs: this version keeps it otherwise; restart it")
+            }
+            return .success
+        case .some(let number):
+            guard let descriptor = Int32(number), descriptor > 2,
+                let state = SupervisorState(adopting: descriptor, slots: count)
+            else { return Output.usage("--resume is for the supervisor's own use", see: "cloakroom serve --help") }
+            return Supervisor.run(line, addresses, settings, resuming: state)
+        }
+    }
+
+    private static func notAnAddress(_ text: String) -> ExitStatus {
+        Output.usage(
+            "\(text) is neither unix:PATH (at most \(ListenAddress.maximumPathBytes) bytes) nor ADDRESS:PORT",
+            see: "cloakroom serve --help")
+    }
+
+    private static let help = """
+        Usage: cloakroom serve --listen ADDRESS [--workers N] SETTINGS
+
+        Answers FastCGI requests from nginx. Without --workers one worker runs: one thread, one listening socket. With it,
+        a supervisor keeps N of them running.
+
+        Options:
+          --listen ADDRESS  unix:PATH or HOST:PORT; with --workers, %d in it is the number of the worker, from 1
+          --workers N       1 to 256; one a core is the rule
+
+        Signals to the supervisor:
+          SIGHUP   replaces the workers one by one, without losing a request; they read the settings anew
+          SIGUSR2  runs the program anew that lies at the supervisor's path, in the same process, without losing a
+                   request: after an upgrade and SIGHUP the workers run the new program, the supervisor the former one
+          SIGTERM  answers what was taken, then exits with 0; SIGINT and SIGQUIT do the same
+
+        Signals to a worker: SIGTERM, SIGINT, SIGQUIT as above.
+
+        Exit status: 0 stopped as told, 1 failed, 2 the command line was not understood.
+
+        Examples:
+          cloakroom serve --listen unix:/run/cloakroom/worker.sock cloakroom.json5
+          cloakroom serve --workers 4 --listen 'unix:/run/cloakroom/worker-%d.sock' cloakroom.json5
+        """
+}

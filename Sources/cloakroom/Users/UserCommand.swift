@@ -1,0 +1,57 @@
+/// `cloakroom user …`
+enum UserCommand {
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let rest = Array(arguments.dropFirst())
+        switch arguments.first {
+        case "set": return UserSet.run(rest)
+        case "get": return UserGet.run(rest)
+        case "disable": return UserSwitch.run(.disable, rest)
+        case "enable": return UserSwitch.run(.enable, rest)
+        case "delete": return UserSwitch.run(.delete, rest)
+        case "list": return UserList.run(rest)
+        case "revoke": return UserRevoke.run(rest)
+        case "--help", "-h": return Output.print(help)
+        case nil: return Output.usage("user takes a command", see: "cloakroom user --help")
+        case .some(let other): return Output.usage("there is no command user \(other)", see: "cloakroom user --help")
+        }
+    }
+
+    static let help = """
+        Usage: cloakroom user COMMAND … SETTINGS
+
+        What a user may do, kept in Redis and read by every worker with each request: a change counts at once. ID is the
+        user's id as in object keys and in the audit.
+
+        Commands:
+          set ID OPTION…         sets what is named; "none" takes it away again
+          get ID [--json]        shows the record
+          disable ID [--reason TEXT]
+                                 refuses everything from now on; what was vended before lives to its end
+          enable ID              takes that back; what was revoked stays revoked
+          delete ID              forgets the record, and what was revoked: without one, the settings decide
+          revoke ID [--apply] [--keep-enabled]
+                                 disables, and denies what was issued before: see cloakroom user revoke --help
+          list [--prefix P] [--limit N] [--cursor C] [--json]
+                                 users with a record, about 1000, in no order; C is where an earlier list ended
+
+        Options of set:
+          --tier T                 the subscription tier
+          --subscription-end WHEN  when the subscription ends
+          --storage-limit BYTES    from how much on nothing can be stored
+          --storage-used BYTES     what the user has stored
+          --accept-undated-tokens  accepts, until the next revocation, a revoked user's tokens that have neither iat nor
+                                   nbf
+
+        Values:
+          WHEN   2027-01-31T12:00:00Z, or from now on: +30d, +12h
+          BYTES  a number, or one with K, M, G or T for powers of 1024; for the limit also "unlimited"
+
+        Exit status: 0 done, 1 failed or no such record, 2 the command line was not understood.
+
+        Examples:
+          cloakroom user set u_1 --tier pro --subscription-end +30d --storage-limit 50G cloakroom.json5
+          cloakroom user get u_1 --json cloakroom.json5
+          cloakroom user disable u_1 --reason 'stolen phone' cloakroom.json5
+          cloakroom user list --prefix u_ cloakroom.json5
+        """
+}

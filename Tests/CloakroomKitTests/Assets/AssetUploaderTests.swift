@@ -1,0 +1,64 @@
+import AWS
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct AssetUploaderTests {
+    let time = FakeRuntime()
+    let fixture: RecoveryFixture
+    let bytes = UploadContent(Data("bytes".utf8), contentType: "application/octet-stream")
+
+    init() { fixture = RecoveryFixture(time: time) }
+
+    private var uploads: AssetUploader { AssetUploader(uploader: fixture, runtime: time.runtime) }
+
+    @Test func `an image of a chat says when it goes`() async throws {
+        let image = try await uploads.uploadChatImage(bytes)
+        #expect(image.link == "https://cdn.example/new1.bin")
+        #expect(image.objectKey == "new1.bin")
+        #expect(image.uploadedAt == time.wallTime)
+        #expect(image.expiration == time.wallTime + 30 * 86_400)
+    }
+
+    @Test func `an avatar and the picture of a group can be renewed`() async throws {
+        let avatar = try await uploads.uploadProfileAvatar(bytes, conversationID: "c", inboxID: "i")
+        let picture = try await uploads.uploadGroupImage(bytes, conversationID: "c")
+        let urls = [1, 2].map { URL(string: "https://cdn.example/new\($0).bin")! }
+        #expect(avatar == .profileAvatar(url: urls[0], conversationID: "c", inboxID: "i"))
+        #expect(picture == .groupImage(url: urls[1], conversationID: "c"))
+        #expect(await fixture.log == ["request 5", "put new1.bin", "request 5", "put new2.bin"])
+    }
+
+    @Test func `a place that ended on the way is replaced once`() async throws {
+        let ended = CloakroomError(.uploadURLExpired, "ended")
+        await fixture.fail("put", ended)
+        #expect(try await uploads.uploadChatImage(bytes).objectKey == "new2.bin")
+        await fixture.fail("put", ended, ended)
+        await #expect(throws: ended) { try await uploads.uploadChatImage(bytes) }
+    }
+
+    @Test func `a file is uploaded whole`() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("image-\(UUID().uuidString)")
+        try Data("image".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(try UploadContent(contentsOf: file, contentType: "image/jpeg").body == .file(file, 0..<5))
+        let missing = file.appendingPathExtension("missing")
+        let error = #expect(throws: CloakroomError.self) {
+            try UploadContent(contentsOf: missing, contentType: "image/jpeg")
+        }
+        #expect(error?.code == .unreadableFile)
+    }
+
+    @Test func `a file behind a symbolic link is uploaded whole, and a folder not at all`() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("photos/image", String(repeating: "image", count: 1000))
+        let link = folder.url.appendingPathComponent("link")
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "photos/image")
+        #expect(try UploadContent(contentsOf: link, contentType: "image/jpeg").body == .file(link, 0..<5000))
+        let error = #expect(throws: CloakroomError.self) {
+            try UploadContent(contentsOf: folder.url.appendingPathComponent("photos"), contentType: "image/jpeg")
+        }
+        #expect(error?.code == .unreadableFile)
+    }
+}
