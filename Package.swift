@@ -1,7 +1,7 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
-let house: [SwiftSetting] = [
+let swiftSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     // An async function runs where its caller runs: on the loop, on an actor, or in the app.
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
@@ -10,146 +10,195 @@ let house: [SwiftSetting] = [
 ]
 
 /// Targets that touch C: every unsafe expression is marked.
-let border = house + [.strictMemorySafety()]
+let unsafeSettings = swiftSettings + [.strictMemorySafety()]
 
 let package = Package(
     name: "cloakroom",
     platforms: [.macOS(.v13), .iOS(.v16)],
     products: [
-        .executable(name: "cloakroom", targets: ["cloakroom"]),
+        .executable(name: "cloakroom", targets: ["CloakroomCommand"]),
+        .executable(name: "cloakroom-sample", targets: ["CloakroomSample"]),
+        .executable(name: "conformance", targets: ["CloakroomConformance"]),
+        .executable(name: "answer-fuzz", targets: ["CloakroomAnswerFuzz"]),
+        .executable(name: "kit-crash", targets: ["CloakroomKitCrash"]),
+        .executable(name: "kit-bench", targets: ["CloakroomKitBench"]),
+        .executable(name: "scripted-s3", targets: ["CloakroomScriptedS3Command"]),
         .library(name: "CloakroomKit", targets: ["CloakroomKit"]),
-        .library(name: "CloakroomCurlTransport", targets: ["CurlTransport"]),
+        .library(name: "CloakroomCurlTransport", targets: ["CloakroomCurlTransport"]),
     ],
     targets: [
-        .systemLibrary(name: "CFastCGI"),
-        .systemLibrary(name: "CCurl"),
-        .systemLibrary(name: "CHiredis"),
-        .systemLibrary(name: "COpenSSL"),
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CSQLite"),
+        .systemLibrary(name: "CloakroomCFastCGI"),
+        .systemLibrary(name: "CloakroomCCurl"),
+        .systemLibrary(name: "CloakroomCHiredis"),
+        .systemLibrary(name: "CloakroomCOpenSSL"),
+        .systemLibrary(name: "CloakroomCLinux"),
+        .systemLibrary(name: "CloakroomCSQLite"),
 
-        .target(name: "Loop", dependencies: ["CLinux"], swiftSettings: border),
-        .target(name: "HTTPValues", swiftSettings: house),
-        .target(name: "FastCGI", dependencies: ["CFastCGI", "CLinux", "Loop", "HTTPValues"], swiftSettings: border),
-        .target(name: "Curl", dependencies: ["CCurl", "Loop", "HTTPValues"], swiftSettings: border),
-        .target(name: "Redis", dependencies: ["CHiredis", "CLinux", "COpenSSL", "Loop"], swiftSettings: border),
+        .target(name: "CloakroomLoop", dependencies: ["CloakroomCLinux"], swiftSettings: unsafeSettings),
+        .target(name: "CloakroomHTTP", swiftSettings: swiftSettings),
+        .target(
+            name: "CloakroomFastCGI",
+            dependencies: ["CloakroomCFastCGI", "CloakroomCLinux", "CloakroomLoop", "CloakroomHTTP"],
+            swiftSettings: unsafeSettings),
+        .target(
+            name: "CloakroomCurl", dependencies: ["CloakroomCCurl", "CloakroomLoop", "CloakroomHTTP"],
+            swiftSettings: unsafeSettings),
+        .target(
+            name: "CloakroomRedis",
+            dependencies: ["CloakroomCHiredis", "CloakroomCLinux", "CloakroomCOpenSSL", "CloakroomLoop"],
+            swiftSettings: unsafeSettings),
         // Apple's systems have CryptoKit.
         .target(
-            name: "CloakroomCrypto", dependencies: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))],
-            swiftSettings: border),
-        .target(name: "Signatures", dependencies: ["COpenSSL", "CloakroomCrypto"], swiftSettings: border),
-        .target(name: "StrictJSON", swiftSettings: house),
-        .target(name: "JOSE", dependencies: ["CloakroomCrypto", "Signatures", "StrictJSON"], swiftSettings: house),
+            name: "CloakroomCrypto",
+            dependencies: [.target(name: "CloakroomCOpenSSL", condition: .when(platforms: [.linux]))],
+            swiftSettings: unsafeSettings),
         .target(
-            name: "AWS", dependencies: ["CloakroomCrypto", "HTTPValues", "StrictJSON"], swiftSettings: house),
-        .target(name: "CloakroomWire", dependencies: ["StrictJSON"], swiftSettings: house),
+            name: "CloakroomSignatures", dependencies: ["CloakroomCOpenSSL", "CloakroomCrypto"],
+            swiftSettings: unsafeSettings),
+        .target(name: "CloakroomJSON", swiftSettings: swiftSettings),
+        .target(
+            name: "CloakroomJOSE", dependencies: ["CloakroomCrypto", "CloakroomSignatures", "CloakroomJSON"],
+            swiftSettings: swiftSettings),
+        .target(
+            name: "CloakroomAWS", dependencies: ["CloakroomCrypto", "CloakroomHTTP", "CloakroomJSON"],
+            swiftSettings: swiftSettings),
+        .target(name: "CloakroomWire", dependencies: ["CloakroomJSON"], swiftSettings: swiftSettings),
         // Apple's systems have a module of their own, SQLite3.
         .target(
-            name: "SQLite", dependencies: [.target(name: "CSQLite", condition: .when(platforms: [.linux]))],
-            swiftSettings: border),
+            name: "CloakroomSQLite",
+            dependencies: [.target(name: "CloakroomCSQLite", condition: .when(platforms: [.linux]))],
+            swiftSettings: unsafeSettings),
         .target(
             name: "CloakroomKit",
-            dependencies: ["AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite", "StrictJSON"],
-            swiftSettings: house),
+            dependencies: [
+                "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomSQLite", "CloakroomJSON",
+            ],
+            swiftSettings: swiftSettings),
         // For Linux, where URLSession takes CPU time while it waits; the kit itself goes without.
-        .target(name: "CurlTransport", dependencies: ["CCurl", "CloakroomKit"], swiftSettings: border),
         .target(
-            name: "Service",
+            name: "CloakroomCurlTransport", dependencies: ["CloakroomCCurl", "CloakroomKit"],
+            swiftSettings: unsafeSettings),
+        .target(
+            name: "CloakroomServer",
             dependencies: [
-                "Loop", "HTTPValues", "CloakroomCrypto", "Signatures", "JOSE", "AWS", "CloakroomWire", "StrictJSON",
-                "Redis",
+                "CloakroomLoop", "CloakroomHTTP", "CloakroomCrypto", "CloakroomSignatures", "CloakroomJOSE",
+                "CloakroomAWS", "CloakroomWire", "CloakroomJSON",
+                "CloakroomRedis",
             ],
-            swiftSettings: house),
+            swiftSettings: swiftSettings),
         .executableTarget(
-            name: "cloakroom",
+            name: "CloakroomCommand",
             dependencies: [
-                "Service", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "JOSE", "Loop", "FastCGI", "Curl",
-                "Redis", "StrictJSON", "CLinux",
+                "CloakroomServer", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomJOSE",
+                "CloakroomLoop", "CloakroomFastCGI", "CloakroomCurl",
+                "CloakroomRedis", "CloakroomJSON", "CloakroomCLinux",
             ],
-            swiftSettings: house),
+            path: "Sources/cloakroom", swiftSettings: swiftSettings),
 
         .executableTarget(
-            name: "cloakroom-sample",
+            name: "CloakroomSample",
             dependencies: [
-                "CloakroomKit", .target(name: "CLinux", condition: .when(platforms: [.linux])),
-                .target(name: "CurlTransport", condition: .when(platforms: [.linux])),
+                "CloakroomKit", .target(name: "CloakroomCLinux", condition: .when(platforms: [.linux])),
+                .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
             ],
-            path: "Sources/Examples/cloakroom-sample", swiftSettings: house),
+            path: "Sources/Examples/cloakroom-sample", swiftSettings: swiftSettings),
 
         .executableTarget(
-            name: "conformance",
+            name: "CloakroomConformance",
             dependencies: [
-                "Service", "AWS", "JOSE", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "Signatures", "StrictJSON",
+                "CloakroomServer", "CloakroomAWS", "CloakroomJOSE", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
+                "CloakroomSignatures", "CloakroomJSON",
             ],
-            path: "Tests/Conformance", swiftSettings: house),
+            path: "Tests/Conformance", swiftSettings: swiftSettings),
 
         .executableTarget(
-            name: "answer-fuzz",
-            dependencies: ["AWS", "CloakroomCrypto", "HTTPValues", "Redis", "Service"],
-            path: "Tests/AnswerFuzz", swiftSettings: house),
+            name: "CloakroomAnswerFuzz",
+            dependencies: ["CloakroomAWS", "CloakroomCrypto", "CloakroomHTTP", "CloakroomRedis", "CloakroomServer"],
+            path: "Tests/AnswerFuzz", swiftSettings: swiftSettings),
 
         .testTarget(
-            name: "AWSTests", dependencies: ["AWS", "CloakroomCrypto", "HTTPValues"],
-            resources: [.copy("Vectors")], swiftSettings: house),
-        .testTarget(name: "HTTPValuesTests", dependencies: ["HTTPValues"], swiftSettings: house),
+            name: "AWSTests", dependencies: ["CloakroomAWS", "CloakroomCrypto", "CloakroomHTTP"],
+            resources: [.copy("Vectors")], swiftSettings: swiftSettings),
+        .testTarget(name: "HTTPValuesTests", dependencies: ["CloakroomHTTP"], swiftSettings: swiftSettings),
         .testTarget(
-            name: "StrictJSONTests", dependencies: ["StrictJSON"], resources: [.copy("Vectors")], swiftSettings: house),
+            name: "StrictJSONTests", dependencies: ["CloakroomJSON"], resources: [.copy("Vectors")],
+            swiftSettings: swiftSettings),
         .testTarget(
-            name: "JOSETests", dependencies: ["JOSE", "CloakroomCrypto", "Signatures", "StrictJSON", "Support"],
-            resources: [.copy("Vectors")], swiftSettings: house),
+            name: "JOSETests",
+            dependencies: [
+                "CloakroomJOSE", "CloakroomCrypto", "CloakroomSignatures", "CloakroomJSON", "CloakroomTestSupport",
+            ],
+            resources: [.copy("Vectors")], swiftSettings: swiftSettings),
         .executableTarget(
-            name: "kit-crash", dependencies: ["AWS", "CloakroomKit"], path: "Tests/KitCrash", swiftSettings: house),
+            name: "CloakroomKitCrash", dependencies: ["CloakroomAWS", "CloakroomKit"], path: "Tests/KitCrash",
+            swiftSettings: swiftSettings),
         .executableTarget(
-            name: "kit-bench",
-            dependencies: ["CloakroomKit", .target(name: "CurlTransport", condition: .when(platforms: [.linux]))],
-            path: "Tests/KitBench", swiftSettings: house),
+            name: "CloakroomKitBench",
+            dependencies: [
+                "CloakroomKit", .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
+            ],
+            path: "Tests/KitBench", swiftSettings: swiftSettings),
         .testTarget(
             name: "CloakroomKitTests",
             dependencies: [
-                "CloakroomKit", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "SQLite", "kit-crash",
-                .target(name: "CurlTransport", condition: .when(platforms: [.linux])),
-                .target(name: "Support", condition: .when(platforms: [.linux])),
+                "CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomSQLite",
+                "CloakroomKitCrash",
+                .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
+                .target(name: "CloakroomTestSupport", condition: .when(platforms: [.linux])),
             ],
-            resources: [.copy("Vectors")], swiftSettings: house),
-        .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: house),
-        .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: house),
+            resources: [.copy("Vectors")], swiftSettings: swiftSettings),
+        .testTarget(name: "SQLiteTests", dependencies: ["CloakroomSQLite"], swiftSettings: swiftSettings),
+        .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: swiftSettings),
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "Service", "JOSE", "AWS", "CloakroomCrypto", "CloakroomWire", "HTTPValues", "Signatures", "StrictJSON",
-                "Loop", "Support",
+                "CloakroomServer", "CloakroomJOSE", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
+                "CloakroomSignatures", "CloakroomJSON",
+                "CloakroomLoop", "CloakroomTestSupport",
             ],
-            exclude: ["Recorded"], swiftSettings: house),
-        .target(name: "Support", dependencies: ["Loop"], path: "Tests/Support", swiftSettings: house),
+            exclude: ["Recorded"], swiftSettings: swiftSettings),
         .target(
-            name: "ScriptedS3", dependencies: ["CLinux", "CloakroomCrypto", "Loop"], path: "Tests/ScriptedS3",
-            swiftSettings: house),
+            name: "CloakroomTestSupport", dependencies: ["CloakroomLoop"], path: "Tests/Support",
+            swiftSettings: swiftSettings),
+        .target(
+            name: "CloakroomScriptedS3", dependencies: ["CloakroomCLinux", "CloakroomCrypto", "CloakroomLoop"],
+            path: "Tests/ScriptedS3",
+            swiftSettings: swiftSettings),
         .executableTarget(
-            name: "scripted-s3", dependencies: ["CLinux", "Loop", "ScriptedS3"], path: "Tests/ScriptedS3Command",
-            swiftSettings: house),
+            name: "CloakroomScriptedS3Command",
+            dependencies: ["CloakroomCLinux", "CloakroomLoop", "CloakroomScriptedS3"], path: "Tests/ScriptedS3Command",
+            swiftSettings: swiftSettings),
         .testTarget(
-            name: "FastCGITests", dependencies: ["FastCGI", "HTTPValues", "Loop", "Support"], swiftSettings: house),
+            name: "FastCGITests",
+            dependencies: ["CloakroomFastCGI", "CloakroomHTTP", "CloakroomLoop", "CloakroomTestSupport"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "AdapterTests",
             dependencies: [
-                "FastCGI", "Curl", "Redis", "Loop", "AWS", "Service", "CloakroomCrypto", "CloakroomWire", "HTTPValues",
-                "JOSE", "ScriptedS3", "Support",
+                "CloakroomFastCGI", "CloakroomCurl", "CloakroomRedis", "CloakroomLoop", "CloakroomAWS",
+                "CloakroomServer", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
+                "CloakroomJOSE", "CloakroomScriptedS3", "CloakroomTestSupport",
             ],
-            swiftSettings: house),
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["cloakroom", "CLinux", "FastCGI", "Loop", "Service", "Support"], swiftSettings: house),
-        .testTarget(name: "LoopTests", dependencies: ["Loop", "Support"], swiftSettings: house),
+            dependencies: [
+                "CloakroomCommand", "CloakroomCLinux", "CloakroomFastCGI", "CloakroomLoop", "CloakroomServer",
+                "CloakroomTestSupport",
+            ], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LoopTests", dependencies: ["CloakroomLoop", "CloakroomTestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AWS", "CLinux", "CloakroomCrypto", "CloakroomKit", "JOSE", "ScriptedS3", "StrictJSON", "Support",
+                "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomKit", "CloakroomJOSE",
+                "CloakroomScriptedS3", "CloakroomJSON", "CloakroomTestSupport",
             ],
             exclude: ["Clients", "Recorded"],
-            swiftSettings: house),
-        .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: house),
+            swiftSettings: swiftSettings),
+        .testTarget(name: "CloakroomCryptoTests", dependencies: ["CloakroomCrypto"], swiftSettings: swiftSettings),
         .testTarget(
-            name: "SignaturesTests", dependencies: ["CloakroomCrypto", "Signatures", "Support"],
-            resources: [.copy("Vectors")], swiftSettings: house),
+            name: "SignaturesTests", dependencies: ["CloakroomCrypto", "CloakroomSignatures", "CloakroomTestSupport"],
+            resources: [.copy("Vectors")], swiftSettings: swiftSettings),
     ]
 )

@@ -1,4 +1,4 @@
-import SQLite
+import CloakroomSQLite
 
 extension CloakroomError {
     /// - Parameter store: what could not be read or written, such as "the records of renewals".

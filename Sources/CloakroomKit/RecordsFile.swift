@@ -1,5 +1,5 @@
 import Foundation
-import SQLite
+import CloakroomSQLite
 
 /// Records of the kit's in a database, for one actor to own.
 ///

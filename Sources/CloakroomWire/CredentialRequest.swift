@@ -1,4 +1,4 @@
-package import StrictJSON
+package import CloakroomJSON
 
 /// What a client may say when it asks for credentials: which of its rights it wants, and for how long.
 ///

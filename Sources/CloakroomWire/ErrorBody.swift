@@ -1,4 +1,4 @@
-package import StrictJSON
+package import CloakroomJSON
 
 /// The word for programs in an error's body; a code once given keeps its meaning.
 package enum ErrorCode: String, Sendable, Codable, CaseIterable {

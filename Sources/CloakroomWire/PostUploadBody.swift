@@ -1,4 +1,4 @@
-package import StrictJSON
+package import CloakroomJSON
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials

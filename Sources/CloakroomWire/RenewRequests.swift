@@ -1,4 +1,4 @@
-package import StrictJSON
+package import CloakroomJSON
 
 /// Why a renewal's body is refused; the raw value is the answer's sentence, word for word as clients know it.
 package enum RenewRequestError: String, Error, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-package import StrictJSON
+package import CloakroomJSON
 
 /// The body is no JSON object of the members a route knows, or one of them is not what it should be.
 ///

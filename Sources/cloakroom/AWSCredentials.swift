@@ -1,7 +1,7 @@
-import AWS
-import HTTPValues
-import Loop
-import Service
+import CloakroomAWS
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

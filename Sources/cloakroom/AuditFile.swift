@@ -1,5 +1,5 @@
-import CLinux
-import Service
+import CloakroomCLinux
+import CloakroomServer
 
 /// Whether the audit's file can be written by the user who asks, without writing to it.
 enum AuditFile {

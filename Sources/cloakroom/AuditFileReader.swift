@@ -1,6 +1,6 @@
 import Glibc
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 
 /// Reads the lines of a file of any size, a piece at a time.
 struct AuditFileReader {

@@ -1,6 +1,6 @@
-import Loop
-import Redis
-import Service
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomServer
 import Synchronization
 
 /// Reads the audit lines of a Redis stream, a page at a time.

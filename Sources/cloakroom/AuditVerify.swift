@@ -1,7 +1,7 @@
 import Glibc
-import Loop
-import Redis
-import Service
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomServer
 
 /// `cloakroom audit verify`
 enum AuditVerify {

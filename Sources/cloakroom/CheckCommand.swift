@@ -1,5 +1,5 @@
-import AWS
-import Service
+import CloakroomAWS
+import CloakroomServer
 
 /// `cloakroom check`
 enum CheckCommand {

@@ -1,4 +1,4 @@
-import Service
+import CloakroomServer
 
 /// All commands, in the order of the help.
 enum CommandTable {

@@ -1,4 +1,4 @@
-import CLinux
+import CloakroomCLinux
 
 /// A core file of this process would hold tokens, keys and vended credentials.
 enum CoreDumps {

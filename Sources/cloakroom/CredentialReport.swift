@@ -1,6 +1,6 @@
-import AWS
-import Loop
-import Service
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomServer
 
 /// Tells the log where the worker's own credentials come from, once, and whatever changes about that.
 @LoopActor

@@ -1,4 +1,4 @@
-import Loop
+import CloakroomLoop
 
 /// Shows the supervisor that the loop turns: a counter in shared memory.
 @LoopActor

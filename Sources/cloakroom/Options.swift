@@ -1,4 +1,4 @@
-import CLinux
+import CloakroomCLinux
 
 /// The options and operands of one command, as getopt_long(3) reads them: `--name value` or `--name=value`, in any
 /// place; `--` ends the options; `-h` is `--help`.

@@ -1,5 +1,5 @@
 import Glibc
-import Loop
+import CloakroomLoop
 
 /// How far a long command is, on one line of standard error, if that is a terminal.
 struct ProgressLine {

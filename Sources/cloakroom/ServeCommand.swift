@@ -1,7 +1,7 @@
-import CLinux
-import FastCGI
-import Loop
-import Service
+import CloakroomCLinux
+import CloakroomFastCGI
+import CloakroomLoop
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

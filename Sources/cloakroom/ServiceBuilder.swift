@@ -1,11 +1,11 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import Curl
+import CloakroomCurl
 import Glibc
-import HTTPValues
-import Loop
-import Redis
-import Service
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomServer
 
 /// Builds a worker's service from its settings: the one place that knows every part.
 @LoopActor

@@ -1,4 +1,4 @@
-import Service
+import CloakroomServer
 
 /// `cloakroom settings`
 enum SettingsCommand {

@@ -1,4 +1,4 @@
-import Service
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

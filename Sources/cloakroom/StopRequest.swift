@@ -1,4 +1,4 @@
-import Loop
+import CloakroomLoop
 
 /// The wish to stop, from a signal or from the end of the supervisor.
 @LoopActor

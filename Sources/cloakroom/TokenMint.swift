@@ -1,5 +1,5 @@
-import JOSE
-import Service
+import CloakroomJOSE
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,8 +1,8 @@
-import AWS
-import Curl
-import HTTPValues
-import Loop
-import Service
+import CloakroomAWS
+import CloakroomCurl
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomServer
 
 /// STS and S3 as the settings describe them, on one transport.
 @LoopActor

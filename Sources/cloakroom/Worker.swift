@@ -1,9 +1,9 @@
-import AWS
-import CLinux
-import FastCGI
+import CloakroomAWS
+import CloakroomCLinux
+import CloakroomFastCGI
 import Glibc
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 
 /// One worker: a loop, a listening socket, the service.
 enum Worker {

@@ -1,4 +1,4 @@
-@testable import AWS
+@testable import CloakroomAWS
 import Testing
 
 struct CopyObjectResultXMLTests {

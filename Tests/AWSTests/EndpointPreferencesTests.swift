@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import Testing
 
 /// Endpoints by environment and profile. Source: AWS SDKs and Tools Reference Guide, "Service-specific endpoints".

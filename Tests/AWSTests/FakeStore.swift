@@ -1,5 +1,5 @@
-import AWS
-import HTTPValues
+import CloakroomAWS
+import CloakroomHTTP
 import Synchronization
 
 /// Answers by what is asked, and remembers it.

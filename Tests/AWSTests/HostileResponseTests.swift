@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
 /// Responses that no store has reason to give: the key or the request fails, and the next one is served.

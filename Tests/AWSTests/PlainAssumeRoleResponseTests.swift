@@ -1,7 +1,7 @@
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
-@testable import AWS
+@testable import CloakroomAWS
 
 struct PlainAssumeRoleResponseTests {
     private static let whole = String(decoding: UpstreamDocuments.assumed, as: UTF8.self)
@@ -74,7 +74,7 @@ private struct Words: Equatable {
         end = plain.expiration
     }
 
-    init(_ root: AWS.XMLElement) {
+    init(_ root: CloakroomAWS.XMLElement) {
         let result = root.hasName("AssumeRoleResponse") ? root["AssumeRoleResult"] : nil
         let credentials = result?["Credentials"]
         let user = result?["AssumedRoleUser"]

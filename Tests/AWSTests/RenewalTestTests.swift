@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import HTTPValues
+import CloakroomHTTP
 import Synchronization
 import Testing
 

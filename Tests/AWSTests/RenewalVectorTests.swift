@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
 /// What botocore sends for the same operations.

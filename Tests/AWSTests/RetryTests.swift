@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import Testing
 
 struct BackoffTests {

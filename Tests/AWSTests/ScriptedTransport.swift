@@ -1,5 +1,5 @@
-import AWS
-import HTTPValues
+import CloakroomAWS
+import CloakroomHTTP
 import Synchronization
 
 /// Gives answers in the order in which they were written down, and remembers what was asked.

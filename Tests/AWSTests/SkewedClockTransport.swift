@@ -1,5 +1,5 @@
-import AWS
-import HTTPValues
+import CloakroomAWS
+import CloakroomHTTP
 import Synchronization
 
 /// An S3 whose clock is an hour ahead of ours: it refuses what ours has signed, when so many have come.

@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
 /// Requests that are signed here and sent by somebody else.

@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
 /// A file of requests and what their signatures must be.

@@ -1,9 +1,9 @@
 import CloakroomCrypto
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
-@testable import AWS
+@testable import CloakroomAWS
 
 struct VersionListTests {
     private let fake = FakeRuntime()

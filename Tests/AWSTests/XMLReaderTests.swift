@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import Foundation
 import Testing
 
@@ -97,7 +97,7 @@ private struct Tree: Equatable {
 
     init(name: String) { self.name = name }
 
-    init(_ element: AWS.XMLElement) {
+    init(_ element: CloakroomAWS.XMLElement) {
         name = element.name
         text = element.text
         children = element.children.map { Tree($0) }

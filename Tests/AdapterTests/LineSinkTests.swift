@@ -1,6 +1,6 @@
 import Foundation
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 extension LineSink {

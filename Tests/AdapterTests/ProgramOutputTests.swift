@@ -1,5 +1,5 @@
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 /// Programs that a worker runs, with a shell as the program.

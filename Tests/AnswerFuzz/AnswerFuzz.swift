@@ -1,8 +1,8 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import HTTPValues
-import Redis
-@testable import Service
+import CloakroomHTTP
+import CloakroomRedis
+@testable import CloakroomServer
 import Synchronization
 
 #if canImport(FoundationEssentials)

@@ -1,4 +1,4 @@
-import HTTPValues
+import CloakroomHTTP
 
 /// Changes a valid response as a hostile server might: numbers, dates, names, nesting, lengths.
 struct Mutation: Sendable {

@@ -1,4 +1,4 @@
-import HTTPValues
+import CloakroomHTTP
 
 /// Valid responses of S3, STS, IAM and Redis.
 enum Templates {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import cloakroom
+@testable import CloakroomCommand
 
 struct CommandTableTests {
     @Test func `has each command once`() {

@@ -1,8 +1,8 @@
 import Foundation
-import Support
+import CloakroomTestSupport
 import Testing
 
-@testable import cloakroom
+@testable import CloakroomCommand
 
 struct CompletionTests {
     @Test(arguments: [

@@ -1,7 +1,7 @@
-import CLinux
+import CloakroomCLinux
 import Testing
 
-@testable import cloakroom
+@testable import CloakroomCommand
 
 struct CoreDumpsTests {
     @Test func `no core file is written, and no debugger attaches`() {

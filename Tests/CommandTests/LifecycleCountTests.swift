@@ -1,14 +1,14 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import HTTPValues
-import Loop
-import Service
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomServer
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import cloakroom
+@testable import CloakroomCommand
 
 @Suite(.onLoop)
 struct LifecycleCountTests {

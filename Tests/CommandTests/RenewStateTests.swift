@@ -1,10 +1,10 @@
 import Foundation
-import Loop
-import Service
-import Support
+import CloakroomLoop
+import CloakroomServer
+import CloakroomTestSupport
 import Testing
 
-@testable import cloakroom
+@testable import CloakroomCommand
 
 @Suite(.onLoop)
 struct RenewStateTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import cloakroom
+@testable import CloakroomCommand
 
 struct RestartBackoffTests {
     @Test func `the first crash restarts at once, the next ones later and later, up to 10 s`() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import cloakroom
+@testable import CloakroomCommand
 
 struct SupervisorStateTests {
     private static let state = SupervisorState(

@@ -1,9 +1,9 @@
-import FastCGI
+import CloakroomFastCGI
 import Foundation
-import Support
+import CloakroomTestSupport
 import Testing
 
-@testable import cloakroom
+@testable import CloakroomCommand
 
 struct SupervisorStatusTests {
     private static let workers: [SupervisorStatus.Worker] = [

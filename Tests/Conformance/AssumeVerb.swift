@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 
 /// The form of an AssumeRole.
 let assume: Verb = { request in

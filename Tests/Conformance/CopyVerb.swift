@@ -1,5 +1,5 @@
-import AWS
-import HTTPValues
+import CloakroomAWS
+import CloakroomHTTP
 
 /// The unsigned copy of an object onto itself.
 let copy: Verb = { request in

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 
 /// The URL of a service, or of a bucket, by the parameters of AWS's endpoint rules.
 let endpoint: Verb = { request in

@@ -1,6 +1,6 @@
 import Foundation
-import JOSE
-import StrictJSON
+import CloakroomJOSE
+import CloakroomJSON
 
 /// Whether a token holds against a key set.
 let jwt: Verb = { request in

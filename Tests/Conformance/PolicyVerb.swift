@@ -1,6 +1,6 @@
 import Foundation
-import JOSE
-import Service
+import CloakroomJOSE
+import CloakroomServer
 
 /// The session policy of a user with any name, through a token as users come.
 let policy: Verb = { request in

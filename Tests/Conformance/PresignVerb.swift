@@ -1,5 +1,5 @@
-import AWS
-import HTTPValues
+import CloakroomAWS
+import CloakroomHTTP
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,5 @@
 import Foundation
-import Service
+import CloakroomServer
 
 /// Whether the settings would take this key for HS256.
 let secret: Verb = { request in

@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import HTTPValues
+import CloakroomHTTP
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

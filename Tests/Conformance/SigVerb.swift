@@ -1,8 +1,8 @@
 import CloakroomCrypto
-import Signatures
+import CloakroomSignatures
 import Foundation
-import JOSE
-import StrictJSON
+import CloakroomJOSE
+import CloakroomJSON
 
 /// Whether a signature, in the form JOSE gives it, holds for a message. A key that is refused verifies nothing.
 let sig: Verb = { request in

@@ -1,5 +1,5 @@
 import Foundation
-import ScriptedS3
+import CloakroomScriptedS3
 import Testing
 
 extension EndToEnd {

@@ -1,7 +1,7 @@
 import CloakroomCrypto
 import Foundation
-import JOSE
-import Support
+import CloakroomJOSE
+import CloakroomTestSupport
 import Testing
 
 extension EndToEnd {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-import class Support.HTTPServer
+import class CloakroomTestSupport.HTTPServer
 
 extension EndToEnd {
     /// FAULTS rows 25 and 26: bad settings, and dependencies that are not there yet.

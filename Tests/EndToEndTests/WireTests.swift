@@ -1,5 +1,5 @@
 import Foundation
-import Support
+import CloakroomTestSupport
 import Testing
 
 extension EndToEnd {

@@ -1,8 +1,8 @@
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 
-@testable import FastCGI
+@testable import CloakroomFastCGI
 
 extension LibFCGIParser {
     /// Parses what the gate says is a whole request.

@@ -1,10 +1,10 @@
 import Glibc
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import FastCGI
+@testable import CloakroomFastCGI
 
 struct FieldTableTests {
     private func parsed(_ entries: [String], wanting names: [String] = [], body: [UInt8] = []) -> Request? {

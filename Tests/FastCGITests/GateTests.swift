@@ -1,7 +1,7 @@
-import Support
+import CloakroomTestSupport
 import Testing
 
-@testable import FastCGI
+@testable import CloakroomFastCGI
 
 struct GateTests {
     static let limits = Gate.Limits(parameterBytes: 4096, bodyBytes: 1000)

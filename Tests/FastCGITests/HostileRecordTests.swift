@@ -1,7 +1,7 @@
-import Support
+import CloakroomTestSupport
 import Testing
 
-@testable import FastCGI
+@testable import CloakroomFastCGI
 
 struct HostileRecordTests {
     private static let request = GateTests.sample

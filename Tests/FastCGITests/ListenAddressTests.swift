@@ -1,8 +1,8 @@
 import Glibc
-import Support
+import CloakroomTestSupport
 import Testing
 
-@testable import FastCGI
+@testable import CloakroomFastCGI
 
 struct ListenAddressTests {
     @Test(

@@ -1,9 +1,9 @@
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import FastCGI
+@testable import CloakroomFastCGI
 
 struct MutatedRequestTests {
     private static let seeds: [FastCGIRequest] = {

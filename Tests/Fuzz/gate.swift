@@ -1,4 +1,4 @@
-@testable import FastCGI
+@testable import CloakroomFastCGI
 
 /// The gate in one piece and in two must agree, and end inside what it was given.
 @_cdecl("LLVMFuzzerTestOneInput")

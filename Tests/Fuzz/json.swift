@@ -1,4 +1,4 @@
-@testable import StrictJSON
+@testable import CloakroomJSON
 
 /// What is read must be written and read again as the same; JSON5 only must not fall over.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,7 +1,7 @@
 @testable import CloakroomCrypto
-@testable import JOSE
-@testable import Signatures
-@testable import StrictJSON
+@testable import CloakroomJOSE
+@testable import CloakroomSignatures
+@testable import CloakroomJSON
 
 /// Whatever is taken for a key set holds keys that can be used, and written and read again as the same.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,6 +1,6 @@
 @testable import CloakroomCrypto
-@testable import JOSE
-@testable import Signatures
+@testable import CloakroomJOSE
+@testable import CloakroomSignatures
 
 /// Nobody who lacks the key makes a token that verifies.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,5 +1,5 @@
-@testable import AWS
-import HTTPValues
+@testable import CloakroomAWS
+import CloakroomHTTP
 
 /// What is read of a configuration is written and read again as the same rules.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,5 +1,5 @@
-@testable import Redis
-@testable import Service
+@testable import CloakroomRedis
+@testable import CloakroomServer
 
 /// The first byte says where the second piece begins; whole or in two, the replies are the same.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,4 +1,4 @@
-@testable import Service
+@testable import CloakroomServer
 
 /// Whatever stands in a settings file is read, or refused with what is wrong.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,5 +1,5 @@
-@testable import Service
-@testable import StrictJSON
+@testable import CloakroomServer
+@testable import CloakroomJSON
 
 /// No template that is taken gives a user what lies in the folder of another.
 @_cdecl("LLVMFuzzerTestOneInput")

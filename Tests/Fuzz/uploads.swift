@@ -1,5 +1,5 @@
 import CloakroomCrypto
-@testable import Service
+@testable import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

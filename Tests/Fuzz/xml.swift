@@ -1,4 +1,4 @@
-@testable import AWS
+@testable import CloakroomAWS
 
 /// Nothing that is read may be more than it was given.
 @_cdecl("LLVMFuzzerTestOneInput")

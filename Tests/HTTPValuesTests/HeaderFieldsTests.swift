@@ -1,4 +1,4 @@
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
 struct HeaderFieldsTests {

@@ -1,9 +1,9 @@
 import CloakroomCrypto
-import Signatures
+import CloakroomSignatures
 import Foundation
-import JOSE
-import StrictJSON
-import Support
+import CloakroomJOSE
+import CloakroomJSON
+import CloakroomTestSupport
 import Testing
 
 /// What a forger tries against issuers whose keys are public: row 20 of the faults, for each family of keys.

@@ -1,8 +1,8 @@
 import CloakroomCrypto
-import Signatures
-import JOSE
-import StrictJSON
-import Support
+import CloakroomSignatures
+import CloakroomJOSE
+import CloakroomJSON
+import CloakroomTestSupport
 import Testing
 
 struct JSONWebKeyTests {

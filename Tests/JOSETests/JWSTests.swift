@@ -1,7 +1,7 @@
 import CloakroomCrypto
 import Foundation
-import JOSE
-import StrictJSON
+import CloakroomJOSE
+import CloakroomJSON
 import Testing
 
 struct JWSTests {

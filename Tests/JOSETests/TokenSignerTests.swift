@@ -1,9 +1,9 @@
 import CloakroomCrypto
-import Signatures
+import CloakroomSignatures
 import Foundation
-import JOSE
-import StrictJSON
-import Support
+import CloakroomJOSE
+import CloakroomJSON
+import CloakroomTestSupport
 import Testing
 
 struct TokenSignerTests {

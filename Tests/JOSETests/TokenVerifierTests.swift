@@ -1,6 +1,6 @@
 import CloakroomCrypto
 import Foundation
-import JOSE
+import CloakroomJOSE
 import Testing
 
 struct TokenVerifierTests {

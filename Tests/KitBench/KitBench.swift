@@ -2,7 +2,7 @@ import CloakroomKit
 import Foundation
 
 #if os(Linux)
-    import CurlTransport
+    import CloakroomCurlTransport
 
     private typealias Transport = CurlTransport
 #else

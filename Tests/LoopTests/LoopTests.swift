@@ -1,6 +1,6 @@
 import Glibc
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 @Suite(.onLoop)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SQLite
+@testable import CloakroomSQLite
 
 @Suite struct SQLiteDatabaseTests {
     @Test func `gives back what was bound`() throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import SQLite
+@testable import CloakroomSQLite
 
 @Suite struct SQLiteFileTests {
     private let folder = TemporaryFolder()

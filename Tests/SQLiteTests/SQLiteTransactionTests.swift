@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import SQLite
+@testable import CloakroomSQLite
 
 @Suite struct SQLiteTransactionTests {
     private let folder = TemporaryFolder()

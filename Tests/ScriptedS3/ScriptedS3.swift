@@ -1,5 +1,5 @@
-import CLinux
-import Loop
+import CloakroomCLinux
+import CloakroomLoop
 import Synchronization
 
 /// An S3 in memory that answers as AWS does, and badly where a test wants it to.

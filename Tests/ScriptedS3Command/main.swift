@@ -1,7 +1,7 @@
-import CLinux
+import CloakroomCLinux
 import Foundation
-import Loop
-import ScriptedS3
+import CloakroomLoop
+import CloakroomScriptedS3
 
 let usage = """
     scripted-s3: an S3 in memory that answers as AWS does, for benches and for trying things by hand

@@ -1,6 +1,6 @@
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Synchronization
 
 /// STS and S3 as a test wants them.

@@ -1,7 +1,7 @@
 import CloakroomCrypto
-import Signatures
+import CloakroomSignatures
 import Foundation
-import Support
+import CloakroomTestSupport
 import Testing
 
 struct MessageVerifierTests {

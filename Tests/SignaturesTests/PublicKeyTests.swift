@@ -1,6 +1,6 @@
 import CloakroomCrypto
-import Signatures
-import Support
+import CloakroomSignatures
+import CloakroomTestSupport
 import Testing
 
 struct PublicKeyTests {

@@ -1,5 +1,5 @@
 import Foundation
-import StrictJSON
+import CloakroomJSON
 import Testing
 
 /// Mutations of the published cases; a failure names its seed.

@@ -1,5 +1,5 @@
 import Foundation
-import StrictJSON
+import CloakroomJSON
 import Testing
 
 /// The published cases, in `Vectors/JSONTestSuite.json`, where their source is named.

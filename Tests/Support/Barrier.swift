@@ -1,4 +1,4 @@
-package import Loop
+package import CloakroomLoop
 
 /// Where tasks on the loop wait until the test lets them go.
 @LoopActor

@@ -1,5 +1,5 @@
 import Foundation
-import Loop
+import CloakroomLoop
 package import Testing
 
 /// Lets a test marked `@LoopActor` run as the worker's tasks do: on the process's loop, and preferring it.

@@ -38,14 +38,14 @@ need_packages() {
     }
 }
 
-# need_swift: Swift 6.2 or newer in PATH. Debian has no package of it.
+# need_swift: Swift 6.3 or newer in PATH. Debian has no package of it.
 need_swift() {
-    command -v swift >/dev/null || die "no swift in PATH; a Swift 6.2 toolchain or newer is needed: https://www.swift.org/install/linux/"
+    command -v swift >/dev/null || die "no swift in PATH; a Swift 6.3 toolchain or newer is needed: https://www.swift.org/install/linux/"
     local version
     version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+)\.([0-9]+).*/\1 \2/p')
     local major=${version% *} minor=${version#* }
-    ((${major:-0} > 6 || (${major:-0} == 6 && ${minor:-0} >= 2))) \
-        || die "swift ${version/ /.} is too old; 6.2 or newer is needed"
+    ((${major:-0} > 6 || (${major:-0} == 6 && ${minor:-0} >= 3))) \
+        || die "swift ${version/ /.} is too old; 6.3 or newer is needed"
 }
 
 # need_weed: sets CLOAKROOM_WEED to SeaweedFS of the version and digest in deploy/seaweedfs.txt.

@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-    import COpenSSL
+    import CloakroomCOpenSSL
 
     /// Fetched once: each fetch walks the providers under a lock.
     enum Algorithms {

@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-    import COpenSSL
+    import CloakroomCOpenSSL
 
     /// A digest under way.
     @safe struct DigestContext: ~Copyable, @unchecked Sendable {

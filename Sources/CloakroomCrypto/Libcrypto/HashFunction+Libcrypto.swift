@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-    import COpenSSL
+    import CloakroomCOpenSSL
 
     extension HashFunction {
         /// - Parameter buffer: of ``byteCount`` bytes.

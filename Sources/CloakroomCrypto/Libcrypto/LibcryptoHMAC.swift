@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-    import COpenSSL
+    import CloakroomCOpenSSL
     import Synchronization
 
     /// HMAC as libcrypto's own, for the long hashes, which few tokens are signed with.

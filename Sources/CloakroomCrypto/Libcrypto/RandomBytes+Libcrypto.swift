@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-    import COpenSSL
+    import CloakroomCOpenSSL
 
     /// - Returns: bytes nobody can foretell, from libcrypto's generator.
     package func randomBytes(_ count: Int) -> [UInt8] {

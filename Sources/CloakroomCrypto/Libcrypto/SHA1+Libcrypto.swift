@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-    import COpenSSL
+    import CloakroomCOpenSSL
 
     /// SHA-1 (FIPS 180-4), for name-based UUIDs alone: nothing may rest on its strength.
     package enum SHA1 {

@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-    import COpenSSL
+    import CloakroomCOpenSSL
 
     /// SHA-256 under way, as a value: what it has taken of a message can be kept, and gone on with more than once.
     @safe struct SHA256State: Sendable {

@@ -1,5 +1,5 @@
 #if !canImport(CryptoKit)
-    import COpenSSL
+    import CloakroomCOpenSSL
 
     extension SealingKey {
         /// - Parameter nonce: 12 bytes that this key has never seen.

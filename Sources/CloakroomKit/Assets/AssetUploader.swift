@@ -1,4 +1,4 @@
-package import AWS
+package import CloakroomAWS
 
 /// Uploads images, and says by the type of each how long it lives.
 ///

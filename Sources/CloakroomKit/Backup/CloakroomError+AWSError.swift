@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 
 extension AWSError {
     /// Why a transfer of the kit's own was not answered.

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import Foundation
 
 /// One object on its way into a file.

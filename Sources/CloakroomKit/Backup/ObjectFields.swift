@@ -1,4 +1,4 @@
-import HTTPValues
+import CloakroomHTTP
 
 /// What is stored with an object, as header fields.
 enum ObjectFields {

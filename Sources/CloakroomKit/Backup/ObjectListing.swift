@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 
 /// Objects whose keys begin with a prefix, in S3's order, a page of at most 1,000 asked for at a time.
 ///

@@ -1,5 +1,5 @@
 public import Foundation
-import SQLite
+import CloakroomSQLite
 
 /// Which MD5 the files of this device had when they were last read, so that unchanged ones are not read again.
 ///

@@ -1,5 +1,5 @@
-import AWS
-import HTTPValues
+import CloakroomAWS
+import CloakroomHTTP
 
 /// What is asked for with an object that is to be stored; checked.
 struct PutRequest: Sendable {

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 public import Foundation
 
 extension S3BackupClient {

@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 public import Foundation
-import HTTPValues
+import CloakroomHTTP
 
 extension S3BackupClient {
     /// Stores bytes.

@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 
 extension S3BackupClient {
     /// A transfer of bytes that the app's transport sends and takes.

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 public import Foundation
 
 /// A user's own objects in S3, with the credentials that the worker vends: stored, read, looked for, listed, deleted.

@@ -1,5 +1,5 @@
 public import Foundation
-import SQLite
+import CloakroomSQLite
 
 /// A journal of uploads in parts in a SQLite file, readable by its user alone.
 public actor SQLiteMultipartJournal: MultipartJournal {

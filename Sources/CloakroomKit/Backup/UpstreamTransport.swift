@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 
 /// Sends what ``AWS`` has signed through the app's transport.
 struct UpstreamTransport: Transport {

@@ -1,4 +1,4 @@
-package import AWS
+package import CloakroomAWS
 import CloakroomWire
 public import Foundation
 

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 
 /// Asks the token provider, for all who want a token at the same time once.

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 
 /// The attempts of one call: how many, how far apart, until when.
 struct RetryAttempts {

@@ -1,4 +1,4 @@
-package import AWS
+package import CloakroomAWS
 package import Foundation
 
 /// The server's time, learned from the `Date` field of its answers; ours while nothing is known.

@@ -1,4 +1,4 @@
-package import AWS
+package import CloakroomAWS
 import Foundation
 
 /// Temporary credentials for S3 that refresh themselves.

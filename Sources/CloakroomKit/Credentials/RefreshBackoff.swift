@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 
 /// How long the vendor is left alone: after a failure for a jittered while, or for as long as the server asks.
 struct RefreshBackoff: Sendable {

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import Foundation
 
 /// Refusals in a row: who gets other credentials at each of them hammers the vendor, when S3 takes none of them.

@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 
 /// A response of S3 that is an error, for ``CredentialProvider/withCredentials(refusal:_:)`` to evaluate.
 ///

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 
 /// What the store is asked to do: one thing at a time, in order, so that nothing is saved behind a clearing.
 struct StoreQueue: Sendable {

@@ -1,4 +1,4 @@
-package import AWS
+package import CloakroomAWS
 package import CloakroomCrypto
 public import Foundation
 

@@ -1,4 +1,4 @@
-package import AWS
+package import CloakroomAWS
 public import Foundation
 
 /// Brings images back that S3 has let go: uploads them again from the app's cache, under a new URL.

@@ -1,5 +1,5 @@
 import Foundation
-import SQLite
+import CloakroomSQLite
 
 /// The table of a journal, and a record as a row of it.
 extension RecoveryRecord {

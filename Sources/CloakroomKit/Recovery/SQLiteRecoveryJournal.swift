@@ -1,5 +1,5 @@
 public import Foundation
-import SQLite
+import CloakroomSQLite
 
 /// A journal of recoveries in a SQLite file, readable by its user alone.
 ///

@@ -1,4 +1,4 @@
-package import AWS
+package import CloakroomAWS
 public import Foundation
 
 /// Renews what is to live on: every 15 days, in batches of 100, when the app is launched.

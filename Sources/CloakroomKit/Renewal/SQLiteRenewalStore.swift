@@ -1,6 +1,6 @@
-package import AWS
+package import CloakroomAWS
 public import Foundation
-import SQLite
+import CloakroomSQLite
 
 /// Records of renewals in a file.
 ///

@@ -1,4 +1,4 @@
-package import AWS
+package import CloakroomAWS
 import Foundation
 
 #if canImport(FoundationNetworking)

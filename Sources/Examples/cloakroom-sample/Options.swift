@@ -1,7 +1,7 @@
 import Foundation
 
-#if canImport(CLinux)
-    import CLinux
+#if canImport(CloakroomCLinux)
+    import CloakroomCLinux
 #endif
 
 /// The options and operands of one command, as getopt_long(3) reads them: `--name value` or `--name=value`, in any
@@ -60,7 +60,7 @@ struct UsageError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-#if !canImport(CLinux)
+#if !canImport(CloakroomCLinux)
     // What CLinux gives elsewhere, where these are not imported.
     private func cloakroom_options_begin() { (optind, opterr, optreset) = (1, 0, 1) }
     private func cloakroom_options_next(

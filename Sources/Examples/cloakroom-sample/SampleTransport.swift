@@ -2,7 +2,7 @@ import CloakroomKit
 
 // URLSession on Linux takes CPU time while it waits for an answer.
 #if os(Linux)
-    import CurlTransport
+    import CloakroomCurlTransport
 
     typealias SampleTransport = CurlTransport
 #else

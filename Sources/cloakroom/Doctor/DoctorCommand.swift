@@ -1,6 +1,6 @@
-import FastCGI
-import Loop
-import Service
+import CloakroomFastCGI
+import CloakroomLoop
+import CloakroomServer
 
 /// `cloakroom doctor`
 enum DoctorCommand {

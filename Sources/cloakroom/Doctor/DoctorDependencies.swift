@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import Curl
-import HTTPValues
-import Loop
-import Service
+import CloakroomCurl
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,7 +1,7 @@
-import FastCGI
+import CloakroomFastCGI
 import Glibc
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 import Synchronization
 
 /// One visit: check after check, each bounded in time; whatever happens, what was written is taken away at the end.

@@ -1,6 +1,6 @@
-import Curl
-import Loop
-import Service
+import CloakroomCurl
+import CloakroomLoop
+import CloakroomServer
 
 /// Fetches every issuer's keys, as a worker does.
 @LoopActor

@@ -1,6 +1,6 @@
-import AWS
-import Loop
-import Service
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomServer
 
 /// Reads the bucket's lifecycle configuration, and judges it as `cloakroom lifecycle verify` does.
 @LoopActor

@@ -1,8 +1,8 @@
 import CloakroomWire
-import Curl
-import HTTPValues
-import Loop
-import Service
+import CloakroomCurl
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

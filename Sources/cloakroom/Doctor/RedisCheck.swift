@@ -1,6 +1,6 @@
-import Loop
-import Redis
-import Service
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomServer
 
 /// Asks Redis what it is, how fast it is, and whether a script may write.
 @LoopActor

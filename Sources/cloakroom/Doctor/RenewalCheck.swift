@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 
 /// Renews an object of the doctor's own in each way there is.
 @LoopActor

@@ -1,6 +1,6 @@
-import AWS
-import Loop
-import Service
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomServer
 
 /// Vends for two invented users, and tries with what the one gets to reach what is the other's.
 @LoopActor

@@ -1,7 +1,7 @@
-import CLinux
-import FastCGI
-import Loop
-import Service
+import CloakroomCLinux
+import CloakroomFastCGI
+import CloakroomLoop
+import CloakroomServer
 
 /// Asks each worker over its own socket, as nginx would, whether it is ready.
 @LoopActor

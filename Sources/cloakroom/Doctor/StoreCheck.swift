@@ -1,8 +1,8 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import HTTPValues
-import Loop
-import Service
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

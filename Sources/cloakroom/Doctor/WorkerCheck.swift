@@ -1,6 +1,6 @@
-import AWS
-import Loop
-import Service
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomServer
 
 /// Tries with the worker's own credentials what a worker needs not do; see ``S3Probe`` for why that harms nobody.
 @LoopActor

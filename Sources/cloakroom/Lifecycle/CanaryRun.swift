@@ -1,7 +1,7 @@
-import AWS
-import Loop
-import Service
-import StrictJSON
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomServer
+import CloakroomJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

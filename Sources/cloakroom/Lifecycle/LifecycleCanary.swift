@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import Glibc
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

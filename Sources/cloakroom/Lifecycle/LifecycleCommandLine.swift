@@ -1,6 +1,6 @@
-import AWS
-import Loop
-import Service
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomServer
 
 /// The command line of a `cloakroom lifecycle …`, and the way from it to the bucket.
 struct LifecycleCommandLine {

@@ -1,6 +1,6 @@
-import AWS
-import Loop
-import Service
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomServer
 
 /// `cloakroom lifecycle plan-prefixes`
 enum LifecyclePlanPrefixes {

@@ -1,6 +1,6 @@
-import AWS
-import Service
-import StrictJSON
+import CloakroomAWS
+import CloakroomServer
+import CloakroomJSON
 
 /// `cloakroom lifecycle verify`
 enum LifecycleVerify {

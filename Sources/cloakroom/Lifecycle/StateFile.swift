@@ -1,5 +1,5 @@
 import Glibc
-import StrictJSON
+import CloakroomJSON
 
 /// A JSON file that is there whole or not at all, and that only one process uses.
 final class StateFile {

@@ -1,8 +1,8 @@
-import AWS
+import CloakroomAWS
 import CloakroomWire
 import Glibc
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,5 @@
-import Service
-import StrictJSON
+import CloakroomServer
+import CloakroomJSON
 
 /// `cloakroom policy show`
 enum PolicyShow {

@@ -1,5 +1,5 @@
 import Glibc
-import Loop
+import CloakroomLoop
 
 /// One process, and what its heartbeat tells.
 @LoopActor

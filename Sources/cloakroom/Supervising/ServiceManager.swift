@@ -1,4 +1,4 @@
-import CLinux
+import CloakroomCLinux
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,4 @@
-import FastCGI
+import CloakroomFastCGI
 import Glibc
 
 #if canImport(FoundationEssentials)

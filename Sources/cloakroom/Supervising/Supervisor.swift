@@ -1,7 +1,7 @@
-import FastCGI
+import CloakroomFastCGI
 import Glibc
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 
 /// Keeps a number of workers running; php-fpm is the model.
 @LoopActor

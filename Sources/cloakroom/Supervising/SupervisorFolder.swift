@@ -1,6 +1,6 @@
-import CLinux
-import FastCGI
-import Loop
+import CloakroomCLinux
+import CloakroomFastCGI
+import CloakroomLoop
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,5 @@
 import Glibc
-import Loop
+import CloakroomLoop
 
 /// What a supervisor hands on to the program that runs in its place after SIGUSR2: descriptors that stay open, and
 /// children that stay its own.

@@ -1,5 +1,5 @@
 import Glibc
-import StrictJSON
+import CloakroomJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

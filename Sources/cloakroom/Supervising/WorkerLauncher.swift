@@ -1,5 +1,5 @@
 import Glibc
-import Loop
+import CloakroomLoop
 
 /// The other end of the workers' lifelines; copies of the reference share it.
 final class SharedLifeline: Sendable {

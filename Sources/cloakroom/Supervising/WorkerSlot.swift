@@ -1,7 +1,7 @@
-import FastCGI
+import CloakroomFastCGI
 import Glibc
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 
 /// The place of one worker: the process that has it, the one that is to take it over, and those that leave it.
 ///

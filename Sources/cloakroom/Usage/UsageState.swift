@@ -1,5 +1,5 @@
 import Glibc
-import Service
+import CloakroomServer
 
 /// The file that lets an interrupted scan go on where it stopped.
 final class UsageState {

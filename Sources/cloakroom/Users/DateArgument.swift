@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

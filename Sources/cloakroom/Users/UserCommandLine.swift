@@ -1,6 +1,6 @@
-import Loop
-import Redis
-import Service
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomServer
 
 /// The command line of a `cloakroom user …`, and the way from it to the records.
 struct UserCommandLine {

@@ -1,4 +1,4 @@
-import Service
+import CloakroomServer
 
 /// `cloakroom user get`
 enum UserGet {

@@ -1,5 +1,5 @@
-import Loop
-import Service
+import CloakroomLoop
+import CloakroomServer
 
 /// `cloakroom user list`
 enum UserList {

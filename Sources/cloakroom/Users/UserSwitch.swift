@@ -1,4 +1,4 @@
-import Service
+import CloakroomServer
 
 /// `cloakroom user disable`, `enable` and `delete`
 enum UserSwitch {

@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 import Synchronization
 
 /// A machine that credentials may be found on: its environment, files, programs and what answers on its network.

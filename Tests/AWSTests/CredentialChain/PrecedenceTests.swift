@@ -1,5 +1,5 @@
-import AWS
-import HTTPValues
+import CloakroomAWS
+import CloakroomHTTP
 import Testing
 
 /// Who is asked before whom. Source: botocore 1.44.5, `create_credential_resolver`.

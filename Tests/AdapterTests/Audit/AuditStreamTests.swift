@@ -1,12 +1,12 @@
 import Foundation
-import HTTPValues
-import Loop
-import Redis
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// FAULTS row 15, where the audit goes to a Redis stream.
 @Suite(.onLoop, .timeLimit(.minutes(1)))

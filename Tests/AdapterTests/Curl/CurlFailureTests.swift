@@ -1,8 +1,8 @@
-import Curl
+import CloakroomCurl
 import Glibc
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))

@@ -1,9 +1,9 @@
 import Glibc
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Curl
+@testable import CloakroomCurl
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct CurlSocketTests {

@@ -1,8 +1,8 @@
-import Curl
+import CloakroomCurl
 import Foundation
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 /// With the openssl command as the other side.

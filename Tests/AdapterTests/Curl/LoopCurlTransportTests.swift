@@ -1,7 +1,7 @@
-import Curl
-import HTTPValues
-import Loop
-import Support
+import CloakroomCurl
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))

@@ -1,7 +1,7 @@
-import FastCGI
-import HTTPValues
-import Loop
-import Support
+import CloakroomFastCGI
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 /// Whatever one connection does, the next one is served.

@@ -1,8 +1,8 @@
-import FastCGI
+import CloakroomFastCGI
 import Foundation
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))

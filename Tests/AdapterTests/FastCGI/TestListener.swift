@@ -1,8 +1,8 @@
-import FastCGI
+import CloakroomFastCGI
 import Glibc
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 
 /// A listener on a unix socket of the test's own.
 @LoopActor

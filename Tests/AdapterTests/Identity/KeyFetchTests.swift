@@ -1,13 +1,13 @@
-import Curl
+import CloakroomCurl
 import Foundation
-import HTTPValues
-import JOSE
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomLoop
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// Fetching keys over real connections, from issuers that do badly (FAULTS.md row 21).
 @Suite(.onLoop, .timeLimit(.minutes(1)))

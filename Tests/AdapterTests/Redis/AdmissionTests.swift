@@ -1,8 +1,8 @@
 import Foundation
-import Loop
-import Redis
-@testable import Service
-import Support
+import CloakroomLoop
+import CloakroomRedis
+@testable import CloakroomServer
+import CloakroomTestSupport
 import Testing
 
 /// The rate limit and the user's record together, on a real Redis.

@@ -1,7 +1,7 @@
-import Loop
-import Redis
-@testable import Service
-import Support
+import CloakroomLoop
+import CloakroomRedis
+@testable import CloakroomServer
+import CloakroomTestSupport
 import Testing
 
 /// The limiter on a real Redis.

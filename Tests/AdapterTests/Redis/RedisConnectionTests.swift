@@ -1,6 +1,6 @@
-import Loop
-import Redis
-import Support
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))

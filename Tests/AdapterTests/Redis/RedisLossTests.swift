@@ -1,6 +1,6 @@
-import Loop
-import Redis
-import Support
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 import Synchronization
 import Testing
 

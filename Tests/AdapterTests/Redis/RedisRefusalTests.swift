@@ -1,7 +1,7 @@
 import Foundation
-import Loop
-import Redis
-import Support
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 import Testing
 
 /// FAULTS row 2 on real servers: each refusal is told by its own word, and the connection is good again when it ends.

@@ -1,4 +1,4 @@
-import Redis
+import CloakroomRedis
 import Testing
 
 /// Replies that are larger than any to our commands.

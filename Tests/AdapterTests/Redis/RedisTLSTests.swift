@@ -1,7 +1,7 @@
 import Foundation
-import Loop
-import Redis
-import Support
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 import Testing
 
 /// With redis-server's own TLS as the other side.

@@ -1,11 +1,11 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import HTTPValues
-import Loop
-import Redis
-@testable import Service
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomRedis
+@testable import CloakroomServer
+import CloakroomTestSupport
 import Synchronization
 import Testing
 

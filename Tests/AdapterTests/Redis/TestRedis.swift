@@ -1,6 +1,6 @@
-import Loop
-import Redis
-import Support
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 
 /// Connections of tests, each closed at its test's end.
 @LoopActor

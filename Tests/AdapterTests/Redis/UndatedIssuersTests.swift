@@ -1,8 +1,8 @@
 import Foundation
-import Loop
-import Redis
-@testable import Service
-import Support
+import CloakroomLoop
+import CloakroomRedis
+@testable import CloakroomServer
+import CloakroomTestSupport
 import Testing
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))

@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import HTTPValues
-import Loop
-import ScriptedS3
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomScriptedS3
+import CloakroomTestSupport
 import Testing
 
 /// The scripted S3 itself: that it keeps to what was recorded on AWS.

@@ -1,10 +1,10 @@
-import AWS
+import CloakroomAWS
 import CloakroomWire
 import Foundation
-import Loop
-import ScriptedS3
-@testable import Service
-import Support
+import CloakroomLoop
+import CloakroomScriptedS3
+@testable import CloakroomServer
+import CloakroomTestSupport
 import Testing
 
 /// What is told of the keys of one batch (FAULTS rows 7 and 32), on the S3 that answers as AWS does.

@@ -1,10 +1,10 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import Curl
+import CloakroomCurl
 import Foundation
-import HTTPValues
-import Loop
-import ScriptedS3
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomScriptedS3
 
 /// Our client on the real transport, before the S3 that answers as AWS does.
 @LoopActor

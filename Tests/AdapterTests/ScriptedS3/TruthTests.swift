@@ -1,10 +1,10 @@
-import AWS
+import CloakroomAWS
 import CloakroomWire
 import Foundation
-import Loop
-import ScriptedS3
-@testable import Service
-import Support
+import CloakroomLoop
+import CloakroomScriptedS3
+@testable import CloakroomServer
+import CloakroomTestSupport
 import Testing
 
 /// What is said about a key, beside what is true of it (FAULTS rows 4, 5, 8, 9).

@@ -1,9 +1,9 @@
-import AWS
-import Curl
+import CloakroomAWS
+import CloakroomCurl
 import Foundation
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 /// The sources of the worker's own credentials, through the real transport.

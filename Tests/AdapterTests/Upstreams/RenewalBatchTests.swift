@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import CloakroomWire
 import Foundation
-import Loop
-@testable import Service
-import Support
+import CloakroomLoop
+@testable import CloakroomServer
+import CloakroomTestSupport
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
 /// What S3 may do to us, through the real transport.

@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import Curl
+import CloakroomCurl
 import Foundation
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 
 /// Clients on the real transport, patient for no longer than a test may be.
 @LoopActor

@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import Curl
-import Loop
-import ScriptedS3
-import Support
+import CloakroomCurl
+import CloakroomLoop
+import CloakroomScriptedS3
+import CloakroomTestSupport
 import Testing
 
 /// What a renewal does to an object, seen by the store: the truth before and after, at a store that answers as AWS does

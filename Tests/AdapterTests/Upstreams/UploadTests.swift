@@ -1,10 +1,10 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import Curl
-import HTTPValues
-import Loop
-import ScriptedS3
-import Support
+import CloakroomCurl
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomScriptedS3
+import CloakroomTestSupport
 import Testing
 
 /// What others do with leave that we signed, at a store that answers as AWS does.

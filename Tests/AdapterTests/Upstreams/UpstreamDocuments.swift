@@ -1,4 +1,4 @@
-import Support
+import CloakroomTestSupport
 
 /// Answers as STS and S3 write them.
 enum UpstreamDocuments {

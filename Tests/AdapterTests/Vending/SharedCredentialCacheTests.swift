@@ -1,13 +1,13 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import Loop
-import Redis
-import Support
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// Two workers and more, one Redis: FAULTS rows 1 and 22.
 @Suite(.onLoop, .timeLimit(.minutes(1)))

@@ -40,7 +40,7 @@ import Testing
             .deletingLastPathComponent().deletingLastPathComponent()
         let modules = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("Modules")
-        let maps = ["COpenSSL", "CSQLite"].flatMap { name in
+        let maps = ["CloakroomCOpenSSL", "CloakroomCSQLite"].flatMap { name in
             ["-Xcc", "-fmodule-map-file=\(package.path)/Sources/\(name)/module.modulemap"]
         }
         let process = Process()

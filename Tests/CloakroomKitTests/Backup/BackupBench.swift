@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
 

@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import SQLite
+import CloakroomSQLite
 import Testing
 
 @testable import CloakroomKit

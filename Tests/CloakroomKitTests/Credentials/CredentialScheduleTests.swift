@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import Foundation
 import Synchronization
 import Testing

@@ -1,4 +1,4 @@
-import AWS
+import CloakroomAWS
 import CloakroomKit
 import Foundation
 import Testing

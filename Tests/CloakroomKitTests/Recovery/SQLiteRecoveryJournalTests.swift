@@ -1,5 +1,5 @@
 import Foundation
-import SQLite
+import CloakroomSQLite
 import Testing
 
 @testable import CloakroomKit

@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import SQLite
+import CloakroomSQLite
 import Testing
 
 @testable import CloakroomKit

@@ -1,8 +1,8 @@
 #if os(Linux)
     import CloakroomKit
-    import CurlTransport
+    import CloakroomCurlTransport
     import Foundation
-    import Support
+    import CloakroomTestSupport
     import Testing
 
     /// Whom the transport over libcurl trusts.

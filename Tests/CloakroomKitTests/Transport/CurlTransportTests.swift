@@ -1,6 +1,6 @@
 #if os(Linux)
     import CloakroomKit
-    import CurlTransport
+    import CloakroomCurlTransport
     import Foundation
     import Testing
 

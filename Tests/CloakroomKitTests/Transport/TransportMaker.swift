@@ -2,7 +2,7 @@ import CloakroomKit
 import Testing
 
 #if os(Linux)
-    import CurlTransport
+    import CloakroomCurlTransport
 #endif
 
 /// The transports that do the same.

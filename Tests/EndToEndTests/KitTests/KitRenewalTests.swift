@@ -1,6 +1,6 @@
 import CloakroomKit
 import Foundation
-import ScriptedS3
+import CloakroomScriptedS3
 import Testing
 
 extension EndToEnd {

@@ -1,4 +1,4 @@
-import CLinux
+import CloakroomCLinux
 import Foundation
 import Synchronization
 

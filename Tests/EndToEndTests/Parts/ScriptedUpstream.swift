@@ -1,5 +1,5 @@
-import ScriptedS3
-import Support
+import CloakroomScriptedS3
+import CloakroomTestSupport
 
 /// An S3 that answers as AWS does, before a worker with the tests' settings.
 struct ScriptedUpstream {

@@ -1,6 +1,6 @@
 import CloakroomCrypto
 import Foundation
-import JOSE
+import CloakroomJOSE
 import Synchronization
 
 /// Every secret of the run, so that its logs can be searched for them at the end.

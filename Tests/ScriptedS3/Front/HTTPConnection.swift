@@ -1,5 +1,5 @@
-import CLinux
-import Loop
+import CloakroomCLinux
+import CloakroomLoop
 
 /// One kept connection: one request at a time, answered as well as its reply's delivery says.
 @LoopActor
@@ -31,7 +31,7 @@ final class HTTPConnection {
         guard !isClosed else { return }
         isClosed = true
         if let watch { EventPoller.shared.unwatch(watch) }
-        CLinux.close(socket)
+        CloakroomCLinux.close(socket)
         listener.forget(self)
     }
 
@@ -82,7 +82,7 @@ final class HTTPConnection {
             endsAfterOutput = true
         case .reset:
             var linger = linger(l_onoff: 1, l_linger: 0)
-            setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<CLinux.linger>.size))
+            setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<CloakroomCLinux.linger>.size))
             return close()
         case .silence:
             return

@@ -1,5 +1,5 @@
-import CLinux
-import Loop
+import CloakroomCLinux
+import CloakroomLoop
 
 /// Listens on the loop and hands every request to a handler, later by the latency.
 @LoopActor

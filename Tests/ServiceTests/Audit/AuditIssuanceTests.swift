@@ -1,8 +1,8 @@
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct AuditIssuanceTests {
     @Test(arguments: [

@@ -1,6 +1,6 @@
-import Loop
+import CloakroomLoop
 
-@testable import Service
+@testable import CloakroomServer
 
 extension AuditLog {
     /// - Returns: whether the line has been written.

@@ -1,11 +1,11 @@
 import CloakroomCrypto
 import Foundation
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct AuditLogTests {

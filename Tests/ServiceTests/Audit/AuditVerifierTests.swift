@@ -1,11 +1,11 @@
 import CloakroomCrypto
 import Foundation
-import HTTPValues
-import StrictJSON
+import CloakroomHTTP
+import CloakroomJSON
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct AuditVerifierTests {
     /// The lines of one worker, as it writes them.

@@ -1,8 +1,8 @@
-import AWS
+import CloakroomAWS
 import Foundation
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct BucketFindingsTests {
     private static func lines(_ change: (inout BucketObservations) -> Void = { _ in }) throws -> [String] {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct DoctorReportTests {
     private static let report = DoctorReport([

@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct EndpointFindingsTests {
     private static func lines(

@@ -1,4 +1,4 @@
-@testable import Service
+@testable import CloakroomServer
 
 extension [Finding] {
     /// What a test compares: `error: found`, and that whatever is wrong says why, and what to do.

@@ -1,10 +1,10 @@
-import HTTPValues
-import JOSE
-import StrictJSON
-import Support
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomJSON
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct KeySetFindingsTests {
     private static func issuer(_ algorithms: Set<SignatureAlgorithm> = [.es256]) -> Issuer {

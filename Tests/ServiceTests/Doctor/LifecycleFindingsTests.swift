@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct LifecycleFindingsTests {
     @Test func `says of the rules what lifecycle verify says`() throws {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct NextCommandsTests {
     private static let commands = NextCommands(

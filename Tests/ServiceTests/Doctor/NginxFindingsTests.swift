@@ -1,8 +1,8 @@
 import Foundation
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct NginxFindingsTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)

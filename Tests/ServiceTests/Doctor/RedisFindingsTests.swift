@@ -1,7 +1,7 @@
-import Redis
+import CloakroomRedis
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct RedisFindingsTests {
     /// Of Redis 7.0.15, as far as it is read.

@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct RoleFindingsTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)

@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct ScopeFindingsTests {
     private static func plan(_ vending: String = "prefixes: [\"photos\"]") throws -> (ScopePlan, Scopes) {

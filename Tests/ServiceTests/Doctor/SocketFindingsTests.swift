@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct SocketFindingsTests {
     private static func lines(_ outcome: SocketOutcome) -> [String] {

@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct StoreFindingsTests {
     private static let sound = StoreObservations.Written(

@@ -1,11 +1,11 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct UsageScanTests {

@@ -1,8 +1,8 @@
 import Foundation
-import StrictJSON
+import CloakroomJSON
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// The policies in `deploy/iam`, against the scopes that are vended.
 struct DeployedPolicyTests {

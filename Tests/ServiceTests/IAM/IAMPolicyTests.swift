@@ -1,7 +1,7 @@
-import StrictJSON
+import CloakroomJSON
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// What IAM would say, from its documentation.
 struct IAMPolicyTests {

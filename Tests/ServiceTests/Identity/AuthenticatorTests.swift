@@ -1,12 +1,12 @@
 import CloakroomCrypto
 import Foundation
-import HTTPValues
-import JOSE
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct AuthenticatorTests {

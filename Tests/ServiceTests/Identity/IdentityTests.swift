@@ -1,13 +1,13 @@
 import Foundation
-import HTTPValues
-import JOSE
-import Loop
-import StrictJSON
-import Support
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomLoop
+import CloakroomJSON
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// Several issuers together, with keys that are fetched.
 @Suite(.onLoop)

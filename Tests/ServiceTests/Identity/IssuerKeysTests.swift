@@ -1,13 +1,13 @@
 import Foundation
-import HTTPValues
-import JOSE
-import Loop
-import StrictJSON
-import Support
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomLoop
+import CloakroomJSON
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// FAULTS.md row 21: the key set down, slow, rotated, with duplicate kids; a flood of unknown kids.
 @Suite(.onLoop)

@@ -1,7 +1,7 @@
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct KeyLifetimeTests {
     @Test(

@@ -1,8 +1,8 @@
 import CloakroomCrypto
-import JOSE
+import CloakroomJOSE
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct NonceTests {
     private static let digest = SHA256.hash("raw".utf8).hexadecimal

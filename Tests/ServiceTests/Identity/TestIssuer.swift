@@ -1,14 +1,14 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import Signatures
+import CloakroomSignatures
 import Foundation
-import HTTPValues
-import JOSE
-import StrictJSON
-import Support
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomJSON
+import CloakroomTestSupport
 import Synchronization
 
-@testable import Service
+@testable import CloakroomServer
 
 /// An issuer out in the world: signs with keys of its own, and publishes what a test lets it publish.
 struct TestIssuer {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct UserIDTests {
     @Test(arguments: ["u_1", "A-z_09", String(repeating: "x", count: 64)])

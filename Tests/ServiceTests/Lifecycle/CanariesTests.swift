@@ -1,6 +1,6 @@
 import Foundation
-import Service
-import StrictJSON
+import CloakroomServer
+import CloakroomJSON
 import Testing
 
 /// Runs once a day against a bucket that is simulated.

@@ -1,8 +1,8 @@
-import AWS
+import CloakroomAWS
 import Foundation
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct ExpirationCountTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)

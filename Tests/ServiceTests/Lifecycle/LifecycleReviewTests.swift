@@ -1,6 +1,6 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import Service
+import CloakroomServer
 import Testing
 
 struct LifecycleReviewTests {

@@ -1,6 +1,6 @@
 import Foundation
-import Service
-import StrictJSON
+import CloakroomServer
+import CloakroomJSON
 import Testing
 
 /// A run against a store that is simulated, in a time that only the test knows.

@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct OwnObjectsTests {
     private func own(_ more: String, vending: String = "") throws -> OwnObjects {

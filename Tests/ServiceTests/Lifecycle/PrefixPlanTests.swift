@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct PrefixPlanTests {
     private let digits = "0123456789abcdef".map(String.init)

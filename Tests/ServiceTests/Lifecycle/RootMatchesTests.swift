@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct RootMatchesTests {
     private let drawn = "b0123456789abcdef0123456789abcde.bin"

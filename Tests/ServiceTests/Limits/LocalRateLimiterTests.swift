@@ -1,7 +1,7 @@
-import HTTPValues
+import CloakroomHTTP
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct LocalRateLimiterTests {
     private static let second: UInt64 = 1_000_000_000

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite struct RateLimitRequestTests {
     /// Otherwise many accounts on one device would have each search go past all of them.

@@ -1,9 +1,9 @@
 import Foundation
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct MetricsFolderTests {

@@ -1,10 +1,10 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct PrometheusTextTests {

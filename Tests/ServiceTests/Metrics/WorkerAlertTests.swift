@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// `deploy/alerts/worker.yaml`, against what workers count: a rule on a name that nobody writes never fires.
 struct WorkerAlertTests {

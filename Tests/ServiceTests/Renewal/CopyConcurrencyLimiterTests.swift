@@ -1,9 +1,9 @@
-import AWS
-import Loop
-import Support
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct CopyConcurrencyLimiterTests {

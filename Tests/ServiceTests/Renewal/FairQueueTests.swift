@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct FairQueueTests {
     /// Parties with so many things each; who has none left does not come back.

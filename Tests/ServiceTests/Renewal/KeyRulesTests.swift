@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// FAULTS rows 18 and 23, for keys.
 struct KeyRulesTests {

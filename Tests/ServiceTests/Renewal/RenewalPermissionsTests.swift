@@ -1,10 +1,10 @@
-import AWS
-import Loop
-import Support
+import CloakroomAWS
+import CloakroomLoop
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct RenewalPermissionsTests {

@@ -1,11 +1,11 @@
-import AWS
+import CloakroomAWS
 import CloakroomWire
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct RenewalRunTests {

@@ -1,12 +1,12 @@
-import AWS
+import CloakroomAWS
 import CloakroomWire
 import Foundation
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct RenewerTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct ClockErrorTests {
     @Test(arguments: [

@@ -1,8 +1,8 @@
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct HeadTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct QueryNumberTests {
     @Test(arguments: [("0", 0), ("7", 7), ("900", 900), ("9223372036854775807", Int.max)])

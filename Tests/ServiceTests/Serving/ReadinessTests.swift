@@ -1,9 +1,9 @@
-import Loop
-import Support
+import CloakroomLoop
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct ReadinessTests {

@@ -1,9 +1,9 @@
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// What clients read, whole.
 @Suite(.onLoop)

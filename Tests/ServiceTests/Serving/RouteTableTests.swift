@@ -1,7 +1,7 @@
 import CloakroomWire
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct RouteTableTests {
     private let table = RouteTable()

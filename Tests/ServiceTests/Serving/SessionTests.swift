@@ -1,13 +1,13 @@
 import CloakroomCrypto
 import Foundation
-import HTTPValues
-import JOSE
-import Loop
-import StrictJSON
-import Support
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomLoop
+import CloakroomJSON
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// `POST /api/v1/auth/session` and what belongs to it, with an issuer in Apple's place.
 @Suite(.onLoop)

@@ -1,14 +1,14 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
 import Foundation
-import HTTPValues
-import JOSE
-import Loop
-import Redis
-import Support
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// The whole service with a transport of the test's own, and no Redis.
 @LoopActor

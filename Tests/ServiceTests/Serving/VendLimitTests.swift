@@ -1,12 +1,12 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// AWS SDKs ask `/v1/credentials` with every call from 15 minutes before the end of their credentials on.
 @Suite(.onLoop)

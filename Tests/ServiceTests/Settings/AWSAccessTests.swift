@@ -1,5 +1,5 @@
-import AWS
-import Service
+import CloakroomAWS
+import CloakroomServer
 import Testing
 
 /// How settings, environment and the shared config file come together.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct EntitlementSettingsTests {
     private func faults(_ more: String, vending: String = "", environment: [String: String] = [:]) -> [String] {

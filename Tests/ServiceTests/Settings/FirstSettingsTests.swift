@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct FirstSettingsTests {
     private func load(_ first: FirstSettings) throws -> Settings {

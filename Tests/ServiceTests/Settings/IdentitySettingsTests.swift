@@ -1,7 +1,7 @@
-import JOSE
+import CloakroomJOSE
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct IdentitySettingsTests {
     private func file(_ issuers: String, session: String = "") -> String {

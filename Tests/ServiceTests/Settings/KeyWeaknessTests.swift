@@ -1,9 +1,9 @@
 import CloakroomCrypto
 import Foundation
-import Support
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct KeyWeaknessTests {
     @Test(arguments: [

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct LifecycleSettingsTests {
     private func faults(_ more: String) -> [String] {

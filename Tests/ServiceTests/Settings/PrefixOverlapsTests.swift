@@ -1,8 +1,8 @@
-import StrictJSON
-import Support
+import CloakroomJSON
+import CloakroomTestSupport
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// No user id may give write access to what belongs to others, whatever the prefixes are.
 struct PrefixOverlapsTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct SettingsManualTests {
     @Test func `tells type, default and meaning of a key`() throws {

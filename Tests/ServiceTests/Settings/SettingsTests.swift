@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import Foundation
-import JOSE
+import CloakroomJOSE
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// What a settings file comes to, with an environment and files of the test's own.
 func settings(

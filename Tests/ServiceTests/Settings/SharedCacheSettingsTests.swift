@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct SharedCacheSettingsTests {
     private static let secret = "x0Jr7vKq1PzM4tYb9LcW6hNd3GfSa8Ue"

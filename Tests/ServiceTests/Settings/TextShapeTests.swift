@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct TextShapeTests {
     /// What some shapes take, as regular expressions say it.

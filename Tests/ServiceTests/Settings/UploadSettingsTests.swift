@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct UploadSettingsTests {
     private func faults(_ uploads: String) -> [String] {

@@ -1,7 +1,7 @@
-import AWS
+import CloakroomAWS
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct MultipartLayoutTests {
     private static let mebibyte = 1 << 20

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// Rules of settings with two types, and these.
 func uploadRules(_ uploads: String = "") throws -> UploadRules {

@@ -2,7 +2,7 @@ import CloakroomCrypto
 import Foundation
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct TicketSealTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)

@@ -1,7 +1,7 @@
-import StrictJSON
+import CloakroomJSON
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 /// FAULTS row 23: whatever somebody calls themselves, nothing outside of their own folder is ever allowed.
 struct HostileUserTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct JitterTests {
     @Test func `spreads evenly from 0 to 1`() {

@@ -1,9 +1,9 @@
-import AWS
+import CloakroomAWS
 import CloakroomWire
-import StrictJSON
+import CloakroomJSON
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct ScopesTests {
     private static let template = PolicyTemplate(bucket: "photos", partition: "aws")

@@ -1,7 +1,7 @@
-import StrictJSON
+import CloakroomJSON
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 struct SessionPolicyTests {
     private let template = PolicyTemplate(bucket: "photos", partition: "aws-cn")

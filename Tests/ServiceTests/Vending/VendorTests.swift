@@ -1,12 +1,12 @@
-import AWS
+import CloakroomAWS
 import CloakroomCrypto
-import HTTPValues
-import Loop
-import Support
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomTestSupport
 import Synchronization
 import Testing
 
-@testable import Service
+@testable import CloakroomServer
 
 @Suite(.onLoop)
 struct VendorTests {

@@ -1,0 +1,71 @@
+import CloakroomCrypto
+package import CloakroomHTTP
+
+/// AWS Identity and Access Management, as far as a revocation needs it: a role's inline policies.
+package actor IAMClient {
+    private nonisolated let isolation: any Actor
+    private let upstream: AWSServiceClient
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { isolation.unownedExecutor }
+
+    /// - Parameter isolation: the actor on whose executor the client runs; `nil` for one of its own.
+    package init(
+        endpoint: Endpoint, transport: any Transport, credentials: CredentialSource, retry: RetrySettings = .init(),
+        runtime: RuntimeDependencies = .init(), isolation: (any Actor)? = nil
+    ) {
+        self.isolation = isolation ?? DefaultIsolation()
+        upstream = AWSServiceClient(
+            .init(
+                service: .iam, endpoint: endpoint, transport: transport, credentials: credentials, retry: retry,
+                runtime: runtime, onAttempt: { _ in }))
+    }
+
+    /// - Returns: the policy's JSON; `nil` when the role has no inline policy of this name.
+    package func policy(
+        _ name: String, ofRole role: String, deadline: ContinuousClock.Instant
+    ) async throws(AWSError) -> String? {
+        try await call(
+            .getRolePolicy, [("RoleName", role), ("PolicyName", name)], deadline
+        ) { response throws(AWSError) in
+            let error = AWSErrorResponse(response.body)
+            // The code stands for the role as well; only writing tells which.
+            if response.status == 404, error?.code == "NoSuchEntity" { return nil }
+            guard response.status == 200, let root = try? XMLReader.read(response.body),
+                let encoded = root["GetRolePolicyResult"]?.text(of: "PolicyDocument"),
+                let text = PercentEncoding.decodeText(encoded.utf8)
+            else { throw AWSError(response, error: error) }
+            return text
+        }
+    }
+
+    /// Puts the policy in isolation of the one of the same name, if there is one.
+    package func put(
+        _ document: String, as name: String, ofRole role: String, deadline: ContinuousClock.Instant
+    ) async throws(AWSError) {
+        try await call(
+            .putRolePolicy, [("RoleName", role), ("PolicyName", name), ("PolicyDocument", document)], deadline
+        ) { response throws(AWSError) in
+            guard response.status == 200, let root = try? XMLReader.read(response.body),
+                root.name == "PutRolePolicyResponse"
+            else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
+        }
+    }
+
+    private func call<Value: Sendable>(
+        _ operation: Attempt.Operation, _ parameters: [(name: String, value: String)],
+        _ deadline: ContinuousClock.Instant, decode: (UpstreamResponse) throws(AWSError) -> Value
+    ) async throws(AWSError) -> Value {
+        let form = Array(
+            (["Action=\(operation.rawValue)&Version=2010-05-08"]
+                + parameters.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }).joined(separator: "&").utf8)
+        let message = SigV4.Message(
+            method: "POST", path: "\(upstream.endpoint.path)/",
+            fields: [
+                "content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": upstream.endpoint.host,
+            ],
+            payloadHash: SHA256.hash(form).hexadecimal)
+        var counts = AttemptCounts()
+        return try await upstream.call(
+            operation, message, body: form, deadline: deadline, counts: &counts, decode: decode)
+    }
+}

@@ -1,0 +1,103 @@
+package import CloakroomHTTP
+
+extension AWSError {
+    /// Judges an answer that is an error. By the code first: STS throttles with status 400.
+    ///
+    /// Source: botocore 1.44.5, `retries/standard.py`; S3 API Reference, "Error responses".
+    init(_ response: UpstreamResponse, error: AWSErrorResponse?) {
+        let code = error.map { $0.isKMSAccessDenied ? Self.deniedByKMS : $0.code } ?? "Status\(response.status)"
+        self.init(
+            Self.kind(status: response.status, code: code), status: response.status, code: code,
+            retryAfter: Self.retryAfter(response.fields))
+    }
+
+    init(_ error: TransportError) {
+        switch error {
+        case .unreachable: self.init(.transient, code: "Unreachable")
+        case .timeout: self.init(.transient, code: Self.timeout)
+        case .interrupted: self.init(.transient, code: "Interrupted")
+        case .tooLarge: self.init(.transient, code: "TooLarge")
+        case .untrusted: self.init(.refused, code: "Untrusted")
+        case .invalidRequest: self.init(.refused, code: Self.unsendable)
+        case .cancelled: self.init(.cancelled, code: "Cancelled")
+        }
+    }
+
+    /// Our code for a 403 that is KMS'.
+    package static let deniedByKMS = "KMS.AccessDenied"
+    /// The code of a request that the library does not send.
+    package static let unsendable = "UnsendableRequest"
+    private static let timeout = "Timeout"
+
+    /// Whether one try had no answer in time.
+    var isTimeout: Bool { status == 0 && code == Self.timeout }
+
+    /// Whether a refusal is of credentials, clock, account, bucket or a KMS key, so never of a single key.
+    ///
+    /// Source: S3 API Reference, "Error responses", and codes of KMS such as `KMS.DisabledException`.
+    var concernsAllKeys: Bool {
+        Self.staleCredentials.contains(code) || Self.skewedClock.contains(code) || Self.ofBucket.contains(code)
+            || code.hasPrefix("KMS")
+    }
+
+    private static let ofBucket: Set<String> = [
+        "NoSuchBucket", "PermanentRedirect", "TemporaryRedirect", "Redirect", "AuthorizationHeaderMalformed",
+        "IllegalLocationConstraintException", "InvalidBucketName", "InvalidBucketState", "AllAccessDisabled",
+        "AccountProblem", "NotSignedUp", "InvalidPayer", "InvalidSecurity",
+    ]
+
+    package static func kind(status: Int, code: String) -> Kind {
+        if throttles.contains(code) || status == 429 { return .throttled }
+        if staleCredentials.contains(code) { return .staleCredentials }
+        if skewedClock.contains(code) { return .skewedClock }
+        if transients.contains(code) || [500, 502, 503, 504].contains(status) { return .transient }
+        // A success whose body is an error or nothing we know: S3 broke off.
+        if (200..<300).contains(status) { return .transient }
+        return .refused
+    }
+
+    private static let throttles: Set<String> = [
+        "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException",
+        "TooManyRequestsException", "RequestLimitExceeded", "BandwidthLimitExceeded", "LimitExceededException",
+        "SlowDown", "PriorRequestNotComplete", "EC2ThrottledException", "ProvisionedThroughputExceededException",
+        "TransactionInProgressException",
+    ]
+
+    private static let transients: Set<String> = [
+        "RequestTimeout", "RequestTimeoutException", "InternalError", "InternalErrors", "InternalFailure",
+        "ServiceUnavailable", "OperationAborted", "ConditionalRequestConflict", "IDPCommunicationError",
+    ]
+
+    /// `InvalidAccessKeyId` too: credentials may have been rotated under us.
+    private static let staleCredentials: Set<String> = [
+        "ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId",
+        "InvalidClientTokenId", "UnrecognizedClientException",
+    ]
+
+    /// STS reports a skewed clock as a wrong signature; whether it was one, the `Date` field tells.
+    private static let skewedClock: Set<String> = [
+        "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture", "SignatureDoesNotMatch",
+        "InvalidSignatureException", "AuthFailure",
+    ]
+
+    /// Whether a fault that looks like a skewed clock comes from wrong keys when the clocks agree.
+    package static func mayBeWrongKeys(code: String) -> Bool { wrongKeys.contains(code) }
+
+    private static let wrongKeys: Set<String> = [
+        "SignatureDoesNotMatch", "InvalidSignatureException", "AuthFailure",
+    ]
+
+    /// `x-amz-retry-after` is in milliseconds, `Retry-After` in seconds; one with a date is left alone.
+    ///
+    /// - Returns: an hour at most: our clients are told it, and no store is unreachable for years.
+    package static func retryAfter(_ fields: HeaderFields) -> Duration? {
+        let asked: Duration
+        if let text = fields["x-amz-retry-after"], let milliseconds = UInt32(text) {
+            asked = .milliseconds(Int64(milliseconds))
+        } else {
+            guard let text = fields["retry-after"], let seconds = UInt32(text) else { return nil }
+            asked = .seconds(Int64(seconds))
+        }
+        return min(asked, .seconds(3600))
+    }
+}

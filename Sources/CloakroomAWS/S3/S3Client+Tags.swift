@@ -1,0 +1,123 @@
+import CloakroomCrypto
+import CloakroomHTTP
+
+/// Whether a store keeps the tags of an object whose metadata are replaced, as it is told to.
+enum TagPreservation: Sendable {
+    case unknown
+    case kept
+    case lost
+}
+
+extension S3Client {
+    private static let tagRestoreTimeout: Duration = .seconds(10)
+
+    /// The object's tags, by their keys.
+    ///
+    /// - Throws: ``AWSError``: code `NoSuchKey` when there is no object.
+    package func tags(
+        of object: ObjectAddress, deadline: ContinuousClock.Instant
+    ) async throws(AWSError) -> [String: String] {
+        var counts = AttemptCounts()
+        return try await tags(of: object, deadline: deadline, counts: &counts)
+    }
+
+    func tags(
+        of object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> [String: String] {
+        var message = message("GET", object)
+        message.query = "tagging"
+        return try await upstream.call(
+            .getObjectTagging, message, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
+            let root = try? XMLReader.read(response.body)
+            guard response.status == 200, let root, root.hasName("Tagging") else {
+                throw AWSError(response, error: root.flatMap { AWSErrorResponse($0) })
+            }
+            var tags: [String: String] = [:]
+            for tag in root["TagSet"]?.children ?? [] {
+                if let key = tag.text(of: "Key") { tags[key] = tag.text(of: "Value") ?? "" }
+            }
+            return tags
+        }
+    }
+
+    /// Gives the object these tags, and no others (PutObjectTagging).
+    private func put(
+        _ tags: [String: String], on object: ObjectAddress, deadline: ContinuousClock.Instant,
+        counts: inout AttemptCounts
+    ) async throws(AWSError) {
+        let set = tags.sorted { $0.key < $1.key }
+            .map { XMLNode("Tag", [XMLNode("Key", $0.key), XMLNode("Value", $0.value)]) }
+        let body = XMLNode("Tagging", [XMLNode("TagSet", set)]).document(namespace: Self.namespace)
+        var message = message("PUT", object)
+        message.query = "tagging"
+        message.payloadHash = SHA256.hash(body).hexadecimal
+        message.fields.add(Checksum.field, Checksum.text(body))
+        message.fields.add("x-amz-sdk-checksum-algorithm", "CRC32")
+        try await upstream.call(
+            .putObjectTagging, message, body: body, deadline: deadline, counts: &counts, decode: Self.done)
+    }
+
+    /// A copy with replaced metadata of an object with tags.
+    ///
+    /// Some stores (Ceph) drop the tags although they are told to copy them. So the first time they are read before and
+    /// looked for afterwards; where they are gone, they are put back, and no object with tags is copied so again.
+    func copyPreservingTags(
+        _ request: CopyRequest, _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> CopyResponse {
+        guard tagPreservation == .unknown else {
+            return try await copy(request, object, deadline: deadline, counts: &counts)
+        }
+        let before = try await tags(of: object, deadline: deadline, counts: &counts)
+        let answer: CopyResponse
+        do {
+            answer = try await copy(request, object, deadline: deadline, counts: &counts)
+        } catch {
+            // It may have been made, its answer lost.
+            if error.kind == .transient, !before.isEmpty {
+                _ = try? await restoreTags(before, on: object, deadline, &counts)
+            }
+            throw error
+        }
+        if case .copied = answer, !before.isEmpty, try await !restoreTags(before, on: object, deadline, &counts),
+            tagPreservation == .unknown
+        {
+            tagPreservation = .kept
+        }
+        return answer
+    }
+
+    /// Puts tags back where a copy has lost them; there is time for that beyond the deadline, for nobody else knows them.
+    ///
+    /// - Returns: whether they were lost.
+    private func restoreTags(
+        _ tags: [String: String], on object: ObjectAddress, _ deadline: ContinuousClock.Instant,
+        _ counts: inout AttemptCounts
+    ) async throws(AWSError) -> Bool {
+        let deadline = max(deadline, runtime.now() + Self.tagRestoreTimeout)
+        // Others than before are somebody else's work.
+        guard try await self.tags(of: object, deadline: deadline, counts: &counts).isEmpty else { return false }
+        tagPreservation = .lost
+        try await put(tags, on: object, deadline: deadline, counts: &counts)
+        return true
+    }
+
+    /// The value of `x-amz-tagging` for an object made anew; `nil` without tags.
+    ///
+    /// - Throws: ``AWSError`` also when we may not read them: then we do not know what would be lost.
+    func taggingField(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> String? {
+        let tags: [String: String]
+        do {
+            tags = try await self.tags(of: object, deadline: deadline, counts: &counts)
+        } catch {
+            // A store without tags.
+            guard error.status == 501 else { throw error }
+            return nil
+        }
+        guard !tags.isEmpty else { return nil }
+        return tags.sorted { $0.key < $1.key }
+            .map { "\(PercentEncoding.encode($0.key))=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
+    }
+}

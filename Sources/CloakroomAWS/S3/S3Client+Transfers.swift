@@ -1,0 +1,101 @@
+import CloakroomCrypto
+package import CloakroomHTTP
+
+/// Objects whose bytes the caller sends and takes.
+extension S3Client {
+    /// Stores an object in one piece.
+    ///
+    /// - Parameters:
+    ///   - digest: of the body that ``Transfer/send`` will send.
+    ///   - fields: what S3 is to keep with it, such as `content-type` or `x-amz-meta-…`.
+    /// - Returns: what S3 says of it, without its size.
+    /// - Throws: ``AWSError``: status 412, or 409 when somebody else is writing, if the condition does not hold; code
+    ///   `BadDigest` or `ChecksumMismatch` when S3 got other bytes.
+    package func put(
+        _ object: ObjectAddress, digest: BodyDigest, fields: HeaderFields, condition: PutCondition = .none,
+        by transfer: Transfer
+    ) async throws(AWSError) -> StoredObject {
+        var message = message("PUT", object)
+        message.payloadHash = digest.payloadHash
+        message.fields.add(digest.fields)
+        message.fields.add(fields)
+        message.fields.add(condition.fields)
+        var counts = AttemptCounts()
+        do {
+            return try await upstream.transfer(.putObject, transfer, counts: &counts, message: { message }) {
+                response throws(AWSError) in try Self.stored(response, digest)
+            }
+        } catch {
+            // A try before may have stored it, its answer lost.
+            guard error.status == 412, condition != .none, counts.attempts > 1,
+                let found = try await head(object, deadline: transfer.deadline), found.md5 == digest.md5.hexadecimal
+            else { throw error }
+            return found
+        }
+    }
+
+    /// - Parameter number: from 1.
+    /// - Returns: the part's entity tag.
+    /// - Throws: ``AWSError``: code `NoSuchUpload` for one that was completed or given up.
+    package func uploadPart(
+        _ number: Int, of uploadID: String, _ object: ObjectAddress, digest: BodyDigest, by transfer: Transfer
+    ) async throws(AWSError) -> String {
+        var message = message("PUT", object)
+        message.query = "partNumber=\(number)&uploadId=\(PercentEncoding.encode(uploadID))"
+        message.payloadHash = digest.payloadHash
+        message.fields.add(digest.fields)
+        var counts = AttemptCounts()
+        return try await upstream.transfer(.uploadPart, transfer, counts: &counts, message: { message }) {
+            response throws(AWSError) in try Self.stored(response, digest).entityTag
+        }
+    }
+
+    /// Reads an object, or a part of one.
+    ///
+    /// - Parameters:
+    ///   - range: asked for anew for each try, so that one may go on where the last one broke off; `nil` for all of it.
+    ///   - entityTag: of the object that it must still be.
+    /// - Returns: `nil` when S3 says `NoSuchKey`.
+    /// - Throws: ``AWSError``: status 403 when we may not know, 412 when it is another object now, 416 when it has no such
+    ///   bytes; code `UnexpectedRange` for other bytes than were asked for.
+    package func get(
+        _ object: ObjectAddress, range: () -> ObjectRange?, entityTag: String? = nil, by transfer: Transfer
+    ) async throws(AWSError) -> StoredRange? {
+        var asked: ObjectRange?
+        var counts = AttemptCounts()
+        return try await upstream.transfer(
+            .getObject, transfer, counts: &counts,
+            message: {
+                asked = range()
+                var message = message("GET", object)
+                if let asked { message.fields.add("range", asked.field) }
+                if let entityTag { message.fields.add("if-match", entityTag) }
+                return message
+            }
+        ) { response throws(AWSError) in
+            if response.status == 200 || response.status == 206, let stored = StoredObject(response) {
+                guard let found = StoredRange(stored, response, asked: asked) else {
+                    throw AWSError(.refused, status: response.status, code: "UnexpectedRange")
+                }
+                return found
+            }
+            let error = AWSErrorResponse(response.body)
+            guard response.status == 404, error?.code == "NoSuchKey" else { throw AWSError(response, error: error) }
+            return nil
+        }
+    }
+
+    private static func stored(_ response: UpstreamResponse, _ digest: BodyDigest) throws(AWSError) -> StoredObject {
+        let error = AWSErrorResponse(response.body)
+        guard response.status == 200, error == nil, let stored = StoredObject(response) else {
+            var fault = AWSError(response, error: error)
+            // The next try may get through whole.
+            if fault.code == "BadDigest" { fault.kind = .transient }
+            throw fault
+        }
+        if let md5 = stored.md5, md5 != digest.md5.hexadecimal {
+            throw AWSError(.transient, status: response.status, code: "ChecksumMismatch")
+        }
+        return stored
+    }
+}

@@ -1,0 +1,144 @@
+package import CloakroomHTTP
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One bucket of S3, or of a store that speaks like it.
+package actor S3Client {
+    let upstream: AWSServiceClient
+    let bucket: String
+    let settings: RenewalSettings
+    let runtime: RuntimeDependencies
+    var selfCopySupport = SelfCopySupport()
+    var tagPreservation = TagPreservation.unknown
+    /// Learnt from refusals: the fields of conditions that the store does not know when an upload in parts is completed.
+    var unsupportedOnCompletion: Set<String> = []
+    var backgroundCopies = BackgroundCopies()
+    /// For copies of the second it was cut in.
+    var cachedSigner: CachedCopySigner?
+    private nonisolated let isolation: any Actor
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { isolation.unownedExecutor }
+
+    /// - Parameters:
+    ///   - endpoint: of this bucket.
+    ///   - isolation: the actor on whose executor the client runs; `nil` for one of its own.
+    ///   - onAttempt: told of every try.
+    package init(
+        bucket: String, endpoint: Endpoint, transport: any Transport, credentials: CredentialSource,
+        renewal: RenewalSettings = .init(), retry: RetrySettings = .init(), runtime: RuntimeDependencies = .init(),
+        isolation: (any Actor)? = nil, onAttempt: @escaping @Sendable (Attempt) -> Void = { _ in }
+    ) {
+        self.isolation = isolation ?? DefaultIsolation()
+        self.bucket = bucket
+        self.settings = renewal
+        self.runtime = runtime
+        upstream = AWSServiceClient(
+            .init(
+                service: .s3, endpoint: endpoint, transport: transport, credentials: credentials, retry: retry,
+                runtime: runtime, onAttempt: onAttempt))
+    }
+
+    /// - Returns: `nil` when there is no object, as far as S3 tells without a body.
+    /// - Throws: ``AWSError``; status 403 also for a missing object that we may not list.
+    package func head(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant
+    ) async throws(AWSError) -> StoredObject? {
+        var counts = AttemptCounts()
+        return try await head(object, deadline: deadline, counts: &counts)
+    }
+
+    func head(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> StoredObject? {
+        try await upstream.call(
+            .headObject, message("HEAD", object), deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
+            switch response.status {
+            case 200:
+                guard let stored = StoredObject(response) else { throw AWSError(response, error: nil) }
+                return stored
+            case 404:
+                return nil
+            default:
+                throw Self.headFault(response)
+            }
+        }
+    }
+
+    /// One try, after a copy that took too long.
+    func headOnce(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> StoredObject? {
+        try await upstream.call(
+            .headObject, message("HEAD", object), attempts: .one, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
+            guard response.status == 200 else { throw AWSError(response, error: nil) }
+            return StoredObject(response)
+        }
+    }
+
+    /// A refusal without a body is no fault here: there may be a reason that HEAD cannot tell.
+    func headOrRefusal(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> Result<StoredObject, AWSError> {
+        try await upstream.call(
+            .headObject, message("HEAD", object), deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
+            let fault = AWSError(response, error: nil)
+            switch response.status {
+            case 200:
+                guard let stored = StoredObject(response) else { throw fault }
+                return .success(stored)
+            case 400, 403, 404: return .failure(fault)
+            default: throw fault
+            }
+        }
+    }
+
+    /// Whether there is an object, by S3's own word: `NoSuchKey`, not any 404.
+    ///
+    /// - Throws: ``AWSError``: status 403 when we may not know, code `NoSuchBucket` when there is not even a bucket.
+    package func exists(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(AWSError) -> Bool {
+        var counts = AttemptCounts()
+        return try await exists(object, deadline: deadline, counts: &counts)
+    }
+
+    func exists(
+        _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
+    ) async throws(AWSError) -> Bool {
+        var message = message("GET", object)
+        message.fields.add("range", "bytes=0-0")
+        return try await upstream.call(
+            .getObject, message, deadline: deadline, counts: &counts
+        ) { response throws(AWSError) in
+            if response.status == 200 || response.status == 206 { return true }
+            let error = AWSErrorResponse(response.body)
+            switch (response.status, error?.code) {
+            case (404, "NoSuchKey"): return false
+            // An empty object has no first byte.
+            case (416, _): return true
+            default: throw AWSError(response, error: error)
+            }
+        }
+    }
+
+    func message(_ method: String, _ object: ObjectAddress) -> SigV4.Message {
+        var message = SigV4.Message(
+            method: method, path: object.path(at: upstream.endpoint), fields: ["host": upstream.endpoint.host],
+            payloadHash: SigV4.emptyPayloadHash)
+        if let owner = settings.expectedBucketOwner { message.fields.add("x-amz-expected-bucket-owner", owner) }
+        return message
+    }
+
+    /// HEAD has no body, so no code: 400 may be an expired token, 403 a skewed clock.
+    private static func headFault(_ response: UpstreamResponse) -> AWSError {
+        var fault = AWSError(response, error: nil)
+        if response.status == 400 { fault.kind = .staleCredentials }
+        if response.status == 403 { fault.kind = .skewedClock }
+        return fault
+    }
+}

@@ -1,0 +1,132 @@
+package import CloakroomHTTP
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What HEAD tells of an object.
+package struct StoredObject: Sendable, Equatable {
+    /// With its quotation marks.
+    package let entityTag: String
+    package let lastModified: Date?
+    /// `nil` also for a size that no object of S3 has.
+    package let byteCount: Int?
+    /// The fields as they came.
+    package let fields: HeaderFields
+
+    init?(_ response: UpstreamResponse) {
+        guard let tag = response.fields["etag"], !tag.isEmpty else { return nil }
+        entityTag = tag
+        lastModified = response.fields["last-modified"].flatMap { Timestamp(http: $0)?.date }
+        byteCount = response.fields["content-length"].flatMap { StoredNumber.byteCount($0) }
+        fields = response.fields
+    }
+
+    /// So large that a slow copy of it goes on in parts.
+    var isLarge: Bool { byteCount ?? 0 >= MultipartCopy.minimumMultipartBytes }
+
+    /// S3 does not name the usual one.
+    package var storageClass: String { fields["x-amz-storage-class"] ?? "STANDARD" }
+
+    /// 0 also when we may not read them; a number that no object has counts as one.
+    package var tagCount: Int {
+        fields["x-amz-tagging-count"].map { StoredNumber.number($0, in: 0...1000) ?? 1 } ?? 0
+    }
+
+    /// Whether ``byteCount`` is what the response said.
+    var hasReadableSize: Bool { byteCount != nil || fields["content-length"] == nil }
+
+    /// Whether every field can be sent back: none has a control character beside a tab (RFC 9110 §5.5).
+    var hasSendableFields: Bool {
+        // Each field ends in a NUL.
+        fields.text.count { $0 == 0 } == fields.count && fields.text.allSatisfy { $0 >= 0x20 || $0 == 0x09 || $0 == 0 }
+    }
+
+    /// In an archive tier, and no restored copy is there to be read.
+    ///
+    /// Source: S3 API Reference, HeadObject, `x-amz-archive-status` and `x-amz-restore`.
+    package var isArchived: Bool {
+        if fields["x-amz-archive-status"] != nil { return true }
+        guard ["GLACIER", "DEEP_ARCHIVE"].contains(storageClass) else { return false }
+        return fields["x-amz-restore"]?.contains("ongoing-request=\"false\"") != true
+    }
+
+    /// The MD5 of its bytes in hexadecimal, where the entity tag is that: of what was stored in one piece, and not encrypted
+    /// with a key of KMS or of its owner.
+    ///
+    /// Source: S3 API Reference, "Object", ETag.
+    package var md5: String? {
+        guard !isKeyEncrypted else { return nil }
+        return Self.hexadecimal(entityTag.filter { $0 != "\"" }[...])
+    }
+
+    /// The MD5 of its parts' MD5s in hexadecimal and their number, where the entity tag is that.
+    package var partsMD5: (md5: String, count: Int)? {
+        let halves = entityTag.filter { $0 != "\"" }.split(separator: "-", omittingEmptySubsequences: false)
+        guard !isKeyEncrypted, halves.count == 2, let md5 = Self.hexadecimal(halves[0]),
+            let count = StoredNumber.partNumber(String(halves[1]))
+        else { return nil }
+        return (md5, count)
+    }
+
+    private static func hexadecimal(_ text: Substring) -> String? {
+        text.utf8.count == 32
+            && text.utf8.allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+            ? String(text) : nil
+    }
+
+    private var isKeyEncrypted: Bool { isOwnerEncrypted || kmsAlgorithm != nil }
+
+    private var kmsAlgorithm: String? {
+        fields["x-amz-server-side-encryption"].flatMap { $0.hasPrefix("aws:kms") ? $0 : nil }
+    }
+
+    /// The key of KMS that it is encrypted with: its ARN, or the algorithm where a store names no key.
+    package var kmsKey: String? { fields["x-amz-server-side-encryption-aws-kms-key-id"] ?? kmsAlgorithm }
+
+    /// Encrypted with a key that only its owner has (SSE-C).
+    package var isOwnerEncrypted: Bool { fields["x-amz-server-side-encryption-customer-algorithm"] != nil }
+
+    /// Held by Object Lock; shown only to those with `s3:GetObjectRetention` and `s3:GetObjectLegalHold`.
+    package func isLocked(at time: Date) -> Bool {
+        if fields["x-amz-object-lock-legal-hold"] == "ON" { return true }
+        guard fields["x-amz-object-lock-mode"] != nil else { return false }
+        guard let end = fields["x-amz-object-lock-retain-until-date"].flatMap({ Timestamp(iso8601: $0)?.date }) else {
+            return true
+        }
+        return end > time
+    }
+
+    /// What no copy keeps by itself.
+    var attributes: HeaderFields? { kept { Self.attributes.contains($0) } }
+
+    /// What must be sent again besides for a copy with replaced metadata; `nil` when S3 did not show all of it.
+    var metadata: HeaderFields? {
+        guard fields["x-amz-missing-meta"] == nil else { return nil }
+        return kept { Self.metadata.contains($0) || $0.hasPrefix("x-amz-meta-") }
+    }
+
+    /// - Returns: `nil` if one of them is not as it was stored.
+    private func kept(where isKept: (String) -> Bool) -> HeaderFields? {
+        var kept: HeaderFields = [:]
+        for field in fields {
+            let name = field.name.lowercased()
+            guard isKept(name) else { continue }
+            // What was not UTF-8 has been replaced on its way to us; sending that would spoil it.
+            guard !field.value.unicodeScalars.contains("\u{FFFD}") else { return nil }
+            kept.add(name, field.value)
+        }
+        return kept
+    }
+
+    private static let metadata: Set<String> = [
+        "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
+    ]
+
+    private static let attributes: Set<String> = [
+        "x-amz-server-side-encryption", "x-amz-server-side-encryption-aws-kms-key-id",
+        "x-amz-server-side-encryption-bucket-key-enabled", "x-amz-website-redirect-location",
+    ]
+}

@@ -1,0 +1,162 @@
+import CloakroomCLinux
+package import CloakroomHTTP
+package import CloakroomLoop
+
+/// Takes connections from nginx and hands every whole request to a handler.
+@LoopActor
+package final class FastCGIListener {
+    /// Takes the answer to one request; called once, at once or later.
+    package typealias Responder = @LoopActor (Response) -> Void
+
+    package typealias Handler = @LoopActor (Request, @escaping Responder) -> Void
+
+    package struct Limits: Sendable {
+        /// The largest body; nginx's `client_max_body_size`.
+        package var bodyBytes: Int
+        /// All incomplete requests and unread answers together.
+        package var bufferedBytes = 64 << 20
+        package var connections = 16_384
+        /// From accept, or from the first byte of a request, until it is whole; and for an answer that nobody reads.
+        package var requestTimeout: Duration = .seconds(10)
+
+        package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
+    }
+
+    let limits: Limits
+    let fields: FieldTable
+    let tooLarge: Response
+    let receiveBuffer = ReceiveBuffer()
+    let parser = LibFCGIParser()
+    private var spareBuffer: [UInt8] = []
+    private let handler: Handler
+    private var socket: Descriptor?
+    private var watch: EventPoller.Watch?
+    private var connections: [ObjectIdentifier: FastCGIConnection] = [:]
+    private var answering = 0
+    private var drained: CheckedContinuation<Void, Never>?
+
+    package private(set) var isDraining = false
+
+    /// - Parameters:
+    ///   - socket: a listening socket; owned from here on.
+    ///   - tooLarge: the answer to a body over the limit.
+    package init(
+        socket: Int32, limits: Limits, fields: FieldTable, tooLarge: Response, handler: @escaping Handler
+    ) throws(FastCGIError) {
+        try SelfTest.run()
+        self.socket = Descriptor(owning: socket)
+        self.limits = limits
+        self.fields = fields
+        self.tooLarge = tooLarge
+        self.handler = handler
+        watch = EventPoller.shared.watch(socket, for: .readable) { [unowned self] _ in accept() }
+        scheduleSweep()
+    }
+
+    /// Requests that a handler works on.
+    package var inFlight: Int { answering }
+
+    /// Takes what waits in the backlog, stops listening, and returns when everything taken has been answered.
+    package func drain() async {
+        guard !isDraining else { return }
+        accept()
+        isDraining = true
+        stopListening()
+        for connection in connections.values { connection.read() }
+        for connection in connections.values where connection.isIdle { connection.close() }
+        guard !connections.isEmpty else { return }
+        await withCheckedContinuation { drained = $0 }
+    }
+
+    // MARK: For connections
+
+    var gateLimits: Gate.Limits { Gate.Limits(bodyBytes: limits.bodyBytes) }
+
+    var nextDeadline: UInt64 { Monotonic.now &+ limits.requestTimeout.nanoseconds }
+
+    /// Whether one more incomplete request still fits into what all may take together.
+    func mayBuffer() -> Bool {
+        // Summed only when something is incomplete, which behind nginx is rare.
+        connections.values.reduce(0) { $0 + $1.bufferedBytes } <= limits.bufferedBytes
+    }
+
+    /// An empty buffer to write an answer into; one serves all that are sent at once.
+    func takeBuffer() -> [UInt8] {
+        let buffer = spareBuffer
+        spareBuffer = []
+        return buffer
+    }
+
+    /// Takes it back for the next answer; after a large one it is given up.
+    func giveBack(_ buffer: consuming [UInt8]) {
+        guard buffer.capacity <= 1 << 18 else { return }
+        buffer.removeAll(keepingCapacity: true)
+        spareBuffer = buffer
+    }
+
+    func begin(_ request: Request, on connection: FastCGIConnection) {
+        answering += 1
+        handler(request) { [self] response in
+            answering -= 1
+            connection.respond(response)
+        }
+    }
+
+    func forget(_ connection: FastCGIConnection) {
+        connections[ObjectIdentifier(connection)] = nil
+        guard isDraining, connections.isEmpty else { return }
+        drained?.resume()
+        drained = nil
+    }
+
+    // MARK: Accepting
+
+    private func accept() {
+        guard let listening = socket?.raw else { return }
+        while true {
+            let accepted = cloakroom_accept(listening)
+            guard accepted >= 0 else { return pauseIfExhausted(cloakroom_errno()) }
+            guard connections.count < limits.connections else {
+                close(accepted)
+                continue
+            }
+            let connection = FastCGIConnection(socket: accepted, listener: self)
+            connections[ObjectIdentifier(connection)] = connection
+            connection.read()
+        }
+    }
+
+    /// Without free descriptors the backlog stays readable: looking away for a moment keeps the loop from spinning.
+    private func pauseIfExhausted(_ code: Int32) {
+        guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code), let watch, let listening = socket?.raw else { return }
+        EventPoller.shared.unwatch(watch)
+        self.watch = nil
+        EventPoller.shared.schedule(after: .milliseconds(100)) { [weak self] in
+            guard let self, !isDraining else { return }
+            self.watch = EventPoller.shared.watch(listening, for: .readable) { [unowned self] _ in accept() }
+        }
+    }
+
+    private func stopListening() {
+        if let watch { EventPoller.shared.unwatch(watch) }
+        watch = nil
+        socket = nil
+    }
+
+    /// One timer for all connections: a deadline may be late by its period.
+    private func scheduleSweep() {
+        EventPoller.shared.schedule(after: .seconds(1)) { [weak self] in
+            guard let self else { return }
+            let now = Monotonic.now
+            for connection in connections.values {
+                if let deadline = connection.deadline, deadline <= now { connection.close() }
+            }
+            scheduleSweep()
+        }
+    }
+}
+
+package enum FastCGIError: Error, Equatable {
+    /// libfcgi does not read through our function: `serve` must not start.
+    case notIntercepted
+}

@@ -1,0 +1,73 @@
+import CloakroomCFastCGI
+import CloakroomHTTP
+import CloakroomLoop
+
+/// libfcgi, which parses requests from memory, one after the other.
+///
+/// What it holds of a request is given back as soon as that has been read: a request that waits for its answer keeps
+/// none of libfcgi's buffers, and the answer is written by ``ResponseEncoder``. libfcgi is given a descriptor number that no
+/// process can have, so it can touch no socket of ours, whatever it reads.
+@LoopActor
+@safe final class LibFCGIParser {
+    private static let noDescriptor = Int32.max - 1
+
+    // libfcgi keeps pointers into it: it needs one address for all its life.
+    private let raw: UnsafeMutablePointer<FCGX_Request>
+
+    private static let initialized: Void = {
+        precondition(FCGX_Init() == 0, "FCGX_Init failed")
+    }()
+
+    init() {
+        Self.initialized
+        unsafe raw = .allocate(capacity: 1)
+        unsafe FCGX_InitRequest(raw, -1, 0)
+    }
+
+    isolated deinit { unsafe raw.deallocate() }
+
+    /// - Parameters:
+    ///   - feed: one whole request that ``Gate`` has passed.
+    ///   - bodyBytes: how long the gate found its body to be.
+    /// - Returns: its parameters and body; `nil` if libfcgi would not have it.
+    func parse(_ feed: UnsafeRawBufferPointer, bodyBytes: Int, fields: FieldTable) -> Request? {
+        unsafe ParserInput.feed = feed
+        defer { unsafe ParserInput.feed = UnsafeRawBufferPointer(start: nil, count: 0) }
+        unsafe raw.pointee.ipcFd = Self.noDescriptor
+        unsafe raw.pointee.keepConnection = 1
+        guard unsafe FCGX_Accept_r(raw) == 0 else { return nil }
+        // Without a word: only its end would be written, and that goes with the answer.
+        defer { unsafe FCGX_Free(raw, 0) }
+        let body = readBody(bodyBytes)
+        return unsafe fields.request(from: raw.pointee.envp, body: body)
+    }
+
+    /// The whole of STDIN.
+    private func readBody(_ count: Int) -> [UInt8] {
+        guard count > 0 else { return [] }
+        let stream = unsafe raw.pointee.in
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = unsafe max(0, Int(FCGX_GetStr(buffer.baseAddress, Int32(count), stream)))
+        }
+    }
+}
+
+/// Where libfcgi reads instead of from a socket.
+enum ParserInput {
+    // A C callback without a context argument; libfcgi is called on the loop's thread alone.
+    nonisolated(unsafe) static var feed = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+}
+
+/// Takes the place of libfcgi's own function of that name, which it calls through its PLT.
+///
+/// Public for the linker's sake: the optimiser hides other symbols, and a hidden one takes nobody's place.
+/// - Returns: bytes given; 0 at the end of the feed: libfcgi may fail but never blocks.
+@_cdecl("OS_Read")
+public func cloakroomRead(_ descriptor: Int32, _ buffer: UnsafeMutablePointer<CChar>, _ capacity: Int) -> Int32 {
+    let feed = unsafe ParserInput.feed
+    let count = min(capacity, feed.count)
+    guard count > 0 else { return 0 }
+    unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: feed.baseAddress!, byteCount: count)
+    unsafe ParserInput.feed = UnsafeRawBufferPointer(rebasing: feed[count...])
+    return Int32(count)
+}

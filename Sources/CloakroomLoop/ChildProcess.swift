@@ -1,0 +1,114 @@
+import CloakroomCLinux
+
+/// Processes that this one starts, and hears of when they end.
+package enum ChildProcess {
+    package enum Termination: Sendable, Equatable, CustomStringConvertible {
+        case exited(status: Int32)
+        case killed(signal: Int32)
+
+        package var description: String {
+            switch self {
+            case .exited(let status): "exited with \(status)"
+            case .killed(let signal): "killed by signal \(signal)"
+            }
+        }
+    }
+
+    /// Starts a program with no signal blocked and every signal at its default.
+    ///
+    /// - Parameters:
+    ///   - arguments: the first is the program's own name.
+    ///   - descriptors: the child has them as 3, 4, …, and no other of ours beyond standard error.
+    /// - Returns: its process id.
+    package static func spawn(
+        _ path: String, arguments: [String], descriptors: [Int32]
+    ) throws(SystemError) -> Int32 {
+        // First out of the way of the numbers that are to be given, then to them.
+        let spare = descriptors.map { cloakroom_duplicate($0, 64) }
+        defer { for descriptor in spare where descriptor >= 0 { close(descriptor) } }
+        return try unsafe start(arguments, path: path) { actions in
+            for (offset, descriptor) in spare.enumerated() {
+                unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + offset))
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - path: of the program; `nil`: the first argument, looked for in `PATH`.
+    ///   - leadsGroup: whether it gets a process group of its own.
+    ///   - redirect: says what the child's descriptors are to be.
+    static func start(
+        _ arguments: [String], path: String?, leadsGroup: Bool = false,
+        redirect: (inout posix_spawn_file_actions_t) -> Void
+    ) throws(SystemError) -> Int32 {
+        var actions = unsafe posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        unsafe posix_spawnattr_init(&attributes)
+        defer {
+            unsafe posix_spawn_file_actions_destroy(&actions)
+            unsafe posix_spawnattr_destroy(&attributes)
+        }
+        unsafe redirect(&actions)
+        var none = sigset_t()
+        var all = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe sigfillset(&all)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (leadsGroup ? POSIX_SPAWN_SETPGROUP : 0)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        defer { unsafe words.forEach { unsafe free($0) } }
+        var child: Int32 = 0
+        let code =
+            if let path {
+                unsafe posix_spawn(&child, path, &actions, &attributes, &words, cloakroom_environment())
+            } else {
+                unsafe posix_spawnp(&child, arguments[0], &actions, &attributes, &words, cloakroom_environment())
+            }
+        guard code == 0 else { throw SystemError(code: code) }
+        return child
+    }
+
+    /// - Returns: those that have ended since the last call; signals about them merge, so ask for all.
+    package static func reap() -> [(child: Int32, end: Termination)] {
+        var ended: [(Int32, Termination)] = []
+        var status: Int32 = 0
+        while true {
+            let child = unsafe waitpid(-1, &status, WNOHANG)
+            guard child > 0 else { return ended }
+            let signal = cloakroom_signalled(status)
+            ended.append((child, signal >= 0 ? .killed(signal: signal) : .exited(status: cloakroom_exited(status))))
+        }
+    }
+}
+
+/// A pipe whose other end says, by ending, that the process that holds it is gone.
+package struct Lifeline: ~Copyable {
+    /// For the children.
+    package let readEnd: Descriptor
+    private let writeEnd: Descriptor
+
+    /// - Parameter ends: those of a lifeline that this process had before it ran this program; owned from here on.
+    package init(adopting ends: (read: Int32, write: Int32)) {
+        readEnd = Descriptor(owning: ends.read)
+        writeEnd = Descriptor(owning: ends.write)
+        _ = cloakroom_close_on_exec(ends.read, 1)
+        _ = cloakroom_close_on_exec(ends.write, 1)
+    }
+
+    /// Open as long as the lifeline is.
+    package var ends: (read: Int32, write: Int32) { (readEnd.raw, writeEnd.raw) }
+
+    package init() throws(SystemError) {
+        var ends: (Int32, Int32) = (-1, -1)
+        let made = unsafe withUnsafeMutablePointer(to: &ends) { ends in
+            unsafe cloakroom_pipe(UnsafeMutableRawPointer(ends).assumingMemoryBound(to: Int32.self))
+        }
+        guard made == 0 else { throw SystemError() }
+        readEnd = Descriptor(owning: ends.0)
+        writeEnd = Descriptor(owning: ends.1)
+    }
+}

@@ -1,0 +1,126 @@
+import CloakroomCLinux
+import Synchronization
+
+/// One thread that runs Swift's jobs and waits in `epoll` between them.
+///
+/// It is both a serial executor (of ``LoopActor``) and a task executor (SE-0417), so that actors, child tasks and
+/// nonisolated functions of a task started with its preference stay on the one thread.
+package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    // `local` and `status` belong to the loop's thread; the rest is immutable, atomic or behind the mutex.
+    private var local = JobQueue()
+    private var status: Int32?
+    private let remote = Mutex<[UnownedJob]>([])
+    private let thread = Atomic<UInt>(0)
+    private let wake: Descriptor
+
+    package init() {
+        wake = Descriptor(owning: eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC)))
+        precondition(wake.raw >= 0, "eventfd: \(SystemError())")
+    }
+
+    /// Whether the caller runs on the loop's thread.
+    package var isCurrent: Bool { thread.load(ordering: .relaxed) == cloakroom_thread() }
+
+    package func preconditionIsCurrent() { precondition(isCurrent, "not on the loop's thread") }
+
+    // MARK: Executor
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if isCurrent {
+            local.append(job)
+        } else {
+            let first = remote.withLock { jobs in
+                jobs.append(job)
+                return jobs.count == 1
+            }
+            if first { signal() }
+        }
+    }
+
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
+
+    package func checkIsolated() { preconditionIsCurrent() }
+
+    package func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    // MARK: Running
+
+    /// Takes over the calling thread. `start` runs first, on the loop.
+    func runUntilStopped(_ start: @LoopActor () -> Void) -> Int32 {
+        thread.store(cloakroom_thread(), ordering: .relaxed)
+        LoopActor.assumeIsolated {
+            EventPoller.shared.watch(wake.raw, for: .readable) { [self] _ in drainSignal() }
+            start()
+        }
+        while status == nil {
+            runJobs()
+            guard status == nil else { break }
+            let waits = local.isEmpty
+            LoopActor.assumeIsolated { EventPoller.shared.poll(mayWait: waits) }
+            takeRemoteJobs()
+        }
+        return status ?? 0
+    }
+
+    /// Lets ``runUntilStopped(_:)`` return; on the loop only.
+    func stop(_ status: Int32) {
+        preconditionIsCurrent()
+        self.status = status
+    }
+
+    /// Runs jobs and what they put off to the end of the turn until neither is left, within a bound that keeps
+    /// descriptors from starving.
+    private func runJobs() {
+        var budget = 65_536
+        let (serial, task) = unsafe (asUnownedSerialExecutor(), asUnownedTaskExecutor())
+        repeat {
+            while budget > 0, let job = local.popFirst() {
+                unsafe job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+                budget -= 1
+            }
+            LoopActor.assumeIsolated { EventPoller.shared.runTurnEnd() }
+        } while budget > 0 && !local.isEmpty && status == nil
+    }
+
+    private func takeRemoteJobs() {
+        let jobs = remote.withLock { jobs in
+            guard !jobs.isEmpty else { return [UnownedJob]() }
+            defer { jobs.removeAll(keepingCapacity: true) }
+            return jobs
+        }
+        for job in jobs { local.append(job) }
+    }
+
+    private func signal() {
+        var one: UInt64 = 1
+        _ = unsafe write(wake.raw, &one, MemoryLayout<UInt64>.size)
+    }
+
+    private func drainSignal() {
+        var count: UInt64 = 0
+        _ = unsafe read(wake.raw, &count, MemoryLayout<UInt64>.size)
+    }
+}
+
+/// First in, first out, without moving what is left.
+private struct JobQueue {
+    private var jobs: ContiguousArray<UnownedJob> = []
+    private var head = 0
+
+    var isEmpty: Bool { head == jobs.count }
+
+    mutating func append(_ job: UnownedJob) { jobs.append(job) }
+
+    mutating func popFirst() -> UnownedJob? {
+        guard head < jobs.count else { return nil }
+        defer {
+            head += 1
+            if head == jobs.count {
+                jobs.removeAll(keepingCapacity: true)
+                head = 0
+            }
+        }
+        return jobs[head]
+    }
+}

@@ -1,0 +1,333 @@
+import CloakroomCLinux
+import CloakroomLoop
+
+/// A request of the connection's, on its way or waiting for a link.
+struct PendingRedisRequest {
+    let batch: RedisRequest
+    let completion: @LoopActor (RedisResponse) -> Void
+    /// Whether this is the second time that it is sent.
+    var isRepeat = false
+}
+
+/// One socket to Redis: connects by itself and again after a loss, at once after the first. All requests of a turn of
+/// the loop go out in one write, and the replies come back in order.
+@LoopActor
+final class RedisLink {
+    private enum State {
+        case connecting
+        case ready
+        /// Waiting for the next attempt.
+        case disconnected
+        case closed
+    }
+
+    /// What a link had on its way when it was lost.
+    struct Loss {
+        let error: RedisError
+        /// Why requests are refused until there is a link again.
+        let reason: RedisError
+        /// Whether requests had been let in.
+        let wasReady: Bool
+        let pending: [PendingRedisRequest]
+        /// Of these the last ones, of which not a byte was sent.
+        let unsentCount: Int
+        /// Since the last reply, in nanoseconds.
+        let silence: UInt64
+    }
+
+    /// What is sent and not answered.
+    private struct Outgoing {
+        var output: [UInt8] = []
+        var written = 0
+        var pending = RingBuffer<PendingRedisRequest>()
+        /// Of the pending requests the last ones, of which not a byte was sent.
+        var unsentCount = 0
+
+        /// - Returns: how many are on the way now; `nil` if no more may be.
+        mutating func append(_ request: PendingRedisRequest, limit: Int) -> Int? {
+            guard pending.count < limit else { return nil }
+            output.append(contentsOf: request.batch.bytes)
+            pending.append(request)
+            unsentCount += 1
+            return pending.count
+        }
+
+        /// Forgets what is written; as many bytes will come again.
+        mutating func clear() {
+            output.removeAll(keepingCapacity: output.capacity < 1 << 20)
+            written = 0
+        }
+
+        mutating func takePending() -> [PendingRedisRequest] {
+            var all: [PendingRedisRequest] = []
+            while let request = pending.popFirst() { all.append(request) }
+            unsentCount = 0
+            return all
+        }
+    }
+
+    private let options: RedisConnection.Options
+    private weak var owner: RedisConnection?
+    private var state = State.disconnected
+    /// Whether requests may wait for the attempt that is made now: it is the first, or the first after a loss.
+    private(set) var isAwaited = true
+    private var socket: RedisSocket?
+    private var watch: EventPoller.Watch?
+    private var reader = RedisReplyParser()
+    private var outgoing = Outgoing()
+    /// Why another server is to be asked from now on, until the link is given up for it.
+    private var reconnectReason: RedisError?
+    /// When the last reply came, or the first command after a pause went out: a late turn of ours is not Redis' fault.
+    private var lastProgress: UInt64 = 0
+    private var readySince: UInt64 = 0
+    private var hasReplied = false
+    private var isFlushScheduled = false
+    private var isWatchScheduled = false
+    private var attempt = 0
+    private var pendingHandshakeReplies = 0
+
+    init(options: RedisConnection.Options, owner: RedisConnection) {
+        self.options = options
+        self.owner = owner
+    }
+
+    /// Whether commands are being answered.
+    var isReady: Bool { state == .ready }
+
+    /// No request waits for this link any longer.
+    func stopWaiting() { isAwaited = false }
+
+    /// - Returns: what was on its way.
+    func close() -> [PendingRedisRequest] {
+        state = .closed
+        isAwaited = false
+        return drop()
+    }
+
+    // MARK: Connecting
+
+    func connect() {
+        guard state == .disconnected else { return }
+        state = .connecting
+        hasReplied = false
+        attempt += 1
+        let number = attempt
+        EventPoller.shared.schedule(after: max(options.timeout, .milliseconds(250)) * 2) { [weak self] in
+            guard let self, attempt == number, state == .connecting else { return }
+            lose(.timeout)
+        }
+        switch options.address {
+        case .unix(let path):
+            var code: Int32 = 0
+            open(unsafe cloakroom_connect_unix(path, &code), code, host: "localhost")
+        case .internet(let host, let port):
+            LoopActor.spawn { [weak self] in
+                let literal = await resolve(host)
+                guard let self, attempt == number, state == .connecting else { return }
+                guard let literal else { return lose(.unavailable) }
+                var code: Int32 = 0
+                open(unsafe cloakroom_connect_internet(literal, port, &code), code, host: host)
+            }
+        }
+    }
+
+    private func open(_ descriptor: Int32, _ code: Int32, host: String) {
+        guard descriptor >= 0, let socket = RedisSocket(owning: descriptor, tls: options.tls, host: host) else {
+            return lose(.unavailable)
+        }
+        self.socket = socket
+        guard code == 0 || code == EINPROGRESS else { return lose(.unavailable) }
+        reader = RedisReplyParser()
+        watch = EventPoller.shared.watch(descriptor, for: [.readable, .writable, .hangup, .edge]) { [unowned self] in
+            handle($0)
+        }
+        sendHandshake()
+    }
+
+    /// What every connection says first; it is ready when the last of it is answered.
+    private func sendHandshake() {
+        var commands: [RedisCommand] = []
+        if let password = options.password {
+            commands.append(RedisCommand(["AUTH"] + (options.username.map { [$0] } ?? []) + [password]))
+        }
+        if options.database != 0 { commands.append(RedisCommand(["SELECT", String(options.database)])) }
+        commands.append(RedisCommand(["PING"]))
+        pendingHandshakeReplies = commands.count
+        outgoing.output = commands.flatMap(\.bytes)
+        flush()
+    }
+
+    private func handleHandshakeReply(_ reply: RedisReply) {
+        if case .error(let message) = reply {
+            let refusal = RedisError(refusal: message)
+            return lose(refusal, because: refusal)
+        }
+        guard case .status = reply else { return lose(.unavailable) }
+        pendingHandshakeReplies -= 1
+        if pendingHandshakeReplies == 0 { becomeReady() }
+    }
+
+    private func becomeReady() {
+        state = .ready
+        isAwaited = false
+        readySince = Monotonic.now
+        keepAlive(attempt)
+        owner?.becameReady(self)
+    }
+
+    /// Gives the link up and connects again: at once if it has been of use, else after the interval, so that a server
+    /// that takes connections and drops them is not asked in a loop.
+    ///
+    /// - Parameters:
+    ///   - error: for the commands on their way.
+    ///   - reason: for those that come until there is a link again.
+    func lose(_ error: RedisError, because reason: RedisError = .unavailable) {
+        guard state == .ready || state == .connecting else { return }
+        let now = Monotonic.now
+        let wasReady = isReady
+        let wasOfUse = wasReady && (hasReplied || now &- readySince >= options.retryInterval.nanoseconds)
+        let isImmediate = wasOfUse && reason == .unavailable
+        state = .disconnected
+        isAwaited = isImmediate && error == .interrupted
+        let unsentCount = outgoing.unsentCount
+        let loss = Loss(
+            error: error, reason: reason, wasReady: wasReady, pending: drop(), unsentCount: unsentCount,
+            silence: now &- min(now, lastProgress))
+        EventPoller.shared.schedule(after: isImmediate ? .zero : options.retryInterval) { [weak self] in self?.connect()
+        }
+        owner?.lost(self, loss)
+    }
+
+    private func drop() -> [PendingRedisRequest] {
+        if let watch { EventPoller.shared.unwatch(watch) }
+        watch = nil
+        socket = nil
+        outgoing.clear()
+        reconnectReason = nil
+        return outgoing.takePending()
+    }
+
+    // MARK: The pipeline
+
+    /// - Returns: whether one more may be on the way.
+    func put(_ request: PendingRedisRequest) -> Bool {
+        guard let count = outgoing.append(request, limit: options.maximumPending) else { return false }
+        let wasIdle = count == 1
+        if wasIdle { lastProgress = Monotonic.now }
+        scheduleWatch()
+        guard !isFlushScheduled else { return true }
+        isFlushScheduled = true
+        EventPoller.shared.atTurnEnd { [weak self] in
+            self?.isFlushScheduled = false
+            if wasIdle { self?.lastProgress = Monotonic.now }
+            self?.flush()
+        }
+        return true
+    }
+
+    /// Sends until all is out or the socket takes no more: only then an edge tells when it does again.
+    private func flush() {
+        while let socket, outgoing.written < outgoing.output.count {
+            let count = unsafe outgoing.output.withUnsafeBytes { bytes in
+                unsafe socket.send(UnsafeRawBufferPointer(rebasing: bytes[outgoing.written...]))
+            }
+            guard let count else { return lose(.interrupted) }
+            guard count > 0 else { return }
+            outgoing.written += count
+            outgoing.unsentCount = 0
+        }
+        outgoing.clear()
+    }
+
+    private func handle(_ readiness: EventPoller.Readiness) {
+        // Through TLS either may be waiting for the other.
+        if readiness.contains(.writable) || socket?.isEncrypted == true { flush() }
+        if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { read() }
+    }
+
+    private func read() {
+        while let socket {
+            guard let count = unsafe socket.receive({ unsafe reader.feed($0) }) else { return lose(.interrupted) }
+            guard count > 0 else { return }
+            lastProgress = Monotonic.now
+            takeReplies()
+            if let reconnectReason { return lose(.interrupted, because: reconnectReason) }
+            if socket.isLast(count) { return }
+        }
+    }
+
+    private func takeReplies() {
+        while socket != nil {
+            let expected = state == .connecting ? 1 : outgoing.pending.first?.batch.replies ?? 1
+            while reader.count < expected {
+                switch reader.next() {
+                case .reply: continue
+                case .incomplete: return
+                case .garbage: return lose(.interrupted)
+                }
+            }
+            deliver()
+            reader.clear()
+        }
+    }
+
+    private func deliver() {
+        if state == .connecting {
+            var cursor = reader.cursor
+            return handleHandshakeReply(RedisReply(&cursor))
+        }
+        guard let request = outgoing.pending.popFirst() else { return lose(.interrupted) }
+        hasReplied = true
+        if let refusal = reader.refusal(0) {
+            // The server forgets scripts when it restarts, fails over or is told to: then it is given the text.
+            if refusal == .refused(code: "NOSCRIPT"), let whole = request.batch.whole {
+                let again = PendingRedisRequest(
+                    batch: whole, completion: request.completion, isRepeat: request.isRepeat)
+                owner?.send(again)
+                return
+            }
+            checkForFailover(refusal)
+        }
+        for number in 1..<max(1, request.batch.replies) {
+            if let refusal = reader.refusal(number) { checkForFailover(refusal) }
+        }
+        request.completion(.reply(reader.cursor))
+    }
+
+    /// A replica after failover: the address may lead to the new primary by now.
+    private func checkForFailover(_ refusal: RedisError) {
+        if refusal.requiresReconnect, reconnectReason == nil { reconnectReason = refusal }
+    }
+
+    // MARK: Time
+
+    private func scheduleWatch() {
+        guard !isWatchScheduled else { return }
+        isWatchScheduled = true
+        EventPoller.shared.schedule(after: options.timeout / 4) { [weak self] in
+            guard let self else { return }
+            isWatchScheduled = false
+            guard isReady else { return }
+            // The reply may lie in the socket already.
+            read()
+            guard isReady, !outgoing.pending.isEmpty else { return }
+            if Monotonic.now > lastProgress &+ options.timeout.nanoseconds { return lose(.timeout) }
+            scheduleWatch()
+        }
+    }
+
+    /// Asks for a sign of life when nothing else does, so that neither an idle timeout on the way nor a silent server is
+    /// first noticed by a request.
+    private func keepAlive(_ number: Int) {
+        EventPoller.shared.schedule(after: options.keepAliveInterval) { [weak self] in
+            guard let self, attempt == number, isReady else { return }
+            if outgoing.pending.isEmpty { _ = put(PendingRedisRequest(batch: .ping, completion: { _ in })) }
+            keepAlive(number)
+        }
+    }
+}
+
+/// A literal address for a host name; the system's resolver blocks, so it runs on another thread.
+private func resolve(_ host: String) async -> String? {
+    await Task.detached { HostResolver.literal(of: host) }.value
+}

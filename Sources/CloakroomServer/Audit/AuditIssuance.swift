@@ -1,0 +1,82 @@
+import CloakroomWire
+package import CloakroomHTTP
+import CloakroomJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+extension AuditLog {
+    /// What was issued, to whom.
+    package struct Issuance: Sendable, Equatable {
+        package enum Kind: Sendable, Equatable {
+            case credentials(AuditedCredentials)
+            case upload(objectKey: String, until: Date)
+            /// A token of our own, by its `jti`.
+            case session(id: String, until: Date)
+        }
+
+        package let kind: Kind
+        package let subject: Subject
+        package let tier: String?
+        package let request: RequestID?
+        /// The client as nginx saw it.
+        package let address: String?
+
+        package init(_ kind: Kind, to subject: Subject, tier: String?, by request: Request) {
+            self.kind = kind
+            self.subject = subject
+            self.tier = tier
+            self.request = request.id
+            address = request.peerAddress.flatMap { Self.isAddress($0) ? $0 : nil }
+        }
+
+        /// Whether it is written as addresses are (RFC 4291 §2.2), or nginx's word for a unix socket.
+        private static func isAddress(_ text: String) -> Bool {
+            guard (2...45).contains(text.utf8.count) else { return false }
+            return text == "unix:" || text.withUTF8Span { text in text.indices.allSatisfy { isAddress(text[$0]) } }
+        }
+
+        private static func isAddress(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+
+        /// Writes one JSON object up to what ties it to a chain: see ``AuditChain/append(_:to:hashing:)``.
+        ///
+        /// - Parameter start: see ``LineStart``.
+        func write(to line: inout JSONWriter, start: [UInt8]) {
+            line.resume(start[...])
+            line.members(#""audit":"issued""#)
+            if let request {
+                line.plainName("request")
+                line.plainString(count: 16) { $0.append(hexadecimal: request.value) }
+            }
+            switch kind {
+            case .credentials: line.members(#""kind":"credentials""#)
+            case .upload: line.members(#""kind":"upload""#)
+            case .session: line.members(#""kind":"session""#)
+            }
+            line.member("user", subject.userID.text)
+            if let device = subject.deviceID { line.member("device", device) }
+            if let tier { line.member("tier", tier) }
+            line.member("issuer", subject.issuer)
+            switch kind {
+            case .credentials(let credentials): line.members(credentials.members)
+            case .upload(let objectKey, let expiration):
+                line.member("objectKey", objectKey)
+                line.member("expiration", expiration)
+            case .session(let id, let expiration):
+                line.member("tokenId", id)
+                line.member("expiration", expiration)
+            }
+            if let address { line.member("address", address) }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import CloakroomCrypto
+import CloakroomWire
+import CloakroomHTTP
+package import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The record of what was issued, to whom. A line is written before what it speaks of leaves the worker.
+@LoopActor
+package final class AuditLog {
+    package enum Destination {
+        case lines(LineSink)
+        case stream(AuditStream)
+    }
+
+    /// Told whether the line has been written; if not, nothing may be issued.
+    package typealias Completion = @LoopActor (Bool) -> Void
+
+    private let destination: Destination
+    private let drawID: () -> String
+    private var start: LineStart
+    private var chain: AuditChain
+    private var hash = SHA256()
+    private var waiting = AuditQueue()
+    /// Lines are being put down: those that come meanwhile are next.
+    private var isBusy = false
+
+    /// - Parameters:
+    ///   - worker: how the chain's first line names the worker.
+    ///   - drawID: 16 hexadecimal digits for a new chain.
+    package init(
+        _ destination: Destination, worker: String, process: Int, now: @escaping @Sendable () -> Date = { Date() },
+        drawID: @escaping () -> String = { randomBytes(AuditChain.idLength / 2).hexadecimal }
+    ) {
+        self.destination = destination
+        self.drawID = drawID
+        start = LineStart(now: now)
+        chain = AuditChain(id: drawID(), worker: worker, process: process)
+    }
+
+    /// - Parameter completion: called once, never before this returns.
+    package func record(_ issue: Issuance, _ completion: @escaping Completion) {
+        waiting.append(issue, start: start.text, completion)
+        schedule()
+    }
+
+    /// All lines of a turn go out together.
+    private func schedule() {
+        guard !isBusy else { return }
+        isBusy = true
+        EventPoller.shared.atTurnEnd { [self] in flush() }
+    }
+
+    private func flush() {
+        var grown = chain
+        let batch = waiting.takeFirst(AuditStream.linesAtOnce, into: &grown, hashing: &hash)
+        switch destination {
+        case .lines(let sink): finish(batch, kept: sink.write(batch.bytes, ends: batch.ends), grown)
+        case .stream(let stream):
+            LoopActor.spawn { [self] in
+                switch await stream.add(batch.lines) {
+                case .kept: finish(batch, kept: batch.ends.count, grown)
+                case .refused: finish(batch, kept: 0, grown)
+                case .unknown:
+                    // Whether the chain has grown cannot be told, so that no line can be tied to its end.
+                    chain = chain.successor(id: drawID())
+                    finish(batch, kept: 0, grown)
+                }
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - kept: how many of the lines were, from the first on.
+    ///   - grown: the chain with all of them.
+    private func finish(_ batch: AuditBatch, kept: Int, _ grown: AuditChain) {
+        if kept == batch.ends.count {
+            chain = grown
+        } else {
+            for line in batch.lines.prefix(kept) { chain.take(line, hashing: &hash) }
+        }
+        isBusy = false
+        for (index, completion) in batch.completions.enumerated() { completion(index < kept) }
+        if !waiting.isEmpty { schedule() }
+    }
+}

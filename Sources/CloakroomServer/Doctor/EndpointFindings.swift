@@ -1,0 +1,95 @@
+package import CloakroomHTTP
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+import CloakroomAWS
+
+/// What came from STS or S3 for an unsigned request, and when by our clock.
+package struct EndpointObservation: Sendable {
+    package let name: String
+    package let url: String
+    package let result: Result<UpstreamResponse, TransportError>
+    package let sent: Date
+    package let received: Date
+
+    package init(
+        name: String, url: String, result: Result<UpstreamResponse, TransportError>, sent: Date, received: Date
+    ) {
+        self.name = name
+        self.url = url
+        self.result = result
+        self.sent = sent
+        self.received = received
+    }
+}
+
+/// Judges who answers where STS and S3 should be, and the clocks.
+package enum EndpointFindings {
+    private static let check = CheckName.endpoints
+
+    /// - Parameter leeway: how far a token's issuer may be from us.
+    package static func all(_ answer: EndpointObservation, leeway: Duration) -> [Finding] {
+        let response: UpstreamResponse
+        switch answer.result {
+        case .success(let answer): response = answer
+        case .failure(let error): return [unreachable(answer, error)]
+        }
+        return [transport(answer)] + (skew(answer, response).map { [clock(answer, $0, leeway)] } ?? [])
+    }
+
+    private static func unreachable(_ answer: EndpointObservation, _ error: TransportError) -> Finding {
+        let (found, advice) =
+            switch error {
+            case .untrusted:
+                (
+                    "the certificate of \(answer.url) is not trusted",
+                    "mend the endpoint's name, or give its authority as aws.certificateAuthorities"
+                )
+            case .unreachable: ("nobody is at \(answer.url)", "mend the endpoint, the name server or the firewall")
+            case .timeout: ("\(answer.url) does not answer in time", "look at the route, the proxy and the firewall")
+            case .interrupted, .tooLarge, .cancelled, .invalidRequest:
+                ("\(answer.url) does not answer as HTTP does", "mend the endpoint: host, port and scheme")
+            }
+        return check.error("\(answer.name): \(found)", why: "nothing can be vended or renewed", advice: advice)
+    }
+
+    private static func transport(_ answer: EndpointObservation) -> Finding {
+        guard !answer.url.hasPrefix("https://") else {
+            return check.ok("\(answer.name) answers at \(answer.url), its certificate verified")
+        }
+        guard IssuerURL(answer.url)?.isLoopback != true else {
+            return check.ok("\(answer.name) answers at \(answer.url), on this machine")
+        }
+        return check.warning(
+            "\(answer.name) is reached in plain text: \(answer.url)",
+            why: "whoever is on the way reads what is vended, and can answer in its place",
+            advice: "give an https endpoint")
+    }
+
+    /// Theirs minus ours, in seconds; the header has whole ones, and lies somewhere in the exchange.
+    static func skew(_ answer: EndpointObservation, _ response: UpstreamResponse) -> Double? {
+        guard let theirs = response.fields["date"].flatMap({ Timestamp(http: $0) })?.date else { return nil }
+        if theirs > answer.received { return theirs.timeIntervalSince(answer.received) }
+        let latest = theirs.addingTimeInterval(1)
+        return latest < answer.sent ? latest.timeIntervalSince(answer.sent) : 0
+    }
+
+    private static func clock(_ answer: EndpointObservation, _ skew: Double, _ leeway: Duration) -> Finding {
+        let seconds = abs(Int(skew.rounded()))
+        guard seconds > 2 else { return check.ok("our clock is \(answer.name)'s") }
+        let found = "our clock is \(seconds) s \(skew > 0 ? "behind" : "ahead of") \(answer.name)'s"
+        let advice = "let chrony or systemd-timesyncd keep the time, and look why they do not"
+        guard Duration.seconds(seconds) > leeway else {
+            return check.warning(
+                found, why: "tokens and signatures hold only between two moments", advice: advice)
+        }
+        return check.error(
+            found,
+            why: "tokens are refused that are good, or taken that have ended; from 15 minutes on AWS refuses us",
+            advice: advice)
+    }
+}

@@ -1,0 +1,38 @@
+package import CloakroomAWS
+
+/// What `cloakroom lifecycle verify` finds, among the doctor's findings.
+package enum LifecycleFindings {
+    private static let check = CheckName.lifecycle
+
+    package static func all(_ review: LifecycleReview, _ terms: LifecycleTerms) -> [Finding] {
+        let wrong = review.findings.map { finding in
+            switch finding.severity {
+            case .error:
+                check.error(
+                    finding.text, why: "a promise is broken: objects go early, or stay for ever",
+                    advice: finding.advice,
+                    command: "cloakroom lifecycle apply --dry-run FILE"
+                )
+            case .warning:
+                check.warning(
+                    finding.text, why: "it costs money or patience; nothing is lost", advice: finding.advice,
+                    command: "cloakroom lifecycle apply --dry-run FILE")
+            }
+        }
+        guard review.isGood else { return wrong }
+        return [check.ok("what nobody renews expires after \(terms.retentionDays) days")] + wrong
+    }
+
+    package static func unread(_ fault: AWSError) -> Finding {
+        guard fault.status == 403 else {
+            return check.error(
+                "the bucket's lifecycle cannot be read: \(fault.words)",
+                why: "whether what nobody renews ever expires cannot be told",
+                advice: "see the findings about the bucket; look up the code in the store's manual")
+        }
+        return check.skipped(
+            "the bucket's lifecycle may not be read: \(fault.words)",
+            advice:
+                "run the doctor as an operator who may do s3:GetLifecycleConfiguration: deploy/iam/doctor-policy.json")
+    }
+}

@@ -1,0 +1,98 @@
+package import CloakroomAWS
+
+/// What the worker's own credentials were allowed. None of it can do harm: see ``S3Probe``.
+package struct WorkerObservations: Sendable {
+    /// Whose they are.
+    package var origin: String
+    /// The buckets it was told of.
+    package var buckets: Result<[String], AWSError>
+    /// Of a key that nobody has, outside of the doctor's own folder.
+    package var delete: ProbeOutcome
+    /// Of a bucket policy that is none.
+    package var policy: ProbeOutcome
+    /// Whether a key that nobody has is in a user's folder; `nil`: users have the bucket itself.
+    package var userFolder: Result<Bool, AWSError>?
+
+    package init(
+        origin: String, buckets: Result<[String], AWSError>, delete: ProbeOutcome, policy: ProbeOutcome,
+        userFolder: Result<Bool, AWSError>?
+    ) {
+        self.origin = origin
+        self.buckets = buckets
+        self.delete = delete
+        self.policy = policy
+        self.userFolder = userFolder
+    }
+}
+
+/// Judges whether the worker may do more than it needs: whoever takes it over may do the same.
+package struct WorkerFindings {
+    private let answers: WorkerObservations
+    private let bucket: String
+    private let renewsUsersFolders: Bool
+    private let check = CheckName.worker
+    private static let advice = "give it no more than deploy/iam/worker-policy.json"
+
+    /// - Parameter renewsUsersFolders: `renewal.requireOwnPrefix`: assets lie in users' folders.
+    package init(_ answers: WorkerObservations, bucket: String, renewsUsersFolders: Bool) {
+        self.answers = answers
+        self.bucket = bucket
+        self.renewsUsersFolders = renewsUsersFolders
+    }
+
+    package static func noCredentials(_ fault: CredentialChainError) -> [Finding] {
+        [
+            CheckName.worker.error(
+                "no AWS credentials: \(fault.summary)", why: "nothing can be vended or renewed",
+                advice: "run the doctor where and as the worker runs, or mend what is named")
+        ]
+    }
+
+    package var all: [Finding] {
+        let tooMuch = [buckets, delete, policy, userFolder].compactMap(\.self)
+        let origin = check.ok("its credentials are there: \(answers.origin)")
+        let rest = tooMuch.isEmpty ? [check.ok("it can do none of what it needs not, as far as S3 tells")] : tooMuch
+        return [origin] + rest + [untold].compactMap(\.self)
+    }
+
+    private var buckets: Finding? {
+        guard case .success(let names) = answers.buckets, names.contains(where: { $0 != bucket }) else { return nil }
+        return excess("it can list \(names.count) buckets", "it learns of data it has nothing to do with")
+    }
+
+    private var delete: Finding? {
+        answers.delete == .allowed
+            ? excess("it can delete objects", "who takes it over can delete every asset; renewing needs no deletion")
+            : nil
+    }
+
+    private var policy: Finding? {
+        answers.policy == .allowed
+            ? excess("it can change the bucket's policy", "who takes it over can open the bucket to the world") : nil
+    }
+
+    private var untold: Finding? {
+        guard case .unclear(let words) = answers.policy else { return nil }
+        return check.skipped("S3 does not tell whether it can change the bucket's policy: \(words)")
+    }
+
+    private var userFolder: Finding? {
+        guard !renewsUsersFolders, case .success = answers.userFolder else { return nil }
+        return excess(
+            "it can read users' folders",
+            "who takes it over has every user's photos; the worker itself has no need of them")
+    }
+
+    private func excess(_ found: String, _ why: String) -> Finding {
+        check.warning(found, why: why, advice: Self.advice)
+    }
+}
+
+extension ProbeOutcome {
+    /// Of a bucket policy that is none: to find that out, S3 must have let it through. Stores without policies say 501.
+    ///
+    /// - Parameter fault: `nil` when it worked.
+    package init(ofPolicy fault: AWSError?) {
+        if let fault, fault.status == 400, fault.kind == .refused { self = .allowed } else { self.init(fault) }
+    }
+}

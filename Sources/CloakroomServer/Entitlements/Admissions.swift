@@ -1,0 +1,181 @@
+import CloakroomLoop
+import CloakroomRedis
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Whether one request may be served: what is left of the device's limit, and what the user is entitled to.
+struct Admission: Sendable {
+    let decision: RateLimitDecision
+    /// The limits that were applied.
+    let terms: RateLimitPolicy
+    let entitlement: Result<Entitlement, Entitlement.Refusal>
+    /// In how many seconds an identity token made then would be accepted; `nil` where none made now would be refused.
+    var signInWait: Int?
+}
+
+/// Counts a request and reads its user's record, both in one round trip to Redis.
+@LoopActor
+final class Admissions {
+    private let limiter: RateLimiter
+    private let tiers: Tiers
+    private let settings: Settings.Entitlements
+    private let now: @Sendable () -> Date
+
+    init(limiter: RateLimiter, tiers: Tiers, settings: Settings.Entitlements, now: @escaping @Sendable () -> Date) {
+        self.limiter = limiter
+        self.tiers = tiers
+        self.settings = settings
+        self.now = now
+    }
+
+    /// - Parameter completion: called once; before this returns if Redis is away.
+    func admit(_ cost: RateLimitCost, _ subject: Subject, _ completion: @escaping @LoopActor (Admission) -> Void) {
+        let request = limiter.request(
+            cost, subject, expecting: claimed(by: subject).tier.terms(of: cost), readsRecord: settings.enabled)
+        limiter.send(request) { [self] answer in
+            switch answer {
+            case .failure(let error): completion(admission(request, without: error, refusal: nil))
+            case .reply(var cursor): read(request, subject.signIn, &cursor, completion)
+            }
+        }
+    }
+
+    private func read(
+        _ request: RateLimitRequest, _ signIn: Date?, _ cursor: inout RedisReplyCursor,
+        _ completion: @escaping @LoopActor (Admission) -> Void
+    ) {
+        let count = RateLimitCount.read(
+            &cursor, isSplit: request.isSplit, hasQuantity: request.terms.quantity != nil)
+        cursor.goTo(reply: request.isSplit ? 2 : 1)
+        switch count {
+        case .failure(let error):
+            // The record may have come although Redis could not count, as from a replica.
+            let record = request.readsRecord ? try? UserRecord.parse(&cursor) : nil
+            completion(admission(request, without: error, refusal: record?.refusal(of: signIn)))
+        case .success(let before):
+            let record = self.record(request, &cursor)
+            let entitlement = record.flatMap { self.entitlement(request, signIn, $0) }
+            guard let wait = (try? record.get())?.signInWait(at: now()) else {
+                return decide(request, before, entitlement, completion)
+            }
+            decide(request, before, entitlement) {
+                var admission = $0
+                admission.signInWait = wait
+                completion(admission)
+            }
+        }
+    }
+
+    private func admission(
+        _ request: RateLimitRequest, without error: RedisError, refusal: Entitlement.Refusal?
+    ) -> Admission {
+        let claimed = claimed(by: request.subject)
+        let terms = claimed.tier.terms(of: request.cost)
+        return Admission(
+            decision: limiter.decideWithoutRedis(request, by: terms, error), terms: terms,
+            entitlement: refusal.map { .failure($0) } ?? .success(claimed))
+    }
+
+    /// Decides by the terms of the tier that the record names; Redis counted by those it had last.
+    private func decide(
+        _ request: RateLimitRequest, _ before: RateLimitCount, _ entitlement: Result<Entitlement, Entitlement.Refusal>,
+        _ completion: @escaping @LoopActor (Admission) -> Void
+    ) {
+        let terms =
+            switch entitlement {
+            case .success(let entitlement): entitlement.tier.terms(of: request.cost)
+            // Whoever is refused is told of the limit that the token alone would give.
+            case .failure: claimed(by: request.subject).tier.terms(of: request.cost)
+            }
+        let decision = RateLimitDecision(request.cost, before, by: terms)
+        guard request.terms.hasQuotas(of: terms) else {
+            return correctCount(request, before, decision, terms) {
+                completion(Admission(decision: $0, terms: terms, entitlement: entitlement))
+            }
+        }
+        // Of two calls one may have counted what the other refused. Nothing waits for the refund: the next request of
+        // anybody is counted after it.
+        if !decision.isAllowed { limiter.refund(request.taken(before), of: request, by: terms) }
+        completion(Admission(decision: decision, terms: terms, entitlement: entitlement))
+    }
+
+    /// Puts right what Redis has counted by terms that hold no longer.
+    private func correctCount(
+        _ request: RateLimitRequest, _ before: RateLimitCount, _ decision: RateLimitDecision, _ terms: RateLimitPolicy,
+        _ completion: @escaping @LoopActor (RateLimitDecision) -> Void
+    ) {
+        let taken = request.taken(before)
+        guard taken == .all || !decision.isAllowed else {
+            limiter.refund(taken, of: request, by: terms)
+            return limiter.recount(request, by: terms) { [limiter] count in
+                switch count {
+                case .success(let before): completion(RateLimitDecision(request.cost, before, by: terms))
+                case .failure(let error): completion(limiter.decideWithoutRedis(request, by: terms, error))
+                }
+            }
+        }
+        limiter.remember(terms, of: request)
+        guard !decision.isAllowed else { return completion(decision) }
+        limiter.refund(taken, of: request, by: terms) { completion(decision) }
+    }
+
+    /// What the token alone would give.
+    private func claimed(by subject: Subject) -> Entitlement {
+        let (name, tier) = claimedTier(of: subject)
+        return Entitlement(unknownTo: name, tier: tier)
+    }
+
+    private func claimedTier(of subject: Subject) -> (name: String, tier: Tier) {
+        guard let found = tiers.tier(record: nil, claim: subject.tier) else {
+            preconditionFailure("the settings' check lets no default pass that is no tier")
+        }
+        return found
+    }
+
+    private func record(
+        _ request: RateLimitRequest, _ cursor: inout RedisReplyCursor
+    ) -> Result<UserRecord?, Entitlement.Refusal> {
+        guard request.readsRecord else { return .success(nil) }
+        // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
+        do throws(UserRecordError) { return .success(try UserRecord.parse(&cursor)) } catch {
+            return .failure(.malformedRecord)
+        }
+    }
+
+    private func entitlement(
+        _ request: RateLimitRequest, _ signIn: Date?, _ record: UserRecord?
+    ) -> Result<Entitlement, Entitlement.Refusal> {
+        guard request.readsRecord else { return .success(claimed(by: request.subject)) }
+        guard let record else { return unrecorded(request) }
+        if let refusal = record.refusal(of: signIn) { return .failure(refusal) }
+        guard let (name, tier) = tiers.tier(record: record.tier, claim: request.subject.tier) else {
+            return .failure(.malformedRecord)
+        }
+        return .success(Entitlement(tierName: name, tier: tier, record: record, now: now()))
+    }
+
+    private func unrecorded(_ request: RateLimitRequest) -> Result<Entitlement, Entitlement.Refusal> {
+        // Who signs in learns the user id that the record is to be made for.
+        if settings.withoutRecord == .refuse, request.cost.name != .session { return .failure(.noRecord) }
+        let (name, tier) = claimedTier(of: request.subject)
+        return .success(Entitlement(tierName: name, tier: tier, record: nil, now: now()))
+    }
+}
+
+extension UserRecord {
+    /// What the record alone refuses.
+    fileprivate func refusal(of signIn: Date?) -> Entitlement.Refusal? {
+        isDisabled ? .userDisabled : revokes(signIn) ? .sessionRevoked : nil
+    }
+
+    /// In how many seconds a revocation lies behind; `nil` where it does, or lies further ahead than any command sets it.
+    fileprivate func signInWait(at now: @autoclosure () -> Date) -> Int? {
+        guard let revokedBefore else { return nil }
+        let wait = (revokedBefore.timeIntervalSince1970 - now().timeIntervalSince1970.rounded(.down)) + 1
+        return (1...3600).contains(wait) ? Int(wait) : nil
+    }
+}

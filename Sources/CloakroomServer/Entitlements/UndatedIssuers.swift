@@ -1,0 +1,50 @@
+package import CloakroomLoop
+package import CloakroomRedis
+
+/// Which issuers were seen to give tokens without `iat` and `nbf`, kept in Redis for a month: what `cloakroom user revoke`
+/// tells, for no settings file says it.
+@LoopActor
+package final class UndatedIssuers {
+    private let redis: RedisConnection
+    private let keyPrefix: String
+    /// By name: when it was last written, in ``Monotonic`` nanoseconds.
+    private var written: [String: UInt64] = [:]
+
+    private static let day: UInt64 = 86_400_000_000_000
+
+    /// - Parameter keyPrefix: of all our keys.
+    package init(redis: RedisConnection, keyPrefix: String) {
+        self.redis = redis
+        self.keyPrefix = keyPrefix
+    }
+
+    /// Writes it down once a day.
+    ///
+    /// - Parameter issuer: one of the settings.
+    /// - Returns: whether this process sees it for the first time.
+    package func note(_ issuer: String) -> Bool {
+        let now = Monotonic.now
+        let last = written[issuer]
+        if let last, now &- last < Self.day { return false }
+        written[issuer] = now
+        redis.send(RedisRequest(RedisCommand(["SET", key(issuer), "1", "EX", "2592000"]))) { [self] answer in
+            guard case .reply(let cursor) = answer, cursor.refusal == nil else {
+                // Again in a minute.
+                written[issuer] = now &- Self.day &+ 60_000_000_000
+                return
+            }
+        }
+        return last == nil
+    }
+
+    /// - Returns: those of these that were seen, in their order.
+    package func seen(among issuers: [String]) async throws(RedisError) -> [String] {
+        var seen: [String] = []
+        for issuer in issuers where try await redis.send(RedisCommand(["GET", key(issuer)])) != .null {
+            seen.append(issuer)
+        }
+        return seen
+    }
+
+    private func key(_ issuer: String) -> String { "\(keyPrefix)undated:\(issuer)" }
+}

@@ -1,0 +1,136 @@
+package import CloakroomRedis
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What is kept in Redis about one user: what the operator decided, and what the last scan counted.
+///
+/// A hash whose fields are texts; times are whole seconds since 1970, amounts are bytes.
+package struct UserRecord: Sendable, Equatable {
+    package enum Field: String, Sendable, CaseIterable {
+        case tier
+        case subscriptionEnd
+        case storageUsed
+        case storageLimit
+        case disabled
+        case revokedBefore
+        case acceptUndatedTokens
+        /// When somebody last decided something; what a scan writes leaves it alone. Without it there is no record.
+        case updated
+        case disabledReason
+    }
+
+    /// `nil` leaves the tier to the token.
+    package var tier: String?
+    package var subscriptionEnd: Date?
+    package var storageUsed = 0
+    /// `nil` leaves it to the tier; `Int.max` is no limit.
+    package var storageLimit: Int?
+    package var isDisabled = false
+    /// For people; not read for a request.
+    package var disabledReason: String?
+    /// Credentials issued before are not handed out again, and tokens issued before are refused.
+    package var revokedBefore: Date?
+    /// Whether tokens that do not say when they were issued are accepted in spite of a revocation.
+    package var acceptsUndatedTokens = false
+    package var updated: Date?
+
+    package init() {}
+
+    /// The text of a storage limit that is none.
+    package static let unlimited = "unlimited"
+
+    /// What is read for a request, in the order in which it is asked for.
+    package static let requestFields: [Field] = [
+        .updated, .tier, .subscriptionEnd, .storageUsed, .storageLimit, .disabled, .revokedBefore,
+        .acceptUndatedTokens,
+    ]
+
+    /// Reads what HMGET answers for ``requestFields``.
+    ///
+    /// - Returns: `nil` when there is no record; what a scan wrote alone is none.
+    /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes, or for a
+    ///   refusal.
+    package static func parse(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> UserRecord? {
+        guard cursor.next() == .array(requestFields.count) else { throw .malformed(nil) }
+        guard let updated = try seconds(&cursor, .updated) else { return nil }
+        var record = UserRecord()
+        record.updated = updated
+        record.tier = try tier(&cursor)
+        record.subscriptionEnd = try seconds(&cursor, .subscriptionEnd)
+        record.storageUsed = try number(&cursor, .storageUsed) ?? 0
+        record.storageLimit = try limit(&cursor)
+        record.isDisabled = try flag(&cursor, .disabled)
+        record.revokedBefore = try seconds(&cursor, .revokedBefore)
+        record.acceptsUndatedTokens = try flag(&cursor, .acceptUndatedTokens)
+        return record
+    }
+
+    /// Whether a token is refused; the second of the revocation itself counts as before it.
+    ///
+    /// - Parameter signIn: ``Subject/signIn``.
+    package func revokes(_ signIn: Date?) -> Bool {
+        guard let revokedBefore else { return false }
+        return signIn.map { $0 <= revokedBefore } ?? !acceptsUndatedTokens
+    }
+
+    private static func bytes(
+        _ cursor: inout RedisReplyCursor, _ field: Field
+    ) throws(UserRecordError) -> ArraySlice<UInt8>? {
+        switch cursor.next() {
+        case .null: return nil
+        case .text(let text): return cursor.bytes(of: text)
+        case .integer, .array, .status, .error: throw .malformed(field)
+        }
+    }
+
+    private static func number(_ cursor: inout RedisReplyCursor, _ field: Field) throws(UserRecordError) -> Int? {
+        try bytes(&cursor, field).map { (bytes) throws(UserRecordError) in try number(bytes, field) }
+    }
+
+    /// 1 to 18 digits, so that nothing overflows.
+    private static func number(_ bytes: ArraySlice<UInt8>, _ field: Field) throws(UserRecordError) -> Int {
+        guard (1...18).contains(bytes.count) else { throw .malformed(field) }
+        var number = 0
+        for byte in bytes {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { throw .malformed(field) }
+            number = number * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return number
+    }
+
+    private static func seconds(_ cursor: inout RedisReplyCursor, _ field: Field) throws(UserRecordError) -> Date? {
+        guard let number = try number(&cursor, field) else { return nil }
+        // To the year 9999: what comes after has no ISO 8601 text of ours.
+        guard number <= 253_402_300_799 else { throw .malformed(field) }
+        return Date(timeIntervalSince1970: Double(number))
+    }
+
+    private static func limit(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> Int? {
+        guard let bytes = try bytes(&cursor, .storageLimit) else { return nil }
+        return bytes.elementsEqual(unlimited.utf8) ? .max : try number(bytes, .storageLimit)
+    }
+
+    private static func flag(_ cursor: inout RedisReplyCursor, _ field: Field) throws(UserRecordError) -> Bool {
+        guard let number = try number(&cursor, field) else { return false }
+        guard number <= 1 else { throw .malformed(field) }
+        return number == 1
+    }
+
+    private static func tier(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> String? {
+        guard let bytes = try bytes(&cursor, .tier) else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard Subject.isTier(text) else { throw .malformed(.tier) }
+        return text
+    }
+}
+
+/// Why nothing can be said of a user.
+package enum UserRecordError: Error, Sendable, Equatable {
+    case redis(RedisError)
+    /// The field, or `nil` when the whole is no hash.
+    case malformed(UserRecord.Field?)
+}

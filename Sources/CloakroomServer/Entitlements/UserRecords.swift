@@ -1,0 +1,135 @@
+import CloakroomCrypto
+package import CloakroomLoop
+package import CloakroomRedis
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The records of all users, in Redis: read for requests, changed by commands and by an issuer's notifications.
+@LoopActor
+package final class UserRecords {
+    package let redis: RedisConnection
+    let keyPrefix: String
+    private let now: @Sendable () -> Date
+    static let script = RedisScript(
+        source: UserRecords.source, digest: SHA1.hash(Array(UserRecords.source.utf8)).hexadecimal)
+
+    /// - Parameter keyPrefix: of all our keys.
+    package init(redis: RedisConnection, keyPrefix: String, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.redis = redis
+        self.keyPrefix = keyPrefix
+        self.now = now
+    }
+
+    /// The braces keep all keys of a user in one slot of a cluster.
+    package nonisolated static func key(of user: UserID, prefix: String) -> String { "\(prefix)user:{\(user.text)}" }
+
+    /// What asks for all that a request has to know.
+    nonisolated static func read(_ user: UserID, prefix: String) -> RedisCommand {
+        read(key: key(of: user, prefix: prefix))
+    }
+
+    nonisolated static func read(key: String) -> RedisCommand {
+        RedisCommand(["HMGET", key] + UserRecord.requestFields.map(\.rawValue))
+    }
+
+    /// - Returns: `nil` when there is no record.
+    package func record(of user: UserID) async throws(UserRecordError) -> UserRecord? {
+        try await withCheckedContinuation { continuation in
+            redis.send(RedisRequest(Self.read(user, prefix: keyPrefix), mayRepeat: true)) { answer in
+                continuation.resume(returning: Self.record(answer))
+            }
+        }.get()
+    }
+
+    private static func record(_ answer: RedisResponse) -> Result<UserRecord?, UserRecordError> {
+        switch answer {
+        case .failure(let error): return .failure(UserRecordError(error))
+        case .reply(var cursor):
+            if let refusal = cursor.refusal { return .failure(UserRecordError(refusal)) }
+            do throws(UserRecordError) { return .success(try UserRecord.parse(&cursor)) } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// The same with what only people read.
+    package func wholeRecord(of user: UserID) async throws(UserRecordError) -> UserRecord? {
+        guard var record = try await record(of: user) else { return nil }
+        do throws(RedisError) {
+            let field = UserRecord.Field.disabledReason.rawValue
+            let reply = try await redis.read(RedisCommand(["HGET", Self.key(of: user, prefix: keyPrefix), field]))
+            if case .text(let bytes) = reply { record.disabledReason = String(decoding: bytes, as: UTF8.self) }
+        } catch {
+            throw UserRecordError(error)
+        }
+        return record
+    }
+
+    /// Makes the record where there is none.
+    package func apply(_ change: UserRecordChange, to user: UserID) async throws(UserRecordError) {
+        var change = change
+        change.updated(now())
+        try await write(change, user)
+    }
+
+    /// Nothing is vended, uploaded or renewed for the user from now on.
+    ///
+    /// - Parameter reason: for people, such as `consent-revoked`.
+    package func disable(_ user: UserID, reason: String) async throws(UserRecordError) {
+        var change = UserRecordChange()
+        change.disabled(reason)
+        try await apply(change, to: user)
+    }
+
+    /// Takes a disabling back. Credentials that were revoked stay so.
+    package func enable(_ user: UserID) async throws(UserRecordError) {
+        var change = UserRecordChange()
+        change.disabled(nil)
+        try await apply(change, to: user)
+    }
+
+    /// What a scan counted. This makes nobody a known user: see ``UserRecord/Field/updated``.
+    package func recordUsage(_ bytes: Int, of user: UserID) async throws(UserRecordError) {
+        var change = UserRecordChange()
+        change.storageUsed(bytes)
+        try await write(change, user)
+    }
+
+    /// - Returns: whether there was anything to delete.
+    package func delete(_ user: UserID) async throws(UserRecordError) -> Bool {
+        do throws(RedisError) {
+            let reply = try await redis.send(RedisCommand(["DEL", Self.key(of: user, prefix: keyPrefix)]))
+            return reply == .integer(1)
+        } catch {
+            throw UserRecordError(error)
+        }
+    }
+
+    private func write(_ change: UserRecordChange, _ user: UserID) async throws(UserRecordError) {
+        var set: [String] = []
+        var removed: [String] = []
+        for (field, value) in change.values {
+            if let value { set += [field.rawValue, value] } else { removed.append(field.rawValue) }
+        }
+        let call = Self.script.call(
+            keys: [Self.key(of: user, prefix: keyPrefix)], arguments: [String(set.count)] + set + removed)
+        do throws(RedisError) { _ = try await redis.run(call) } catch { throw UserRecordError(error) }
+    }
+
+    /// The first argument tells how many of the others are names and values to set; the rest are names to take away.
+    private static let source = """
+        local count = tonumber(ARGV[1])
+        if count > 0 then redis.call('HSET', KEYS[1], unpack(ARGV, 2, 1 + count)) end
+        if #ARGV > 1 + count then redis.call('HDEL', KEYS[1], unpack(ARGV, 2 + count)) end
+        return 1
+        """
+}
+
+extension UserRecordError {
+    /// A key that holds no hash is a record we cannot read, not a Redis that is away.
+    init(_ error: RedisError) { self = error == .refused(code: "WRONGTYPE") ? .malformed(nil) : .redis(error) }
+}

@@ -1,0 +1,67 @@
+package import CloakroomAWS
+package import CloakroomHTTP
+package import CloakroomLoop
+
+/// All that tells who asks: the issuers of the settings, ourselves if people sign in here, and everyone's keys.
+@LoopActor
+package struct Identity {
+    package let authenticator: Authenticator
+    /// `nil` when nobody signs in here.
+    package let sessions: SessionTokens?
+    private let issuers: [IdentityProvider]
+
+    /// How long one exchange with an issuer may take.
+    private static let longestTimeout: Duration = .seconds(3)
+
+    /// - Parameters:
+    ///   - transport: for fetching keys; one that follows no redirect.
+    ///   - runtime: its wall clock tells when tokens end.
+    package init(
+        settings: Settings, transport: any Transport, runtime: RuntimeDependencies, metrics: Metrics, log: Log
+    ) {
+        let timeout = min(Self.longestTimeout, settings.server.requestDeadline)
+        let fetcher = KeyFetcher(transport: transport, timeout: timeout)
+        var issuers = settings.tokens.issuers.map { issuer in
+            let url: String?
+            switch issuer.keys {
+            case .fixed(let keys): return IdentityProvider(issuer, keys: IssuerKeys(fixed: keys))
+            case .address(let address): url = address
+            case .discovery: url = nil
+            }
+            let remote = IssuerKeys.Remote(
+                issuer: issuer.name, url: url, fetcher: fetcher, runtime: runtime,
+                onFetch: { failure in
+                    metrics.fetchedKeys(failure)
+                    guard let failure else { return }
+                    log.warning(
+                        "keys could not be fetched",
+                        ["issuer": .text(issuer.name), "reason": .text(failure.rawValue)])
+                })
+            return IdentityProvider(issuer, keys: IssuerKeys(remote: remote))
+        }
+        sessions = settings.session.map { SessionTokens($0, now: runtime.wallClock) }
+        if let own = sessions?.issuer, case .fixed(let keys) = own.keys {
+            issuers.append(IdentityProvider(own, keys: IssuerKeys(fixed: keys), isOurselves: true))
+        }
+        self.issuers = issuers
+        authenticator = Authenticator(
+            header: settings.tokens.header, leeway: settings.tokens.leeway, issuers: issuers,
+            reserved: settings.reservedUserIDs,
+            now: runtime.wallClock)
+    }
+
+    /// Whether any keys have to be fetched.
+    package var needsKeys: Bool { issuers.contains { !$0.keys.isFixed } }
+
+    /// Whose tokens cannot be believed yet; `nil` when there is no such issuer.
+    package var fault: String? {
+        let missing = issuers.filter { $0.keys.keys == nil }.map(\.issuer.name)
+        return missing.isEmpty ? nil : "no keys of " + missing.joined(separator: ", ")
+    }
+
+    /// Fetches everyone's keys, each in a task of its own, until that is cancelled.
+    package func startRefreshingKeys() -> [Task<Void, Never>] {
+        issuers.filter { !$0.keys.isFixed }.map { issuer in LoopActor.spawn { await issuer.keys.refreshContinuously() }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package import CloakroomAWS
+
+/// A bucket's lifecycle in plain words.
+package enum LifecycleDescription {
+    /// `every object`, or which.
+    package static func objects(_ filter: LifecycleRule.Filter) -> String {
+        if filter.isEverything { return "every object" }
+        var conditions: [String] = []
+        if !filter.prefix.isEmpty { conditions.append("under \(filter.prefix)") }
+        for tag in filter.tags { conditions.append("tagged \(tag.key)=\(tag.value)") }
+        if let size = filter.sizeGreaterThan { conditions.append("of more than \(size) bytes") }
+        if let size = filter.sizeLessThan { conditions.append("of less than \(size) bytes") }
+        conditions += filter.unknown.map { "of a condition \($0) that this version does not know" }
+        return "objects " + conditions.joined(separator: " and ")
+    }
+
+    /// One line: name, objects, what happens.
+    package static func rule(_ rule: LifecycleRule) -> String {
+        let state = rule.isEnabled ? "" : " (disabled)"
+        let acts = actions(rule)
+        return "\(rule.name)\(state), for \(objects(rule.filter)): "
+            + (acts.isEmpty ? "nothing" : acts.joined(separator: "; "))
+    }
+
+    private static func actions(_ rule: LifecycleRule) -> [String] {
+        var actions: [String] = []
+        switch rule.expiration {
+        case .days(let days): actions.append("expires \(count(days)) after it was last written")
+        case .date(let date): actions.append("expires on \(date), whenever it was written")
+        case .deleteMarkers: actions.append("delete markers go that hide nothing")
+        case nil: break
+        }
+        for transition in rule.transitions {
+            let which = transition.isOfNoncurrent ? "older versions move" : "moves"
+            let when = transition.days.map { "after \(count($0))" } ?? "at a date"
+            actions.append("\(which) to \(transition.storageClass) \(when)")
+        }
+        if let noncurrent = rule.noncurrentExpiration {
+            let kept = noncurrent.newerVersions.map { ", but for the \($0) newest" } ?? ""
+            actions.append("older versions go after \(count(noncurrent.days))\(kept)")
+        }
+        if let days = rule.abortMultipartDays { actions.append("unfinished uploads in parts go after \(count(days))") }
+        return actions + rule.unknown.map { "something this version does not understand: \($0)" }
+    }
+
+    /// What becomes of an object that nobody touches, and of one that somebody renews.
+    ///
+    /// - Parameter now: when that object is written, for an example.
+    package static func story(
+        _ configuration: LifecycleConfiguration, _ versioning: BucketVersioning, _ terms: LifecycleTerms,
+        now: Timestamp
+    ) -> [String] {
+        let whole = configuration.rules.filter { $0.isEnabled && !terms.covered(by: $0.filter).isEmpty }
+        guard let days = whole.compactMap(\.expirationDays).min() else {
+            return ["An object that nobody deletes stays for ever: no enabled rule expires \(terms.objects)."]
+        }
+        let clock = ExpirationClock()
+        var lines = [
+            "An object written or renewed now, \(now.spoken), expires at "
+                + "\(Timestamp(clock.expiration(of: now.date, days: days)).spoken): \(count(days)) later, at the next "
+                + "midnight in UTC. S3 removes it within hours or a few days of that, and does not bill it any more.",
+            "Whoever renews it before then starts the \(count(days)) anew.",
+        ]
+        if versioning != .never {
+            let noncurrent = whole.compactMap(\.noncurrentExpiration).filter { $0.newerVersions == nil }.map(\.days)
+                .min()
+            lines.append(
+                noncurrent.map {
+                    "The bucket keeps versions: the expired object is hidden by a delete marker, and so are versions "
+                        + "that a renewal leaves behind; their bytes go \(count($0)) later."
+                } ?? "The bucket keeps versions: the expired object is only hidden, and its bytes stay for ever.")
+        }
+        if terms.prefixes != [""] { lines.insert("This is for \(terms.objects).", at: 1) }
+        let everywhere = configuration.rules.filter { $0.isEnabled && $0.filter.isEverything }
+        lines.append(
+            (whole + everywhere).compactMap(\.abortMultipartDays).min().map {
+                "Parts of an upload that is never completed go after \(count($0))."
+            } ?? "Parts of an upload that is never completed stay for ever.")
+        return lines
+    }
+
+    /// `2 d 5 h`, `5 min`, `40 s`: the two largest units.
+    package static func span(_ seconds: Double) -> String {
+        let total = Int(max(0, min(seconds, 1e12)).rounded(.up))
+        let parts = [(total / 86_400, "d"), (total / 3600 % 24, "h"), (total / 60 % 60, "min"), (total % 60, "s")]
+        let shown = parts.drop { $0.0 == 0 }.prefix(2).filter { $0.0 > 0 }
+        return shown.isEmpty ? "0 s" : shown.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+
+    static func count(_ days: Int) -> String { days == 1 ? "1 day" : "\(days) days" }
+}
+
+extension Timestamp {
+    /// `2026-11-22 10:30 UTC`
+    var spoken: String {
+        let digits = basic
+        func part(_ start: Int, _ length: Int) -> Substring { digits.dropFirst(start).prefix(length) }
+        return "\(part(0, 4))-\(part(4, 2))-\(part(6, 2)) \(part(9, 2)):\(part(11, 2)) UTC"
+    }
+}

@@ -1,0 +1,158 @@
+package import CloakroomAWS
+
+/// Holds a bucket's lifecycle against what a deployment promises.
+///
+/// Source: S3 User Guide, "Managing the lifecycle of objects", "Lifecycle configuration elements".
+package struct LifecycleReview: Sendable {
+    package let findings: [LifecycleFinding]
+
+    static let apply = "run: cloakroom lifecycle apply"
+    static let archives: Set<String> = ["GLACIER", "DEEP_ARCHIVE"]
+
+    /// Nothing that breaks a promise.
+    package var isGood: Bool { !findings.contains { $0.severity == .error } }
+
+    package init(_ configuration: LifecycleConfiguration, _ versioning: BucketVersioning, _ terms: LifecycleTerms) {
+        let enabled = configuration.rules.filter(\.isEnabled)
+        var findings = Self.userFolders(enabled, terms) + Self.expiration(configuration, terms)
+        findings += enabled.flatMap { Self.oneRule($0, of: enabled, terms) }
+        for rule in configuration.rules where !rule.isEnabled {
+            findings.append(
+                LifecycleFinding(
+                    .warning, .disabled, rule: rule.name, "the rule \(rule.name) is disabled: it does nothing",
+                    advice: "enable it, or delete it"))
+        }
+        findings += Self.versions(enabled, versioning, terms)
+        // Where assets are put and where users put theirs.
+        let aborted = enabled.filter { $0.abortMultipartDays != nil }
+        if (terms.expiring + terms.users.parents).contains(where: { place in
+            !aborted.contains { $0.filter.isOfPrefixAlone && place.hasPrefix($0.filter.prefix) }
+        }) {
+            findings.append(
+                LifecycleFinding(
+                    .error, .partsStay,
+                    "uploads in parts that are never completed stay for ever, unseen in listings, and are billed",
+                    advice: Self.apply))
+        }
+        self.findings = findings
+    }
+
+    /// - Parameter effective: after how many days everything expires that the rule is for; `nil`: never, or not all.
+    private static func oneRule(
+        _ rule: LifecycleRule, of enabled: [LifecycleRule], _ terms: LifecycleTerms
+    ) -> [LifecycleFinding] {
+        guard terms.touches(rule.filter) else { return unknown(rule) }
+        let effective = enabled.filter { other in
+            other.filter.isOfPrefixAlone && terms.expiring.contains { $0.hasPrefix(other.filter.prefix) }
+                && rule.filter.prefix.hasPrefix(other.filter.prefix)
+        }
+        .compactMap(\.expirationDays).min()
+        return early(rule, effective, terms) + transitions(rule, effective: effective) + unknown(rule)
+    }
+
+    private static func early(
+        _ rule: LifecycleRule, _ effective: Int?, _ terms: LifecycleTerms
+    ) -> [LifecycleFinding] {
+        let (name, objects) = (rule.name, LifecycleDescription.objects(rule.filter))
+        if case .date(let date) = rule.expiration {
+            return [
+                LifecycleFinding(
+                    .error, .date, rule: name,
+                    "the rule \(name) deletes \(objects) on \(date), and from then on every day, renewed or not",
+                    advice: "delete the rule")
+            ]
+        }
+        // Rules for all of a prefix were looked at together.
+        guard terms.covered(by: rule.filter).isEmpty, let days = rule.expirationDays else { return [] }
+        if days < terms.retentionDays {
+            return [
+                LifecycleFinding(
+                    .error, .expiresSomeEarly, rule: name,
+                    "the rule \(name) expires \(objects) after \(days) days, before the \(terms.retentionDays) that "
+                        + "workers promise",
+                    advice: "delete the rule, or keep assets out of its way")
+            ]
+        }
+        guard let effective, days >= effective else { return [] }
+        return [
+            LifecycleFinding(
+                .warning, .overlap, rule: name,
+                "the rule \(name) never has an effect: everything is gone after \(effective) days",
+                advice: "delete the rule")
+        ]
+    }
+
+    private static func unknown(_ rule: LifecycleRule) -> [LifecycleFinding] {
+        guard !rule.unknown.isEmpty else { return [] }
+        return [
+            LifecycleFinding(
+                .warning, .notUnderstood, rule: rule.name,
+                "the rule \(rule.name) says what this version does not understand: "
+                    + rule.unknown.joined(separator: ", "),
+                advice: "look at it yourself; apply leaves it as it is")
+        ]
+    }
+
+    private static func transitions(_ rule: LifecycleRule, effective: Int?) -> [LifecycleFinding] {
+        rule.transitions.compactMap { transition in
+            // Where both are due, S3 expires.
+            guard !transition.isOfNoncurrent, (transition.days ?? 0) < effective ?? .max else { return nil }
+            let when = transition.days.map { "after \($0) days" } ?? "at a date"
+            let change = "the rule \(rule.name) moves objects to \(transition.storageClass) \(when)"
+            if archives.contains(transition.storageClass) {
+                return LifecycleFinding(
+                    .error, .archives, rule: rule.name,
+                    "\(change): they can be neither read nor renewed from then on, and expire",
+                    advice: "take the transition out of the rule")
+            }
+            return LifecycleFinding(
+                .warning, .transition, rule: rule.name,
+                "\(change): a renewal may then pay for a retrieval and for early deletion, and move them back",
+                advice: "take the transition out of the rule: what lives 30 days gains nothing by it")
+        }
+    }
+
+    private static func versions(
+        _ enabled: [LifecycleRule], _ versioning: BucketVersioning, _ terms: LifecycleTerms
+    ) -> [LifecycleFinding] {
+        guard versioning != .never else { return [] }
+        let state = versioning == .enabled ? "versioning is on" : "versioning is suspended, but was on"
+        let whole = enabled.filter { $0.noncurrentExpiration != nil && !terms.covered(by: $0.filter).isEmpty }
+        let ending = whole.filter { $0.noncurrentExpiration?.newerVersions == nil }
+        let staying = terms.expiring.filter { prefix in
+            !ending.contains { prefix.hasPrefix($0.filter.prefix) }
+        }
+        guard let first = staying.first else { return [] }
+        if let rule = whole.first(where: { first.hasPrefix($0.filter.prefix) }),
+            let kept = rule.noncurrentExpiration?.newerVersions
+        {
+            return [
+                LifecycleFinding(
+                    .error, .noncurrentStay, rule: rule.name,
+                    "\(state), and the rule \(rule.name) keeps \(kept) old versions of each object for ever",
+                    advice: "take NewerNoncurrentVersions out of the rule")
+            ]
+        }
+        return [
+            LifecycleFinding(
+                .error, .noncurrentStay,
+                "\(state), and no rule expires old versions of \(LifecycleTerms.objects(staying)): an expired object is"
+                    + " only hidden, each renewal leaves one more version, and all of them are billed for ever",
+                advice: apply)
+        ]
+    }
+}
+
+extension LifecycleRule {
+    /// For people: rules may have no ID.
+    var name: String { id.isEmpty ? "without an ID" : "\"\(id)\"" }
+}
+
+extension LifecycleRule.Filter {
+    /// Whether it has no condition besides its prefix.
+    var isOfPrefixAlone: Bool {
+        var rest = self
+        rest.prefix = ""
+        return rest.isEverything
+    }
+}

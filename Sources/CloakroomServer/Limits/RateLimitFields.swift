@@ -1,0 +1,59 @@
+import CloakroomHTTP
+
+extension Settings.Limit {
+    /// An element of `RateLimit-Policy`, such as `"renew";q=10;w=3600`, or `"renewKeys";q=1000;w=3600;qu="keys"`.
+    func policy(named name: RateLimitName) -> String { policy(name.rawValue, quota, name) }
+
+    /// The same of the window of all devices of a user, such as `"renewUser";q=40;w=3600`.
+    func userPolicy(named name: RateLimitName) -> String { policy(name.ofUser, userQuota, name) }
+
+    private func policy(_ text: String, _ quota: Int, _ name: RateLimitName) -> String {
+        let unit = name.unit.map { ";qu=\"\($0)\"" } ?? ""
+        return "\"\(text)\";q=\(quota);w=\(window.components.seconds)\(unit)"
+    }
+}
+
+extension HeaderFields {
+    /// Adds `RateLimit-Policy` and `RateLimit`, a list each (draft-ietf-httpapi-ratelimit-headers), and `Retry-After`
+    /// on a refusal.
+    mutating func add(_ terms: RateLimitPolicy, _ decision: RateLimitDecision) {
+        if decision.verdict != .closed {
+            add("RateLimit-Policy", terms.policy)
+            var text: [UInt8] = []
+            text.append(addingCapacity: 320) { text in
+                text.append(decision.requests, terms.label)
+                if let quantity = decision.quantity { text.append(next: quantity, terms.quantityLabel) }
+                text.append(next: decision.userRequests, terms.userLabel)
+                if let quantity = decision.userQuantity { text.append(next: quantity, terms.userQuantityLabel) }
+            }
+            add("RateLimit", text)
+        }
+        if !decision.isAllowed { add("Retry-After", String(Swift.max(1, decision.retryAfter.wholeSeconds))) }
+    }
+}
+
+extension OutputSpan<UInt8> {
+    fileprivate mutating func append(next window: RateLimitDecision.Window, _ label: [UInt8]) {
+        append(UInt8(ascii: ","))
+        append(UInt8(ascii: " "))
+        append(window, label)
+    }
+
+    /// Writes an element of `RateLimit`, such as `"renew";r=9;t=3600`: at most 70 bytes.
+    fileprivate mutating func append(_ window: RateLimitDecision.Window, _ label: [UInt8]) {
+        for byte in label { append(byte) }
+        append(decimal: window.remaining)
+        append(UInt8(ascii: ";"))
+        append(UInt8(ascii: "t"))
+        append(UInt8(ascii: "="))
+        append(decimal: window.reset.wholeSeconds)
+    }
+}
+
+extension Duration {
+    /// Rounded up, but for less than a millisecond: who comes back then finds a new window.
+    fileprivate var wholeSeconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) + (attoseconds >= 1_000_000_000_000_000 ? 1 : 0)
+    }
+}

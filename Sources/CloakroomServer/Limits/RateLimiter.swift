@@ -1,0 +1,197 @@
+import CloakroomCrypto
+package import CloakroomLoop
+package import CloakroomRedis
+
+/// Fixed windows from the first request, counted in Redis for all workers and hosts together.
+@LoopActor
+package final class RateLimiter {
+    private let redis: RedisConnection
+    private let keyPrefix: String
+    private let limits: Settings.Limits
+    static let script = RedisScript(
+        source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
+    private var local = LocalRateLimiter(capacity: 100_000)
+    private var cachedRequests: [RateLimitRequest.Client: RateLimitRequest] = [:]
+
+    /// Called with why Redis did not answer; the word is for a metric.
+    package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
+
+    package init(redis: RedisConnection, keyPrefix: String, limits: Settings.Limits) {
+        self.redis = redis
+        self.keyPrefix = keyPrefix
+        self.limits = limits
+    }
+
+    /// Counts one request of the subject and of its device, by the limits of everybody.
+    package func take(_ cost: RateLimitCost, for subject: Subject) async -> RateLimitDecision {
+        await take(cost, for: subject, by: RateLimitPolicy(cost.name, limits))
+    }
+
+    /// - Parameter terms: those of the subject's tier.
+    func take(_ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy) async -> RateLimitDecision {
+        var request = request(cost, subject, expecting: terms, readsRecord: false)
+        if !request.terms.hasQuotas(of: terms) { request = remember(terms, of: request) }
+        return await take(request)
+    }
+
+    private func take(_ request: RateLimitRequest) async -> RateLimitDecision {
+        do throws(RedisError) {
+            let count = try await withCheckedContinuation { continuation in
+                send(request) { continuation.resume(returning: RateLimitCount.read($0, of: request)) }
+            }.get()
+            let decision = RateLimitDecision(request.cost, count, by: request.terms)
+            if !decision.isAllowed { refund(request.taken(count), of: request, by: request.terms) }
+            return decision
+        } catch {
+            return decideWithoutRedis(request, by: request.terms, error)
+        }
+    }
+
+    /// What counts one request and, if it is to, asks for the user's record in the same round trip.
+    ///
+    /// Redis refuses by the terms that the subject had when it last asked here, for the record may come no earlier than
+    /// the count. When those have changed since, ``recount(_:by:_:)`` puts a refusal right.
+    /// - Parameter terms: for a subject that has not asked here before.
+    func request(
+        _ cost: RateLimitCost, _ subject: Subject, expecting terms: @autoclosure () -> RateLimitPolicy,
+        readsRecord: Bool
+    ) -> RateLimitRequest {
+        let known = cachedRequests[RateLimitRequest.Client(cost, subject)]
+        if let known, known.isFor(cost, subject, readsRecord: readsRecord) { return known }
+        return keep(cost, subject, known?.terms ?? terms(), readsRecord: readsRecord)
+    }
+
+    func send(_ request: RateLimitRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
+        redis.send(request.redisRequest, completion)
+    }
+
+    /// Counts a request again that was refused by terms of another tier.
+    func recount(
+        _ request: RateLimitRequest, by terms: RateLimitPolicy,
+        _ completion: @escaping @LoopActor (Result<RateLimitCount, RedisError>) -> Void
+    ) {
+        let request = remember(terms, of: request)
+        let redisRequest = RedisRequest(calls(request.cost, request.subject, terms), mayRepeat: true)
+        redis.send(redisRequest) { [self] answer in
+            let count = RateLimitCount.read(answer, of: request)
+            if case .success(let before) = count, request.taken(before) != .all {
+                refund(request.taken(before), of: request, by: terms)
+            }
+            completion(count)
+        }
+    }
+
+    /// Gives back what was counted of a request that is refused by other windows, or by the terms of another tier.
+    ///
+    /// - Parameter completion: called when that is done; without Redis there is nothing to give back to.
+    func refund(
+        _ parts: RateLimitLevels, of request: RateLimitRequest, by terms: RateLimitPolicy,
+        _ completion: @escaping @LoopActor () -> Void = {}
+    ) {
+        guard !parts.isEmpty else { return completion() }
+        let calls = calls(request.cost, request.subject, terms, of: parts, sign: -1)
+        redis.send(RedisRequest(calls)) { _ in completion() }
+    }
+
+    /// Takes note of the terms that an asker has.
+    @discardableResult
+    func remember(_ terms: RateLimitPolicy, of request: RateLimitRequest) -> RateLimitRequest {
+        keep(request.cost, request.subject, terms, readsRecord: request.readsRecord)
+    }
+
+    /// The route's word on going on without Redis.
+    func decideWithoutRedis(_ request: RateLimitRequest, by terms: RateLimitPolicy, _ error: RedisError)
+        -> RateLimitDecision
+    {
+        onRedisFailure?(error)
+        guard terms.requests.whenRedisIsAway == .open else { return .closed }
+        let subject = request.subject
+        return local.take(
+            request.cost, subject.provenDevice ?? subject.owner + subject.device, user: subject.owner, by: terms)
+    }
+
+    /// Who asks once mostly asks again, and mostly for as much.
+    private func keep(
+        _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, readsRecord: Bool
+    ) -> RateLimitRequest {
+        let record = readsRecord ? UserRecords.read(subject.userID, prefix: keyPrefix) : nil
+        let request = RateLimitRequest(
+            cost, subject, by: terms, RedisRequest(calls(cost, subject, terms), beside: record, mayRepeat: true))
+        if cachedRequests.count >= 4096 { cachedRequests.removeAll(keepingCapacity: true) }
+        cachedRequests[RateLimitRequest.Client(cost, subject)] = request
+        return request
+    }
+
+    /// One call for the windows of device and user, which have one hash tag; one each for a device that its issuer proves.
+    private func calls(
+        _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, of parts: RateLimitLevels = .all,
+        sign: Int = 1
+    ) -> [RedisScript.Call] {
+        guard let device = subject.provenDevice else {
+            var call = Windows(cost, terms, keyPrefix, sign)
+            call.add("{\(subject.owner)}:\(subject.device)", terms.requests.quota, terms.quantity?.quota)
+            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.quantity?.userQuota)
+            return [Self.script.call(keys: call.keys, arguments: call.arguments)]
+        }
+        var calls: [RedisScript.Call] = []
+        if parts.contains(.device) {
+            var call = Windows(cost, terms, keyPrefix, sign)
+            call.add("{\(device)}", terms.requests.quota, terms.quantity?.quota)
+            calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
+        }
+        if parts.contains(.user) {
+            var call = Windows(cost, terms, keyPrefix, sign)
+            call.add("{\(subject.owner)}", terms.requests.userQuota, terms.quantity?.userQuota)
+            calls.append(Self.script.call(keys: call.keys, arguments: call.arguments))
+        }
+        return calls
+    }
+
+    /// The keys and arguments of a call.
+    private struct Windows {
+        var keys: [String] = []
+        var arguments: [String] = []
+        private let cost: RateLimitCost
+        private let terms: RateLimitPolicy
+        private let prefix: String
+        private let sign: Int
+
+        init(_ cost: RateLimitCost, _ terms: RateLimitPolicy, _ keyPrefix: String, _ sign: Int) {
+            self.cost = cost
+            self.terms = terms
+            prefix = "\(keyPrefix)limit:"
+            self.sign = sign
+        }
+
+        /// - Parameter party: whose windows, with a hash tag.
+        mutating func add(_ party: String, _ quota: Int, _ quantityQuota: Int?) {
+            keys.append("\(prefix)\(cost.name.rawValue):\(party)")
+            arguments += [String(sign), String(quota), String(terms.requests.window.milliseconds)]
+            guard let name = cost.name.quantity, let quantity = terms.quantity, let quantityQuota else { return }
+            keys.append("\(prefix)\(name.rawValue):\(party)")
+            arguments += [String(sign * cost.quantity), String(quantityQuota), String(quantity.window.milliseconds)]
+        }
+    }
+
+    /// Adds to all windows or to none. A key without an end, or with one beyond its window (Redis' clock was set back, or
+    /// the setting was longer), however it came to be, is given one. A window that is given back whole has not begun.
+    private static let source = """
+        local answer, refused = {}, false
+        for i = 1, #KEYS do
+          local cost, quota = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+          local count = redis.call('INCRBY', KEYS[i], ARGV[3 * i - 2])
+          if cost < 0 and count <= 0 then redis.call('DEL', KEYS[i]) end
+          local left, window = redis.call('PTTL', KEYS[i]), tonumber(ARGV[3 * i])
+          if left < 0 or left > window then
+            redis.call('PEXPIRE', KEYS[i], ARGV[3 * i])
+            left = window
+          end
+          refused = refused or (cost > 0 and count > quota)
+          answer[2 * i - 1], answer[2 * i] = count - cost, left
+        end
+        if refused then
+          for i = 1, #KEYS do redis.call('DECRBY', KEYS[i], ARGV[3 * i - 2]) end
+        end
+        return answer
+        """
+}

@@ -1,0 +1,59 @@
+import CloakroomHTTP
+import CloakroomJSON
+
+/// A line of the log in the making. Everything from outside is a JSON string, so nothing in it can end the line.
+struct LogLine {
+    private var writer = JSONWriter(capacity: 512)
+
+    /// The line as far as it is written.
+    var bytes: [UInt8] { writer.bytes }
+
+    /// - Parameter start: see ``LineStart``.
+    mutating func begin(_ start: [UInt8], _ level: Settings.Log.Level, _ message: StaticString) {
+        writer.startAgain()
+        writer.resume(start[...])
+        writer.members(level.member)
+        writer.plainName("message")
+        writer.plainString(message)
+    }
+
+    mutating func text(_ name: StaticString, _ text: String) {
+        if text.utf8.count > String.printableLength || !writer.plainMember(name, text) {
+            writer.member(name, text.printable)
+        }
+    }
+
+    mutating func integer(_ name: StaticString, _ number: Int) { writer.member(name, number) }
+
+    mutating func id(_ name: StaticString, _ id: RequestID) {
+        writer.plainName(name)
+        writer.plainString(count: 16) { $0.append(hexadecimal: id.value) }
+    }
+
+    mutating func end() { writer.endObject() }
+}
+
+extension Settings.Log.Level {
+    fileprivate var member: StaticString {
+        switch self {
+        case .debug: #""level":"debug""#
+        case .info: #""level":"info""#
+        case .warning: #""level":"warning""#
+        case .error: #""level":"error""#
+        }
+    }
+}
+
+extension String {
+    fileprivate static let printableLength = 256
+
+    /// Bounded, and without what moves a terminal's cursor: control characters beyond ASCII are left out here, those
+    /// of ASCII are escaped by JSON, except for DEL.
+    fileprivate var printable: String {
+        let scalars = unicodeScalars.prefix(Self.printableLength).filter {
+            $0.value != 0x7F && !(0x80...0x9F).contains($0.value) && !(0x2028...0x202E).contains($0.value)
+                && !(0x2066...0x2069).contains($0.value)
+        }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}

@@ -1,0 +1,79 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+package import CloakroomLoop
+
+/// The folder where workers keep their rows of counters, `NAME-FINGERPRINT.counters`; the one that is asked adds them
+/// all up.
+///
+/// Workers of another version have another layout. `FINGERPRINT.layout` beside their rows says which series stands
+/// where, so that what they counted goes on counting after an upgrade, and rates neither dip nor jump.
+@LoopActor
+package final class MetricsFolder {
+    private let path: String
+    /// By fingerprint: where our layout has the series of another, by their places there; read once.
+    private var translations: [String: [(from: Int, to: Int)]] = [:]
+
+    package init(path: String) { self.path = path }
+
+    /// The row of one worker. A worker that takes the place of another goes on in its row, so nothing counts down.
+    ///
+    /// - Parameter worker: its place, such as the socket it listens on; made into a file name.
+    package func metrics(worker: String) throws(SystemError) -> Metrics {
+        let layout = MetricsLayout()
+        let name = String(worker.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let description = URL(fileURLWithPath: "\(path)/\(layout.fingerprint).layout")
+        try? Data(layout.description.utf8).write(to: description, options: .atomic)
+        let file = "\(path)/\(name)-\(layout.fingerprint)\(Self.ending)"
+        return Metrics(layout: layout, row: try MappedCounters(path: file, count: layout.count))
+    }
+
+    /// The rows of all workers, added up by series. Gauges are those of the workers with the same layout.
+    func sums(of layout: MetricsLayout) -> (values: [UInt64], workers: Int) {
+        var values = [UInt64](repeating: 0, count: layout.count)
+        var workers: Set<Substring> = []
+        let own = layout.fingerprint
+        for file in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] where file.hasSuffix(Self.ending)
+        {
+            let name = file.dropLast(Self.ending.count)
+            guard let dash = name.lastIndex(of: "-") else { continue }
+            let fingerprint = String(name[name.index(after: dash)...])
+            if fingerprint == own {
+                guard let row = try? MappedCounters(path: "\(path)/\(file)", count: layout.count) else { continue }
+                for place in values.indices { values[place] &+= row[place] }
+            } else {
+                let places = translation(of: fingerprint, to: layout)
+                guard let last = places.map(\.from).max(),
+                    let row = try? MappedCounters(existing: "\(path)/\(file)"), last < row.count
+                else { continue }
+                for (from, to) in places { values[to] &+= row[from] }
+            }
+            workers.insert(name[..<dash])
+        }
+        return (values, workers.count)
+    }
+
+    /// - Returns: none for a layout that is not described, or not as its fingerprint says.
+    private func translation(of fingerprint: String, to layout: MetricsLayout) -> [(from: Int, to: Int)] {
+        if let known = translations[fingerprint] { return known }
+        guard let data = try? Data(contentsOf: URL(fileURLWithPath: "\(path)/\(fingerprint).layout")),
+            let text = String(validating: data, as: UTF8.self), MetricsLayout.fingerprint(of: text) == fingerprint
+        else { return [] }
+        let counters = layout.families.filter { $0.kind != "gauge" }.flatMap(\.series)
+        let places = Dictionary(counters.map { ($0.title, $0.index) }) { first, _ in first }
+        let translation = text.split(separator: "\n").compactMap { line -> (from: Int, to: Int)? in
+            let words = line.split(separator: " ", maxSplits: 1)
+            guard words.count == 2, let from = Int(words[0]), from >= 0, let to = places[String(words[1])] else {
+                return nil
+            }
+            return (from, to)
+        }
+        translations[fingerprint] = translation
+        return translation
+    }
+
+    private static let ending = ".counters"
+}

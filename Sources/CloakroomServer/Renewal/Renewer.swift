@@ -1,0 +1,266 @@
+package import CloakroomAWS
+package import CloakroomWire
+package import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Renews the objects of a batch, each key once: all at once as far as S3 keeps up, batches taking turns.
+@LoopActor
+package final class Renewer {
+    /// What became of a batch.
+    package enum Outcome: Sendable, Equatable {
+        case results([RenewResult])
+        /// Nothing may be told of single keys: clients take every key that is not `not_found` for renewed.
+        case tryAgain(after: Duration, code: String)
+        /// The worker's permissions, bucket or credentials are wrong, or may be: nothing may be told of single keys.
+        case misconfigured(code: String)
+    }
+
+    private let renew: @Sendable (String, ContinuousClock.Instant) async -> Renewal
+    private let settings: Settings.Renewal
+    private let requestDeadline: Duration
+    private let metrics: Metrics
+    private let now: @Sendable () -> Date
+    private let rules: KeyRules
+    private let copyLimiter: CopyConcurrencyLimiter
+    private let permissions: RenewalPermissions
+    private var queue = FairQueue<RenewalBatch>()
+    private var running = 0
+
+    /// - Parameters:
+    ///   - copyLimiter: told of the tries at S3 by whoever makes them.
+    ///   - permissions: tells whether a refusal is the key's own; `nil` where only other keys can prove it.
+    ///   - renew: renews one object by its whole key until a deadline.
+    package init(
+        settings: Settings.Renewal, requestDeadline: Duration, metrics: Metrics,
+        copyLimiter: CopyConcurrencyLimiter? = nil,
+        permissions: RenewalPermissions? = nil,
+        now: @escaping @Sendable () -> Date = { Date() },
+        renew: @escaping @Sendable (String, ContinuousClock.Instant) async -> Renewal
+    ) {
+        self.renew = renew
+        self.settings = settings
+        self.requestDeadline = requestDeadline
+        self.metrics = metrics
+        self.now = now
+        rules = KeyRules(settings)
+        self.copyLimiter = copyLimiter ?? CopyConcurrencyLimiter(maximum: settings.maximumInFlight, metrics: metrics)
+        self.permissions = permissions ?? RenewalPermissions(test: nil)
+    }
+
+    /// - Parameters:
+    ///   - keys: as the client sent them; the results come in this order, duplicates too.
+    ///   - user: whose keys they are to be, where the settings mind.
+    package func renew(_ keys: [String], of user: UserID? = nil) async -> Outcome {
+        let distinct = DistinctKeys(keys)
+        // By the position of each distinct key: where its outcome will be, or why it has none.
+        var verdicts: [Verdict] = []
+        verdicts.reserveCapacity(distinct.keys.count)
+        var sent: [String] = []
+        sent.reserveCapacity(distinct.keys.count)
+        let folders = rules.folders(of: user)
+        for key in distinct.keys {
+            switch rules.verdict(key, in: folders) {
+            case .send(let whole):
+                verdicts.append(.sent(sent.count))
+                sent.append(whole)
+            case .invalid:
+                metrics.renewed(.invalidKey)
+                verdicts.append(.refused(.invalidKey))
+            case .forbidden:
+                metrics.refusedForbiddenKey()
+                verdicts.append(.refused(.forbidden))
+            }
+        }
+        let outcomes = await outcomes(of: sent)
+        if let fault = fault(in: outcomes) { return fault }
+        let end = now() + settings.retention / .seconds(1)
+        return .results(
+            distinct.positions.indices.map { index in
+                switch verdicts[distinct.positions[index]] {
+                case .sent(let position): Self.result(keys[index], outcomes[position], end: end)
+                case .refused(let failure): RenewResult(key: keys[index], failure: failure)
+                }
+            })
+    }
+
+    private enum Verdict {
+        case sent(Int)
+        case refused(RenewalErrorCode)
+    }
+
+    // MARK: Copying
+
+    private func outcomes(of keys: [String]) async -> [Renewal.Outcome] {
+        guard !keys.isEmpty else { return [] }
+        let batch = RenewalBatch(keys, deadline: ContinuousClock.now + requestDeadline)
+        let outcomes = await batch.finished {
+            queue.join(batch)
+            startCopying()
+        }
+        return batch.refusals.isEmpty ? outcomes : await tested(outcomes, of: batch)
+    }
+
+    /// A key that waits for its turn is a string in its batch; a task is one copy after the other.
+    private func startCopying() {
+        while running < copyLimiter.current, let batch = queue.next() {
+            running += 1
+            let (position, key) = take(from: batch)
+            LoopActor.spawn { [self] in await copy(key, position, of: batch) }
+        }
+    }
+
+    private func take(from batch: RenewalBatch) -> (position: Int, key: String) {
+        let taken = batch.takeKey()
+        if batch.hasMore { queue.rejoin(batch) }
+        return taken
+    }
+
+    private func copy(_ key: String, _ position: Int, of batch: RenewalBatch) async {
+        var (key, position, batch) = (key, position, batch)
+        while true {
+            let refusals = permissions.lastRefusal
+            let renewal = await renewOnce(key, of: batch)
+            // Whatever became of it: the others go on, for what is renewed need not be renewed again.
+            if renewal.outcome.isSuccess {
+                if permissions.isAwaited { take(renewal, of: key, sentAfter: refusals) }
+                metrics.renewed(renewal.outcome)
+                batch.finish(position, renewal.outcome)
+            } else {
+                await finish(position, of: batch, renewal.outcome, at: key)
+            }
+            guard running <= copyLimiter.current, let next = queue.next() else { break }
+            (batch, (position, key)) = (next, take(from: next))
+            if running < copyLimiter.current { startCopying() }
+        }
+        running -= 1
+    }
+
+    private func renewOnce(_ key: String, of batch: RenewalBatch) async -> Renewal {
+        guard rules.mayCoincide else { return await renew(key, batch.deadline) }
+        return await batch.once(key) { await renew(key, batch.deadline) }
+    }
+
+    /// A renewal proves that others were not refused for want of permissions; one that sent nothing proves nothing.
+    private func take(_ renewal: Renewal, of key: String, sentAfter refusals: Int) {
+        guard case .renewed = renewal.outcome, renewal.counts.attempts > 0 else { return }
+        permissions.renewed(under: rules.prefix(of: key), sentAfter: refusals)
+    }
+
+    /// Looks for the object at the other places, one after the other: the first success ends the search.
+    private func finish(_ position: Int, of batch: RenewalBatch, _ first: Renewal.Outcome, at key: String) async {
+        var outcome = first
+        var refusals = permissions.refusal(first, of: key, under: rules.prefix(of: key)).map { [$0] } ?? []
+        for other in rules.others(than: key) {
+            let sentAfter = permissions.lastRefusal
+            let renewal = await renewOnce(other, of: batch)
+            if permissions.isAwaited { take(renewal, of: other, sentAfter: sentAfter) }
+            if let refusal = permissions.refusal(renewal.outcome, of: other, under: rules.prefix(of: other)) {
+                refusals.append(refusal)
+            }
+            if renewal.outcome.weight > outcome.weight { outcome = renewal.outcome }
+            if outcome.isSuccess { break }
+        }
+        if !outcome.isRefusal {
+            permissions.close(refusals)
+            refusals = []
+            metrics.renewed(outcome)
+        }
+        batch.finish(position, outcome, refusals: refusals)
+    }
+
+    /// Which refusals are the keys' own.
+    private func tested(_ outcomes: [Renewal.Outcome], of batch: RenewalBatch) async -> [Renewal.Outcome] {
+        var outcomes = outcomes
+        for (position, refusals) in batch.refusals {
+            var cause = RenewalPermissions.Cause.key
+            for refusal in refusals where cause == .key {
+                cause = await permissions.cause(of: refusal, until: batch.deadline)
+            }
+            switch cause {
+            case .key: outcomes[position] = outcomes[position].ofKey
+            case .kmsKey: outcomes[position] = .misconfigured(code: AWSError.deniedByKMS)
+            case .unknown: break
+            }
+            permissions.close(refusals)
+            metrics.renewed(outcomes[position])
+        }
+        return outcomes
+    }
+
+    // MARK: What is told
+
+    /// What settles the answer for all keys: first what somebody must mend, then what may pass.
+    private func fault(in outcomes: [Renewal.Outcome]) -> Outcome? {
+        var later: (after: Duration, code: String)?
+        for outcome in outcomes {
+            switch outcome {
+            case .accessDenied(let code), .refused(let code), .misconfigured(let code):
+                return .misconfigured(code: code)
+            case .unavailable(let retryAfter, let code):
+                later = (max(retryAfter ?? .zero, later?.after ?? .seconds(5)), later?.code ?? code)
+            case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable: break
+            }
+        }
+        guard settings.partialFailure == .retry, let later else { return nil }
+        return .tryAgain(after: later.after, code: later.code)
+    }
+
+    /// - Parameter end: of an object's new life, where S3 does not tell it.
+    private static func result(_ key: String, _ outcome: Renewal.Outcome, end: Date) -> RenewResult {
+        switch outcome {
+        case .renewed(let expiration): RenewResult(key: key, renewedUntil: expiration ?? end)
+        case .recentlyWritten(let expiration): RenewResult(key: key, renewedUntil: expiration)
+        case .notFound: RenewResult(key: key, failure: .notFound)
+        case .archived: RenewResult(key: key, failure: .archived)
+        case .invalidKey: RenewResult(key: key, failure: .invalidKey)
+        case .unrenewable: RenewResult(key: key, failure: .forbidden)
+        case .accessDenied, .refused, .misconfigured, .unavailable: RenewResult(key: key, failure: .internalError)
+        }
+    }
+}
+
+extension Renewal.Outcome {
+    fileprivate var isSuccess: Bool {
+        switch self {
+        case .renewed, .recentlyWritten: true
+        case .notFound, .archived, .invalidKey, .unrenewable, .accessDenied, .refused, .misconfigured, .unavailable:
+            false
+        }
+    }
+
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .accessDenied, .refused: true
+        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable:
+            false
+        }
+    }
+
+    /// Which of two counts that the places of one object had: the heavier one.
+    fileprivate var weight: Int {
+        switch self {
+        case .notFound: 0
+        case .invalidKey: 1
+        case .archived, .unrenewable: 2
+        case .accessDenied, .refused: 3
+        case .unavailable: 4
+        case .misconfigured: 5
+        case .renewed, .recentlyWritten: 6
+        }
+    }
+
+    /// A refusal that is the key's own.
+    fileprivate var ofKey: Renewal.Outcome {
+        switch self {
+        case .refused(AWSError.unsendable): .invalidKey
+        case .accessDenied(let code), .refused(let code): .unrenewable(code: code)
+        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable:
+            self
+        }
+    }
+}

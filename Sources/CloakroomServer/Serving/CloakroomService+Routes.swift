@@ -1,0 +1,238 @@
+import CloakroomAWS
+import CloakroomWire
+import CloakroomHTTP
+import CloakroomJOSE
+import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CloakroomService {
+    /// `POST /api/v1/auth/sts-token` and `GET /v1/credentials`.
+    func vend(_ request: Request, _ route: Route) -> RequestStep {
+        identified(request, .vendAll, acceptsBare: route == .containerCredentials) { [self] subject, entitlement in
+            let grant: Grant
+            switch narrowed(entitlement.grant, by: request, route) {
+            case .success(let granted): grant = granted
+            case .failure(let refused): return .answered(refused.answer)
+            }
+            if let refusal = entitlement.refusal(of: .vend(writes: grant.scope.writes)) {
+                return .answered(refused(refusal))
+            }
+            let (revoked, tier) = (entitlement.revokedBefore, entitlement.tierName)
+            if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
+                return issued(held, to: subject, tier: tier, request, route)
+            }
+            let permit = VendPermit(
+                subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
+            return .waiting { [self] in
+                do throws(STSError) {
+                    let vended = try await vended(subject, grant, revokedBefore: revoked, permit)
+                    return issued(vended, to: subject, tier: tier, request, route, permit.granted)
+                } catch {
+                    var answer = permit.refusal ?? RouteResponse(error)
+                    answer.limited = permit.limited
+                    return .answered(answer)
+                }
+            }
+        }
+    }
+
+    /// Of requests that wait for one call of STS only the first needs the permit. When it does not get it, the next one
+    /// tries with its own.
+    private func vended(
+        _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ permit: VendPermit
+    ) async throws(STSError) -> VendedSession {
+        for _ in 0..<3 {
+            do throws(STSError) {
+                return try await dependencies.vendor.credentials(
+                    for: subject, grant, revokedBefore: revokedBefore, permit: { await permit.take() })
+            } catch {
+                guard error == Vendor.notPermitted, permit.limited == nil else { throw error }
+            }
+        }
+        throw .unavailable(retryAfter: .seconds(1), code: "TooManyVends")
+    }
+
+    private func issued(
+        _ vended: VendedSession, to subject: Subject, tier: String?, _ request: Request, _ route: Route,
+        _ limited: RouteResponse.Limited? = nil
+    ) -> RequestOutcome {
+        let issue = AuditLog.Issuance(.credentials(vended.audited), to: subject, tier: tier, by: request)
+        var answer = RouteResponse.json(vended.body(for: route, settings: dependencies.settings))
+        answer.limited = limited
+        return .issued(issue, answer)
+    }
+
+    /// The grant, or the part of it that the request asks for: in its body, or where that has no body in its query.
+    private func narrowed(_ grant: Grant, by request: Request, _ route: Route) -> Result<Grant, RequestRefusal> {
+        guard route == .containerCredentials ? !request.query.isEmpty : !request.body.isEmpty else {
+            return .success(grant)
+        }
+        guard let asked = try? CredentialRequest(request, route) else {
+            let place = route == .containerCredentials ? "query" : "body"
+            return .failure(RequestRefusal(answer: .error(400, "Invalid request \(place)", .invalidRequest)))
+        }
+        do throws(GrantRefusal) {
+            return .success(try grant.narrowed(by: asked, among: dependencies.settings.vending.scopes))
+        } catch {
+            return .failure(RequestRefusal(answer: RouteResponse(error)))
+        }
+    }
+
+    private struct RequestRefusal: Error {
+        let answer: RouteResponse
+    }
+
+    /// `POST /v2/assets/renew-batch` and `PUT /v2/assets/renew`.
+    func renew(_ request: Request, _ route: Route) -> RequestStep {
+        guard request.isJSON else {
+            return .done(.notJSON)
+        }
+        return identified(request) { [self] in
+            let keys = Self.keys(of: request, route)
+            // What cannot be read counts as a request, of no keys.
+            let count = (try? keys.get().count) ?? 0
+            return RequestPlan(cost: .renewal(keys: count)) { [self] subject, entitlement in
+                if let refusal = entitlement.refusal(of: .renew) { return .answered(refused(refusal)) }
+                switch keys {
+                case .success(let keys):
+                    return .waiting { [self] in .answered(await renewed(keys, of: subject, route)) }
+                case .failure(let error): return .answered(.error(400, error.rawValue, .invalidRequest))
+                }
+            }
+        }
+    }
+
+    private static func keys(of request: Request, _ route: Route) -> Result<[String], RenewRequestError> {
+        do throws(RenewRequestError) {
+            return .success(
+                route == .renewBatch
+                    ? try RenewBatchRequest(parsing: request.body).assetKeys
+                    : [try RenewOneRequest(parsing: request.body).assetKey])
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func renewed(_ keys: [String], of subject: Subject, _ route: Route) async -> RouteResponse {
+        switch await dependencies.renewer.renew(keys, of: subject.userID) {
+        case .results(let results):
+            route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
+        case .tryAgain(let delay, let code): .unavailable(retryAfter: delay, reason: code)
+        case .misconfigured(let code): misconfigured(code)
+        }
+    }
+
+    /// Nothing is told of single keys: clients would take them for renewed.
+    private func misconfigured(_ code: String) -> RouteResponse {
+        dependencies.metrics.refusedForConfiguration()
+        dependencies.log.error("renewals are misconfigured: run cloakroom doctor", ["code": .text(code)])
+        return .unavailable(retryAfter: .seconds(60), reason: code)
+    }
+
+    private func identified(
+        _ request: Request, _ cost: RateLimitCost, acceptsBare: Bool = false, _ work: @escaping RequestPlan.Work
+    ) -> RequestStep {
+        identified(request, acceptsBare: acceptsBare) { RequestPlan(cost: cost, work: work) }
+    }
+
+    /// Who asks? Nothing is done, and nobody is asked, for a request that does not say.
+    ///
+    /// - Parameter plan: what the request costs and leads to; not worked out before it is known who asks.
+    func identified(
+        _ request: Request, acceptsBare: Bool = false,
+        plan: @escaping @LoopActor @Sendable () -> RequestPlan
+    ) -> RequestStep {
+        switch dependencies.authenticator.identify(request, acceptsBare: acceptsBare) {
+        case .subject(let subject): .work(subject, plan())
+        case .refused(let refusal): .done(.refused(refusal))
+        case .waiting(let identified):
+            .waiting {
+                switch await identified() {
+                case .success(let subject): .work(subject, plan())
+                case .failure(let refusal): .done(.refused(refusal))
+                }
+            }
+        }
+    }
+
+    func refused(_ refusal: Entitlement.Refusal) -> RouteResponse {
+        dependencies.metrics.refused(refusal)
+        return RouteResponse(refusal)
+    }
+}
+
+extension RouteResponse {
+    /// 429; the window that refuses is named in the log.
+    static func tooMany(_ cost: RateLimitCost, _ decision: RateLimitDecision) -> RouteResponse {
+        let name = decision.refusing ?? cost.name
+        return error(
+            429, name.refusal, .tooManyRequests,
+            reason: "\(decision.verdict.rawValue): \(decision.refusesUser ? name.ofUser : name.rawValue)")
+    }
+}
+
+extension RateLimitName {
+    fileprivate var refusal: String {
+        switch self {
+        // The same words for both: clients know them.
+        case .renew, .renewKeys: "Too many renewal requests"
+        case .vend, .vendAll: "Too many credential requests"
+        case .upload: "Too many upload requests"
+        case .uploadBytes: "Too many bytes to upload"
+        case .session: "Too many sign-ins"
+        case .notification: "Too many notifications"
+        }
+    }
+}
+
+extension RouteResponse {
+    /// Whom no record knows has no subscription either, as far as they are told.
+    fileprivate init(_ refusal: Entitlement.Refusal) {
+        switch refusal {
+        case .sessionRevoked:
+            self = .error(401, "Session revoked", .sessionRevoked, reason: refusal.rawValue)
+            self.response.fields.add("WWW-Authenticate", "Bearer")
+        case .userDisabled: self = .error(403, "User disabled", .userDisabled, reason: refusal.rawValue)
+        case .subscriptionRequired, .noRecord:
+            self = .error(403, "Active subscription required", .subscriptionRequired, reason: refusal.rawValue)
+        case .storageExceeded:
+            self = .error(403, "Storage quota exceeded", .storageQuotaExceeded, reason: refusal.rawValue)
+        case .malformedRecord: self = .internalError(reason: refusal.rawValue)
+        }
+    }
+
+    /// STS's part in an answer: what may pass is 503, what somebody must mend is 500.
+    fileprivate init(_ error: STSError) {
+        switch error {
+        case .unavailable(let retryAfter, let code):
+            self = .unavailable(retryAfter: retryAfter ?? .seconds(1), reason: code)
+        case .unusable(let code): self = .internalError(reason: code)
+        case .refused(_, let code): self = .internalError(reason: code)
+        case .cancelled: self = .unavailable(reason: "cancelled")
+        }
+    }
+}
+
+extension RouteResponse {
+    fileprivate init(_ refusal: GrantRefusal) {
+        switch refusal {
+        case .scope: self = .error(403, "Scope not allowed", .forbidden, reason: "scope")
+        case .lifetime(let possible):
+            self = .error(
+                400, "lifetimeSeconds must be from \(possible.lowerBound) to \(possible.upperBound)", .invalidRequest)
+        }
+    }
+}
+
+extension Request {
+    /// Whether the body is said to be JSON, whatever parameters follow (RFC 9110 §8.3).
+    var isJSON: Bool {
+        guard let type = fields["Content-Type"]?.prefix(while: { $0 != ";" }) else { return false }
+        return type.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { $0 | 0x20 } == Array("application/json".utf8)
+    }
+}

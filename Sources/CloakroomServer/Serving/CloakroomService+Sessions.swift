@@ -1,0 +1,129 @@
+import CloakroomWire
+import CloakroomHTTP
+import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CloakroomService {
+    /// `POST /api/v1/auth/session`: an identity token for a session, or a session for a later one.
+    func session(_ request: Request) -> RequestStep {
+        guard let sessions = dependencies.sessions else { return .done(.noSuchRoute) }
+        guard request.body.isEmpty || request.isJSON else { return .done(.notJSON) }
+        guard let asked = SessionRequest(parsing: request.body) else {
+            return .done(.error(400, "Invalid request body", .invalidRequest))
+        }
+        guard let token = asked.identityToken else { return continuation(of: request, asked, sessions) }
+        return .waiting { [self] in
+            do throws(IdentityRefusal) {
+                let subject = try await dependencies.authenticator.signIn(
+                    identityToken: Array(token.utf8), nonce: asked.nonce)
+                let user = Subject(
+                    userID: subject.userID, deviceID: nil, tier: subject.tier, issuer: subject.issuer,
+                    signIn: subject.signIn)
+                return .work(
+                    user,
+                    RequestPlan(cost: .session, isSignIn: true) { [self] _, entitlement in
+                        session(sessions, of: subject, asked.deviceId ?? subject.deviceID, entitlement, request)
+                    })
+            } catch {
+                return .done(.refused(error))
+            }
+        }
+    }
+
+    private func continuation(of request: Request, _ asked: SessionRequest, _ sessions: SessionTokens) -> RequestStep {
+        do throws(IdentityRefusal) {
+            let subject = try dependencies.authenticator.session(of: request)
+            return .work(
+                subject,
+                RequestPlan(cost: .session) { [self] _, entitlement in
+                    session(sessions, of: subject, asked.deviceId ?? subject.deviceID, entitlement, request)
+                })
+        } catch {
+            return .done(.refused(error))
+        }
+    }
+
+    private func session(
+        _ sessions: SessionTokens, of subject: Subject, _ device: String?, _ entitlement: Entitlement,
+        _ request: Request
+    ) -> RequestOutcome {
+        guard let session = sessions.issue(subject, deviceID: device) else {
+            return .answered(.refused(.signInTooOld))
+        }
+        let named = Subject(userID: subject.userID, deviceID: device, tier: subject.tier, issuer: subject.issuer)
+        let issue = AuditLog.Issuance(
+            .session(id: session.id, until: session.expiration), to: named, tier: entitlement.tierName, by: request)
+        return .issued(
+            issue,
+            .json(
+                SessionBody(token: session.token, expiresAt: session.expiration, userId: subject.userID.text)))
+    }
+
+    /// `GET /.well-known/jwks.json`.
+    var sessionKeys: RouteResponse {
+        guard let sessions = dependencies.sessions else { return .noSuchRoute }
+        return RouteResponse(
+            response: Response(
+                status: 200,
+                fields: ["Content-Type": "application/jwk-set+json", "Cache-Control": "public, max-age=900"],
+                body: sessions.keySet))
+    }
+
+    /// `POST /api/v1/auth/apple/notifications`: whoever withdrew consent, or has no account any more, gets nothing more.
+    ///
+    /// Apple sends again what was not answered with 200, so nothing is lost while Redis is away.
+    func appleNotification(_ request: Request) -> RequestStep {
+        guard dependencies.settings.tokens.issuers.contains(where: \.notifies) else { return .done(.noSuchRoute) }
+        guard let asked = AppleNotificationRequest(parsing: request.body) else {
+            return .done(.error(400, "Invalid request body", .invalidRequest))
+        }
+        return .waiting { [self] in
+            do throws(IdentityRefusal) {
+                let (notification, subject) = try await dependencies.authenticator.notification(
+                    Array(asked.payload.utf8))
+                return .done(await take(notification, of: subject))
+            } catch {
+                return .done(.refused(error))
+            }
+        }
+    }
+
+    /// Counted, but no entitlement is asked for: this is Apple, and its user may be disabled already.
+    private func take(_ notification: AppleNotification, of subject: Subject) async -> RouteResponse {
+        guard notification.event.endsAccess else { return .taken(subject) }
+        let decision = await dependencies.limiter.take(.notification, for: subject)
+        dependencies.metrics.limited(.notification, decision)
+        var answer: RouteResponse
+        switch decision.verdict {
+        case .allowed, .open:
+            do throws(UserRecordError) {
+                try await dependencies.users.disable(subject.userID, reason: notification.event.rawValue)
+                dependencies.log.info(
+                    "user disabled",
+                    ["user": .text(subject.userID.text), "reason": .text(notification.event.rawValue)])
+                answer = .taken(subject)
+            } catch {
+                answer = .unavailable(reason: "redis")
+            }
+        case .refused, .openRefused:
+            answer = .tooMany(.notification, decision)
+            answer.response.fields.add(RateLimitPolicy(.notification, dependencies.settings.limits), decision)
+        case .closed: answer = .unavailable(reason: "redis")
+        }
+        answer.user = subject.userID.text
+        return answer
+    }
+}
+
+extension RouteResponse {
+    fileprivate static func taken(_ subject: Subject) -> RouteResponse {
+        var answer = json(Array("{}".utf8))
+        answer.user = subject.userID.text
+        return answer
+    }
+}

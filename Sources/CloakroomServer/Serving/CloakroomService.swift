@@ -1,0 +1,149 @@
+import CloakroomWire
+package import CloakroomHTTP
+import CloakroomJOSE
+package import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The worker's answer to every request: finds the route and what is to be done; an ``RequestPipeline`` does it.
+@LoopActor
+package final class CloakroomService {
+    /// What the service is built from; `cloakroom serve` and the tests build the same.
+    package struct Dependencies {
+        package var settings: Settings
+        package var authenticator: Authenticator
+        /// `nil`: nobody signs in here; tokens come from elsewhere.
+        package var sessions: SessionTokens?
+        package var users: UserRecords
+        package var limiter: RateLimiter
+        package var vendor: Vendor
+        package var renewer: Renewer
+        package var uploader: Uploader
+        package var audit: AuditLog
+        package var log: Log
+        package var metrics: Metrics
+        package var metricsFolder: MetricsFolder?
+        package var readiness: Readiness
+        /// The wall clock; subscriptions end by it.
+        package var now: @Sendable () -> Date = { Date() }
+
+        package init(
+            settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, users: UserRecords,
+            limiter: RateLimiter, vendor: Vendor, renewer: Renewer, uploader: Uploader, audit: AuditLog, log: Log,
+            metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness
+        ) {
+            self.settings = settings
+            self.authenticator = authenticator
+            self.sessions = sessions
+            self.users = users
+            self.limiter = limiter
+            self.vendor = vendor
+            self.renewer = renewer
+            self.uploader = uploader
+            self.audit = audit
+            self.log = log
+            self.metrics = metrics
+            self.metricsFolder = metricsFolder
+            self.readiness = readiness
+        }
+    }
+
+    let dependencies: Dependencies
+    let admissions: Admissions
+    private let routes = RouteTable()
+    private var ids = RequestIDs()
+
+    package init(_ dependencies: Dependencies) {
+        self.dependencies = dependencies
+        admissions = Admissions(
+            limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),
+            settings: dependencies.settings.entitlements, now: dependencies.now)
+    }
+
+    /// The header fields that are read of a request; no other is even copied.
+    package static func fieldNames(_ settings: Settings) -> [String] {
+        ["Authorization", settings.tokens.header, "Content-Type", "Content-Length"]
+    }
+
+    /// The answer to a body that is larger than the settings allow.
+    package static var tooLarge: Response {
+        RouteResponse.error(413, "Request body too large", .bodyTooLarge).response
+    }
+
+    /// Takes the answer to a request; called once.
+    package typealias Responder = @LoopActor (Response) -> Void
+
+    /// Refusals and what the worker knows by itself come at once; the rest has to wait for Redis, STS or S3.
+    package func respond(to request: Request, _ respond: @escaping Responder) {
+        let start = Monotonic.now
+        var request = request
+        if request.id == nil { request.id = ids.next() }
+        let match = routes.match(request.path)
+        RequestPipeline(request, match?.route, since: start, of: self, respond).take(step(request, match))
+    }
+
+    private func step(_ request: Request, _ match: RouteTable.Match?) -> RequestStep {
+        guard let match else { return .done(.noSuchRoute) }
+        let route = match.route
+        guard request.method == route.method else {
+            if request.method == "HEAD", route.answersHead {
+                var request = request
+                request.method = route.method
+                return step(request, match).withoutBody
+            }
+            var answer = RouteResponse.error(405, "Method not allowed", .methodNotAllowed)
+            answer.response.fields.add("Allow", route.answersHead ? "\(route.method), HEAD" : route.method)
+            return .done(answer)
+        }
+        guard request.hasTrueLength else {
+            return .done(.error(400, "Invalid request body", .invalidRequest, reason: "content_length"))
+        }
+        switch route {
+        case .stsToken, .containerCredentials: return vend(request, route)
+        case .session: return session(request)
+        case .sessionKeys: return .done(sessionKeys)
+        case .appleNotifications: return appleNotification(request)
+        case .presignedUpload: return presign(request)
+        case .presignedPost: return presignPost(request)
+        case .multipartUploads: return beginMultipart(request)
+        case .multipartParts: return multipartParts(request, id: match.id)
+        case .multipartCompletion: return completeMultipart(request, id: match.id)
+        case .multipartUpload: return abortMultipart(request, id: match.id)
+        case .renewBatch, .renewOne: return renew(request, route)
+        case .health: return .done(Self.healthy)
+        case .readiness: return .done(dependencies.readiness.answer)
+        case .metrics: return .done(metrics())
+        }
+    }
+
+    private static let healthy = RouteResponse.json(Array(#"{"status":"ok"}"#.utf8))
+
+    private func metrics() -> RouteResponse {
+        let layout = dependencies.metrics.layout
+        let sums =
+            dependencies.metricsFolder?.sums(of: layout)
+            ?? (values: (0..<layout.count).map { dependencies.metrics.row[$0] }, workers: 1)
+        let gauges = [("cloakroom_workers", "Workers whose counters are added up here.", sums.workers)]
+        return RouteResponse(
+            response: Response(
+                status: 200, fields: ["Content-Type": PrometheusText.contentType, "Cache-Control": "no-store"],
+                body: PrometheusText.encode(layout, values: sums.values, gauges: gauges)))
+    }
+}
+
+extension Request {
+    /// Whether the body is as long as its header says; nginx sends an empty value for none.
+    fileprivate var hasTrueLength: Bool {
+        guard let text = fields["Content-Length"], !text.isEmpty else { return true }
+        return Int(text) == body.count
+    }
+}
+
+extension CloakroomService {
+    /// Keeps asking the dependencies until the task is cancelled.
+    package func watchReadiness() async { await dependencies.readiness.watch(log: dependencies.log) }
+}

@@ -1,0 +1,127 @@
+import CloakroomWire
+import CloakroomHTTP
+import CloakroomLoop
+
+/// One request on its way to its answer: who asks is counted, what may be done is done, one line is logged.
+///
+/// Only what asks STS, S3 or a source of keys is a task. Redis and the audit are told what to do next instead: that is
+/// most requests, and a task that waits twice costs as much as all the rest of them.
+@LoopActor
+final class RequestPipeline {
+    private let request: Request
+    /// `nil` for a path that is none of ours.
+    private let route: Route?
+    private let start: UInt64
+    private let service: CloakroomService
+    private let respond: CloakroomService.Responder
+
+    /// - Parameters:
+    ///   - start: in ``Monotonic`` nanoseconds.
+    ///   - respond: called once.
+    init(
+        _ request: Request, _ route: Route?, since start: UInt64, of service: CloakroomService,
+        _ respond: @escaping CloakroomService.Responder
+    ) {
+        self.request = request
+        self.route = route
+        self.start = start
+        self.service = service
+        self.respond = respond
+    }
+
+    func take(_ step: RequestStep) {
+        switch step {
+        case .done(let answer): finish(answer)
+        case .work(let subject, let plan): count(plan, for: subject)
+        case .waiting(let next): LoopActor.spawn { [self] in take(await next()) }
+        }
+    }
+
+    /// May the subject do it, and once more? Then the work; the answer tells what is left.
+    private func count(_ plan: RequestPlan, for subject: Subject) {
+        service.admissions.admit(plan.cost, subject) { [self] admission in
+            let counted = Counted(subject: subject, admission: admission)
+            let decision = admission.decision
+            service.dependencies.metrics.limited(plan.cost, decision)
+            switch (decision.verdict, admission.entitlement) {
+            case (.closed, _):
+                finish(.error(503, "Temporarily unavailable", .unavailable, reason: "redis"), counted)
+            case (_, .failure(let refusal)):
+                var answer = service.refused(refusal)
+                if plan.isSignIn, decision.isAllowed, let wait = admission.signInWait {
+                    answer.response.fields.add("Retry-After", String(wait))
+                }
+                finish(answer, counted)
+            case (.refused, _), (.openRefused, _): finish(.tooMany(plan.cost, decision), counted)
+            case (.allowed, .success(let entitlement)), (.open, .success(let entitlement)):
+                take(plan.work(subject, entitlement), counted)
+            }
+        }
+    }
+
+    /// What every answer to a counted request tells of.
+    private struct Counted {
+        let subject: Subject
+        let admission: Admission
+    }
+
+    private func take(_ outcome: RequestOutcome, _ counted: Counted) {
+        switch outcome {
+        case .answered(let answer): finish(answer, counted)
+        case .issued(let issue, let answer):
+            service.dependencies.audit.record(issue) { [self] isKept in
+                finish(isKept ? issued(issue, answer) : notIssued(), counted)
+            }
+        case .waiting(let next): LoopActor.spawn { [self] in take(await next(), counted) }
+        }
+    }
+
+    private func issued(_ issue: AuditLog.Issuance, _ answer: RouteResponse) -> RouteResponse {
+        service.dependencies.metrics.issued(issue.kind)
+        return answer
+    }
+
+    private func notIssued() -> RouteResponse {
+        service.dependencies.metrics.auditFailed()
+        service.dependencies.log.error("audit line could not be written; nothing was issued")
+        return .unavailable(retryAfter: .seconds(5), reason: "audit")
+    }
+
+    private func finish(_ answer: RouteResponse, _ counted: Counted) {
+        var answer = answer
+        let admission = counted.admission
+        let limited = answer.limited
+        answer.response.fields.add(limited?.terms ?? admission.terms, limited?.decision ?? admission.decision)
+        answer.user = counted.subject.userID.text
+        finish(answer)
+    }
+
+    private func finish(_ answer: RouteResponse) {
+        let nanoseconds = Monotonic.now &- start
+        service.dependencies.metrics.answered(route, status: answer.response.status, nanoseconds: nanoseconds)
+        record(answer, nanoseconds)
+        respond(answer.response)
+    }
+
+    private func record(_ answer: RouteResponse, _ nanoseconds: UInt64) {
+        let status = answer.response.status
+        service.dependencies.log.write(Self.level(status, route), "request") { line in
+            line.text("route", route?.rawValue ?? "unknown")
+            line.text("method", request.method)
+            line.integer("status", status)
+            line.integer("milliseconds", Int(nanoseconds / 1_000_000))
+            if let id = request.id { line.id("request", id) }
+            if let user = answer.user { line.text("user", user) }
+            if let reason = answer.reason { line.text("reason", reason) }
+        }
+    }
+
+    private static func level(_ status: Int, _ route: Route?) -> Settings.Log.Level {
+        switch (status, route) {
+        case (500, _): .error
+        case (503, .readiness), (_, .health), (_, .metrics): .debug
+        case (503, _): .warning
+        default: .info
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import CloakroomWire
+import CloakroomHTTP
+
+/// A response, and what the log should know of how it came about.
+struct RouteResponse {
+    var response: Response
+    var user: String?
+    /// Why it was refused, for the log alone.
+    var reason: String?
+    /// The limit that is told instead of the one by which the request was let in.
+    var limited: Limited?
+
+    /// A decision, and the terms that it was made by.
+    struct Limited {
+        let terms: RateLimitPolicy
+        let decision: RateLimitDecision
+    }
+
+    private static let fields: HeaderFields = ["Content-Type": "application/json", "Cache-Control": "no-store"]
+
+    static func json(_ body: some WireBody, status: Int = 200) -> RouteResponse { json(body.encoded, status: status) }
+
+    static func json(_ body: [UInt8], status: Int = 200) -> RouteResponse {
+        RouteResponse(response: Response(status: status, fields: fields, body: body))
+    }
+
+    static func error(_ status: Int, _ sentence: String, _ code: ErrorCode, reason: String? = nil) -> RouteResponse {
+        var answer = json(ErrorBody(error: sentence, code: code), status: status)
+        answer.reason = reason
+        return answer
+    }
+
+    static let noSuchRoute = error(404, "No such route", .notFound)
+
+    static let noMultipartUploads = error(
+        404, "Multipart uploads are not set up here", .notFound, reason: "uploads.idKeys")
+
+    static let notJSON = error(415, "Content-Type must be application/json", .contentTypeNotAllowed)
+
+    /// 401 and no more, or 503 where waiting may help; why is for the log.
+    static func refused(_ refusal: IdentityRefusal) -> RouteResponse {
+        guard refusal != .keysUnavailable else { return unavailable(reason: refusal.reason) }
+        let sentence = refusal == .token(.missing) ? "Missing auth token" : "Invalid auth token"
+        var answer = error(401, sentence, .unauthorized, reason: refusal.reason)
+        answer.response.fields.add("WWW-Authenticate", "Bearer")
+        return answer
+    }
+
+    /// 503; the client may come back.
+    static func unavailable(retryAfter: Duration = .seconds(1), reason: String) -> RouteResponse {
+        var answer = error(503, "Temporarily unavailable", .unavailable, reason: reason)
+        answer.response.fields.add("Retry-After", String(max(1, (retryAfter.milliseconds + 999) / 1000)))
+        return answer
+    }
+
+    /// 409; the body says which of the reasons it is.
+    static func incomplete(_ fault: UploadCompletionRefusal) -> RouteResponse {
+        var answer = json(
+            ErrorBody(error: fault.sentence, code: .uploadIncomplete, reason: fault.reason), status: 409)
+        answer.reason = fault.reason
+        return answer
+    }
+
+    static func internalError(reason: String) -> RouteResponse {
+        error(500, "Internal error", .internalError, reason: reason)
+    }
+}

@@ -1,0 +1,150 @@
+package import CloakroomAWS
+package import CloakroomCrypto
+
+extension Settings {
+    /// How the worker reaches AWS, and as whom.
+    package struct AWSAccess: Sendable {
+        /// `nil`, together with the secret: the credentials come from where the worker runs.
+        package var accessKeyID: String?
+        package var secretAccessKey: Secret?
+        package var sessionToken: Secret?
+        /// The one provider to ask; `nil`: all of them, in their order.
+        package var provider: ProviderName?
+        /// `nil` means `AWS_PROFILE`'s, else `default`.
+        package var profile: String?
+        /// For the providers.
+        package var environment: AWSEnvironment
+        package var sts: Endpoint
+        /// Of the bucket.
+        package var s3: Endpoint
+        /// Where its other buckets are.
+        package var buckets: Buckets
+        /// Scheme and host, without a path; `nil` means AWS's own for the partition.
+        package var iamEndpoint: String?
+        /// A PEM file; `nil` means the system's.
+        package var certificateAuthorities: String?
+        /// For one try.
+        package var timeout: Duration
+        package var maximumAttempts: Int
+    }
+}
+
+extension Settings.AWSAccess {
+    /// Where S3 has its buckets, by what settings, environment and the shared config file say.
+    package struct Buckets: Sendable {
+        let region: String
+        let pathStyle: Bool?
+        let variants: EndpointVariants
+        let custom: String?
+
+        package func endpoint(of bucket: String) throws(EndpointError) -> Endpoint {
+            try .s3(region: region, bucket: bucket, pathStyle: pathStyle, variants: variants, custom: custom)
+        }
+    }
+
+    /// The keys of the settings, if they are to be used: those that are but the environment's are left to the chain,
+    /// which knows when another provider is meant.
+    package var keys: Credentials? {
+        guard let accessKeyID, let secretAccessKey else { return nil }
+        let isOfEnvironment = accessKeyID == environment["AWS_ACCESS_KEY_ID"]
+        let token = environment["AWS_SESSION_TOKEN"]
+        guard
+            !isOfEnvironment || secretAccessKey.reveal() != environment["AWS_SECRET_ACCESS_KEY"]
+                || sessionToken?.reveal() != token
+        else { return nil }
+        // The environment's token, which is the setting's default, belongs to the environment's key.
+        let isForeign = !isOfEnvironment && environment["AWS_ACCESS_KEY_ID"] != nil && sessionToken?.reveal() == token
+        return Credentials(
+            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: isForeign ? nil : sessionToken)
+    }
+}
+
+/// Puts together what settings, environment and the shared config file say about AWS.
+struct AWSAccessReader {
+    let values: SettingsValues
+    let environment: AWSEnvironment
+    let readFile: (String) -> [UInt8]?
+
+    /// - Returns: `nil` when a key that it needs has a fault of its own.
+    func access() throws(SettingsError) -> Settings.AWSAccess? {
+        let needed = SettingsTable.aws.map(\.path)
+        guard needed.allSatisfy({ values.values[$0] != nil }) else { return nil }
+        let preferences = try preferences()
+        let region = values.text("region")
+        let variants = EndpointVariants(
+            fips: values.optionalFlag("aws.useFIPS") ?? preferences.fips,
+            dualStack: values.optionalFlag("aws.useDualStack") ?? preferences.dualStack)
+        let sts = given("aws.stsEndpoint", orElse: preferences.sts)
+        let s3 = given("aws.s3Endpoint", orElse: preferences.s3)
+        let buckets = Settings.AWSAccess.Buckets(
+            region: region, pathStyle: values.optionalFlag("aws.pathStyle"), variants: variants, custom: s3?.url)
+        let access = Settings.AWSAccess(
+            accessKeyID: values.optionalText("aws.accessKeyID"),
+            secretAccessKey: values.secret("aws.secretAccessKey"),
+            sessionToken: values.secret("aws.sessionToken"),
+            provider: Self.providers[values.text("aws.credentials")],
+            profile: values.optionalText("aws.profile"),
+            environment: environment,
+            sts: try endpoint(sts) { url throws(EndpointError) in
+                try .sts(region: region, variants: variants, custom: url)
+            },
+            s3: try endpoint(s3) { _ throws(EndpointError) in try buckets.endpoint(of: values.text("bucket")) },
+            buckets: buckets,
+            iamEndpoint: values.optionalText("aws.iamEndpoint"),
+            certificateAuthorities: values.file("aws.certificateAuthorities")?.path ?? environment["AWS_CA_BUNDLE"],
+            timeout: values.milliseconds("aws.timeoutMilliseconds"),
+            maximumAttempts: values.integer("aws.maximumAttempts"))
+        if let provider = access.provider, access.keys != nil {
+            throw SettingsError(
+                "aws.credentials", "names \(provider.rawValue), but aws.accessKeyID is there too",
+                "give one of the two")
+        }
+        return access
+    }
+
+    /// By their names in the settings; `chain` is none of them.
+    static let providers: [String: ProviderName] = [
+        "environment": .environment, "profile": .profile, "webIdentity": .webIdentity, "container": .container,
+        "instance": .instance,
+    ]
+
+    private func preferences() throws(SettingsError) -> EndpointPreferences {
+        do throws(CredentialProviderError) {
+            let profiles = try SharedProfiles(
+                environment: environment, profile: values.optionalText("aws.profile"), readFile: readFile)
+            return EndpointPreferences(environment: environment, profiles: profiles)
+        } catch {
+            throw SettingsError("", error.reason, "mend the file, or name another with AWS_CONFIG_FILE")
+        }
+    }
+
+    private func given(_ path: String, orElse other: EndpointPreferences.ConfiguredURL?) -> (
+        url: String, place: String
+    )? {
+        values.optionalText(path).map { ($0, path) } ?? other.map { ($0.url, $0.source) }
+    }
+
+    private func endpoint(
+        _ given: (url: String, place: String)?, _ make: (String?) throws(EndpointError) -> Endpoint
+    ) throws(SettingsError) -> Endpoint {
+        do throws(EndpointError) {
+            return try make(given?.url)
+        } catch {
+            switch error {
+            case .invalidURL:
+                throw SettingsError(given?.place ?? "aws", "is no URL of http or https", "give scheme, host and port")
+            case .noFIPS:
+                throw SettingsError("aws.useFIPS", "asks for an endpoint that the partition lacks", "give false")
+            case .variantOfCustomEndpoint:
+                throw SettingsError(
+                    given?.place ?? "aws", "stands beside FIPS or dual stack, which name AWS's own endpoints",
+                    "give one of the two; AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT count too")
+            case .invalidRegion:
+                throw SettingsError("region", "cannot stand in a host name", "give: \(TextShape.region.expected)")
+            case .invalidBucket, .unsupportedBucket:
+                throw SettingsError(
+                    "bucket", "is an access point's, a directory bucket's or nobody's", "give a general purpose bucket")
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import CloakroomAWS
+import CloakroomCrypto
+import CloakroomWire
+import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Uploads in parts: begun, looked after and completed here; the parts go from the client to S3.
+@LoopActor
+final class MultipartUploads {
+    /// What came of completing one.
+    enum Outcome: Equatable {
+        case completed(UploadedBody)
+        /// Not yet; the sentence says which part.
+        case incomplete(UploadCompletionRefusal)
+        case gone
+    }
+
+    private let s3: S3Client
+    private let seal: TicketSeal
+    private let names: AssetNames
+    private let urlLifetime: Duration
+    private let idLifetime: Duration
+    private let requestDeadline: Duration
+    private let now: @Sendable () -> Date
+
+    /// - Precondition: the settings have a key.
+    init(
+        s3: S3Client, settings: Settings.Uploads, names: AssetNames, requestDeadline: Duration,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.s3 = s3
+        self.names = names
+        self.requestDeadline = requestDeadline
+        self.now = now
+        seal = TicketSeal(keys: settings.idKeys)
+        urlLifetime = settings.lifetime
+        idLifetime = settings.multipartLifetime
+    }
+
+    private var deadline: ContinuousClock.Instant { .now + requestDeadline }
+
+    func begin(_ upload: MultipartUploadParameters, for user: UserID) async throws(AWSError) -> MultipartUploadBody {
+        let asset = try names.next()
+        let uploadID = try await s3.createMultipartUpload(
+            asset.object, contentType: upload.contentType,
+            fields: upload.checksum.map { ["x-amz-meta-sha256": $0] } ?? [:], deadline: deadline)
+        let seconds = now().timeIntervalSince1970.rounded(.down) + Double(idLifetime.components.seconds)
+        let ticket = UploadTicket(
+            objectKey: asset.key, uploadID: uploadID, plan: upload.plan,
+            expiration: Date(timeIntervalSince1970: seconds))
+        return MultipartUploadBody(
+            uploadId: seal.id(ticket, of: user), objectKey: asset.key, assetUrl: asset.url,
+            partBytes: upload.plan.partBytes, partCount: upload.plan.partCount, expiresAt: ticket.expiration)
+    }
+
+    /// - Returns: `nil` for an id that is not this user's; nobody is asked.
+    func ticket(_ id: String, of user: UserID) -> UploadTicket? { seal.ticket(id, of: user, at: now()) }
+
+    func parts(_ numbers: ClosedRange<Int>, of ticket: UploadTicket) async throws(AWSError) -> MultipartPartsBody {
+        let terms = numbers.map { PartTerms(number: $0, byteCount: ticket.plan.byteCount(ofPart: $0)) }
+        let asset = try names.named(ticket.objectKey)
+        let (urls, expiration) = try await s3.presignParts(
+            asset.object, uploadID: ticket.uploadID, parts: terms, lifetime: urlLifetime)
+        return MultipartPartsBody(
+            parts: zip(terms, urls).map { part, url in
+                .init(partNumber: part.number, uploadUrl: url.reveal(), contentLength: part.byteCount)
+            }, partBytes: ticket.plan.partBytes, partCount: ticket.plan.partCount, expiresAt: expiration)
+    }
+
+    /// Completes it once all parts are there with their lengths, as S3 itself lists them.
+    ///
+    /// Who asks again, because the answer was lost, is told that it is complete.
+    /// - Parameter etags: of all parts, as the client knows them; `nil`: S3's word is enough.
+    func complete(_ ticket: UploadTicket, etags: [String]?) async throws(AWSError) -> Outcome {
+        let asset = try names.named(ticket.objectKey)
+        let deadline = deadline
+        guard let stored = try await s3.parts(of: ticket.uploadID, asset.object, deadline: deadline) else {
+            return try await completedBefore(ticket, asset, etags, deadline)
+        }
+        let parts: [UploadedPart]
+        do throws(UploadCompletionRefusal) { parts = try ticket.plan.matching(stored, etags: etags) } catch {
+            return .incomplete(error)
+        }
+        switch try await s3.completeMultipartUpload(
+            asset.object, uploadID: ticket.uploadID, parts: parts, deadline: deadline)
+        {
+        case .completed: return .completed(UploadedBody(objectKey: asset.key, assetUrl: asset.url))
+        case .objectExists, .noSuchUpload: return try await completedBefore(ticket, asset, etags, deadline)
+        case .partsRefused: return .incomplete(.refused)
+        }
+    }
+
+    /// - Returns: whether there was something to give up.
+    func abort(_ ticket: UploadTicket) async throws(AWSError) -> Bool {
+        let asset = try names.named(ticket.objectKey)
+        return try await s3.abortMultipartUpload(asset.object, uploadID: ticket.uploadID, deadline: deadline)
+    }
+
+    /// The name was drawn for this upload: an object of it can only have come of its parts. Which ones, its entity tag says
+    /// until a renewal copies it.
+    private func completedBefore(
+        _ ticket: UploadTicket, _ asset: NewAsset, _ etags: [String]?, _ deadline: ContinuousClock.Instant
+    ) async throws(AWSError) -> Outcome {
+        guard let stored = try await s3.head(asset.object, deadline: deadline),
+            stored.byteCount == ticket.plan.byteCount
+        else { return .gone }
+        if let etags, etags.count != ticket.plan.partCount {
+            return .incomplete(.tagCount(etags.count, expected: ticket.plan.partCount))
+        }
+        if let made = stored.partsMD5, made.count == ticket.plan.partCount,
+            let asked = etags.flatMap({ MultipartLayout.md5(ofParts: $0) }), asked != made.md5
+        {
+            return .incomplete(.otherParts)
+        }
+        return .completed(UploadedBody(objectKey: asset.key, assetUrl: asset.url))
+    }
+}
+
+/// Why an upload is not complete.
+enum UploadCompletionRefusal: Error, Equatable {
+    case missing(Int)
+    case length(Int, is: Int, expected: Int)
+    case tag(Int)
+    case tagCount(Int, expected: Int)
+    /// By the store, though they are all there.
+    case refused
+    /// The object is there already, and not of these.
+    case otherParts
+
+    /// For programs.
+    var reason: String {
+        switch self {
+        case .missing: "part_missing"
+        case .length: "part_length"
+        case .tag, .otherParts: "part_etag"
+        case .tagCount: "etag_count"
+        case .refused: "parts_refused"
+        }
+    }
+
+    var sentence: String {
+        switch self {
+        case .refused: "The store does not take the parts as they are"
+        case .otherParts: "The object is there, made of parts with other entity tags"
+        case .missing(let number): "Part \(number) has not been uploaded"
+        case .length(let number, let count, let expected): "Part \(number) has \(count) bytes instead of \(expected)"
+        case .tag(let number): "Part \(number) has another entity tag"
+        case .tagCount(let count, let expected): "There are \(count) etags for \(expected) parts"
+        }
+    }
+}
+
+extension MultipartLayout {
+    /// - Parameter etags: one for each part, with or without quotation marks.
+    /// - Returns: each part once, in order, as S3 has it.
+    func matching(_ stored: [UploadedPart], etags: [String]?) throws(UploadCompletionRefusal) -> [UploadedPart] {
+        if let etags, etags.count != partCount { throw .tagCount(etags.count, expected: partCount) }
+        // SeaweedFS lists a part twice that was sent twice.
+        let byNumber = Dictionary(grouping: stored, by: \.number)
+        var parts: [UploadedPart] = []
+        parts.reserveCapacity(partCount)
+        for number in 1...partCount {
+            guard let found = byNumber[number], let last = found.last else { throw .missing(number) }
+            let expected = byteCount(ofPart: number)
+            let whole = found.filter { $0.byteCount == expected }
+            guard !whole.isEmpty else { throw .length(number, is: last.byteCount, expected: expected) }
+            let tag = etags.map { Self.bare($0[number - 1]) }
+            guard let part = whole.last(where: { tag == nil || Self.bare($0.entityTag) == tag }) else {
+                throw .tag(number)
+            }
+            parts.append(part)
+        }
+        return parts
+    }
+
+    /// What S3 makes the entity tag of a multipart upload's object of: the MD5 of its parts' MD5s.
+    ///
+    /// - Parameter etags: with or without quotation marks.
+    /// - Returns: in hexadecimal; `nil` when one of them is no MD5, as under a key of KMS.
+    static func md5(ofParts etags: [String]) -> String? {
+        var digests: [UInt8] = []
+        for etag in etags {
+            let digits = bare(etag).utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
+            guard digits.count == 2 * MD5.byteCount else { return nil }
+            for place in stride(from: 0, to: digits.count, by: 2) {
+                guard let high = digits[place], let low = digits[place + 1] else { return nil }
+                digests.append(UInt8(high << 4 | low))
+            }
+        }
+        return MD5.hash(digests).hexadecimal
+    }
+
+    private static func bare(_ tag: String) -> String { tag.filter { $0 != "\"" } }
+}

@@ -1,0 +1,71 @@
+import CloakroomCrypto
+import CloakroomJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// All that has to be known of an upload in parts: it travels, sealed, in the upload's id.
+struct UploadTicket: Sendable, Equatable {
+    let objectKey: String
+    /// S3's own.
+    let uploadID: String
+    let plan: MultipartLayout
+    /// In whole seconds.
+    let expiration: Date
+}
+
+/// Seals tickets into ids, so that no database has to remember whose upload is whose.
+///
+/// The user is part of what is sealed, without being in it: an id of somebody else's opens no more than an invented one.
+struct TicketSeal: Sendable {
+    /// The first seals, all open: a new key is put in front, and the old one is taken away when its last id has expired.
+    let keys: [SealingKey]
+
+    /// Longer than any id of ours.
+    private static let maximumLength = 4096
+
+    /// - Precondition: there is a key.
+    func id(_ ticket: UploadTicket, of user: UserID) -> String {
+        var writer = JSONWriter(capacity: 384)
+        writer.beginObject()
+        writer.plainName("key")
+        writer.string(ticket.objectKey)
+        writer.plainName("upload")
+        writer.string(ticket.uploadID)
+        writer.plainName("bytes")
+        writer.integer(ticket.plan.byteCount)
+        writer.plainName("part")
+        writer.integer(ticket.plan.partBytes)
+        writer.plainName("end")
+        writer.integer(Int(ticket.expiration.timeIntervalSince1970))
+        writer.endObject()
+        return Base64URL.encode(keys[0].seal(writer.bytes, context: Self.context(user)))
+    }
+
+    /// - Returns: `nil` for an id that was altered, invented, sealed for another user or with another key, or has ended.
+    func ticket(_ id: String, of user: UserID, at now: Date) -> UploadTicket? {
+        guard id.utf8.count <= Self.maximumLength, let sealed = Base64URL.decode(Array(id.utf8)) else { return nil }
+        let context = Self.context(user)
+        for key in keys {
+            guard let bytes = key.open(sealed, context: context) else { continue }
+            guard let ticket = Self.read(bytes), now < ticket.expiration else { return nil }
+            return ticket
+        }
+        return nil
+    }
+
+    private static func context(_ user: UserID) -> [UInt8] { Array("upload of \(user.text)".utf8) }
+
+    private static func read(_ bytes: [UInt8]) -> UploadTicket? {
+        guard let object = (try? JSON(parsing: bytes))?.object, let key = object["key"]?.string,
+            let upload = object["upload"]?.string, let count = object["bytes"]?.integer,
+            let part = object["part"]?.integer, let plan = MultipartLayout(byteCount: count, partBytes: part),
+            let end = object["end"]?.integer
+        else { return nil }
+        return UploadTicket(
+            objectKey: key, uploadID: upload, plan: plan, expiration: Date(timeIntervalSince1970: Double(end)))
+    }
+}

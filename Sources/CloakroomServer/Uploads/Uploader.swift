@@ -1,0 +1,69 @@
+package import CloakroomAWS
+import CloakroomCrypto
+import CloakroomWire
+package import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Hands out leave to upload one new object.
+@LoopActor
+package final class Uploader {
+    let rules: UploadRules
+    /// `nil` without a key that seals the ids.
+    let multipart: MultipartUploads?
+    private let s3: S3Client
+    private let lifetime: Duration
+    private let names: AssetNames
+
+    /// - Parameters:
+    ///   - bucketURL: where objects are read when the settings name no other place.
+    ///   - requestDeadline: of what S3 is asked.
+    package init(
+        s3: S3Client, settings: Settings.Uploads, bucketURL: String, requestDeadline: Duration,
+        now: @escaping @Sendable () -> Date = { Date() },
+        randomBytes: @escaping @Sendable (Int) -> [UInt8] = CloakroomCrypto.randomBytes
+    ) {
+        self.s3 = s3
+        lifetime = settings.lifetime
+        rules = UploadRules(settings)
+        let names = AssetNames(
+            keyPrefix: settings.keyPrefix, baseURL: settings.assetBaseURL ?? bucketURL, randomBytes: randomBytes)
+        self.names = names
+        multipart =
+            settings.idKeys.isEmpty
+            ? nil
+            : MultipartUploads(
+                s3: s3, settings: settings, names: names, requestDeadline: requestDeadline, now: now)
+    }
+
+    /// By PUT.
+    func upload(_ request: PutUploadParameters) async throws(AWSError) -> UploadBody {
+        let asset = try names.next()
+        let terms = UploadTerms(
+            contentType: request.contentType, byteCount: request.contentLength, checksum: request.checksum,
+            createsOnly: true, lifetime: lifetime)
+        let presigned = try await s3.presignUpload(asset.object, terms: terms)
+        return UploadBody(
+            objectKey: asset.key, uploadUrl: presigned.url.reveal(), assetUrl: asset.url,
+            expiresAt: presigned.expiration,
+            headers: Dictionary(presigned.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// As a form.
+    func upload(_ request: PostUploadParameters) async throws(AWSError) -> PostUploadBody {
+        let asset = try names.next()
+        let terms = PostTerms(
+            contentType: request.contentType, byteCounts: 1...request.maximumBytes, checksum: request.checksum,
+            lifetime: lifetime)
+        let presigned = try await s3.presignPost(key: asset.key, terms: terms)
+        return PostUploadBody(
+            objectKey: asset.key, uploadUrl: presigned.url,
+            fields: Dictionary(
+                presigned.fields.map { ($0.name, $0.value.reveal()) }, uniquingKeysWith: { first, _ in first }),
+            assetUrl: asset.url, maximumBytes: request.maximumBytes, expiresAt: presigned.expiration)
+    }
+}

@@ -1,0 +1,153 @@
+import CloakroomAWS
+package import CloakroomCrypto
+package import CloakroomLoop
+package import CloakroomRedis
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// What all workers have vended, sealed in Redis: of many that need the same credentials, one asks STS.
+///
+/// The one holds a lock for ``lockLifetime``, a third of what a request may take. If it dies, the lock ends and the
+/// next to look takes it, with at least half of the request's time left; who has waited for half of that time asks STS
+/// without a lock. Two may then ask for the same, which costs a call and harms nobody.
+@LoopActor
+package final class SharedCredentialCache {
+    private let redis: RedisConnection
+    private let keyPrefix: String
+    private let seal: CredentialSeal
+    private let now: @Sendable () -> Date
+    private let jitter: @Sendable () -> Double
+    let lockLifetime: Duration
+    private let waitLimit: Duration
+
+    /// Called with why Redis could not help.
+    package var onFailure: (@LoopActor (RedisError) -> Void)?
+
+    /// - Parameters:
+    ///   - keys: at least one; the first seals, all open.
+    ///   - jitter: gives numbers from 0 to 1.
+    package init(
+        redis: RedisConnection, keyPrefix: String, keys: [SealingKey], requestDeadline: Duration,
+        now: @escaping @Sendable () -> Date = { Date() },
+        jitter: @escaping @Sendable () -> Double = { Jitter.next() }
+    ) {
+        self.redis = redis
+        self.keyPrefix = keyPrefix
+        seal = CredentialSeal(keys: keys)
+        self.now = now
+        self.jitter = jitter
+        lockLifetime = min(max(requestDeadline / 3, .milliseconds(50)), .seconds(10))
+        waitLimit = requestDeadline / 2
+    }
+
+    /// - Parameters:
+    ///   - previous: what may be handed out while another worker gets new ones, or while STS is away.
+    ///   - revokedBefore: what was issued before is of no use.
+    ///   - assume: asks STS.
+    func credentials(
+        at sharedKey: SharedCredentialKey, previous: VendedSession?, revokedBefore: Date?,
+        assume: @LoopActor () async -> CredentialCache.Result
+    ) async -> (CredentialCache.Result, Metrics.CacheOutcome) {
+        let key = sharedKey.key(prefix: keyPrefix)
+        let token = Base64URL.encode(randomBytes(12))
+        let end = Monotonic.now &+ waitLimit.nanoseconds
+        var previous = previous
+        var mark = ""
+        var pause = 20.0
+        while Monotonic.now < end {
+            let found: LookupResult
+            do throws(RedisError) {
+                found = try await lookUp(key, besides: mark, token: token)
+            } catch {
+                onFailure?(error)
+                break
+            }
+            switch found {
+            case .entry(let text):
+                mark = SHA1.hash(text).hexadecimal
+                guard let vended = seal.open(text, for: sharedKey, jitter: jitter()),
+                    !vended.isRevoked(before: revokedBefore)
+                else { continue }
+                if vended.isReusable(at: now()) { return (.success(vended), .shared) }
+                if vended.mayStandIn(at: now()) { previous = vended }
+            case .taken:
+                let result = await assume()
+                await finish(key, sharedKey, token, result)
+                return standingIn(previous, for: result)
+            case .busy:
+                if let previous { return (.success(previous), .previous) }
+                try? await LoopActor.sleep(for: .milliseconds(pause * (0.5 + jitter())))
+                pause = min(pause * 1.5, 250)
+            }
+        }
+        return standingIn(previous, for: await assume())
+    }
+
+    private func standingIn(
+        _ previous: VendedSession?, for result: CredentialCache.Result
+    ) -> (CredentialCache.Result, Metrics.CacheOutcome) {
+        guard let previous, case .failure(.unavailable) = result, previous.mayStandIn(at: now()) else {
+            return (result, .miss)
+        }
+        return (.success(previous), .previous)
+    }
+
+    private enum LookupResult {
+        /// Not the one that was known.
+        case entry([UInt8])
+        /// The lock is ours.
+        case taken
+        /// Another has it.
+        case busy
+    }
+
+    private func lookUp(_ key: String, besides mark: String, token: String) async throws(RedisError) -> LookupResult {
+        let call = Self.lookScript.call(
+            keys: [key, key + ":lock"], arguments: [mark, token, String(lockLifetime.milliseconds)])
+        switch try await redis.run(call) {
+        case .text(let entry): return .entry(entry)
+        case .integer(1): return .taken
+        case .integer, .array, .null, .status, .error: return .busy
+        }
+    }
+
+    /// Puts what came down for the others, if it came, and lets the lock go.
+    private func finish(
+        _ key: String, _ sharedKey: SharedCredentialKey, _ token: String, _ result: CredentialCache.Result
+    ) async {
+        var arguments = [token]
+        if case .success(let vended) = result {
+            let milliseconds = Int(vended.role.expiration.timeIntervalSince(now()) * 1000)
+            if milliseconds > 0 { arguments += [seal.seal(vended, for: sharedKey), String(milliseconds)] }
+        }
+        do throws(RedisError) {
+            _ = try await redis.run(Self.finishScript.call(keys: [key, key + ":lock"], arguments: arguments))
+        } catch {
+            onFailure?(error)
+        }
+    }
+
+    /// An entry other than the known one, else the lock, else nothing.
+    static let lookScript = RedisScript(
+        text: """
+            local entry = redis.call('GET', KEYS[1])
+            if entry and (ARGV[1] == '' or redis.sha1hex(entry) ~= ARGV[1]) then return entry end
+            if redis.call('SET', KEYS[2], ARGV[2], 'NX', 'PX', ARGV[3]) then return 1 end
+            return 0
+            """)
+
+    static let finishScript = RedisScript(
+        text: """
+            if #ARGV == 3 then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+            if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
+            return 1
+            """)
+}
+
+extension RedisScript {
+    fileprivate init(text: String) { self.init(source: text, digest: SHA1.hash(Array(text.utf8)).hexadecimal) }
+}

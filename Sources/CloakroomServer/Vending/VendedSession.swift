@@ -1,0 +1,81 @@
+package import CloakroomAWS
+import CloakroomWire
+package import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Credentials of one user, and the session they belong to.
+@LoopActor
+package final class VendedSession {
+    package nonisolated let role: AssumedRole
+    package nonisolated let sessionName: String
+    package nonisolated let issued: Date
+    /// From when on new ones are asked for.
+    package nonisolated let refresh: Date
+    package nonisolated let scope: String
+    /// SHA-256 of the session policy, in hexadecimal; empty without one.
+    package nonisolated let scopeDigest: String
+
+    // What was answered once is answered again, byte for byte.
+    private var stsTokenBody: [UInt8]?
+    private var containerBody: [UInt8]?
+    private(set) lazy var audited = AuditedCredentials(
+        accessKeyID: role.credentials.accessKeyID, session: sessionName, scope: scope, scopeDigest: scopeDigest,
+        until: role.expiration)
+
+    /// - Parameter jitter: 0…1; 0 refreshes at half of the lifetime, 1 a tenth of it later, so that what was issued
+    ///   together is not asked for together.
+    package nonisolated init(
+        role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String, jitter: Double
+    ) {
+        refresh = issued.addingTimeInterval(role.expiration.timeIntervalSince(issued) * (0.5 + 0.1 * jitter))
+        self.scope = scope
+        self.scopeDigest = scopeDigest
+        self.role = role
+        self.sessionName = sessionName
+        self.issued = issued
+    }
+
+    /// A copy may be handed out until about half of the lifetime is over, so that nobody gets credentials about to end.
+    nonisolated func isReusable(at time: Date) -> Bool { time < refresh }
+
+    /// Whether a copy is better than none: it is good for another minute.
+    nonisolated func mayStandIn(at time: Date) -> Bool { role.expiration > time.addingTimeInterval(60) }
+
+    nonisolated func isRevoked(before time: Date?) -> Bool { time.map { issued < $0 } ?? false }
+
+    /// The answer of a vending route, in JSON.
+    func body(for route: Route, settings: Settings) -> [UInt8] {
+        let isContainer = route == .containerCredentials
+        if let known = isContainer ? containerBody : stsTokenBody { return known }
+        if isContainer {
+            let body = containerCredentials.encoded
+            containerBody = body
+            return body
+        }
+        let body = stsToken(settings).encoded
+        stsTokenBody = body
+        return body
+    }
+
+    private var containerCredentials: ContainerCredentialsBody {
+        ContainerCredentialsBody(
+            accessKeyID: role.credentials.accessKeyID, secretAccessKey: role.credentials.secretAccessKey.reveal(),
+            token: sessionToken, expiration: role.expiration)
+    }
+
+    private func stsToken(_ settings: Settings) -> STSTokenBody {
+        STSTokenBody(
+            credentials: .init(
+                accessKeyId: role.credentials.accessKeyID, secretAccessKey: role.credentials.secretAccessKey.reveal(),
+                sessionToken: sessionToken, expiration: role.expiration),
+            region: settings.region, bucket: settings.bucket)
+    }
+
+    // AssumedRole refuses an answer of STS's without one.
+    private var sessionToken: String { role.credentials.sessionToken?.reveal() ?? "" }
+}

@@ -1,0 +1,136 @@
+package import CloakroomAWS
+package import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// Vends: gets a subject the credentials it was granted, from STS or from those it already has.
+@LoopActor
+package final class Vendor {
+    private let sts: STSClient
+    private let settings: Settings.Vending
+    private let requestDeadline: Duration
+    private let metrics: Metrics
+    private let now: @Sendable () -> Date
+    private let jitter: @Sendable () -> Double
+    private let cache: CredentialCache?
+    private let shared: SharedCredentialCache?
+
+    /// - Parameters:
+    ///   - shared: asked for what this process does not have; used only with the cache of the process.
+    ///   - jitter: gives numbers from 0 to 1.
+    package init(
+        sts: STSClient, settings: Settings.Vending, requestDeadline: Duration, metrics: Metrics,
+        shared: SharedCredentialCache? = nil, now: @escaping @Sendable () -> Date = { Date() },
+        jitter: @escaping @Sendable () -> Double = { Jitter.next() }
+    ) {
+        self.shared = shared
+        self.jitter = jitter
+        self.sts = sts
+        self.settings = settings
+        self.requestDeadline = requestDeadline
+        self.metrics = metrics
+        self.now = now
+        cache =
+            settings.credentialCache.enabled
+            ? CredentialCache(capacity: settings.credentialCache.maximumEntries, now: now) : nil
+    }
+
+    /// What the subject has already, if that is fresh and was not revoked.
+    ///
+    /// - Parameter revokedBefore: credentials issued earlier are not handed out again.
+    package func cached(for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil) -> VendedSession? {
+        guard let cache else { return nil }
+        let key = CredentialCache.Key(user: subject.userID, grant: grant)
+        guard let known = cache.reusable(key) else { return nil }
+        guard !known.isRevoked(before: revokedBefore) else {
+            cache.drop(key)
+            return nil
+        }
+        metrics.lookedUp(.hit)
+        return known
+    }
+
+    /// What is thrown when `permit` says no, as if STS could not be asked: credentials at hand stand in for new ones.
+    static let notPermitted = STSError.unavailable(retryAfter: nil, code: "NotPermitted")
+
+    /// New ones, for a subject for whom none are ``cached(for:_:revokedBefore:)``.
+    ///
+    /// - Parameter permit: whether STS may be asked; called just before, and by none that waits for the call
+    ///   of another.
+    package func credentials(
+        for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil,
+        permit: @escaping @LoopActor @Sendable () async -> Bool = { true }
+    ) async throws(STSError) -> VendedSession {
+        guard let cache else {
+            metrics.lookedUp(.off)
+            guard await permit() else { throw Self.notPermitted }
+            return try await assume(for: subject, grant, .now + requestDeadline)
+        }
+        let key = CredentialCache.Key(user: subject.userID, grant: grant)
+        return try await fetched(key, subject, grant, revokedBefore: revokedBefore, cache, permit)
+    }
+
+    private func fetched(
+        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?, _ cache: CredentialCache,
+        _ permit: @escaping @LoopActor @Sendable () async -> Bool
+    ) async throws(STSError) -> VendedSession {
+        // For all that follows: no request waits twice as long as it may.
+        let deadline = ContinuousClock.now + requestDeadline
+        var (result, outcome) = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
+        if outcome != .miss, case .success(let joined) = result, joined.isRevoked(before: revokedBefore) {
+            // They were on their way when they were revoked.
+            cache.drop(key)
+            (result, outcome) = await fetch(key, subject, grant, revokedBefore: revokedBefore, deadline, permit)
+        }
+        metrics.lookedUp(outcome)
+        let vended = try result.get()
+        // Whoever asked before the revocation may have brought them back once more: later there are none.
+        guard outcome == .miss || !vended.isRevoked(before: revokedBefore) else {
+            throw .unavailable(retryAfter: .seconds(1), code: "Revoked")
+        }
+        return vended
+    }
+
+    private func fetch(
+        _ key: CredentialCache.Key, _ subject: Subject, _ grant: Grant, revokedBefore: Date?,
+        _ deadline: ContinuousClock.Instant, _ permit: @escaping @LoopActor @Sendable () async -> Bool
+    ) async -> CredentialCache.Outcome {
+        await cache?.credentials(key) { [self] previous in
+            guard let shared else { return (await assumed(for: subject, grant, deadline, permit), .miss) }
+            return await shared.credentials(
+                at: SharedCredentialKey(user: key.user, role: settings.roleARN, grant: grant), previous: previous,
+                revokedBefore: revokedBefore
+            ) { await assumed(for: subject, grant, deadline, permit) }
+        } ?? (.failure(.cancelled), .off)
+    }
+
+    private func assumed(
+        for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant,
+        _ permit: @LoopActor () async -> Bool
+    ) async -> CredentialCache.Result {
+        guard await permit() else { return .failure(Self.notPermitted) }
+        do throws(STSError) { return .success(try await assume(for: subject, grant, deadline)) } catch {
+            return .failure(error)
+        }
+    }
+
+    private func assume(
+        for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant
+    ) async throws(STSError) -> VendedSession {
+        let issued = now()
+        let name = SessionName.make(userID: subject.userID.text, at: issued)
+        let role = try await sts.assumeRole(
+            AssumeRole(
+                roleARN: settings.roleARN, sessionName: name, duration: grant.lifetime,
+                policy: grant.scope.policy.asked(for: subject.userID), tags: grant.tags(for: subject.userID),
+                externalID: settings.externalID),
+            deadline: deadline)
+        return VendedSession(
+            role: role, sessionName: name, issued: issued, scope: grant.scope.name,
+            scopeDigest: grant.scope.digest, jitter: jitter())
+    }
+}
