@@ -1,0 +1,35 @@
+import AWS
+import CSQLite
+import CloakroomCurlTransport
+import CloakroomKit
+import Crypto
+import Curl
+import Foundation
+import GRDB
+import HTTPTypes
+import JOSE
+import Logging
+import NIO
+import Redis
+import SQLite
+import SotoCore
+import Support
+
+/// Vends once at the address that is its argument, with every other package linked.
+let others = [
+    nameOfAWS, nameOfSotoCore, nameOfSQLite, nameOfGRDB, nameOfCrypto, nameOfJOSE, nameOfRedis, nameOfLogging,
+    nameOfHTTPTypes, nameOfNIO, nameOfCurl, nameOfSupport, "C module \(sqlite3_libversion_number())",
+]
+print("beside", others.joined(separator: ", "))
+guard CommandLine.arguments.count == 2, let endpoint = URL(string: CommandLine.arguments[1]) else {
+    print("Usage: consumer URL")
+    exit(2)
+}
+let client = CloakroomClient(endpoint: endpoint, transport: CurlTransport()) { "a token" }
+let credentials = try await client.vendCredentials()
+print("vended", credentials.accessKeyID)
+// A database by the kit's own C module of the same header.
+let file = FileManager.default.temporaryDirectory.appendingPathComponent("consumer-\(UUID().uuidString).sqlite")
+_ = try SQLiteRenewalStore(at: file, owner: StoreOwner(user: "u_1", endpoint: endpoint))
+print("stored", FileManager.default.fileExists(atPath: file.path))
+try FileManager.default.removeItem(at: file)

@@ -1,0 +1,2 @@
+/// What the module of this name calls itself.
+public let nameOfCrypto = "Crypto"
