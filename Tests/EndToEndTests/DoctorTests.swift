@@ -26,15 +26,15 @@ extension EndToEnd {
                     stack, ["--url", "http://127.0.0.1:\(port)", "--listen", "unix:\(stack.socket())"], status: 0)
                 for expected in [
                     "keys ok: https://auth.localhost: 1 keys of the settings for HS256",
-                    "lifecycle ok: what nobody renews expires after 30 days",
+                    "lifecycle ok: what is not renewed expires after 30 days",
                     "sockets ok: the worker at unix:\(stack.socket()) is ready", "redis ok: scripts run and write",
                     "endpoints ok: our clock is STS's",
-                    "bucket ok: a missing key is answered 404 NoSuchKey",
+                    "bucket ok: a missing key gets 404 NoSuchKey",
                     "role ok: sessions last the 3600 s of the settings",
                     "front ok: the headers of cloakroom/headers.conf are sent",
-                    "front ok: GET where POST belongs is answered 405",
-                    "front ok: a body of 65536 bytes is let in, one byte more is answered 413",
-                    "front ok: a worker answers behind http://127.0.0.1:\(port)",
+                    "front ok: GET where POST belongs gets 405",
+                    "front ok: a body of 65536 bytes is let in, one byte more gets 413",
+                    "front ok: a worker responds behind http://127.0.0.1:\(port)",
                 ] { #expect(found.contains(expected), "\(expected)") }
                 #expect(found.contains { $0.hasPrefix("touch ok: objects can be renewed by replace, by copy not;") })
                 for scope in ["full", "read", "upload"] {
@@ -71,7 +71,7 @@ extension EndToEnd {
                 let found = try Self.visit(stack, ["--only", "bucket,lifecycle,touch,role,scopes"], status: 1)
                 for expected in [
                     "bucket ok: the bucket photos is there, in us-east-1",
-                    "lifecycle error: no rule expires every object: what nobody renews stays for ever",
+                    "lifecycle error: no rule expires every object: what is not renewed stays for ever",
                     "touch ok: objects can be renewed by copy and by replace; date, type, metadata and tags are as they "
                         + "should be",
                     "scopes error: full: no credentials: AccessDenied (403)",
@@ -92,9 +92,9 @@ extension EndToEnd {
                     ], status: 1)
                 for expected in [
                     "redis error: eviction policy is allkeys-lru",
-                    "bucket error: S3 answers 403 for the bucket no-such-bucket",
-                    "front error: http://127.0.0.1:9: nobody is there",
-                    "sockets error: nobody can be reached at unix:\(stack.socket(2)): No such file or directory",
+                    "bucket error: S3 responds 403 for the bucket no-such-bucket",
+                    "front error: http://127.0.0.1:9: nginx is unreachable",
+                    "sockets error: no worker can be reached at unix:\(stack.socket(2)): No such file or directory",
                 ] { #expect(found.contains(expected), "\(expected) in \(found)") }
             }
         }

@@ -7,7 +7,7 @@ struct AuditQueue {
     private var text = JSONWriter(capacity: 768)
     private var ends: [Int] = []
     private var completions: [AuditLog.Completion] = []
-    /// Those that were taken last: the memory is used again once nobody has them any more.
+    /// Those that were taken last: the memory is used again once there is no reference to them.
     private var whole = JSONWriter(capacity: 1024)
 
     var isEmpty: Bool { ends.isEmpty }

@@ -29,7 +29,7 @@ package final class AuditStream {
         case kept
         /// Not one of them.
         case refused
-        /// All of them or none: the connection was lost before the answer.
+        /// All of them or none: the connection was lost before the response.
         case unknown
     }
 

@@ -6,7 +6,7 @@ import CloakroomJSON
 ///
 /// What it can find: a line that was changed, taken out, moved or copied, as long as a later line of its chain is
 /// there. What no chain can show: that its last lines are gone, or that all from some line on were written anew by
-/// somebody who may write there. Against that, keep the last digests somewhere else.
+/// an attacker who may write there. Against that, keep the last digests somewhere else.
 package struct AuditVerifier: Sendable {
     package struct Chain: Sendable, Equatable {
         package let id: String

@@ -3,7 +3,7 @@ package import CloakroomAWS
 /// What S3 said about the bucket.
 package struct BucketObservations: Sendable {
     package var presence: Result<BucketPresence, AWSError>
-    /// Whether a key that nobody has is there.
+    /// Whether a missing key is there.
     package var missingKey: Result<Bool, AWSError>
     package var versioning: Result<BucketVersioning, AWSError>
     package var objectLock: Result<Bool, AWSError>
@@ -19,7 +19,7 @@ package struct BucketObservations: Sendable {
     }
 }
 
-/// Judges the bucket itself.
+/// Checks the bucket itself.
 package struct BucketFindings {
     private let answers: BucketObservations
     private let settings: Settings
@@ -52,7 +52,7 @@ package struct BucketFindings {
     private var absent: Finding {
         check.error(
             "there is no bucket \(settings.bucket)", why: "nothing can be uploaded or renewed",
-            advice: "mend bucket in the settings, or make it: deploy/terraform")
+            advice: "fix bucket in the settings, or make it: deploy/terraform")
     }
 
     private func elsewhere(_ region: String?) -> Finding {
@@ -64,8 +64,8 @@ package struct BucketFindings {
 
     private var forbidden: Finding {
         check.error(
-            "S3 answers 403 for \(name)", why: "the worker may not list it, or it is somebody else's",
-            advice: "mend bucket in the settings, or allow s3:ListBucket on it: deploy/iam/worker-policy.json")
+            "S3 responds 403 for \(name)", why: "the worker may not list it, or it belongs to another account",
+            advice: "fix bucket in the settings, or allow s3:ListBucket on it: deploy/iam/worker-policy.json")
     }
 
     private func here(_ region: String?) -> Finding {
@@ -75,19 +75,19 @@ package struct BucketFindings {
 
     private var missingKey: Finding {
         switch answers.missingKey {
-        case .success(false): return check.ok("a missing key is answered 404 NoSuchKey")
+        case .success(false): return check.ok("a missing key gets 404 NoSuchKey")
         case .success(true):
             return check.warning(
-                "a key that nobody has is said to be there", why: "then no asset is ever told to be gone",
+                "a missing key is said to be there", why: "then no asset is ever told to be gone",
                 advice: "look at what stands between the worker and S3")
         case .failure(let fault) where fault.status == 403:
             return check.error(
-                "a missing key is answered 403, not 404",
+                "a missing key gets 403, not 404",
                 why: "apps are never told that an asset is gone, and whole batches fail instead",
                 advice: "allow s3:ListBucket on the bucket, without a condition: deploy/iam/worker-policy.json")
         case .failure(let fault):
             return check.error(
-                "a missing key is answered \(fault.words)", why: "apps are never told that an asset is gone",
+                "a missing key gets \(fault.words)", why: "apps are never told that an asset is gone",
                 advice: "look up the code in the store's manual")
         }
     }
@@ -125,6 +125,6 @@ package struct BucketFindings {
 }
 
 extension AWSError {
-    /// For a sentence: `AccessDenied (403)`, or what happened when no answer came.
+    /// For a sentence: `AccessDenied (403)`, or what happened when no response came.
     package var words: String { status > 0 ? "\(code) (\(status))" : code }
 }

@@ -27,7 +27,7 @@ package struct EndpointObservation: Sendable {
     }
 }
 
-/// Judges who answers where STS and S3 should be, and the clocks.
+/// Checks the endpoints of STS and S3, and the clocks.
 package enum EndpointFindings {
     private static let check = CheckName.endpoints
 
@@ -47,26 +47,26 @@ package enum EndpointFindings {
             case .untrusted:
                 (
                     "the certificate of \(answer.url) is not trusted",
-                    "mend the endpoint's name, or give its authority as aws.certificateAuthorities"
+                    "fix the endpoint's name, or give its authority as aws.certificateAuthorities"
                 )
-            case .unreachable: ("nobody is at \(answer.url)", "mend the endpoint, the name server or the firewall")
-            case .timeout: ("\(answer.url) does not answer in time", "look at the route, the proxy and the firewall")
+            case .unreachable: ("\(answer.url) is unreachable", "fix the endpoint, the name server or the firewall")
+            case .timeout: ("\(answer.url) does not respond in time", "look at the route, the proxy and the firewall")
             case .interrupted, .tooLarge, .cancelled, .invalidRequest:
-                ("\(answer.url) does not answer as HTTP does", "mend the endpoint: host, port and scheme")
+                ("\(answer.url) does not speak HTTP", "fix the endpoint: host, port and scheme")
             }
         return check.error("\(answer.name): \(found)", why: "nothing can be vended or renewed", advice: advice)
     }
 
     private static func transport(_ answer: EndpointObservation) -> Finding {
         guard !answer.url.hasPrefix("https://") else {
-            return check.ok("\(answer.name) answers at \(answer.url), its certificate verified")
+            return check.ok("\(answer.name) responds at \(answer.url), its certificate verified")
         }
         guard IssuerURL(answer.url)?.isLoopback != true else {
-            return check.ok("\(answer.name) answers at \(answer.url), on this machine")
+            return check.ok("\(answer.name) responds at \(answer.url), on this machine")
         }
         return check.warning(
             "\(answer.name) is reached in plain text: \(answer.url)",
-            why: "whoever is on the way reads what is vended, and can answer in its place",
+            why: "an attacker on the path reads what is vended, and can send responses in its place",
             advice: "give an https endpoint")
     }
 

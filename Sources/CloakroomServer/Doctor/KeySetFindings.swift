@@ -1,6 +1,6 @@
 import CloakroomJOSE
 
-/// Fetches an issuer's keys once, as a worker would, and judges them.
+/// Fetches an issuer's keys once, as a worker would, and checks them.
 package struct KeySetFindings {
     private let issuer: Issuer
     private let check = CheckName.keys
@@ -24,14 +24,14 @@ package struct KeySetFindings {
     private func failed(_ failure: KeyFetchError) -> Finding {
         let (found, advice) =
             switch failure {
-            case .unreachable: ("cannot be reached", "mend the address, the name server or the firewall")
+            case .unreachable: ("cannot be reached", "fix the address, the name server or the firewall")
             case .untrusted:
                 ("have a certificate that is not trusted", "give its authority as tokens.certificateAuthorities")
             case .timeout: ("do not come in time", "look at the route and the firewall")
             case .interrupted, .tooLarge, .status, .cancelled:
                 (
                     "do not come as they should (\(failure.rawValue))",
-                    "ask the address with curl -i: redirects are not followed"
+                    "send a request to the address with curl -i: redirects are not followed"
                 )
             case .unusable: ("hold none of use", "ask the issuer for a JWK set of RSA of 2048 bits, P-256 or Ed25519")
             case .wrongIssuer:

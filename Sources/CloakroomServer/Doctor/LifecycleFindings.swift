@@ -15,19 +15,19 @@ package enum LifecycleFindings {
                 )
             case .warning:
                 check.warning(
-                    finding.text, why: "it costs money or patience; nothing is lost", advice: finding.advice,
+                    finding.text, why: "it costs money or time; nothing is lost", advice: finding.advice,
                     command: "cloakroom lifecycle apply --dry-run FILE")
             }
         }
         guard review.isGood else { return wrong }
-        return [check.ok("what nobody renews expires after \(terms.retentionDays) days")] + wrong
+        return [check.ok("what is not renewed expires after \(terms.retentionDays) days")] + wrong
     }
 
     package static func unread(_ fault: AWSError) -> Finding {
         guard fault.status == 403 else {
             return check.error(
                 "the bucket's lifecycle cannot be read: \(fault.words)",
-                why: "whether what nobody renews ever expires cannot be told",
+                why: "whether what is not renewed ever expires cannot be told",
                 advice: "see the findings about the bucket; look up the code in the store's manual")
         }
         return check.skipped(

@@ -7,7 +7,7 @@ package import CloakroomHTTP
     package import Foundation
 #endif
 
-/// What nginx answered, one request each.
+/// The responses of nginx, one request each.
 package struct NginxObservations: Sendable {
     package typealias Outcome = Result<UpstreamResponse, TransportError>
 
@@ -20,7 +20,7 @@ package struct NginxObservations: Sendable {
     package var largest: Outcome
     package var tooLarge: Outcome
     package var metrics: Outcome
-    /// The same from somebody who says in X-Forwarded-For that he is this machine.
+    /// The same from a client that claims in X-Forwarded-For to be this machine.
     package var disguisedMetrics: Outcome
     /// When its certificate ends; `nil` for plain HTTP.
     package var certificateEnd: Date?
@@ -48,7 +48,7 @@ package struct NginxObservations: Sendable {
     }
 }
 
-/// Judges nginx as it stands before the workers.
+/// Checks nginx as it stands before the workers.
 package struct NginxFindings {
     private let answers: NginxObservations
     private let settings: Settings
@@ -82,29 +82,29 @@ package struct NginxFindings {
                     "its certificate is not trusted, is another name's, or has ended",
                     "renew it, send the whole chain in ssl_certificate, or give its authority with --ca"
                 )
-            case .unreachable: ("nobody is there", "start nginx, or mend --url")
-            case .timeout: ("no answer in time", "look at the firewall and nginx's error log")
+            case .unreachable: ("nginx is unreachable", "start nginx, or fix --url")
+            case .timeout: ("no response in time", "look at the firewall and nginx's error log")
             case .interrupted, .tooLarge, .cancelled, .invalidRequest:
-                ("no answer of HTTP", "mend --url: scheme, host and port")
+                ("no HTTP response", "fix --url: scheme, host and port")
             }
         return check.error("\(answers.url): \(found)", why: "no app reaches the workers", advice: advice)
     }
 
     private func worker(_ response: UpstreamResponse) -> Finding {
-        let found = "\(answers.url) answers \(response.status) for a path that is no route"
+        let found = "\(answers.url) responds \(response.status) for a path that is no route"
         switch response.status {
         case 404 where response.fields["content-type"]?.hasPrefix("application/json") == true:
-            return check.ok("a worker answers behind \(answers.url)")
+            return check.ok("a worker responds behind \(answers.url)")
         case 502, 504:
             return check.error(
-                found, why: "nginx runs, but no worker answers it",
+                found, why: "nginx runs, but no worker responds to it",
                 advice: "start cloakroom serve, and let upstream.conf name its sockets")
         case 301, 302, 307, 308:
             return check.error(
                 found, why: "the doctor follows no redirect", advice: "give the address it leads to as --url")
         default:
             return check.error(
-                found, why: "somebody else answers in the workers' place",
+                found, why: "another server responds in the workers' place",
                 advice: "include cloakroom/server.conf in the server that listens there")
         }
     }
@@ -123,13 +123,13 @@ package struct NginxFindings {
         }
         guard missing.isEmpty else {
             return check.warning(
-                "answers lack \(missing.joined(separator: ", "))",
-                why: "credentials may lie in a cache, or an answer be taken for a page",
+                "responses lack \(missing.joined(separator: ", "))",
+                why: "credentials may lie in a cache, or a response be taken for a page",
                 advice: "include cloakroom/headers.conf, in each location that adds a header of its own, too")
         }
         guard twice.isEmpty else {
             return check.warning(
-                "answers have \(twice.joined(separator: ", ")) twice", why: "clients and caches may heed either",
+                "responses have \(twice.joined(separator: ", ")) twice", why: "clients and caches may heed either",
                 advice: "take out what is set besides cloakroom/headers.conf")
         }
         return check.ok("the headers of cloakroom/headers.conf are sent")
@@ -138,18 +138,19 @@ package struct NginxFindings {
     private func server(_ response: UpstreamResponse) -> Finding? {
         guard let name = response.fields["Server"], name.contains("/") else { return nil }
         return check.warning(
-            "answers say \(name)", why: "scanners look for versions with known holes", advice: "set server_tokens off")
+            "responses say \(name)", why: "scanners look for versions with known holes",
+            advice: "set server_tokens off")
     }
 
     private var method: Finding? {
         guard case .success(let response) = answers.wrongMethod else { return lost("GET where POST belongs") }
         guard response.status == 405, response.fields["Allow"] == "POST" else {
             return check.warning(
-                "GET where POST belongs is answered \(response.status)",
-                why: "something between nginx and the workers changes requests or answers",
+                "GET where POST belongs gets \(response.status)",
+                why: "something between nginx and the workers changes requests or responses",
                 advice: "compare the site with nginx/ of this package")
         }
-        return check.ok("GET where POST belongs is answered 405")
+        return check.ok("GET where POST belongs gets 405")
     }
 
     /// Both without a token, so that nothing is done for either.
@@ -160,27 +161,27 @@ package struct NginxFindings {
         let limit = settings.server.maximumBodyBytes
         guard largest.status != 413 else {
             return check.warning(
-                "a body of \(limit) bytes is answered 413, though server.maximumBodyBytes allows it",
+                "a body of \(limit) bytes gets 413, though server.maximumBodyBytes allows it",
                 why: "a batch of keys that the worker would take is refused",
                 advice: "set client_max_body_size in nginx to \(limit)")
         }
         guard tooLarge.status == 413 else {
             return check.error(
-                "a body of \(limit + 1) bytes is answered \(tooLarge.status), not 413",
+                "a body of \(limit + 1) bytes gets \(tooLarge.status), not 413",
                 why: "nothing bounds what a client can send", advice: "include cloakroom/limits.conf")
         }
-        return check.ok("a body of \(limit) bytes is let in, one byte more is answered 413")
+        return check.ok("a body of \(limit) bytes is let in, one byte more gets 413")
     }
 
     private func lost(_ what: String) -> Finding {
         check.warning(
-            "\(what) gets no answer", why: "a client would try again, in vain", advice: "look into nginx's error log")
+            "\(what) gets no response", why: "a client would try again, in vain", advice: "look into nginx's error log")
     }
 
     private var scheme: Finding? {
         guard !answers.url.hasPrefix("https://"), !isOnThisMachine else { return nil }
         return check.error(
-            "\(answers.url) is plain HTTP", why: "whoever is on the way reads tokens and credentials",
+            "\(answers.url) is plain HTTP", why: "an attacker on the path reads tokens and credentials",
             advice: "serve HTTPS as nginx/cloakroom.conf does, and give that address as --url")
     }
 
@@ -205,16 +206,16 @@ package struct NginxFindings {
         }
         guard plain.status == 200 || disguised.status != 200 else {
             return check.error(
-                "/metrics answers whoever says in X-Forwarded-For that he is 127.0.0.1",
+                "/metrics is open to clients that claim in X-Forwarded-For to be 127.0.0.1",
                 why: "anyone chooses an address, in the logs and in the audit too",
                 advice: "name only your balancer's networks in cloakroom/proxies.conf")
         }
-        guard plain.status == 200 else { return check.ok("/metrics answers \(plain.status) from here") }
+        guard plain.status == 200 else { return check.ok("/metrics responds \(plain.status) from here") }
         guard !isOnThisMachine else {
-            return check.ok("/metrics answers this machine; ask through the public address to know more")
+            return check.ok("/metrics is open to this machine; send a request through the public address to know more")
         }
         return check.warning(
-            "/metrics answers this machine", why: "if this machine is not of your network, the world can read it",
+            "/metrics is open to this machine", why: "if this machine is not of your network, everyone can read it",
             advice: "allow in cloakroom/local-networks.conf your own networks alone")
     }
 }

@@ -1,6 +1,6 @@
 package import CloakroomRedis
 
-/// What Redis answered when the doctor asked.
+/// The responses of Redis to the doctor.
 package struct RedisObservations: Sendable {
     /// INFO's text.
     package var info: Result<String, RedisError>
@@ -10,7 +10,7 @@ package struct RedisObservations: Sendable {
     package var latencies: [Duration]
     /// What was refused of the workers' own scripts; `nil`: nothing, or none was run.
     package var script: RedisSelfTest.Refusal?
-    /// Whether the script wrote, and took away what it wrote.
+    /// Whether the script wrote, and removed what it wrote.
     package var scriptWrote: Bool
 
     package init(
@@ -26,7 +26,7 @@ package struct RedisObservations: Sendable {
     }
 }
 
-/// Judges a Redis: limits, users' records and shared credentials live in it.
+/// Checks a Redis: limits, users' records and shared credentials live in it.
 package struct RedisFindings {
     private let answers: RedisObservations
     private let settings: Settings
@@ -51,17 +51,17 @@ package struct RedisFindings {
     private func unreachable(_ error: RedisError) -> Finding {
         if case .refused("NOPERM") = error {
             return check.warning(
-                "Redis does not let us ask for INFO", why: "whether it may forget limits and users cannot be told",
+                "Redis does not let us send INFO", why: "whether it may forget limits and users cannot be told",
                 advice: "let the doctor's Redis user do +info, +ping and +config|get")
         }
         let advice =
             switch error {
             case .refused("NOAUTH"), .refused("WRONGPASS"): error.advice
-            case .unavailable: "start Redis, or mend redis.address, redis.tls and redis.certificateAuthorities"
+            case .unavailable: "start Redis, or fix redis.address, redis.tls and redis.certificateAuthorities"
             case .timeout, .interrupted, .refused: "look into Redis' own log"
             }
         return check.error(
-            "Redis does not answer: \(error.label)",
+            "Redis does not respond: \(error.label)",
             why: "without it nothing is vended, and limits are each worker's own", advice: advice)
     }
 
@@ -75,7 +75,7 @@ package struct RedisFindings {
         }
         guard major > 6 || (major == 6 && parts.dropFirst().first ?? 0 >= 2) else {
             return check.warning(
-                name, why: "nobody mends its faults any more", advice: "install Redis 7 or newer")
+                name, why: "its faults are no longer fixed", advice: "install Redis 7 or newer")
         }
         return check.ok(name)
     }
@@ -109,7 +109,7 @@ package struct RedisFindings {
         guard slow * 2 > timeout else { return check.ok(found) }
         return check.warning(
             "\(found); redis.timeoutMilliseconds is \(timeout.milliseconds)",
-            why: "answers that come later than the timeout count as a Redis that is away",
+            why: "responses that come later than the timeout count as an unreachable Redis",
             advice: "bring Redis nearer to the workers, or raise redis.timeoutMilliseconds")
     }
 

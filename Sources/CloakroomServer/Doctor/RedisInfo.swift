@@ -1,4 +1,4 @@
-/// What INFO answers: a line `name:value` each, with headings and empty lines between (redis.io, INFO).
+/// The response to INFO: a line `name:value` each, with headings and empty lines between (redis.io, INFO).
 struct RedisInfo: Sendable, Equatable {
     private let values: [String: String]
 

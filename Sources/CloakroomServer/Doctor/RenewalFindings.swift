@@ -49,7 +49,7 @@ package struct RenewalTrial: Sendable {
         if case .renewed = outcome { losses.isEmpty } else { false }
     }
 
-    /// What a renewal took away.
+    /// What a renewal removed.
     var losses: [String] {
         guard let after else { return [] }
         var losses: [String] = []
@@ -64,7 +64,7 @@ package struct RenewalTrial: Sendable {
     }
 }
 
-/// Judges how objects can be renewed here.
+/// Checks how objects can be renewed here.
 package struct RenewalFindings {
     private let trials: [RenewalTrial]
     private let settings: Settings.Renewal
@@ -157,6 +157,6 @@ package struct RenewalFindings {
         return check.error(
             "the store ends an object after \(real) days, renewal.retentionDays is \(days)",
             why: "apps that count on the one lose assets by the other",
-            advice: "set renewal.retentionDays: \(real), or mend the rule: cloakroom lifecycle apply")
+            advice: "set renewal.retentionDays: \(real), or fix the rule: cloakroom lifecycle apply")
     }
 }

@@ -6,7 +6,7 @@ package import CloakroomAWS
     package import Foundation
 #endif
 
-/// What STS said when a session was asked for as a worker asks.
+/// The response of STS to a request for a session like a worker's.
 package struct RoleObservations: Sendable {
     package var asked: Result<AssumedRole, STSError>
     /// What STS wrote besides its code.
@@ -21,7 +21,7 @@ package struct RoleObservations: Sendable {
     }
 }
 
-/// Judges the role that users' sessions assume.
+/// Checks the role that users' sessions assume.
 package struct RoleFindings {
     private let answers: RoleObservations
     private let settings: Settings.Vending
@@ -57,7 +57,7 @@ package struct RoleFindings {
         guard got < asked - 60 else { return check.ok("sessions last the \(asked) s of the settings") }
         guard isChained else {
             return check.warning(
-                "sessions last \(got) s, the settings say \(asked)", why: "apps ask for new ones earlier than planned",
+                "sessions last \(got) s, the settings say \(asked)", why: "apps request new ones earlier than planned",
                 advice: "lower vending.lifetimeSeconds, or raise what the store allows")
         }
         return check.warning(
@@ -81,7 +81,7 @@ package struct RoleFindings {
                 "STS gives no session: \(code)", why: why, advice: "see the findings about endpoints and worker")
         case .unusable(let code):
             return check.error(
-                "STS answers with what is no session: \(code)", why: why, advice: "use another STS: aws.stsEndpoint")
+                "STS responds with what is no session: \(code)", why: why, advice: "use another STS: aws.stsEndpoint")
         case .cancelled: return check.skipped("STS was not waited for")
         case .refused(let status, let code):
             let said = [answers.message, "\(code) (\(status))"].compactMap(\.self).joined(separator: ": ")
@@ -93,11 +93,11 @@ package struct RoleFindings {
     private func cause(_ code: String) -> (found: String, advice: String) {
         if ["PackedPolicyTooLarge", "MalformedPolicyDocument"].contains(code) {
             // Without tags there is more room for the policy: that tells nothing about tags.
-            return ("the session policy is not taken", "shorten or mend the scope's template: cloakroom policy show")
+            return ("the session policy is not accepted", "shorten or fix the scope's template: cloakroom policy show")
         }
         if answers.message?.contains("sts:TagSession") == true || answers.worksWithoutTags {
             return (
-                "\(settings.roleARN) takes no tags",
+                "\(settings.roleARN) accepts no tags",
                 "allow sts:TagSession beside sts:AssumeRole, in the role's trust policy and in the worker's own:"
                     + " deploy/iam/session-role-trust.json"
             )
@@ -112,7 +112,7 @@ package struct RoleFindings {
         case "AccessDenied":
             return (
                 "\(settings.roleARN) cannot be assumed",
-                "name the worker in the role's trust policy, with vending.externalID if it asks for one, and allow the"
+                "name the worker in the role's trust policy, with vending.externalID if it requires one, and allow the"
                     + " worker sts:AssumeRole on it: deploy/iam"
             )
         default: return ("\(settings.roleARN) cannot be assumed", "look up the code in the STS API Reference")

@@ -19,13 +19,13 @@ package enum ProbeOutcome: Sendable, Equatable {
     }
 }
 
-/// Judges whether vended credentials open what they should, and nothing else.
+/// Checks whether vended credentials open what they should, and nothing else.
 package enum ScopeFindings {
     private static let check = CheckName.scopes
     private static let maximum = 5
 
     /// - Parameters:
-    ///   - wrote: whether objects were read and written, or lists alone asked for.
+    ///   - wrote: whether objects were read and written, or lists alone requested.
     package static func all(_ scope: String, _ outcomes: [(probe: ScopeProbe, outcome: ProbeOutcome)], wrote: Bool)
         -> [Finding]
     {
@@ -52,7 +52,7 @@ package enum ScopeFindings {
                 advice: roleAdvice)
         case .unclear(let words):
             check.warning(
-                "\(scope): \(probe.words) is answered \(words)", why: "whether it is allowed cannot be told",
+                "\(scope): \(probe.words) gets \(words)", why: "whether it is allowed cannot be told",
                 advice: "run the doctor again; look up the code in the store's manual")
         case .allowed, .refused: nil
         }

@@ -27,7 +27,7 @@ package struct ScopeProbe: Sendable, Equatable {
 
 /// Probes for two invented users, one of whose ids begins with the other's.
 ///
-/// Nothing of a real user is touched: all objects that are asked for are the doctor's, in the folders of these two.
+/// No request is for a real user's objects: all are the doctor's, in the folders of these two.
 package struct ScopePlan: Sendable {
     package let user: UserID
     package let neighbour: UserID
@@ -46,7 +46,7 @@ package struct ScopePlan: Sendable {
 
     package func folders(_ scope: Scope) -> [String] { scope.policy.folders }
 
-    /// A scope with which probe objects can be made in these folders and taken away again.
+    /// A scope with which probe objects can be made in these folders and deleted again.
     package func keeper(for scope: Scope) -> Scope? {
         ([scope] + settings.vending.scopes.names.compactMap { settings.vending.scopes[$0] }).first { keeper in
             scope.policy.folders.allSatisfy { folder in

@@ -1,4 +1,4 @@
-/// Judges settings that are in order, for what they allow.
+/// Checks valid settings for what they allow.
 package struct SettingsFindings {
     private let settings: Settings
     private let check = CheckName.settings
@@ -23,7 +23,7 @@ package struct SettingsFindings {
     private var keys: Finding? {
         guard let keys = settings.aws.keys, keys.sessionToken == nil else { return nil }
         return check.warning(
-            "aws.accessKeyID is a long-lived key", why: "who copies it has it until somebody notices",
+            "aws.accessKeyID is a long-lived key", why: "a copy of it works until the key is deactivated",
             advice: "run the worker under a role (instance, container or web identity) and take the keys out")
     }
 
@@ -52,12 +52,12 @@ package struct SettingsFindings {
         guard settings.redis.usesTLS else {
             return check.warning(
                 "Redis at \(host) is reached in plain text",
-                why: "whoever is on the way reads its password, and can enable whom you disabled",
+                why: "an attacker on the path reads its password, and can enable disabled users",
                 advice: "set redis.tls: true")
         }
         guard settings.redis.password != nil else {
             return check.warning(
-                "Redis at \(host) is used without a password", why: "whoever reaches it can enable whom you disabled",
+                "Redis at \(host) is used without a password", why: "anyone who can connect can enable disabled users",
                 advice: "set redis.password, and the same in Redis")
         }
         return nil
@@ -71,7 +71,7 @@ package struct SettingsFindings {
         guard settings.limits.vend.whenRedisIsAway == .open else { return nil }
         return check.warning(
             "limits.vend.whenRedisIsAway is open",
-            why: "while Redis is away, credentials go out that no limit and no user's record is asked about",
+            why: "while Redis is unreachable, credentials are vended without a limit and without the user's record",
             advice: "set it to closed")
     }
 
@@ -105,7 +105,7 @@ package struct SettingsFindings {
                 scope, user: user, bucket: settings.bucket, partition: settings.vending.partition)
             guard let wrong = simulation.rows.first(where: { !$0.isAsExpected }) else { return nil }
             return check.error(
-                "the scope \(name) answers \(wrong.isAllowed ? "yes" : "no") to \(wrong.action) on \(wrong.target)",
+                "the scope \(name) \(wrong.isAllowed ? "allows" : "denies") \(wrong.action) on \(wrong.target)",
                 why: wrong.remark, advice: "see what it says of each action",
                 command: "cloakroom policy test --scope \(name) FILE")
         }

@@ -1,6 +1,6 @@
 import CloakroomJSON
 
-/// What a worker's own socket gave when it was asked whether it is ready.
+/// The response of a worker's own socket to a request for its readiness.
 package enum SocketOutcome: Sendable, Equatable {
     case answered(status: Int, body: [UInt8])
     /// With the system's word for it.
@@ -8,7 +8,7 @@ package enum SocketOutcome: Sendable, Equatable {
     case silent
 }
 
-/// Judges the workers, past nginx.
+/// Checks the workers, past nginx.
 package enum SocketFindings {
     private static let check = CheckName.sockets
 
@@ -27,16 +27,16 @@ package enum SocketFindings {
                 command: "journalctl --unit cloakroom --lines 50")
         case .answered(let status, _):
             return check.error(
-                "\(address) answers \(status) to /readyz", why: "that is no worker, or one of another version",
-                advice: "mend --listen, and upstream.conf of nginx")
+                "\(address) responds \(status) to /readyz", why: "that is no worker, or one of another version",
+                advice: "fix --listen, and upstream.conf of nginx")
         case .silent:
             return check.error(
-                "the worker at \(address) does not answer", why: "it hangs, or is busy beyond measure",
+                "the worker at \(address) does not respond", why: "it hangs, or is busy beyond measure",
                 advice: "look into its log; serve --workers replaces a worker that hangs",
                 command: "journalctl --unit cloakroom --lines 50")
         case .unreachable(let word):
             return check.error(
-                "nobody can be reached at \(address): \(word)", why: "nginx answers 502 for this worker's share",
+                "no worker can be reached at \(address): \(word)", why: "nginx responds 502 for this worker's share",
                 advice: "start cloakroom serve; run the doctor as a user who may open the socket",
                 command: "systemctl status cloakroom")
         }

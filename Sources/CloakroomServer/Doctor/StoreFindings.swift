@@ -1,21 +1,21 @@
 package import CloakroomAWS
 
-/// What came of asking the store for something that it should refuse.
+/// What came of a request to the store that it should refuse.
 package enum Enforcement: Sendable, Equatable {
     case honoured
     /// It did what it should have refused.
     case ignored
-    /// It answered otherwise, or not at all.
+    /// Another response, or none at all.
     case unclear(String)
 
     /// - Parameters:
-    ///   - status: of the answer.
+    ///   - status: of the response.
     ///   - refusal: the status that says that the request was understood and refused.
     package init(status: Int, refusal: Int) {
         switch status {
         case refusal: self = .honoured
         case 200..<300: self = .ignored
-        default: self = .unclear("answered \(status)")
+        default: self = .unclear("status \(status)")
         }
     }
 }
@@ -44,7 +44,7 @@ package struct StoreObservations: Sendable {
         }
     }
 
-    /// As its answers tell; `nil` when they do not.
+    /// As its responses tell; `nil` when they do not.
     package var store: ObjectStore?
     package var written: Written?
 

@@ -6,11 +6,11 @@ package struct WorkerObservations: Sendable {
     package var origin: String
     /// The buckets it was told of.
     package var buckets: Result<[String], AWSError>
-    /// Of a key that nobody has, outside of the doctor's own folder.
+    /// Of a missing key, outside of the doctor's own folder.
     package var delete: ProbeOutcome
     /// Of a bucket policy that is none.
     package var policy: ProbeOutcome
-    /// Whether a key that nobody has is in a user's folder; `nil`: users have the bucket itself.
+    /// Whether a missing key is in a user's folder; `nil`: users have the bucket itself.
     package var userFolder: Result<Bool, AWSError>?
 
     package init(
@@ -25,7 +25,7 @@ package struct WorkerObservations: Sendable {
     }
 }
 
-/// Judges whether the worker may do more than it needs: whoever takes it over may do the same.
+/// Checks whether the worker may do more than it needs: an attacker who takes it over may do the same.
 package struct WorkerFindings {
     private let answers: WorkerObservations
     private let bucket: String
@@ -44,7 +44,7 @@ package struct WorkerFindings {
         [
             CheckName.worker.error(
                 "no AWS credentials: \(fault.summary)", why: "nothing can be vended or renewed",
-                advice: "run the doctor where and as the worker runs, or mend what is named")
+                advice: "run the doctor where and as the worker runs, or fix what is named")
         ]
     }
 
@@ -68,7 +68,7 @@ package struct WorkerFindings {
 
     private var policy: Finding? {
         answers.policy == .allowed
-            ? excess("it can change the bucket's policy", "who takes it over can open the bucket to the world") : nil
+            ? excess("it can change the bucket's policy", "who takes it over can open the bucket to everyone") : nil
     }
 
     private var untold: Finding? {

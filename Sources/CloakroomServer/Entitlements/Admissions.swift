@@ -32,7 +32,7 @@ final class Admissions {
         self.now = now
     }
 
-    /// - Parameter completion: called once; before this returns if Redis is away.
+    /// - Parameter completion: called once; before this returns if Redis is unreachable.
     func admit(_ cost: RateLimitCost, _ subject: Subject, _ completion: @escaping @LoopActor (Admission) -> Void) {
         let request = limiter.request(
             cost, subject, expecting: claimed(by: subject).tier.terms(of: cost), readsRecord: settings.enabled)
@@ -88,7 +88,7 @@ final class Admissions {
         let terms =
             switch entitlement {
             case .success(let entitlement): entitlement.tier.terms(of: request.cost)
-            // Whoever is refused is told of the limit that the token alone would give.
+            // A refused client is told of the limit that the token alone would give.
             case .failure: claimed(by: request.subject).tier.terms(of: request.cost)
             }
         let decision = RateLimitDecision(request.cost, before, by: terms)

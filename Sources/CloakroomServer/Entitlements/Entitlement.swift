@@ -23,7 +23,7 @@ package struct Entitlement: Sendable {
         case storageExceeded = "storage_quota_exceeded"
         /// The settings refuse whom no record knows.
         case noRecord = "no_record"
-        /// The record says what none of our commands writes, or names a tier that is gone: somebody has to look.
+        /// The record says what none of our commands writes, or names a tier that is gone: the operator has to fix it.
         case malformedRecord = "malformed_record"
     }
 
@@ -44,7 +44,7 @@ package struct Entitlement: Sendable {
         isFull = (record?.storageUsed ?? 0) >= record?.storageLimit ?? tier.storageLimit ?? .max
     }
 
-    /// While Redis is away nothing is known of a record, and nothing is held against the user.
+    /// While Redis is unreachable nothing is known of a record, and nothing is held against the user.
     init(unknownTo tierName: String, tier: Tier) {
         self.tierName = tierName
         self.tier = tier

@@ -57,7 +57,7 @@ package struct Revocation {
         return time
     }
 
-    /// Has IAM deny what the user's sessions from before that time ask; IAM takes up to minutes to know it everywhere.
+    /// Has IAM deny requests of the user's sessions from before that time; this takes up to minutes to hold everywhere.
     ///
     /// - Returns: how many users the policy names.
     package func deny(

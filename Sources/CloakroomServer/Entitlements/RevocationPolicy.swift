@@ -21,7 +21,7 @@ package struct RevocationPolicy: Sendable, Equatable {
     static let maximumLength = 6144
 
     package enum PolicyError: Error, Sendable, Equatable {
-        /// Somebody else wrote into the policy; it is not overwritten.
+        /// The policy has statements that are not ours; it is not overwritten.
         case foreign
         /// Even one statement for all is longer than it may be.
         case tooMany(Int)

@@ -58,7 +58,7 @@ package struct UsageScan {
 }
 
 extension UserRecords {
-    /// Writes what a scan counted; after one of all users, whoever has nothing any more has nothing in the record too.
+    /// Writes what a scan counted; after one of all users, those without objects have zero in the record, too.
     ///
     /// - Returns: how many users were written; and whose key holds no record, who are left as they are.
     package func record(

@@ -59,7 +59,7 @@ package struct UsageTotals: Sendable, Equatable {
         var added: [UserID: Int] = [:]
         for entry in page.entries {
             let name = entry.key.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "/") }
-            // What lies beside the users' folders is nobody's.
+            // What lies beside the users' folders belongs to no user.
             guard name.endIndex < entry.key.utf8.endIndex, let user = UserID(String(Substring(name))) else { continue }
             added[user] = min(Self.maximum, (added[user] ?? 0) + min(entry.size, Self.maximum))
         }

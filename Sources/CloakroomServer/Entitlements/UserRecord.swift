@@ -18,7 +18,7 @@ package struct UserRecord: Sendable, Equatable {
         case disabled
         case revokedBefore
         case acceptUndatedTokens
-        /// When somebody last decided something; what a scan writes leaves it alone. Without it there is no record.
+        /// When an operator last decided something; what a scan writes leaves it alone. Without it there is no record.
         case updated
         case disabledReason
     }
@@ -43,13 +43,13 @@ package struct UserRecord: Sendable, Equatable {
     /// The text of a storage limit that is none.
     package static let unlimited = "unlimited"
 
-    /// What is read for a request, in the order in which it is asked for.
+    /// What is read for a request, in the order in which it is requested.
     package static let requestFields: [Field] = [
         .updated, .tier, .subscriptionEnd, .storageUsed, .storageLimit, .disabled, .revokedBefore,
         .acceptUndatedTokens,
     ]
 
-    /// Reads what HMGET answers for ``requestFields``.
+    /// Reads the response of HMGET for ``requestFields``.
     ///
     /// - Returns: `nil` when there is no record; what a scan wrote alone is none.
     /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes, or for a

@@ -4,9 +4,9 @@
     package import Foundation
 #endif
 
-/// Fields of a user's record to be set or taken away, all at once or not at all.
+/// Fields of a user's record to be set or removed, all at once or not at all.
 package struct UserRecordChange: Sendable, Equatable {
-    /// `nil` takes the field away.
+    /// `nil` removes the field.
     private(set) var values: [UserRecord.Field: String?] = [:]
 
     package init() {}

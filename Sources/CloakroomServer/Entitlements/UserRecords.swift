@@ -27,7 +27,7 @@ package final class UserRecords {
     /// The braces keep all keys of a user in one slot of a cluster.
     package nonisolated static func key(of user: UserID, prefix: String) -> String { "\(prefix)user:{\(user.text)}" }
 
-    /// What asks for all that a request has to know.
+    /// What reads all that a request has to know.
     nonisolated static func read(_ user: UserID, prefix: String) -> RedisCommand {
         read(key: key(of: user, prefix: prefix))
     }
@@ -92,7 +92,7 @@ package final class UserRecords {
         try await apply(change, to: user)
     }
 
-    /// What a scan counted. This makes nobody a known user: see ``UserRecord/Field/updated``.
+    /// What a scan counted. This makes no user known: see ``UserRecord/Field/updated``.
     package func recordUsage(_ bytes: Int, of user: UserID) async throws(UserRecordError) {
         var change = UserRecordChange()
         change.storageUsed(bytes)
@@ -120,7 +120,7 @@ package final class UserRecords {
         do throws(RedisError) { _ = try await redis.run(call) } catch { throw UserRecordError(error) }
     }
 
-    /// The first argument tells how many of the others are names and values to set; the rest are names to take away.
+    /// The first argument tells how many of the others are names and values to set; the rest are names to remove.
     private static let source = """
         local count = tonumber(ARGV[1])
         if count > 0 then redis.call('HSET', KEYS[1], unpack(ARGV, 2, 1 + count)) end
@@ -130,6 +130,6 @@ package final class UserRecords {
 }
 
 extension UserRecordError {
-    /// A key that holds no hash is a record we cannot read, not a Redis that is away.
+    /// A key that holds no hash is a record we cannot read, not a Redis that is unreachable.
     init(_ error: RedisError) { self = error == .refused(code: "WRONGTYPE") ? .malformed(nil) : .redis(error) }
 }

@@ -74,7 +74,7 @@ struct IAMCondition: Sendable, Equatable {
 }
 
 extension IAMCondition.Test {
-    /// - Returns: `nil` for what is no operator, or for one that nobody here needs, such as `BinaryEquals`, or
+    /// - Returns: `nil` for what is no operator, or for one that is not supported, such as `BinaryEquals`, or
     ///   `ArnLike`, which compares part by part and so allows less than the same pattern as a text.
     init?(_ name: String) {
         var name = name[...]

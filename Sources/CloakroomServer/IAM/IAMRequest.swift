@@ -1,9 +1,9 @@
-/// What is asked of AWS: who does what with which resource, and what else IAM knows of it.
+/// A request to AWS: who does what with which resource, and what else IAM knows of it.
 struct IAMRequest: Sendable, Equatable {
     /// Such as `s3:GetObject`.
     var action: String
     var resource: String
-    /// The ARN of who asks; only trust policies look at it.
+    /// The ARN of the caller; only trust policies look at it.
     var principal = ""
     /// Condition keys in lower case, such as `s3:prefix`, each with its values.
     private(set) var context: [String: [String]] = [:]

@@ -46,7 +46,7 @@ package final class Authenticator {
         }
     }
 
-    /// Who asks, or what it takes to know.
+    /// The caller, or what it takes to identify it.
     package enum Identification {
         case subject(Subject)
         case refused(IdentityRefusal)
@@ -119,7 +119,7 @@ package final class Authenticator {
 
     // MARK: Believing
 
-    /// What an identity is asked for. Tokens of one issuer are signed alike: what each is good for must be told apart
+    /// What an identity is required for. Tokens of one issuer are signed alike: what each is good for must be told apart
     /// by what it says.
     private enum Purpose {
         case request, exchange, continuation
@@ -135,7 +135,7 @@ package final class Authenticator {
 
     private enum VerificationError: Error {
         case refused(IdentityRefusal)
-        /// It may be believed once the keys have been fetched.
+        /// It may be trusted once the keys have been fetched.
         case keysMissing(IssuerKeys)
     }
 

@@ -2,11 +2,11 @@ package import CloakroomAWS
 package import CloakroomHTTP
 package import CloakroomLoop
 
-/// All that tells who asks: the issuers of the settings, ourselves if people sign in here, and everyone's keys.
+/// All that identifies the caller: the issuers of the settings, ourselves if people sign in here, and everyone's keys.
 @LoopActor
 package struct Identity {
     package let authenticator: Authenticator
-    /// `nil` when nobody signs in here.
+    /// `nil` when sign-in is off.
     package let sessions: SessionTokens?
     private let issuers: [IdentityProvider]
 
@@ -53,7 +53,7 @@ package struct Identity {
     /// Whether any keys have to be fetched.
     package var needsKeys: Bool { issuers.contains { !$0.keys.isFixed } }
 
-    /// Whose tokens cannot be believed yet; `nil` when there is no such issuer.
+    /// Whose tokens cannot be trusted yet; `nil` when there is no such issuer.
     package var fault: String? {
         let missing = issuers.filter { $0.keys.keys == nil }.map(\.issuer.name)
         return missing.isEmpty ? nil : "no keys of " + missing.joined(separator: ", ")

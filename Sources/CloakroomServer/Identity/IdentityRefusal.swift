@@ -1,13 +1,13 @@
 package import CloakroomJOSE
 
-/// Why it stays unknown who asks. The reason is for the log; the client learns 401, or 503 where waiting may help.
+/// Why the caller stays unknown. The reason is for the log; the client learns 401, or 503 where waiting may help.
 package enum IdentityRefusal: Error, Sendable, Equatable {
     case token(TokenError)
     /// The issuer's keys have not been fetched yet.
     case keysUnavailable
     /// The issuer's tokens are for the exchange, and this is another route, or the other way round.
     case wrongUse
-    /// The token or the request lacks the nonce that the other has, or that the settings ask for.
+    /// The token or the request lacks the nonce that the other has, or that the settings require.
     case nonceMissing
     case nonceMismatch
     /// A notification came where an identity token should be.

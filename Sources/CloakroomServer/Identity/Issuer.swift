@@ -1,6 +1,6 @@
 package import CloakroomJOSE
 
-/// One issuer whose tokens are believed: what they must say, and where the keys are that they are signed with.
+/// One trusted issuer: what its tokens must say, and where the keys are that they are signed with.
 package struct Issuer: Sendable {
     /// What its tokens are good for.
     package enum Use: String, Sendable, CaseIterable {

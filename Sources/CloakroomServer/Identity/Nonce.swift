@@ -1,7 +1,7 @@
 import CloakroomCrypto
 import CloakroomJOSE
 
-/// Ties an identity token to the app that asked for it: the token holds the digest of a nonce that only the app knows.
+/// Ties an identity token to the app that requested it: the token holds the digest of a nonce that only the app knows.
 ///
 /// Source: Apple, "Authenticating users with Sign in with Apple": the app gives Apple SHA-256 of its nonce; the claim
 /// is there only if it did, and some platforms cannot carry one, which `nonce_supported: false` tells.

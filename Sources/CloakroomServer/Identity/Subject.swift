@@ -6,7 +6,7 @@ import CloakroomCrypto
     package import Foundation
 #endif
 
-/// Whom a request is for, after its token was believed.
+/// Whom a request is for, after its token was verified.
 ///
 /// A value in all but its storage: it is remembered for many requests and handed on a dozen times in each, which is one
 /// count of one object instead of five strings.

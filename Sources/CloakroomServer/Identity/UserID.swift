@@ -1,7 +1,7 @@
 /// A user id that is safe in every place it goes to: object keys, IAM policies, session names, tags.
 ///
 /// Holds 1 to 64 of `A-Z a-z 0-9 _ -`. None of these means anything in JSON, in an IAM policy, in a path or in a query,
-/// so whoever has a `UserID` may put its text there as it is.
+/// so the text of a `UserID` may be put there as it is.
 package struct UserID: Sendable, Hashable {
     package static let maximumLength = 64
 

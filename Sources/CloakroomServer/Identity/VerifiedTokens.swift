@@ -7,10 +7,10 @@ import CloakroomLoop
     import Foundation
 #endif
 
-/// Remembers which tokens were believed, so that each signature is checked about once.
+/// Remembers which tokens were verified, so that each signature is checked about once.
 ///
 /// Two generations of half the capacity: when the young one is full it becomes the old one, and the old one goes.
-/// What is asked for moves back to the young one, so tokens in use stay and nothing is ever searched for a victim.
+/// What is looked up moves back to the young one, so tokens in use stay and nothing is ever searched for a victim.
 @LoopActor
 final class VerifiedTokens {
     private struct Entry {

@@ -6,7 +6,7 @@ import CloakroomAWS
     package import Foundation
 #endif
 
-/// The standing proof that the bucket keeps its promise: each day two small objects, one that nobody renews and that
+/// The standing proof that the bucket keeps its promise: each day two small objects, one that is not renewed and that
 /// must be gone when its days are over, and one that is renewed as clients do and must outlive them.
 ///
 /// A value that is told what is in the bucket and says what that means and what is to be done. It lies in the bucket
@@ -41,7 +41,7 @@ package struct Canaries: Sendable, Equatable {
 
     /// How a promise was found broken.
     package enum Failure: String, Sendable, CaseIterable {
-        /// Gone before its days were over, and nobody's renewal was due.
+        /// Gone before its days were over, and no renewal was due.
         case early
         /// Renewed, and gone all the same.
         case lost
@@ -81,7 +81,7 @@ package struct Canaries: Sendable, Equatable {
     /// should have.
     package let formerExpire: Bool
     package var canaries: [Canary] = []
-    /// When one that nobody renewed was last found gone, in its time.
+    /// When one that was not renewed was last found gone, in its time.
     package var lastExpiry: Date?
     /// When one that was renewed was last found beyond its first expiration, its sibling gone.
     package var lastSurvival: Date?
@@ -109,7 +109,7 @@ package struct Canaries: Sendable, Equatable {
         for canary in gone {
             switch canary.role {
             case .delete where isOver(canary, now): lastExpiry = now
-            // Not renewed in time, because nobody ran this.
+            // Not renewed in time, because this did not run.
             case .keep where isOver(canary, now): break
             case .delete, .keep: findings.append(early(canary, now))
             }

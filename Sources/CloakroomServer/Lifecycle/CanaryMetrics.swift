@@ -5,7 +5,7 @@
 #endif
 
 /// What a run of the canaries tells Prometheus, in its text format, for node_exporter's textfile collector: the run is
-/// over when somebody asks, so no worker could show it.
+/// over when Prometheus scrapes, so no worker could show it.
 package enum CanaryMetrics {
     static let names = [
         "cloakroom_canary_last_run_timestamp_seconds", "cloakroom_canary_failures", "cloakroom_canary_objects",

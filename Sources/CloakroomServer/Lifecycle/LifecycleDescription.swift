@@ -39,11 +39,11 @@ package enum LifecycleDescription {
             let kept = noncurrent.newerVersions.map { ", but for the \($0) newest" } ?? ""
             actions.append("older versions go after \(count(noncurrent.days))\(kept)")
         }
-        if let days = rule.abortMultipartDays { actions.append("unfinished uploads in parts go after \(count(days))") }
+        if let days = rule.abortMultipartDays { actions.append("unfinished multipart uploads go after \(count(days))") }
         return actions + rule.unknown.map { "something this version does not understand: \($0)" }
     }
 
-    /// What becomes of an object that nobody touches, and of one that somebody renews.
+    /// What becomes of an object that is not renewed, and of one that is.
     ///
     /// - Parameter now: when that object is written, for an example.
     package static func story(
@@ -52,14 +52,14 @@ package enum LifecycleDescription {
     ) -> [String] {
         let whole = configuration.rules.filter { $0.isEnabled && !terms.covered(by: $0.filter).isEmpty }
         guard let days = whole.compactMap(\.expirationDays).min() else {
-            return ["An object that nobody deletes stays for ever: no enabled rule expires \(terms.objects)."]
+            return ["An object that is not deleted stays for ever: no enabled rule expires \(terms.objects)."]
         }
         let clock = ExpirationClock()
         var lines = [
             "An object written or renewed now, \(now.spoken), expires at "
                 + "\(Timestamp(clock.expiration(of: now.date, days: days)).spoken): \(count(days)) later, at the next "
                 + "midnight in UTC. S3 removes it within hours or a few days of that, and does not bill it any more.",
-            "Whoever renews it before then starts the \(count(days)) anew.",
+            "A renewal before then starts the \(count(days)) anew.",
         ]
         if versioning != .never {
             let noncurrent = whole.compactMap(\.noncurrentExpiration).filter { $0.newerVersions == nil }.map(\.days)

@@ -3,7 +3,7 @@ package struct LifecycleFinding: Sendable, Equatable {
     package enum Severity: String, Sendable {
         /// A promise is broken: objects go early, or stay for ever.
         case error
-        /// It costs money or patience, and nothing is lost.
+        /// It costs money or time, and nothing is lost.
         case warning
     }
 

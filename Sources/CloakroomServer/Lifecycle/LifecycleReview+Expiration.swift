@@ -62,7 +62,7 @@ extension LifecycleReview {
         return [
             LifecycleFinding(
                 .error, .noExpiration, rule: asleep?.name,
-                "\(cause ?? "no rule expires \(LifecycleTerms.objects(staying))"): what nobody renews stays for ever",
+                "\(cause ?? "no rule expires \(LifecycleTerms.objects(staying))"): what is not renewed stays for ever",
                 advice: apply)
         ]
     }

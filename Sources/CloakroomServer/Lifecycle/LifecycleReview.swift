@@ -31,7 +31,7 @@ package struct LifecycleReview: Sendable {
             findings.append(
                 LifecycleFinding(
                     .error, .partsStay,
-                    "uploads in parts that are never completed stay for ever, unseen in listings, and are billed",
+                    "multipart uploads that are never completed stay for ever, unseen in listings, and are billed",
                     advice: Self.apply))
         }
         self.findings = findings

@@ -75,6 +75,6 @@ extension LifecycleValidation {
 }
 
 extension JSON {
-    /// As in answers to apps; `null` for none.
+    /// As in responses to apps; `null` for none.
     static func wire(_ date: Date?) -> JSON { date.map { .string($0.wireText) } ?? .null }
 }

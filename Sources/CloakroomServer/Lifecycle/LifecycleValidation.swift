@@ -84,7 +84,7 @@ package struct LifecycleValidation: Sendable, Equatable {
     package enum Verdict: String, Sendable {
         case proven
         case failed
-        /// Nobody renewed in time: neither proves anything.
+        /// No renewal came in time: neither proves anything.
         case inconclusive
     }
 

@@ -1,6 +1,6 @@
 import CloakroomLoop
 
-/// The same windows, counted by this process alone, while Redis is away.
+/// The same windows, counted by this process alone, while Redis is unreachable.
 struct LocalRateLimiter {
     private struct Window {
         var used = 0

@@ -1,4 +1,4 @@
-/// What a request counts: one in the window of its kind, and in the window of quantity of that kind as much as it asks for.
+/// What a request counts: one in the window of its kind, and in the window of quantity of that kind what it requests.
 package struct RateLimitCost: Sendable, Hashable {
     let name: RateLimitName
     /// Keys or bytes; 0 where the kind has no such window, or the request names none.

@@ -3,11 +3,11 @@ package struct RateLimitDecision: Sendable, Equatable {
     package enum Verdict: String, Sendable, CaseIterable {
         case allowed
         case refused
-        /// Redis is away, and the route goes on under a limit of this process alone.
+        /// Redis is unreachable, and the route goes on under a limit of this process alone.
         case open
         /// The same, and that limit is used up.
         case openRefused = "open_refused"
-        /// Redis is away, and the route does not go on without it.
+        /// Redis is unreachable, and the route does not go on without it.
         case closed
     }
 
@@ -28,12 +28,12 @@ package struct RateLimitDecision: Sendable, Equatable {
     package let quantity: Window?
     package let userRequests: Window
     package let userQuantity: Window?
-    /// When the same may be asked again.
+    /// When the same may be requested again.
     package let retryAfter: Duration
 
     package var isAllowed: Bool { verdict == .allowed || verdict == .open }
 
-    /// Redis is away, and nobody knows.
+    /// Redis is unreachable, and the state is unknown.
     static let closed = RateLimitDecision(
         verdict: .closed, refusing: nil, refusesUser: false, requests: Window(remaining: 0, reset: .zero),
         quantity: nil,

@@ -3,9 +3,9 @@ package enum RateLimitName: String, Sendable, CaseIterable {
     case renew
     /// Keys, in all renewals together.
     case renewKeys
-    /// Requests for credentials that ask STS.
+    /// Requests for credentials that call STS.
     case vend
-    /// All requests for credentials, those too that are answered with credentials at hand.
+    /// All requests for credentials, those too that get credentials at hand.
     case vendAll
     case upload
     /// Bytes announced, in all uploads together.
@@ -36,7 +36,7 @@ package enum RateLimitName: String, Sendable, CaseIterable {
 }
 
 extension RateLimitName {
-    /// How many requests for credentials there may be for each that asks STS.
+    /// How many requests for credentials there may be for each that calls STS.
     static let vendsForEach = 10
 }
 

@@ -1,6 +1,6 @@
 import CloakroomRedis
 
-/// What Redis is asked for one subject's requests of one kind; kept, for who asks once mostly asks again.
+/// What is sent to Redis for one subject's requests of one kind; kept, for a client mostly sends more.
 final class RateLimitRequest: Sendable {
     /// Whose requests are counted together, and whose record is read with the count.
     struct Client: Hashable {
@@ -38,7 +38,7 @@ final class RateLimitRequest: Sendable {
     var isSplit: Bool { subject.provenDevice != nil }
     var readsRecord: Bool { redisRequest.replies == (isSplit ? 3 : 2) }
 
-    /// Whether it is just what its asker asks now. A token may come that names another tier.
+    /// Whether it is just what its client requests now. A token may come that names another tier.
     func isFor(_ cost: RateLimitCost, _ subject: Subject, readsRecord: Bool) -> Bool {
         cost.quantity == self.cost.quantity && readsRecord == self.readsRecord && subject.tier == self.subject.tier
             && subject.provenDevice == self.subject.provenDevice
@@ -52,7 +52,7 @@ final class RateLimitRequest: Sendable {
 }
 
 extension RateLimitCount {
-    /// Reads what the script answers, or each of its two calls: used and left of each window, before the request was
+    /// Reads the response of the script, or each of its two calls: used and left of each window, before the request was
     /// counted.
     static func read(_ cursor: inout RedisReplyCursor, isSplit: Bool, hasQuantity: Bool) -> Result<
         RateLimitCount, RedisError

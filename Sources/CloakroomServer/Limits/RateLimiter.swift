@@ -13,7 +13,7 @@ package final class RateLimiter {
     private var local = LocalRateLimiter(capacity: 100_000)
     private var cachedRequests: [RateLimitRequest.Client: RateLimitRequest] = [:]
 
-    /// Called with why Redis did not answer; the word is for a metric.
+    /// Called with why Redis did not respond; the word is for a metric.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
 
     package init(redis: RedisConnection, keyPrefix: String, limits: Settings.Limits) {
@@ -47,11 +47,11 @@ package final class RateLimiter {
         }
     }
 
-    /// What counts one request and, if it is to, asks for the user's record in the same round trip.
+    /// What counts one request and, if it is to, reads the user's record in the same round trip.
     ///
-    /// Redis refuses by the terms that the subject had when it last asked here, for the record may come no earlier than
+    /// Redis refuses by the terms that the subject had at its last request here, for the record may come no earlier than
     /// the count. When those have changed since, ``recount(_:by:_:)`` puts a refusal right.
-    /// - Parameter terms: for a subject that has not asked here before.
+    /// - Parameter terms: for a subject without an earlier request here.
     func request(
         _ cost: RateLimitCost, _ subject: Subject, expecting terms: @autoclosure () -> RateLimitPolicy,
         readsRecord: Bool
@@ -93,7 +93,7 @@ package final class RateLimiter {
         redis.send(RedisRequest(calls)) { _ in completion() }
     }
 
-    /// Takes note of the terms that an asker has.
+    /// Stores the terms of a client.
     @discardableResult
     func remember(_ terms: RateLimitPolicy, of request: RateLimitRequest) -> RateLimitRequest {
         keep(request.cost, request.subject, terms, readsRecord: request.readsRecord)
@@ -110,7 +110,7 @@ package final class RateLimiter {
             request.cost, subject.provenDevice ?? subject.owner + subject.device, user: subject.owner, by: terms)
     }
 
-    /// Who asks once mostly asks again, and mostly for as much.
+    /// A client with one request mostly sends more, and mostly for as much.
     private func keep(
         _ cost: RateLimitCost, _ subject: Subject, _ terms: RateLimitPolicy, readsRecord: Bool
     ) -> RateLimitRequest {

@@ -9,7 +9,7 @@ package final class Metrics {
     let layout: MetricsLayout
     let row: MappedCounters
 
-    /// - Parameter row: at least as long as the layout; `nil` for one nobody else sees.
+    /// - Parameter row: at least as long as the layout; `nil` for one that is not shared.
     package convenience init() throws(SystemError) {
         let layout = MetricsLayout()
         try self.init(layout: layout, row: .anonymous(count: layout.count))

@@ -5,7 +5,7 @@
 #endif
 package import CloakroomLoop
 
-/// The folder where workers keep their rows of counters, `NAME-FINGERPRINT.counters`; the one that is asked adds them
+/// The folder where workers keep their rows of counters, `NAME-FINGERPRINT.counters`; the one that is scraped adds them
 /// all up.
 ///
 /// Workers of another version have another layout. `FINGERPRINT.layout` beside their rows says which series stands

@@ -3,7 +3,7 @@ import CloakroomWire
 import CloakroomRedis
 
 /// Every series of the worker has its fixed place in one row of counters, so that counting is one addition, and the
-/// rows of all workers can be added up by whichever of them is asked.
+/// rows of all workers can be added up by whichever of them gets the request.
 struct MetricsLayout {
     /// One Prometheus series: a name, its labels, and where it stands.
     struct Series {

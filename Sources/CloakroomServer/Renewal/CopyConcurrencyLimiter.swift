@@ -3,7 +3,7 @@ package import CloakroomLoop
 
 /// How many copies this process has on the way at once: additive increase, multiplicative decrease.
 ///
-/// It is told of every try at a call to S3. As many good answers as are allowed at once allow one more, up to the setting;
+/// It is told of every attempt at S3. As many successes as are allowed at once allow one more, up to the setting;
 /// "slow down" halves what is allowed, once for all copies that were on the way when it was halved.
 @LoopActor
 package final class CopyConcurrencyLimiter {

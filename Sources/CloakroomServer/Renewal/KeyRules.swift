@@ -31,7 +31,7 @@ struct KeyRules: Sendable {
 
     /// The user's own folders, made once for all keys of a request; `nil` where keys may stand anywhere.
     ///
-    /// - Parameter user: whose request it is; `nil` for nobody's.
+    /// - Parameter user: whose request it is; `nil` for a request without a user.
     func folders(of user: UserID?) -> [String]? {
         guard let ownFolders else { return nil }
         guard let user else { return [] }

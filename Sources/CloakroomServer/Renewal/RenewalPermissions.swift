@@ -61,7 +61,7 @@ package final class RenewalPermissions {
     private(set) var lastRefusal = 0
 
     /// - Parameters:
-    ///   - kmsKey: asked about a denied object once a test has succeeded.
+    ///   - kmsKey: called for a denied object once a test has succeeded.
     ///   - test: `nil` where only other keys can prove anything.
     package init(
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -93,7 +93,7 @@ package final class RenewalPermissions {
         return Refusal(number: lastRefusal, key: key, prefix: prefix(), code: code, isDenial: isDenial)
     }
 
-    /// Nothing more is asked about it.
+    /// No more requests are sent about it.
     func close(_ refusals: [Refusal]) { open -= refusals.count }
 
     /// - Parameter number: of the last refusal when the renewal was sent.

@@ -1,7 +1,7 @@
 package import CloakroomWire
 package import CloakroomLoop
 
-/// Renews objects by their whole keys, batch by batch, through what answers clients' batches.
+/// Renews objects by their whole keys, batch by batch, through what handles clients' batches.
 @LoopActor
 package final class RenewalRun {
     package enum RunError: Error, Sendable, Equatable {

@@ -32,7 +32,7 @@ package final class Renewer {
     private var running = 0
 
     /// - Parameters:
-    ///   - copyLimiter: told of the tries at S3 by whoever makes them.
+    ///   - copyLimiter: told of each attempt at S3 by the code that makes it.
     ///   - permissions: tells whether a refusal is the key's own; `nil` where only other keys can prove it.
     ///   - renew: renews one object by its whole key until a deadline.
     package init(
@@ -194,7 +194,7 @@ package final class Renewer {
 
     // MARK: What is told
 
-    /// What settles the answer for all keys: first what somebody must mend, then what may pass.
+    /// What decides the response for all keys: first a misconfiguration, then what is retryable.
     private func fault(in outcomes: [Renewal.Outcome]) -> Outcome? {
         var later: (after: Duration, code: String)?
         for outcome in outcomes {

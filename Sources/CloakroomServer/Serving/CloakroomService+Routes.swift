@@ -67,7 +67,7 @@ extension CloakroomService {
         return .issued(issue, answer)
     }
 
-    /// The grant, or the part of it that the request asks for: in its body, or where that has no body in its query.
+    /// The grant, or the part of it that the request names: in its body, or where that has no body in its query.
     private func narrowed(_ grant: Grant, by request: Request, _ route: Route) -> Result<Grant, RequestRefusal> {
         guard route == .containerCredentials ? !request.query.isEmpty : !request.body.isEmpty else {
             return .success(grant)
@@ -140,9 +140,9 @@ extension CloakroomService {
         identified(request, acceptsBare: acceptsBare) { RequestPlan(cost: cost, work: work) }
     }
 
-    /// Who asks? Nothing is done, and nobody is asked, for a request that does not say.
+    /// Identifies the caller. Without a token nothing is done and no request is sent.
     ///
-    /// - Parameter plan: what the request costs and leads to; not worked out before it is known who asks.
+    /// - Parameter plan: what the request costs and leads to; not worked out before the caller is known.
     func identified(
         _ request: Request, acceptsBare: Bool = false,
         plan: @escaping @LoopActor @Sendable () -> RequestPlan
@@ -206,7 +206,7 @@ extension RouteResponse {
         }
     }
 
-    /// STS's part in an answer: what may pass is 503, what somebody must mend is 500.
+    /// STS's part in a response: what is retryable is 503, a misconfiguration is 500.
     fileprivate init(_ error: STSError) {
         switch error {
         case .unavailable(let retryAfter, let code):

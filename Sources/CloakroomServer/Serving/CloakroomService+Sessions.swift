@@ -74,9 +74,9 @@ extension CloakroomService {
                 body: sessions.keySet))
     }
 
-    /// `POST /api/v1/auth/apple/notifications`: whoever withdrew consent, or has no account any more, gets nothing more.
+    /// `POST /api/v1/auth/apple/notifications`: a user who withdrew consent, or deleted the account, gets nothing more.
     ///
-    /// Apple sends again what was not answered with 200, so nothing is lost while Redis is away.
+    /// Apple sends again what got no 200, so nothing is lost while Redis is unreachable.
     func appleNotification(_ request: Request) -> RequestStep {
         guard dependencies.settings.tokens.issuers.contains(where: \.notifies) else { return .done(.noSuchRoute) }
         guard let asked = AppleNotificationRequest(parsing: request.body) else {
@@ -93,7 +93,7 @@ extension CloakroomService {
         }
     }
 
-    /// Counted, but no entitlement is asked for: this is Apple, and its user may be disabled already.
+    /// Counted, but no entitlement is read: this is Apple, and its user may be disabled already.
     private func take(_ notification: AppleNotification, of subject: Subject) async -> RouteResponse {
         guard notification.event.endsAccess else { return .taken(subject) }
         let decision = await dependencies.limiter.take(.notification, for: subject)

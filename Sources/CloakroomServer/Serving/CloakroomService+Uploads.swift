@@ -9,7 +9,7 @@ import CloakroomLoop
     import Foundation
 #endif
 
-/// Leave to upload: by PUT, as a form, in parts.
+/// Leave to upload: by PUT, as a form, multipart.
 extension CloakroomService {
     /// `GET /v2/attachments/presigned`.
     func presign(_ request: Request) -> RequestStep {
@@ -118,7 +118,7 @@ extension CloakroomService {
     ///
     /// - Parameters:
     ///   - stores: whether the request may end in something being stored.
-    ///   - work: for whoever began it; S3 hears nothing of anybody else.
+    ///   - work: for the user who began it; for others no request is sent to S3.
     private func multipart(
         _ request: Request, id: String, stores: Bool = true,
         _ work:
@@ -149,7 +149,7 @@ extension CloakroomService {
 }
 
 extension RequestOutcome {
-    /// What S3 is asked for first.
+    /// What is requested of S3 first.
     fileprivate static func asking(
         _ work: @escaping @LoopActor @Sendable () async throws(AWSError) -> RequestOutcome
     ) -> RequestOutcome {
@@ -165,7 +165,7 @@ extension RouteResponse {
         self = .error(400, refusal.sentence, code)
     }
 
-    /// What may pass is 503; what S3 refuses is ours to mend.
+    /// What is retryable is 503; what S3 refuses is our misconfiguration.
     fileprivate init(_ fault: AWSError) {
         switch fault.kind {
         case .throttled, .transient, .noCredentials, .cancelled:

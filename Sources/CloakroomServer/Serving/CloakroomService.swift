@@ -9,14 +9,14 @@ package import CloakroomLoop
     package import Foundation
 #endif
 
-/// The worker's answer to every request: finds the route and what is to be done; an ``RequestPipeline`` does it.
+/// The worker's response to every request: finds the route and what is to be done; an ``RequestPipeline`` does it.
 @LoopActor
 package final class CloakroomService {
     /// What the service is built from; `cloakroom serve` and the tests build the same.
     package struct Dependencies {
         package var settings: Settings
         package var authenticator: Authenticator
-        /// `nil`: nobody signs in here; tokens come from elsewhere.
+        /// `nil`: sign-in is off; tokens come from elsewhere.
         package var sessions: SessionTokens?
         package var users: UserRecords
         package var limiter: RateLimiter
@@ -69,12 +69,12 @@ package final class CloakroomService {
         ["Authorization", settings.tokens.header, "Content-Type", "Content-Length"]
     }
 
-    /// The answer to a body that is larger than the settings allow.
+    /// The response to a body that is larger than the settings allow.
     package static var tooLarge: Response {
         RouteResponse.error(413, "Request body too large", .bodyTooLarge).response
     }
 
-    /// Takes the answer to a request; called once.
+    /// Receives the response to a request; called once.
     package typealias Responder = @LoopActor (Response) -> Void
 
     /// Refusals and what the worker knows by itself come at once; the rest has to wait for Redis, STS or S3.
@@ -144,6 +144,6 @@ extension Request {
 }
 
 extension CloakroomService {
-    /// Keeps asking the dependencies until the task is cancelled.
+    /// Keeps probing the dependencies until the task is cancelled.
     package func watchReadiness() async { await dependencies.readiness.watch(log: dependencies.log) }
 }

@@ -1,7 +1,7 @@
 package import CloakroomLoop
 import CloakroomJSON
 
-/// Whether the worker could do its work now; asked by load balancers, so it answers at once from what it last saw.
+/// Whether the worker could do its work now; requested by load balancers, so it responds at once from what it last saw.
 @LoopActor
 package final class Readiness {
     /// `nil` for good, else a few words.
@@ -13,8 +13,8 @@ package final class Readiness {
     private var reported: [String: String] = [:]
 
     /// - Parameters:
-    ///   - localChecks: what can be told at once, without asking anybody.
-    ///   - probes: asked one after the other, all the time; each bounded in time by itself.
+    ///   - localChecks: what can be told at once, without a request.
+    ///   - probes: run one after the other, all the time; each bounded in time by itself.
     package init(localChecks: [(name: String, fault: @LoopActor () -> String?)], probes: [(name: String, probe: Probe)])
     {
         self.localChecks = localChecks
@@ -24,7 +24,7 @@ package final class Readiness {
 
     package var isReady: Bool { faults.isEmpty && localChecks.allSatisfy { $0.fault() == nil } }
 
-    /// Asks until the task is cancelled: often while something is wrong, seldom when all is well.
+    /// Probes until the task is cancelled: often while something is wrong, seldom when all is well.
     ///
     /// A connection that is still being made at the first look is no fault to report yet.
     package func watch(log: Log) async {
@@ -44,7 +44,7 @@ package final class Readiness {
         }
     }
 
-    /// One line when something goes, one when it is back.
+    /// One line when something becomes unavailable, one when it is available again.
     private func report(_ name: String, _ fault: String?, _ log: Log) {
         guard reported[name] != fault else { return }
         reported[name] = fault

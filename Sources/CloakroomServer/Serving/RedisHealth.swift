@@ -1,7 +1,7 @@
 package import CloakroomLoop
 package import CloakroomRedis
 
-/// Whether Redis does what requests need of it: a server may answer and yet refuse every count.
+/// Whether Redis does what requests need of it: a server may respond and yet refuse every count.
 ///
 /// It runs the workers' own scripts from time to time, and as soon as a request was refused; one refused key alone does
 /// not make it unhealthy.

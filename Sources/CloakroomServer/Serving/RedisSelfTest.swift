@@ -68,7 +68,7 @@ package struct RedisSelfTest: Sendable {
     }
 
     /// - Returns: the first refusal; `nil` when there is none.
-    /// - Throws: when Redis cannot be asked.
+    /// - Throws: when Redis does not respond.
     @LoopActor
     package func run(on redis: RedisConnection) async throws(RedisError) -> Refusal? {
         for step in steps {

@@ -2,9 +2,9 @@ import CloakroomWire
 import CloakroomHTTP
 import CloakroomLoop
 
-/// One request on its way to its answer: who asks is counted, what may be done is done, one line is logged.
+/// One request on its way to its response: the caller is counted, what may be done is done, one line is logged.
 ///
-/// Only what asks STS, S3 or a source of keys is a task. Redis and the audit are told what to do next instead: that is
+/// Only what calls STS, S3 or a source of keys is a task. Redis and the audit are told what to do next instead: that is
 /// most requests, and a task that waits twice costs as much as all the rest of them.
 @LoopActor
 final class RequestPipeline {
@@ -37,7 +37,7 @@ final class RequestPipeline {
         }
     }
 
-    /// May the subject do it, and once more? Then the work; the answer tells what is left.
+    /// May the subject do it, and once more? Then the work; the response tells what is left.
     private func count(_ plan: RequestPlan, for subject: Subject) {
         service.admissions.admit(plan.cost, subject) { [self] admission in
             let counted = Counted(subject: subject, admission: admission)
@@ -59,7 +59,7 @@ final class RequestPipeline {
         }
     }
 
-    /// What every answer to a counted request tells of.
+    /// What every response to a counted request tells of.
     private struct Counted {
         let subject: Subject
         let admission: Admission

@@ -5,10 +5,10 @@ enum RequestStep {
     case done(RouteResponse)
     /// Who it is, what is counted, and what is to be done then.
     case work(Subject, RequestPlan)
-    /// Who it is takes asking somebody.
+    /// To identify the caller, a request has to be sent first.
     case waiting(@LoopActor @Sendable () async -> RequestStep)
 
-    /// What HEAD is answered where the answer is known at once (RFC 3875 §4.3.3: a response to HEAD has no body).
+    /// The response to HEAD where it is known at once (RFC 3875 §4.3.3: a response to HEAD has no body).
     var withoutBody: RequestStep {
         guard case .done(var answer) = self else { return self }
         answer.response.body = []
@@ -16,7 +16,7 @@ enum RequestStep {
     }
 }
 
-/// What a request costs and leads to, as soon as it is known who asks.
+/// What a request costs and leads to, as soon as the caller is known.
 struct RequestPlan {
     /// What is done for a subject who is entitled to it.
     typealias Work = @LoopActor @Sendable (Subject, Entitlement) -> RequestOutcome
@@ -30,8 +30,8 @@ struct RequestPlan {
 /// What work comes to.
 enum RequestOutcome {
     case answered(RouteResponse)
-    /// The answer leaves when the line that tells of it is written; without the line nothing is issued.
+    /// The response leaves when the line that tells of it is written; without the line nothing is issued.
     case issued(AuditLog.Issuance, RouteResponse)
-    /// STS or S3 has to be asked first.
+    /// STS or S3 has to be called first.
     case waiting(@LoopActor @Sendable () async -> RequestOutcome)
 }

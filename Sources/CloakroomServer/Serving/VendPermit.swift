@@ -1,13 +1,13 @@
 import CloakroomLoop
 
-/// Whether one request for credentials may ask STS: counted in `limits.vend`, and only when nothing at hand would do.
+/// Whether one request for credentials may call STS: counted in `limits.vend`, and only when nothing at hand would do.
 @LoopActor
 final class VendPermit {
     private let subject: Subject
     private let terms: RateLimitPolicy
     private let limiter: RateLimiter
     private let metrics: Metrics
-    /// `nil` until it was asked for.
+    /// `nil` until it was requested.
     private(set) var limited: RouteResponse.Limited?
 
     /// - Parameter terms: those of the subject's tier.
@@ -18,7 +18,7 @@ final class VendPermit {
         self.metrics = metrics
     }
 
-    /// Counts once, however often it is asked for.
+    /// Counts once, however often it is requested.
     func take() async -> Bool {
         if let limited { return limited.decision.isAllowed }
         let decision = await limiter.take(.vend, for: subject, by: terms)
@@ -30,7 +30,7 @@ final class VendPermit {
     /// What a response with credentials tells; `nil` for the limit of all vends.
     var granted: RouteResponse.Limited? { limited.flatMap { $0.decision.isAllowed ? $0 : nil } }
 
-    /// The response where STS may not be asked; `nil` if it may, or was not to be asked.
+    /// The response where STS may not be called; `nil` if it may, or was not to be called.
     var refusal: RouteResponse? {
         guard let limited, !limited.decision.isAllowed else { return nil }
         return limited.decision.verdict == .closed

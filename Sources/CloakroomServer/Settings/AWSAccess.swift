@@ -8,7 +8,7 @@ extension Settings {
         package var accessKeyID: String?
         package var secretAccessKey: Secret?
         package var sessionToken: Secret?
-        /// The one provider to ask; `nil`: all of them, in their order.
+        /// The one provider to use; `nil`: all of them, in their order.
         package var provider: ProviderName?
         /// `nil` means `AWS_PROFILE`'s, else `default`.
         package var profile: String?
@@ -114,7 +114,7 @@ struct AWSAccessReader {
                 environment: environment, profile: values.optionalText("aws.profile"), readFile: readFile)
             return EndpointPreferences(environment: environment, profiles: profiles)
         } catch {
-            throw SettingsError("", error.reason, "mend the file, or name another with AWS_CONFIG_FILE")
+            throw SettingsError("", error.reason, "fix the file, or name another with AWS_CONFIG_FILE")
         }
     }
 
@@ -134,7 +134,7 @@ struct AWSAccessReader {
             case .invalidURL:
                 throw SettingsError(given?.place ?? "aws", "is no URL of http or https", "give scheme, host and port")
             case .noFIPS:
-                throw SettingsError("aws.useFIPS", "asks for an endpoint that the partition lacks", "give false")
+                throw SettingsError("aws.useFIPS", "requires an endpoint that the partition lacks", "give false")
             case .variantOfCustomEndpoint:
                 throw SettingsError(
                     given?.place ?? "aws", "stands beside FIPS or dual stack, which name AWS's own endpoints",
@@ -143,7 +143,7 @@ struct AWSAccessReader {
                 throw SettingsError("region", "cannot stand in a host name", "give: \(TextShape.region.expected)")
             case .invalidBucket, .unsupportedBucket:
                 throw SettingsError(
-                    "bucket", "is an access point's, a directory bucket's or nobody's", "give a general purpose bucket")
+                    "bucket", "is an access point's, a directory bucket's or invalid", "give a general purpose bucket")
             }
         }
     }

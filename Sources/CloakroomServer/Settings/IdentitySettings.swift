@@ -80,7 +80,7 @@ struct IdentitySettings {
         }
         if let index = issuers.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
             return SettingsError(
-                "session.issuer", "is tokens.issuers[\(index)], which is somebody else", "give a name of our own")
+                "session.issuer", "is tokens.issuers[\(index)], which is another issuer", "give a name of our own")
         }
         guard issuers.contains(where: { $0.use == .session }) else {
             return SettingsError(

@@ -108,7 +108,7 @@ struct IssuerSettings {
             if let refusal = set.refusals.first {
                 throw fault(
                     "keyFile", "has a key at place \(refusal.place + 1) that \(refusal.fault)",
-                    "mend it, or take it out")
+                    "fix it, or remove it")
             }
             guard !set.keys.isEmpty else { throw fault("keyFile", "holds an empty set", "put a key in it") }
             let unnamed = set.keys.count { $0.keyID == nil }

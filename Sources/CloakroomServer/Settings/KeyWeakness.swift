@@ -7,7 +7,7 @@ import CloakroomJOSE
     import Darwin
 #endif
 
-/// Why a key must not sign tokens: whoever guesses it is everybody.
+/// Why a key must not sign tokens: an attacker who guesses it can sign in as any user.
 package enum KeyWeakness: Sendable, Equatable {
     case short
     /// A key of another kind, as a file holds it: its public half is known to everyone.

@@ -10,7 +10,7 @@ package struct Settings: Sendable {
     package var bucket: String
     package var aws: AWSAccess
     package var tokens: Tokens
-    /// `nil` when nobody signs in here.
+    /// `nil` when sign-in is off.
     package var session: Session?
     package var vending: Vending
     /// By name; none means that all tiers are alike.
@@ -112,7 +112,7 @@ extension Settings {
         package var requiresContentLength: Bool
         /// What a presigned PUT without a length counts for.
         package var assumedBytes: Int
-        /// What seals the ids of uploads in parts, the first first; empty: there are none.
+        /// What seals the ids of multipart uploads, the first first; empty: there are none.
         package var idKeys: [SealingKey]
         /// How long such an id is good.
         package var multipartLifetime: Duration

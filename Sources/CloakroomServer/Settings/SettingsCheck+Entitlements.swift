@@ -61,7 +61,7 @@ extension SettingsCheck {
         guard text("limits.vend.whenRedisIsAway") == "open", refusesUnknown else { return nil }
         return SettingsError(
             "limits.vend.whenRedisIsAway", "is \"open\", while entitlements.withoutRecord refuses whom no record knows",
-            "give \"closed\": without Redis nobody has a record")
+            "give \"closed\": without Redis no user has a record")
     }
 
     private var refusesUnknown: Bool { text("entitlements.withoutRecord") == "refuse" }

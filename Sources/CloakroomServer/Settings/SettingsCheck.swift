@@ -205,7 +205,7 @@ struct SettingsCheck {
             !folders.contains(where: { ($0.isEmpty ? "" : $0 + "/").hasPrefix(prefix) })
         else { return nil }
         return SettingsError(
-            "renewal.requireOwnPrefix", "is true, but nobody has a folder in \"\(prefix)\", where all keys are",
+            "renewal.requireOwnPrefix", "is true, but no user has a folder in \"\(prefix)\", where all keys are",
             "give renewal.keyPrefix \"\", or one of vending.prefixes")
     }
 

@@ -1,4 +1,4 @@
-/// The keys that say whose tokens are believed, and which we make ourselves.
+/// The keys that say whose tokens are trusted, and which we make ourselves.
 extension SettingsTable {
     static let tokens: [SettingsRow] = [
         .init(
@@ -10,7 +10,7 @@ extension SettingsTable {
         .init(
             "tokens.certificateAuthorities", .file, .none,
             "PEM file of whom to trust when keys are fetched; null: whom the system trusts."),
-        .init("tokens.issuers", .objects(issuer), .required, "Whose tokens are believed; at least one."),
+        .init("tokens.issuers", .objects(issuer), .required, "Whose tokens are trusted; at least one."),
     ]
 
     static let issuer: [SettingsRow] = [
@@ -73,7 +73,7 @@ extension SettingsTable {
             "How long after the sign-in a session may be continued."),
         .init(
             "session.keys", .objects(sessionKey), .none,
-            "What signs them: the first does; the others are still believed, or will be."),
+            "What signs them: the first does; the others are still trusted, or will be."),
     ]
 
     private static let sessionKey: [SettingsRow] = [

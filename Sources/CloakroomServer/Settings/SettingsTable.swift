@@ -8,7 +8,7 @@ package enum SettingsTable {
         + process
 
     static let aws: [SettingsRow] = [
-        .init("region", .text(.region), .required, "The bucket's Region; also the one whose STS is asked."),
+        .init("region", .text(.region), .required, "The bucket's Region; also the one whose STS is called."),
         .init("bucket", .text(.bucket), .required, "The bucket."),
         .init(
             "aws.accessKeyID", .textOrReference, .env("AWS_ACCESS_KEY_ID"),
@@ -17,7 +17,7 @@ package enum SettingsTable {
         .init("aws.sessionToken", .secret, .env("AWS_SESSION_TOKEN"), "Its session token, if it is temporary."),
         .init(
             "aws.credentials", .choice(["chain"] + AWSAccessReader.providers.keys.sorted()), .text("chain"),
-            "Who is asked for the worker's credentials when no key is given: all in the SDKs' order, or one."),
+            "The provider of the worker's credentials when no key is given: all in the SDKs' order, or one."),
         .init("aws.profile", .text(.any), .none, "A profile of the shared files; null: `AWS_PROFILE`, else `default`."),
         .init(
             "aws.useFIPS", .flag, .none,
@@ -53,7 +53,7 @@ package enum SettingsTable {
         ),
         .init("vending.lifetimeSeconds", .integer(900...43_200), .integer(3600), "How long credentials live."),
         .init(
-            "vending.externalID", .text(.externalID), .none, "The external ID that the role's trust policy asks for."),
+            "vending.externalID", .text(.externalID), .none, "The external ID that the role's trust policy requires."),
         .init(
             "vending.prefixes", .texts(.folder), .texts(["photos", "thumbnails", "metadata"]),
             "Where the built-in scopes give each user a folder; empty: in the bucket itself."),
@@ -66,7 +66,7 @@ package enum SettingsTable {
             "Scopes besides the built-in `full`, `read` and `upload`, or in their place."),
         .init(
             "vending.scope", .text(.scope), .text("full"),
-            "What credentials open in tiers that name no scope; a request may ask for less, never for more."),
+            "What credentials open in tiers that name no scope; a request may name less, never more."),
         .init("vending.defaultTier", .text(.tier), .text("free"), "The tier of a token that names none."),
         .init(
             "vending.credentialCache.enabled", .flag, .flag(true),
@@ -79,7 +79,7 @@ package enum SettingsTable {
             "Whether all workers share what they vended, sealed, in Redis."),
         .init(
             "vending.credentialCache.shared.keys", .sealingKeys(purpose: "cloakroom credential cache"), .none,
-            "Secrets of at least 32 bytes: the first seals, all open. To change it, put the new one in front."),
+            "Secrets of at least 32 bytes: the first seals, all open. To change it, put the new one first."),
     ]
 
     private static let entitlements: [SettingsRow] = [
@@ -93,7 +93,7 @@ package enum SettingsTable {
         .init(
             "entitlements.withoutRecord", .choice(Settings.Entitlements.WithoutRecord.allCases.map(\.rawValue)),
             .text("default"),
-            "Users without a record: `default` goes by the token and the default tier, `refuse` answers 403."),
+            "Users without a record: `default` goes by the token and the default tier, `refuse` returns 403."),
     ]
 
     private static let tier: [SettingsRow] =
@@ -153,7 +153,7 @@ package enum SettingsTable {
         .init("uploads.assetBaseURL", .text(.baseURL), .none, "Where assets are read from; null: the bucket itself."),
         .init(
             "uploads.maximumBytes", .integer(1...MultipartLayout.maximumBytes), .integer(5_368_709_120),
-            "The largest object; in one piece S3 takes 5368709120 at most."),
+            "The largest object; a single PUT to S3 takes 5368709120 at most."),
         .init(
             "uploads.requireContentLength", .flag, .flag(false),
             "Whether a presigned PUT must say its length, which S3 then enforces."),
@@ -162,11 +162,11 @@ package enum SettingsTable {
             "What a presigned PUT without a length counts for."),
         .init(
             "uploads.idKeys", .sealingKeys(purpose: "cloakroom upload ids"), .none,
-            "Secrets of at least 32 bytes for the ids of uploads in parts: the first seals, all open; null: no such uploads."
+            "Secrets of at least 32 bytes for the ids of multipart uploads: the first seals, all open; null: no such uploads."
         ),
         .init(
             "uploads.multipartLifetimeSeconds", .integer(900...604_800), .integer(86_400),
-            "How long an upload in parts may take."),
+            "How long a multipart upload may take."),
     ]
 
     private static let renewal: [SettingsRow] = [
@@ -215,10 +215,10 @@ package enum SettingsTable {
             "Whether users renew in their own folders of `vending.prefixes` alone; other keys are `forbidden`, unsent."),
         .init(
             "renewal.maximumInFlight", .integer(1...1024), .integer(128),
-            "How many copies a worker has under way at most; fewer while S3 asks to slow down."),
+            "How many copies a worker has under way at most; fewer while S3 responds SlowDown."),
         .init(
             "renewal.partialFailure", .choice(Settings.Renewal.PartialFailure.allCases.map(\.rawValue)), .text("retry"),
-            "When some keys fail for a while: `retry` answers 503 for all, `report` tells each key's result."),
+            "When some keys fail for a while: `retry` returns 503 for all, `report` tells each key's result."),
         .init(
             "renewal.retentionDays", .integer(1...36_500), .integer(30),
             "The bucket's lifecycle rule, for `expiresAt` when S3 does not say."),
@@ -242,7 +242,7 @@ package enum SettingsTable {
             SettingsRow(
                 "limits.\(name).whenRedisIsAway",
                 .choice(Settings.Limit.WithoutRedis.allCases.map(\.rawValue)), .text(away),
-                "`open`: serve under a limit of the worker's own; `closed`: answer 503."),
+                "`open`: serve under a limit of the worker's own; `closed`: return 503."),
         ]
     }
 
@@ -281,7 +281,7 @@ package enum SettingsTable {
             "redis.tls", .flag, .flag(false), "Whether Redis is reached through TLS 1.2 or newer, its name verified."),
         .init("redis.certificateAuthorities", .file, .none, "PEM file of whom to trust; null: whom the system trusts."),
         .init("redis.keyPrefix", .text(.any), .text("cloakroom:"), "What all our keys start with."),
-        .init("redis.timeoutMilliseconds", .integer(1...5000), .integer(40), "How long one answer may take."),
+        .init("redis.timeoutMilliseconds", .integer(1...5000), .integer(40), "How long one response may take."),
     ]
 
     private static let process: [SettingsRow] = [
@@ -303,7 +303,7 @@ package enum SettingsTable {
             "The largest request body; nginx has the same limit."),
         .init(
             "server.requestDeadlineMilliseconds", .integer(100...300_000), .integer(15_000),
-            "When a request is answered 503, whatever it waits for."),
+            "When a request gets 503, whatever it waits for."),
         .init(
             "server.metricsFolder", .text(.path), .none,
             "Where the workers of a host share counters; null: those of one supervisor share them."

@@ -20,7 +20,7 @@ enum SettingsValue: Sendable {
     case named([(name: String, values: SettingsValues)])
 }
 
-/// The values of a table by path. Asking for a path or type the table does not have is our mistake.
+/// The values of a table by path. Reading a path or type the table does not have is our mistake.
 struct SettingsValues: Sendable {
     var values: [String: SettingsValue] = [:]
 

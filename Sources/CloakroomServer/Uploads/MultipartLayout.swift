@@ -12,7 +12,7 @@ struct MultipartLayout: Sendable, Equatable {
     /// A part that breaks off on a bad connection is not much to send again.
     private static let minimumPartBytes = 8 * mebibyte
     private static let maximumPartBytes = 5 << 30
-    /// As many as S3 lists in one answer; only objects beyond 5 TB have more.
+    /// As many as S3 lists in one response; only objects beyond 5 TB have more.
     private static let wantedParts = 1000
     /// The largest object there can be, of 10,000 parts of 5 GiB.
     static let maximumBytes = 10_000 * maximumPartBytes
@@ -41,7 +41,7 @@ struct MultipartLayout: Sendable, Equatable {
     /// - Parameter number: 1 to ``partCount``.
     func byteCount(ofPart number: Int) -> Int { min(partBytes, byteCount - (number - 1) * partBytes) }
 
-    /// Which parts a client asks for: `numbers=7` or `numbers=1-100`.
+    /// Which parts a client requests: `numbers=7` or `numbers=1-100`.
     func numbers(query: String) throws(UploadRules.Refusal) -> ClosedRange<Int> {
         guard let parameters = QueryParameters(query), parameters.names == ["numbers"],
             let text = parameters["numbers"]

@@ -9,7 +9,7 @@ import CloakroomLoop
     import Foundation
 #endif
 
-/// Uploads in parts: begun, looked after and completed here; the parts go from the client to S3.
+/// Multipart uploads: begun, looked after and completed here; the parts go from the client to S3.
 @LoopActor
 final class MultipartUploads {
     /// What came of completing one.
@@ -58,7 +58,7 @@ final class MultipartUploads {
             partBytes: upload.plan.partBytes, partCount: upload.plan.partCount, expiresAt: ticket.expiration)
     }
 
-    /// - Returns: `nil` for an id that is not this user's; nobody is asked.
+    /// - Returns: `nil` for an id that is not this user's; no request is sent.
     func ticket(_ id: String, of user: UserID) -> UploadTicket? { seal.ticket(id, of: user, at: now()) }
 
     func parts(_ numbers: ClosedRange<Int>, of ticket: UploadTicket) async throws(AWSError) -> MultipartPartsBody {
@@ -74,7 +74,7 @@ final class MultipartUploads {
 
     /// Completes it once all parts are there with their lengths, as S3 itself lists them.
     ///
-    /// Who asks again, because the answer was lost, is told that it is complete.
+    /// A client that repeats the request, because the response was lost, is told that it is complete.
     /// - Parameter etags: of all parts, as the client knows them; `nil`: S3's word is enough.
     func complete(_ ticket: UploadTicket, etags: [String]?) async throws(AWSError) -> Outcome {
         let asset = try names.named(ticket.objectKey)

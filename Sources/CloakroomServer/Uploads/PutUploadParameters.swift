@@ -50,7 +50,7 @@ struct PostUploadParameters: Sendable, Equatable {
     }
 }
 
-/// What a client says of the object that it wants to upload in parts.
+/// What a client says of the object of a multipart upload.
 struct MultipartUploadParameters: Sendable, Equatable {
     let contentType: String
     let plan: MultipartLayout

@@ -20,7 +20,7 @@ struct UploadRules: Sendable {
         /// - Parameter count: of the parts there are.
         case partNumbers(count: Int)
 
-        /// The answer's.
+        /// The response's.
         var sentence: String {
             switch self {
             case .noContentType: "contentType is required"
@@ -54,7 +54,7 @@ struct UploadRules: Sendable {
         assumedBytes = min(settings.assumedBytes, settings.maximumBytes)
     }
 
-    /// Of an object that is uploaded in one piece.
+    /// Of an object that is uploaded with a single PUT or POST.
     var maximumBytesAtOnce: Int { min(maximumBytes, Self.singleMaximum) }
 
     func contentType(_ type: String?) throws(Refusal) -> String {

@@ -7,7 +7,7 @@ import CloakroomJSON
     import Foundation
 #endif
 
-/// All that has to be known of an upload in parts: it travels, sealed, in the upload's id.
+/// All that has to be known of a multipart upload: it travels, sealed, in the upload's id.
 struct UploadTicket: Sendable, Equatable {
     let objectKey: String
     /// S3's own.
@@ -19,9 +19,9 @@ struct UploadTicket: Sendable, Equatable {
 
 /// Seals tickets into ids, so that no database has to remember whose upload is whose.
 ///
-/// The user is part of what is sealed, without being in it: an id of somebody else's opens no more than an invented one.
+/// The user is part of what is sealed, without being in it: another user's id opens no more than an invented one.
 struct TicketSeal: Sendable {
-    /// The first seals, all open: a new key is put in front, and the old one is taken away when its last id has expired.
+    /// The first seals, all open: a new key is put first, and the old one is removed when its last id has expired.
     let keys: [SealingKey]
 
     /// Longer than any id of ours.

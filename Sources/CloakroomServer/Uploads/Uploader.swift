@@ -21,7 +21,7 @@ package final class Uploader {
 
     /// - Parameters:
     ///   - bucketURL: where objects are read when the settings name no other place.
-    ///   - requestDeadline: of what S3 is asked.
+    ///   - requestDeadline: of requests to S3.
     package init(
         s3: S3Client, settings: Settings.Uploads, bucketURL: String, requestDeadline: Duration,
         now: @escaping @Sendable () -> Date = { Date() },

@@ -13,7 +13,7 @@ enum BuiltInScope: String, CaseIterable {
     /// What may be done with objects below each user's folder.
     ///
     /// Starting a multipart upload, sending a part and completing it is all `s3:PutObject` (Amazon S3 User Guide,
-    /// "Multipart upload API and permissions"); large photos and videos are uploaded in parts.
+    /// "Multipart upload API and permissions"); large photos and videos are multipart uploads.
     private var objectActions: [String] {
         let parts = ["AbortMultipartUpload", "ListMultipartUploadParts"]
         return switch self {

@@ -27,7 +27,7 @@ final class CredentialCache {
     typealias Result = Swift.Result<VendedSession, STSError>
     typealias Outcome = (result: Result, outcome: Metrics.CacheOutcome)
 
-    /// How long STS is not asked again for what it refused, or could not give while others stand in.
+    /// How long STS is not called again for what it refused, or could not give while others stand in.
     static let pause: TimeInterval = 3
     private static let maximumPauses = 4096
     /// How long anybody waits for new ones who could have those that are held.
@@ -60,8 +60,8 @@ final class CredentialCache {
         return known
     }
 
-    /// - Parameter fetch: called by the first who asks, with what could stand in; the others wait for it. What it gives
-    ///   is kept if it is fresh; a refusal for ``pause`` seconds; that STS was away for nobody.
+    /// - Parameter fetch: called by the first caller, with what could stand in; the others wait for it. What it gives
+    ///   is kept if it is fresh; a refusal for ``pause`` seconds; that STS was unreachable is not kept.
     func credentials(
         _ key: Key, fetch: @escaping @LoopActor @Sendable (VendedSession?) async -> Outcome
     ) async -> Outcome {
@@ -104,14 +104,14 @@ final class CredentialCache {
         switch fetched.result {
         case .success(let vended):
             insert(vended, key)
-            // Another worker's stand in like our own: they are past being fresh, and nobody asks again for a while.
+            // Another worker's stand in like our own: they are past being fresh, and STS is not called for a while.
             if fetched.outcome == .previous { pause(key, nil) }
             return fetched
         case .failure(.refused):
             if case .failure(let refusal) = fetched.result { pause(key, refusal) }
             return fetched
         case .failure(.unavailable):
-            // What the user could have had a moment ago is better than nothing while STS is away.
+            // What the user could have had a moment ago is better than nothing while STS is unreachable.
             guard let known, known.mayStandIn(at: now()) else { return fetched }
             pause(key, nil)
             return (.success(known), .previous)

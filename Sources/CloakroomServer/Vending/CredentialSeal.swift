@@ -10,7 +10,7 @@ import CloakroomJSON
 
 /// Credentials as they are kept outside the process: sealed, in base64url.
 struct CredentialSeal: Sendable {
-    /// The first seals, all open: a new key is put in front, and the old one is taken away a lifetime later.
+    /// The first seals, all open: a new key is put first, and the old one is removed a lifetime later.
     let keys: [SealingKey]
 
     /// - Precondition: there is a key.
@@ -19,7 +19,7 @@ struct CredentialSeal: Sendable {
     }
 
     /// - Parameter jitter: 0…1, how late the credentials are refreshed.
-    /// - Returns: `nil` for what was sealed for another sharedKey, with another key, or by nobody.
+    /// - Returns: `nil` for what was sealed for another sharedKey, with another key, or not sealed at all.
     func open(_ text: [UInt8], for sharedKey: SharedCredentialKey, jitter: Double) -> VendedSession? {
         guard let sealed = Base64URL.decode(text) else { return nil }
         let context = sharedKey.context

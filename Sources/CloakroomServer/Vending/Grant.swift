@@ -1,6 +1,6 @@
 package import CloakroomAWS
 
-/// What is asked of STS for one subject: never more than its tier allows, less if the request wants less.
+/// What is requested of STS for one subject: never more than its tier allows, less if the request wants less.
 package struct Grant: Sendable, Hashable {
     package let scope: Scope
     package let lifetime: Duration

@@ -3,7 +3,7 @@ import CloakroomJSON
 
 /// The statement that lets a user's session use keys of KMS, through S3 and for objects of the bucket alone.
 ///
-/// S3 asks KMS on behalf of the caller: without the statement, uploads and downloads in a bucket under SSE-KMS are
+/// S3 calls KMS on behalf of the caller: without the statement, uploads and downloads in a bucket under SSE-KMS are
 /// `AccessDenied`. Parts of a multipart upload need `kms:Decrypt` as well as `kms:GenerateDataKey`.
 /// Sources: Amazon S3 User Guide, "Using server-side encryption with AWS KMS keys"; AWS KMS Developer Guide,
 /// "kms:ViaService" and "kms:EncryptionContext:context-key".

@@ -13,7 +13,7 @@ import CloakroomAWS
 /// them, within a few bytes of zlib, and takes ``roomBytes`` for the room. Two reports with their policies agree with
 /// that: 2,017 characters that deflate to 533 bytes were 118 % (apache/polaris#3243), and 736 characters of
 /// 18 actions with three tags, about 313 bytes, were 82 %. So it is an estimate on the safe side, and no promise:
-/// AssumeRole's answer and CloudTrail tell the true share.
+/// AssumeRole's response and CloudTrail tell the true share.
 package struct PackedSize: Sendable, Equatable {
     /// The reports come to 380 and 450.
     static let roomBytes = 400

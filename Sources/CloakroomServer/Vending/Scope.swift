@@ -1,6 +1,6 @@
 import CloakroomCrypto
 
-/// What credentials allow, under the name by which it is asked for.
+/// What credentials allow, under the name by which it is requested.
 ///
 /// Made once, when settings are read; two scopes are equal when they are the same one.
 package final class Scope: Sendable {

@@ -56,7 +56,7 @@ package struct Scopes: Sendable {
 
     /// - Parameters:
     ///   - inner: where users have folders, empty or ending in `/`; likewise `outer`.
-    /// - Returns: who would own all of them; `nil` when nobody would.
+    /// - Returns: who would own all of them; `nil` when no user would.
     static func owner(of inner: String, within outer: String) -> UserID? {
         guard inner.hasPrefix(outer), inner != outer else { return nil }
         return UserID(String(inner.dropFirst(outer.count).prefix { $0 != "/" }))

@@ -3,7 +3,7 @@ import CloakroomJSON
 
 /// The session policy of a user's credentials: an IAM policy whose user is still open.
 ///
-/// A session policy only takes away: what the credentials may do is what this and the role both allow
+/// A session policy only restricts: what the credentials may do is what this and the role both allow
 /// (IAM User Guide, "Session policies").
 package struct SessionPolicy: Sendable {
     /// What STS takes (AssumeRole, parameter Policy).
@@ -49,7 +49,7 @@ package struct SessionPolicy: Sendable {
     /// The policy, minified.
     package func text(for user: UserID) -> String { parts.joined(separator: user.text) }
 
-    /// The same, as STS is asked with it.
+    /// The same, as it is sent to STS.
     package func asked(for user: UserID) -> AssumeRole.Policy { AssumeRole.Policy(template, filledWith: user.text) }
 
     /// The policy with its user open.

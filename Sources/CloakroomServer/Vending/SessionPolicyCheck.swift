@@ -108,7 +108,7 @@ struct SessionPolicyCheck: Sendable {
                 let values = try texts(key.value, at: path)
                 guard !key.name.contains("$") else { throw .tooBroad(path: path, value: key.name) }
                 guard key.name.lowercased() == "s3:prefix" else {
-                    // Further conditions only take away, but a variable in one could stand for another user.
+                    // Further conditions only restrict, but a variable in one could stand for another user.
                     for value in values where value.contains("${") { throw .tooBroad(path: path, value: value) }
                     continue
                 }

@@ -9,11 +9,11 @@ package import CloakroomRedis
     package import Foundation
 #endif
 
-/// What all workers have vended, sealed in Redis: of many that need the same credentials, one asks STS.
+/// What all workers have vended, sealed in Redis: of many that need the same credentials, one calls STS.
 ///
 /// The one holds a lock for ``lockLifetime``, a third of what a request may take. If it dies, the lock ends and the
-/// next to look takes it, with at least half of the request's time left; who has waited for half of that time asks STS
-/// without a lock. Two may then ask for the same, which costs a call and harms nobody.
+/// next to look takes it, with at least half of the request's time left; who has waited for half of that time calls STS
+/// without a lock. Two may then request the same, which costs a call and does no harm.
 @LoopActor
 package final class SharedCredentialCache {
     private let redis: RedisConnection
@@ -45,9 +45,9 @@ package final class SharedCredentialCache {
     }
 
     /// - Parameters:
-    ///   - previous: what may be handed out while another worker gets new ones, or while STS is away.
+    ///   - previous: what may be handed out while another worker gets new ones, or while STS is unreachable.
     ///   - revokedBefore: what was issued before is of no use.
-    ///   - assume: asks STS.
+    ///   - assume: calls STS.
     func credentials(
         at sharedKey: SharedCredentialKey, previous: VendedSession?, revokedBefore: Date?,
         assume: @LoopActor () async -> CredentialCache.Result

@@ -14,13 +14,13 @@ package final class VendedSession {
     package nonisolated let role: AssumedRole
     package nonisolated let sessionName: String
     package nonisolated let issued: Date
-    /// From when on new ones are asked for.
+    /// From when on new ones are requested.
     package nonisolated let refresh: Date
     package nonisolated let scope: String
     /// SHA-256 of the session policy, in hexadecimal; empty without one.
     package nonisolated let scopeDigest: String
 
-    // What was answered once is answered again, byte for byte.
+    // The same response is sent again, byte for byte.
     private var stsTokenBody: [UInt8]?
     private var containerBody: [UInt8]?
     private(set) lazy var audited = AuditedCredentials(
@@ -28,7 +28,7 @@ package final class VendedSession {
         until: role.expiration)
 
     /// - Parameter jitter: 0…1; 0 refreshes at half of the lifetime, 1 a tenth of it later, so that what was issued
-    ///   together is not asked for together.
+    ///   together is not requested together.
     package nonisolated init(
         role: AssumedRole, sessionName: String, issued: Date, scope: String, scopeDigest: String, jitter: Double
     ) {
@@ -40,7 +40,7 @@ package final class VendedSession {
         self.issued = issued
     }
 
-    /// A copy may be handed out until about half of the lifetime is over, so that nobody gets credentials about to end.
+    /// A copy may be handed out until about half of the lifetime is over, so that none is handed out about to end.
     nonisolated func isReusable(at time: Date) -> Bool { time < refresh }
 
     /// Whether a copy is better than none: it is good for another minute.
@@ -48,7 +48,7 @@ package final class VendedSession {
 
     nonisolated func isRevoked(before time: Date?) -> Bool { time.map { issued < $0 } ?? false }
 
-    /// The answer of a vending route, in JSON.
+    /// The response of a vending route, in JSON.
     func body(for route: Route, settings: Settings) -> [UInt8] {
         let isContainer = route == .containerCredentials
         if let known = isContainer ? containerBody : stsTokenBody { return known }
@@ -76,6 +76,6 @@ package final class VendedSession {
             region: settings.region, bucket: settings.bucket)
     }
 
-    // AssumedRole refuses an answer of STS's without one.
+    // AssumedRole refuses a response of STS without one.
     private var sessionToken: String { role.credentials.sessionToken?.reveal() ?? "" }
 }

@@ -20,7 +20,7 @@ package final class Vendor {
     private let shared: SharedCredentialCache?
 
     /// - Parameters:
-    ///   - shared: asked for what this process does not have; used only with the cache of the process.
+    ///   - shared: consulted for what this process does not have; used only with the cache of the process.
     ///   - jitter: gives numbers from 0 to 1.
     package init(
         sts: STSClient, settings: Settings.Vending, requestDeadline: Duration, metrics: Metrics,
@@ -54,12 +54,12 @@ package final class Vendor {
         return known
     }
 
-    /// What is thrown when `permit` says no, as if STS could not be asked: credentials at hand stand in for new ones.
+    /// What is thrown when `permit` says no, as if STS were unreachable: credentials at hand stand in for new ones.
     static let notPermitted = STSError.unavailable(retryAfter: nil, code: "NotPermitted")
 
     /// New ones, for a subject for whom none are ``cached(for:_:revokedBefore:)``.
     ///
-    /// - Parameter permit: whether STS may be asked; called just before, and by none that waits for the call
+    /// - Parameter permit: whether STS may be called; evaluated just before, and by none that waits for the call
     ///   of another.
     package func credentials(
         for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil,
@@ -88,7 +88,7 @@ package final class Vendor {
         }
         metrics.lookedUp(outcome)
         let vended = try result.get()
-        // Whoever asked before the revocation may have brought them back once more: later there are none.
+        // A request from before the revocation may have cached them once more: later there are none.
         guard outcome == .miss || !vended.isRevoked(before: revokedBefore) else {
             throw .unavailable(retryAfter: .seconds(1), code: "Revoked")
         }

@@ -18,7 +18,7 @@ struct BucketFindingsTests {
     @Test func `has nothing to say against a bucket as it is deployed`() throws {
         #expect(
             try Self.lines() == [
-                "ok: the bucket photos is there, in eu-central-1", "ok: a missing key is answered 404 NoSuchKey",
+                "ok: the bucket photos is there, in eu-central-1", "ok: a missing key gets 404 NoSuchKey",
                 "ok: versions are off",
             ])
     }
@@ -27,7 +27,7 @@ struct BucketFindingsTests {
         (BucketPresence.missing, "error: there is no bucket photos"),
         (.elsewhere(region: "us-east-2"), "error: the bucket photos is in us-east-2, not in eu-central-1"),
         (.elsewhere(region: nil), "error: the bucket photos is in another Region, not in eu-central-1"),
-        (.forbidden(region: "eu-central-1"), "error: S3 answers 403 for the bucket photos"),
+        (.forbidden(region: "eu-central-1"), "error: S3 responds 403 for the bucket photos"),
     ])
     func `tells a bucket that cannot be used, and nothing else then`(presence: BucketPresence, expected: String) throws
     {
@@ -42,7 +42,7 @@ struct BucketFindingsTests {
         }
         #expect(
             lines.dropFirst() == [
-                "error: a missing key is answered 403, not 404", "warning: the bucket keeps old versions",
+                "error: a missing key gets 403, not 404", "warning: the bucket keeps old versions",
                 "warning: Object Lock is on",
             ])
     }

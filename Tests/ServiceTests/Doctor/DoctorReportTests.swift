@@ -6,7 +6,7 @@ struct DoctorReportTests {
     private static let report = DoctorReport([
         CheckName.redis.ok("Redis 7.0.15"), CheckName.touch.skipped("nothing may be written (--read-only)"),
         CheckName.front.warning(
-            "answers say \u{1B}[31mnginx/1.22.1", why: "scanners look", advice: "set server_tokens off"),
+            "responses say \u{1B}[31mnginx/1.22.1", why: "scanners look", advice: "set server_tokens off"),
     ])
 
     @Test func `is a table for people`() {
@@ -14,7 +14,7 @@ struct DoctorReportTests {
             Self.report.table == """
                 redis     ok      Redis 7.0.15
                 touch     skipped nothing may be written (--read-only)
-                front     warning answers say [31mnginx/1.22.1
+                front     warning responses say [31mnginx/1.22.1
                                     why: scanners look
                                     do:  set server_tokens off
 
@@ -34,8 +34,8 @@ struct DoctorReportTests {
             Self.report.json == """
                 {"findings":[{"check":"redis","level":"ok","found":"Redis 7.0.15"},\
                 {"check":"touch","level":"skipped","found":"nothing may be written (--read-only)"},\
-                {"check":"front","level":"warning","found":"answers say \\u001b[31mnginx/1.22.1","why":"scanners look",\
-                "advice":"set server_tokens off"}],"ok":1,"skipped":1,"warning":1,"error":0}
+                {"check":"front","level":"warning","found":"responses say \\u001b[31mnginx/1.22.1",\
+                "why":"scanners look","advice":"set server_tokens off"}],"ok":1,"skipped":1,"warning":1,"error":0}
                 """)
     }
 

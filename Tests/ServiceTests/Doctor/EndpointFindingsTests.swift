@@ -33,19 +33,19 @@ struct EndpointFindingsTests {
 
     @Test func `says nothing of a clock that it was not told`() {
         #expect(
-            Self.lines() == ["ok: STS answers at https://sts.eu-west-1.amazonaws.com, its certificate verified"])
+            Self.lines() == ["ok: STS responds at https://sts.eu-west-1.amazonaws.com, its certificate verified"])
     }
 
     @Test(arguments: [
-        ("http://127.0.0.1:8333", "ok: STS answers at http://127.0.0.1:8333, on this machine"),
+        ("http://127.0.0.1:8333", "ok: STS responds at http://127.0.0.1:8333, on this machine"),
         ("http://s3.lan:8333", "warning: STS is reached in plain text: http://s3.lan:8333"),
     ])
     func `minds plain text on a network`(url: String, expected: String) { #expect(Self.lines(url: url) == [expected]) }
 
     @Test(arguments: [
         (TransportError.untrusted, "the certificate of https://s is not trusted"),
-        (.unreachable, "nobody is at https://s"),
-        (.timeout, "https://s does not answer in time"), (.interrupted, "https://s does not answer as HTTP does"),
+        (.unreachable, "https://s is unreachable"),
+        (.timeout, "https://s does not respond in time"), (.interrupted, "https://s does not speak HTTP"),
     ])
     func `tells why nobody answers`(error: TransportError, expected: String) {
         #expect(Self.lines(url: "https://s", error: error) == ["error: STS: \(expected)"])

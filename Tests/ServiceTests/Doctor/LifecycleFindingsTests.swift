@@ -9,9 +9,9 @@ struct LifecycleFindingsTests {
         let bare = LifecycleReview(LifecycleConfiguration(), .never, terms)
         let lines = LifecycleFindings.all(bare, terms).lines
         #expect(lines == bare.findings.map { "\($0.severity.rawValue): \($0.text)" })
-        #expect(lines.first == "error: no rule expires every object under assets/: what nobody renews stays for ever")
+        #expect(lines.first == "error: no rule expires every object under assets/: what is not renewed stays for ever")
         let good = LifecycleReview(LifecycleConfiguration(rules: terms.rules(.never)), .never, terms)
-        #expect(LifecycleFindings.all(good, terms).lines == ["ok: what nobody renews expires after 30 days"])
+        #expect(LifecycleFindings.all(good, terms).lines == ["ok: what is not renewed expires after 30 days"])
     }
 
     @Test func `does not call wrong what it may not see`() {

@@ -37,21 +37,22 @@ struct NginxFindingsTests {
     @Test func `has nothing to say against nginx as it is deployed`() throws {
         #expect(
             try Self.lines() == [
-                "ok: a worker answers behind https://api.example", "ok: the headers of cloakroom/headers.conf are sent",
-                "ok: GET where POST belongs is answered 405",
-                "ok: a body of 65536 bytes is let in, one byte more is answered 413",
-                "ok: the certificate is good for 60 days", "ok: /metrics answers 403 from here",
+                "ok: a worker responds behind https://api.example",
+                "ok: the headers of cloakroom/headers.conf are sent",
+                "ok: GET where POST belongs gets 405",
+                "ok: a body of 65536 bytes is let in, one byte more gets 413",
+                "ok: the certificate is good for 60 days", "ok: /metrics responds 403 from here",
             ])
     }
 
     @Test func `tells nginx without workers, and others in their place`() throws {
         #expect(
             try Self.wrong { $0.unknown = Self.status(502) } == [
-                "error: https://api.example answers 502 for a path that is no route"
+                "error: https://api.example responds 502 for a path that is no route"
             ])
         #expect(
             try Self.wrong { $0.unknown = Self.status(200, ["Content-Type": "text/html"]) } == [
-                "error: https://api.example answers 200 for a path that is no route"
+                "error: https://api.example responds 200 for a path that is no route"
             ])
         #expect(try Self.lines { $0.unknown = .failure(.untrusted) }.count == 1)
     }
@@ -64,32 +65,35 @@ struct NginxFindingsTests {
         let bare = fields
         #expect(
             try Self.wrong { $0.unknown = Self.status(404, bare) } == [
-                "warning: answers lack Cache-Control, Strict-Transport-Security", "warning: answers say nginx/1.22.1",
+                "warning: responses lack Cache-Control, Strict-Transport-Security",
+                "warning: responses say nginx/1.22.1",
             ])
         fields = Self.fields
         fields.add("referrer-policy", "no-referrer")
         let twice = fields
         #expect(
-            try Self.wrong { $0.unknown = Self.status(404, twice) } == ["warning: answers have Referrer-Policy twice"])
+            try Self.wrong { $0.unknown = Self.status(404, twice) } == [
+                "warning: responses have Referrer-Policy twice"
+            ])
     }
 
     @Test func `tells bodies that are bounded otherwise than the worker's`() throws {
         #expect(
             try Self.wrong { $0.tooLarge = Self.status(401) } == [
-                "error: a body of 65537 bytes is answered 401, not 413"
+                "error: a body of 65537 bytes gets 401, not 413"
             ])
         #expect(
             try Self.wrong { $0.largest = Self.status(413) } == [
-                "warning: a body of 65536 bytes is answered 413, though server.maximumBodyBytes allows it"
+                "warning: a body of 65536 bytes gets 413, though server.maximumBodyBytes allows it"
             ])
-        #expect(try Self.wrong { $0.largest = .failure(.interrupted) } == ["warning: a large body gets no answer"])
+        #expect(try Self.wrong { $0.largest = .failure(.interrupted) } == ["warning: a large body gets no response"])
     }
 
     @Test func `tells metrics that anybody can read`() throws {
-        #expect(try Self.wrong { $0.metrics = Self.status(200) } == ["warning: /metrics answers this machine"])
+        #expect(try Self.wrong { $0.metrics = Self.status(200) } == ["warning: /metrics is open to this machine"])
         #expect(
             try Self.wrong { $0.disguisedMetrics = Self.status(200) } == [
-                "error: /metrics answers whoever says in X-Forwarded-For that he is 127.0.0.1"
+                "error: /metrics is open to clients that claim in X-Forwarded-For to be 127.0.0.1"
             ])
         #expect(try Self.wrong({ $0.metrics = Self.status(200) }, url: "http://127.0.0.1:8080") == [])
     }

@@ -85,9 +85,9 @@ struct RedisFindingsTests {
     }
 
     @Test(arguments: [
-        (RedisError.unavailable, "error: Redis does not answer: unavailable"),
-        (.refused(code: "NOAUTH"), "error: Redis does not answer: noauth"),
-        (.refused(code: "NOPERM"), "warning: Redis does not let us ask for INFO"),
+        (RedisError.unavailable, "error: Redis does not respond: unavailable"),
+        (.refused(code: "NOAUTH"), "error: Redis does not respond: noauth"),
+        (.refused(code: "NOPERM"), "warning: Redis does not let us send INFO"),
     ])
     func `tells why there is no answer`(error: RedisError, expected: String) throws {
         let findings = RedisFindings(RedisObservations(info: .failure(error)), try settings(smallest())).all

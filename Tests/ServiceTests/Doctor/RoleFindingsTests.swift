@@ -46,14 +46,14 @@ struct RoleFindingsTests {
             + "resource: \(Self.arn)"
         #expect(
             try Self.lines(Self.refused("AccessDenied", message)) == [
-                "error: \(Self.arn) takes no tags; STS says \(message): AccessDenied (403)"
+                "error: \(Self.arn) accepts no tags; STS says \(message): AccessDenied (403)"
             ])
     }
 
     @Test func `knows it, too, when the same is taken without tags`() throws {
         var answers = Self.refused("AccessDenied")
         answers.worksWithoutTags = true
-        #expect(try Self.lines(answers) == ["error: \(Self.arn) takes no tags; STS says AccessDenied (403)"])
+        #expect(try Self.lines(answers) == ["error: \(Self.arn) accepts no tags; STS says AccessDenied (403)"])
     }
 
     @Test func `a policy that has room only without tags is too long, whatever the trust policy says`() throws {
@@ -61,7 +61,7 @@ struct RoleFindingsTests {
         answers.worksWithoutTags = true
         #expect(
             try Self.lines(answers) == [
-                "error: the session policy is not taken; STS says PackedPolicyTooLarge (400)"
+                "error: the session policy is not accepted; STS says PackedPolicyTooLarge (400)"
             ])
     }
 

@@ -56,7 +56,7 @@ struct ScopeFindingsTests {
         let lost = ProbeOutcome(AWSError(.transient, code: "Timeout"))
         #expect(
             ScopeFindings.all("full", [(probe: probes[0], outcome: lost)], wrote: true).lines == [
-                "warning: full: a list of photos/cloakroom-doctor-1/ is answered Timeout"
+                "warning: full: a list of photos/cloakroom-doctor-1/ gets Timeout"
             ])
     }
 

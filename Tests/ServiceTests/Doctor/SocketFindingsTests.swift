@@ -17,9 +17,9 @@ struct SocketFindingsTests {
     }
 
     @Test(arguments: [
-        (SocketOutcome.unreachable("Connection refused"), "nobody can be reached at unix:/w: Connection refused"),
-        (.silent, "the worker at unix:/w does not answer"),
-        (.answered(status: 404, body: []), "unix:/w answers 404 to /readyz"),
+        (SocketOutcome.unreachable("Connection refused"), "no worker can be reached at unix:/w: Connection refused"),
+        (.silent, "the worker at unix:/w does not respond"),
+        (.answered(status: 404, body: []), "unix:/w responds 404 to /readyz"),
     ])
     func `tells sockets without a worker`(outcome: SocketOutcome, expected: String) {
         #expect(Self.lines(outcome) == ["error: \(expected)"])

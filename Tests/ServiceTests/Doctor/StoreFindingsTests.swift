@@ -54,15 +54,15 @@ struct StoreFindingsTests {
     @Test func `says what cannot be told`() {
         #expect(
             Enforcement(status: 412, refusal: 412) == .honoured
-                && Enforcement(status: 500, refusal: 412) == .unclear("answered 500"))
+                && Enforcement(status: 500, refusal: 412) == .unclear("status 500"))
         let written = StoreObservations.Written(
-            presignedCondition: .unclear("answered 500"), condition: .honoured, checksum: .honoured,
+            presignedCondition: .unclear("status 500"), condition: .honoured, checksum: .honoured,
             ownersAgree: .failure(AWSError(.refused, status: 403, code: "AccessDenied")))
         let lines = Self.lines(.aws, written)
         #expect(
             lines[1]
                 == "skipped: whether a presigned upload leaves an object alone that is there already cannot be told: "
-                + "answered 500")
+                + "status 500")
         #expect(lines.last == "skipped: whose the worker's objects are cannot be told: AccessDenied (403)")
     }
 }

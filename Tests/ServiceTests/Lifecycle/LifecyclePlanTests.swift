@@ -132,10 +132,10 @@ struct LifecyclePlanTests {
         #expect(story.contains { $0.contains("their bytes go 7 days later") })
         #expect(
             LifecycleDescription.story(LifecycleConfiguration(), .never, terms, now: now).first
-                == "An object that nobody deletes stays for ever: no enabled rule expires every object.")
+                == "An object that is not deleted stays for ever: no enabled rule expires every object.")
         #expect(
             LifecycleDescription.rule(.test("x", filter: [XMLNode("Prefix", "a/")], status: "Disabled"))
                 == "\"x\" (disabled), for objects under a/: expires 30 days after it was last written; "
-                + "unfinished uploads in parts go after 7 days")
+                + "unfinished multipart uploads go after 7 days")
     }
 }

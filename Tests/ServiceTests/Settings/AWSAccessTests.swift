@@ -94,7 +94,7 @@ struct AWSAccessTests {
     @Test func `tells what contradicts itself`() {
         #expect(
             Self.fault(aws: "useFIPS: true", region: "cn-north-1")
-                == "aws.useFIPS: asks for an endpoint that the partition lacks; give false")
+                == "aws.useFIPS: requires an endpoint that the partition lacks; give false")
         #expect(
             Self.fault(aws: "s3Endpoint: 'http://127.0.0.1:1'", environment: ["AWS_USE_FIPS_ENDPOINT": "true"])
                 .hasPrefix("aws.s3Endpoint: stands beside FIPS or dual stack, which name AWS's own endpoints;"))
@@ -107,7 +107,7 @@ struct AWSAccessTests {
         #expect(
             Self.fault(config: "what is this")
                 == "/home/w/.aws/config, line 1: neither a section, a property nor a comment; "
-                + "mend the file, or name another with AWS_CONFIG_FILE")
+                + "fix the file, or name another with AWS_CONFIG_FILE")
         #expect(
             Self.fault(aws: "credentials: 'container', accessKeyID: 'A', secretAccessKey: {env: 'SIGNING'}")
                 == "aws.credentials: names container, but aws.accessKeyID is there too; give one of the two")

@@ -72,7 +72,7 @@ struct EntitlementSettingsTests {
         ),
         (
             "limits: {vend: {whenRedisIsAway: \"open\"}}, entitlements: {withoutRecord: \"refuse\"}", "",
-            #"limits.vend.whenRedisIsAway: is "open", while entitlements.withoutRecord refuses whom no record knows; give "closed": without Redis nobody has a record"#
+            #"limits.vend.whenRedisIsAway: is "open", while entitlements.withoutRecord refuses whom no record knows; give "closed": without Redis no user has a record"#
         ),
     ])
     func `names what is wrong, and the way out`(more: String, vending: String, expected: String) {

@@ -197,7 +197,7 @@ struct IdentitySettingsTests {
                 + " give one of tokens.issuers for: \"session\""),
         FaultCase(
             issuers: apple, session: "session: {issuer: 'https://appleid.apple.com'}",
-            fault: "session.issuer: is tokens.issuers[0], which is somebody else; give a name of our own"),
+            fault: "session.issuer: is tokens.issuers[0], which is another issuer; give a name of our own"),
         FaultCase(
             issuers: apple, session: "session: {issuer: 'a'}",
             fault: "session.keys: is missing; give at least one key with keyID and privateKey"),

@@ -64,7 +64,7 @@ struct SettingsConflictTests {
         ),
         Conflict(
             settings: smallest("renewal: {requireOwnPrefix: true, keyPrefix: 'assets/'}"),
-            fault: "renewal.requireOwnPrefix: is true, but nobody has a folder in \"assets/\", where all keys are;"
+            fault: "renewal.requireOwnPrefix: is true, but no user has a folder in \"assets/\", where all keys are;"
                 + " give renewal.keyPrefix \"\", or one of vending.prefixes"
         ),
         Conflict(

@@ -216,7 +216,7 @@ struct SettingsTests {
                 "tokens.heder: is not a key; did you mean tokens.header?",
                 "limits: is no object; give: {renew, vend, upload, session, notification, renewKeys, uploadBytes}",
                 "region: is missing; give: Region, such as \"eu-central-1\"."
-                    + " The bucket's Region; also the one whose STS is asked.",
+                    + " The bucket's Region; also the one whose STS is called.",
                 "bucket: is \"Photos_1\"; give: bucket name: 3…63 of a-z 0-9 - .",
                 "aws.secretAccessKey: is a secret written in the file as plain text;"
                     + " change the secret, keep it elsewhere, and give: {env: \"NAME\"} or {file: \"path\"}",

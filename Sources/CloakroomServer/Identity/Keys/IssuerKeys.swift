@@ -5,13 +5,13 @@ import CloakroomJSON
 
 /// The keys of one issuer as they are now: fixed by the settings, or fetched and kept fresh.
 ///
-/// A fetched set is fetched again ahead of its end, in the background. While its source is away, or sends rubbish, the
-/// last good keys stay. A token with an unknown `kid` has the set fetched at most every ``refetchInterval``, whoever
-/// sent it and however many there are; everyone who waits, waits for the same fetch.
+/// A fetched set is fetched again ahead of its end, in the background. While its source is unreachable, or sends
+/// rubbish, the last good keys stay. A token with an unknown `kid` has the set fetched at most every
+/// ``refetchInterval``, however many there are and from however many clients; all that wait share one fetch.
 @LoopActor
 package final class IssuerKeys {
     static let refetchInterval: Duration = .seconds(30)
-    /// How long the address that a discovery document names is asked without looking there again.
+    /// How long the address that a discovery document names is used before the document is fetched again.
     private static let discoveryInterval: Duration = .seconds(86_400)
     /// Who comes when so many wait already is not let in.
     private static let maximumWaiting = 1024
@@ -63,14 +63,14 @@ package final class IssuerKeys {
 
     var isFixed: Bool { remote == nil }
 
-    /// Whether they are what their source last had to say; not while it is away, nor while a fetch is under way.
+    /// Whether they are what their source last had to say; not while it is unreachable, nor while a fetch is under way.
     var areCurrent: Bool { keys != nil && failures == 0 && fetching == nil }
 
     /// Whether waiting for a fetch could bring a key that is not there.
     var canRefetch: Bool {
         guard let remote, waiting < Self.maximumWaiting else { return false }
         if fetching != nil { return true }
-        // Without any keys it is the background's affair when to ask again.
+        // Without any keys the background decides when to fetch again.
         guard keys != nil, let lastFetch else { return false }
         return remote.runtime.now() - lastFetch >= Self.refetchInterval
     }

@@ -1,7 +1,7 @@
 /// An address we may fetch keys from: https, or plain http to this host alone.
 struct IssuerURL: Sendable, Equatable {
     let text: String
-    /// Whether it names this host itself; what other names resolve to is not asked.
+    /// Whether it names this host itself; other names are not resolved.
     let isLoopback: Bool
 
     init?(_ text: String) {

@@ -13,7 +13,7 @@ package enum KeyFetchError: String, Error, Sendable, CaseIterable {
     case status
     /// No JSON, no key set, or none with a key of use.
     case unusable
-    /// The discovery document is another issuer's, or names keys at an address we do not ask.
+    /// The discovery document is another issuer's, or names keys at an address we do not send requests to.
     case wrongIssuer = "wrong_issuer"
     case cancelled
 }
@@ -27,7 +27,7 @@ struct FetchedKeys: Sendable {
     let lifetime: Int
 }
 
-/// Asks an issuer for its keys, once: at an address, or at the one its discovery document names.
+/// Fetches an issuer's keys, once: at an address, or at the one its discovery document names.
 package struct KeyFetcher: Sendable {
     package static let maximumBytes = 262_144
     private static let maximumDepth = 8
@@ -43,7 +43,7 @@ package struct KeyFetcher: Sendable {
         self.timeout = timeout
     }
 
-    /// OpenID Connect Discovery 1.0 §4: the document's own issuer must be the one we asked for, byte for byte.
+    /// OpenID Connect Discovery 1.0 §4: the document's own issuer must be the one we requested, byte for byte.
     ///
     /// - Returns: where the keys are.
     func discover(issuer: String) async throws(KeyFetchError) -> String {
@@ -52,7 +52,7 @@ package struct KeyFetcher: Sendable {
         guard let name = document["issuer"]?.string, name.hasSameBytes(as: issuer),
             let url = document["jwks_uri"]?.string.flatMap(IssuerURL.init)
         else { throw .wrongIssuer }
-        // An issuer out in the world has no say in what we ask of our own host.
+        // An external issuer must not choose requests to our own host.
         guard !url.isLoopback || IssuerURL(issuer)?.isLoopback == true else { throw .wrongIssuer }
         return url.text
     }

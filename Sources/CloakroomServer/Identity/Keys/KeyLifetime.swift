@@ -1,12 +1,12 @@
 import CloakroomHTTP
 
-/// How long a fetched key set counts as fresh: as its answer says, within bounds of ours.
+/// How long a fetched key set counts as fresh: as its response says, within bounds of ours.
 ///
 /// Source: RFC 9111 §4.2.1 and §5.1, of which a private cache for one document needs `max-age`, `no-store`, `no-cache`
 /// and `Age`.
 enum KeyLifetime {
     static let bounds: ClosedRange<Int> = 60...86_400
-    /// When the answer does not say.
+    /// When the response does not say.
     static let standard = 900
 
     /// - Returns: whole seconds, within ``bounds``.

@@ -34,7 +34,7 @@ struct AppleNotification: Equatable {
     /// As in the identity tokens of the same person.
     let subject: String
 
-    /// - Parameter claims: believed ones.
+    /// - Parameter claims: verified ones.
     init(_ claims: Claims) throws(IdentityRefusal) {
         guard let text = claims["events"]?.string,
             let fields = (try? JSON(parsing: Array(text.utf8), maximumDepth: 4))?.object,
@@ -45,7 +45,7 @@ struct AppleNotification: Equatable {
         self.subject = subject
     }
 
-    /// Apple repeats what was not answered for days; what is older was heard, or is no message of today's.
+    /// Apple repeats for days what got no 200; what is older was heard, or is no message of today's.
     private static let longestAge: TimeInterval = 7 * 86_400
 
     /// A notification need not have an `exp`; then it must say when it was made.

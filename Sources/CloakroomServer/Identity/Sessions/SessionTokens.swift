@@ -8,7 +8,7 @@ import CloakroomJSON
     package import Foundation
 #endif
 
-/// Our own tokens: whoever has signed in gets one, and the other routes take it.
+/// Our own tokens: a client that has signed in gets one, and the other routes accept it.
 ///
 /// Their subject is the user id itself. They tell when the person signed in (`auth_time`), so that a session can be
 /// continued only so long.
@@ -21,7 +21,7 @@ package struct SessionTokens: Sendable {
 
     /// - Parameter now: the wall clock.
     package init(_ settings: Settings.Session, now: @escaping @Sendable () -> Date = { Date() }) {
-        precondition(!settings.keys.isEmpty, "somebody must sign")
+        precondition(!settings.keys.isEmpty, "a signing key is required")
         self.settings = settings
         self.now = now
         signer = TokenSigner(issuer: settings.issuer, audience: settings.audience, key: settings.keys[0])
