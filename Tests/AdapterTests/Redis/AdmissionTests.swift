@@ -310,7 +310,9 @@ struct AdmissionTests {
             default: Self.counted(command)
             }
         }
-        #expect(decisions.map(\.decision.verdict) == [.closed, .open] && labels.first == "interrupted")
+        #expect(decisions.map(\.decision.verdict) == [.closed, .open])
+        // On a busy machine the time to connect again may be over before the loss is noticed.
+        #expect(["interrupted", "unavailable"].contains(labels.first))
     }
 
     /// FAULTS row 1: what Redis sends may be garbage, and numbers are.
