@@ -1,10 +1,10 @@
 extension CloakroomError {
     static let cancelled = CloakroomError(.cancelled, "The task was cancelled")
 
-    /// An error as it is reported, whoever threw it: parts that the app brings throw what they like.
+    /// Any error as a ``CloakroomError``: the app's own types may throw errors of any type.
     ///
     /// - Parameters:
-    ///   - code: of one that is not ours.
+    ///   - code: of one that is not a ``CloakroomError``.
     ///   - message: what failed then.
     init(of error: any Error, otherwise code: Code = .unknown, _ message: String? = nil) {
         switch error {

@@ -9,7 +9,7 @@ public struct CloakroomError: Error, Sendable, Equatable {
     public var status: Int?
     /// The code as the server or S3 sent it, also when ``code`` is ``Code/unknown``.
     public var serverCode: String?
-    /// How long the server asks to be left alone.
+    /// How long to wait before the next request, as the server says.
     public var retryAfter: Duration?
     /// What the operator finds the request by, from `X-Request-Id` or `x-amz-request-id`.
     public var requestID: String?
@@ -39,7 +39,7 @@ public struct CloakroomError: Error, Sendable, Equatable {
 
         // As the worker says them.
         public static let invalidRequest = Code(rawValue: "invalid_request")
-        /// Not signed in, or no longer: the token provider was asked again, and that did not help.
+        /// Not signed in, or no longer: the token provider was called again, and that did not help.
         public static let unauthorized = Code(rawValue: "unauthorized")
         /// The user's sessions were ended by the operator: sign out, and let the user sign in again.
         public static let sessionRevoked = Code(rawValue: "session_revoked")
@@ -53,9 +53,9 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let contentTypeNotAllowed = Code(rawValue: "content_type_not_allowed")
         public static let uploadNotFound = Code(rawValue: "upload_not_found")
         public static let uploadIncomplete = Code(rawValue: "upload_incomplete")
-        /// Try again after ``CloakroomError/retryAfter``.
+        /// Retry after ``CloakroomError/retryAfter``.
         public static let tooManyRequests = Code(rawValue: "too_many_requests")
-        /// Try again later.
+        /// Retry later.
         public static let unavailable = Code(rawValue: "unavailable")
         public static let internalError = Code(rawValue: "internal_error")
 
@@ -68,7 +68,7 @@ public struct CloakroomError: Error, Sendable, Equatable {
         ]
 
         // As the kit itself says them.
-        /// No network, or nobody there.
+        /// No network, or the server is unreachable.
         public static let unreachable = Code(rawValue: "unreachable")
         public static let timedOut = Code(rawValue: "timed_out")
         /// The app's token provider threw, or gave no usable token.
@@ -78,7 +78,7 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let cancelled = Code(rawValue: "cancelled")
         /// The network may not be used now, as in low data mode.
         public static let notAllowedNow = Code(rawValue: "not_allowed_now")
-        /// A response that is none of ours; something stands between.
+        /// A response that is not the worker's or S3's, such as a captive portal's.
         public static let invalidResponse = Code(rawValue: "invalid_response")
         /// S3 refuses: the session's policy does not allow it.
         public static let accessDenied = Code(rawValue: "access_denied")
@@ -88,9 +88,9 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let archived = Code(rawValue: "archived")
         /// A condition of the request does not hold, such as that the object is new.
         public static let conditionFailed = Code(rawValue: "condition_failed")
-        /// The URL for the upload has ended; ask for another one.
+        /// The URL for the upload has expired; request another one.
         public static let uploadURLExpired = Code(rawValue: "upload_url_expired")
-        /// What arrived is not what was sent.
+        /// The bytes that arrived are not those that were sent.
         public static let checksumMismatch = Code(rawValue: "checksum_mismatch")
         /// A file could not be read, or changed while it was.
         public static let unreadableFile = Code(rawValue: "unreadable_file")

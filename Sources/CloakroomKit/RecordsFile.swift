@@ -1,12 +1,12 @@
 import Foundation
 import CloakroomSQLite
 
-/// Records of the kit's in a database, for one actor to own.
+/// Records in a database, owned by one actor.
 ///
 /// All of them can do without what is lost, so a damaged file is moved aside and begun anew, when it is opened and
-/// whenever it turns out to be damaged; what fails, fails in the kit's words, and is tried again by the next call.
+/// whenever it turns out to be damaged; failures are ``CloakroomError``, and the next call retries.
 struct RecordsFile {
-    /// What the records of one kind look like, and are.
+    /// The schema of one kind of records.
     struct Kind: Sendable {
         /// Such as "the records of renewals".
         var name: String

@@ -3,7 +3,7 @@ public import Foundation
 /// Whose records a store or a journal holds: a user of the service at one endpoint.
 ///
 /// A file keeps its owner's name from its first opening on, and refuses every other one with
-/// ``CloakroomError/Code/storeOwnerMismatch``: what one user left unfinished must not go on with the next one's account.
+/// ``CloakroomError/Code/storeOwnerMismatch``: one user's unfinished work must not continue with another's account.
 public struct StoreOwner: Sendable, Hashable {
     /// Byte for byte, such as ``Session/userID``.
     let user: String

@@ -9,7 +9,7 @@
     /// has to stand in the app's Info.plist under `BGTaskSchedulerPermittedIdentifiers`, and `UIBackgroundModes` needs
     /// `processing` or `fetch`.
     public struct BackgroundRenewal: Sendable {
-        /// What kind of time is asked for.
+        /// Which kind of background task is requested.
         public enum Kind: Sendable, Hashable {
             /// Minutes, mostly at night and while charging; for apps with many assets. Mode `processing`.
             case processing
@@ -43,10 +43,10 @@
             BGTaskScheduler.shared.register(forTaskWithIdentifier: identifier, using: nil) { run($0) }
         }
 
-        /// Takes the place of what was scheduled under this identifier before.
+        /// Replaces what was scheduled under this identifier before.
         ///
         /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notAllowedNow`` when the user has turned background work
-        ///   off, or the system takes no such request.
+        ///   off, or the system rejects the request.
         public func schedule() throws(CloakroomError) {
             do {
                 try BGTaskScheduler.shared.submit(request)
@@ -69,7 +69,7 @@
         }
 
         private func run(_ task: BGTask) {
-            // First, so that a run that is ended by force is not the last one. Refused now, it is asked for again when the
+            // First, so that a run that is ended by force is not the last one. Refused now, it is requested again when the
             // app schedules the next time.
             try? schedule()
             nonisolated(unsafe) let task = task

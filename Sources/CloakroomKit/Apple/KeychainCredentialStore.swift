@@ -3,7 +3,7 @@
     import Security
 
     /// Keeps credentials in the Keychain of this device: readable from the first unlock after a start on, so that work in
-    /// the background can go on, and never in iCloud, in a backup or on another device.
+    /// the background can continue, and never in iCloud, in a backup or on another device.
     ///
     /// On macOS it is the data protection keychain, for which the app must be signed.
     public struct KeychainCredentialStore: CredentialStore {

@@ -1,6 +1,6 @@
 package import CloakroomAWS
 
-/// Uploads images, and says by the type of each how long it lives.
+/// Uploads images; the type of the result says how long each is kept.
 ///
 /// ```swift
 /// let uploads = AssetUploader(uploader: client)
@@ -14,7 +14,7 @@ public struct AssetUploader: Sendable {
 
     /// - Parameters:
     ///   - uploader: such as a ``CloakroomClient``.
-    ///   - retention: how long the bucket keeps what nobody renews; 30 days, unless its lifecycle rule was changed.
+    ///   - retention: how long the bucket keeps assets without a renewal; 30 days, unless its lifecycle rule was changed.
     public init(uploader: any PresignedUploader, retention: Duration = .seconds(30 * 86_400)) {
         self.init(uploader: uploader, retention: retention, runtime: RuntimeDependencies())
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An image of a chat: nobody renews it, so it goes 30 days after it was uploaded.
+/// An image of a chat: it is never renewed, so it expires 30 days after it was uploaded.
 ///
 /// There is no way from here to a ``RenewableAsset``: its address is text for a message, and no `URL`.
 ///
@@ -13,7 +13,7 @@ public struct ChatImage: Sendable, Hashable {
     public let link: String
     public let objectKey: String
     public let uploadedAt: Date
-    /// About when S3 removes it; it may take S3 a day or two longer.
+    /// When S3 removes it, to a day or two.
     public let expiration: Date
 
     /// Only an upload makes one.

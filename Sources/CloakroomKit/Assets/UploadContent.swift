@@ -2,7 +2,7 @@ public import Foundation
 
 /// The content of an object, as it is uploaded.
 public struct UploadContent: Sendable, Equatable {
-    /// A media type such as `application/octet-stream`; the server has a list of those it takes.
+    /// A media type such as `application/octet-stream`; the server has a list of those it accepts.
     public var contentType: String
     public var body: HTTPBody
 

@@ -1,4 +1,4 @@
-/// What S3 has of a user, by one listing: a backup of many files asks once, not for each.
+/// A user's objects in S3, by one listing: a backup of many files sends one request per page, not one per file.
 struct BackupListing: Sendable {
     private var photos: [PhotoDigest: Int64] = [:]
     private var sidecars: [PhotoSidecar: Set<PhotoDigest>] = [:]

@@ -2,7 +2,7 @@ public import Foundation
 
 /// How far a backup or a restore is.
 public struct BackupProgress: Sendable, Equatable {
-    /// Tried, whatever came of it.
+    /// Attempted, whatever the result.
     public internal(set) var filesDone = 0
     public internal(set) var filesTotal: Int
     /// Of files that are done, and of large ones under way what has moved.
@@ -19,11 +19,11 @@ public struct BackupProgress: Sendable, Equatable {
     /// From 0 to 1.
     public var fraction: Double { bytesTotal == 0 ? 1 : min(1, Double(bytesDone) / Double(bytesTotal)) }
 
-    /// Told how far it is, from any thread.
+    /// Called with the progress, from any thread.
     public typealias Observer = @Sendable (BackupProgress) -> Void
 
     /// A sequence to watch by: give `observer` to the backup, and iterate over `values`, which ends with the last file, or
-    /// when the observer is let go. Values nobody has taken yet are replaced by newer ones.
+    /// when the observer is released. Values not yet read are replaced by newer ones.
     public static func stream() -> (values: AsyncStream<BackupProgress>, observer: Observer) {
         let (values, continuation) = AsyncStream.makeStream(
             of: BackupProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -31,7 +31,7 @@ public struct BackupProgress: Sendable, Equatable {
         return (values, { finisher.continuation.yield($0) })
     }
 
-    /// Ends the sequence when nobody can tell anything any more.
+    /// Ends the sequence when the last observer is released.
     private final class Finisher: Sendable {
         let continuation: AsyncStream<BackupProgress>.Continuation
 
@@ -40,7 +40,7 @@ public struct BackupProgress: Sendable, Equatable {
         deinit { continuation.finish() }
     }
 
-    /// Tells a `Progress`, such as one that a view shows.
+    /// Updates a `Progress`, such as one that a view shows.
     ///
     /// - Parameter progress: its unit counts become bytes.
     public static func observer(updating progress: Progress) -> Observer {

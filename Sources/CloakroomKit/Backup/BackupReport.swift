@@ -8,11 +8,11 @@ public struct BackupReport: Sendable, Equatable {
     public internal(set) var alreadyThere = 0
     /// What could not be backed up, and why.
     public internal(set) var failures: [Failure] = []
-    /// Files that were not tried to the end, because the run ended early.
+    /// Files that were not finished, because the run ended early.
     public internal(set) var remaining = 0
-    /// Of photos, thumbnails and documents that S3 took in this run.
+    /// Of photos, thumbnails and documents that S3 stored in this run.
     public internal(set) var bytesUploaded: Int64 = 0
-    /// Why the run ended early: no rights, no space, nobody there, or cancelled; `nil` when every file was tried.
+    /// Why the run ended early: no rights, no space, server unreachable, or cancelled; `nil` when every file was attempted.
     public internal(set) var stoppedBy: CloakroomError?
     /// Why the ``PhotoIndex`` could not be written, such as a full disk; nothing is lost by it but the time to read files
     /// again. `nil` when it was written, or when there is none.

@@ -16,12 +16,12 @@ actor BackupRun {
         case absent
         /// Of another size: not this photo, whatever its name.
         case different
-        /// It was not asked.
+        /// No request was sent.
         case unknown
     }
 
     private var waiting: [String]
-    /// `nil`: S3 is asked of each file.
+    /// `nil`: one request to S3 for each file.
     private var listing: BackupListing?
     /// What was stored or found in this run.
     private var stored: Set<PhotoDigest> = []
@@ -89,7 +89,7 @@ actor BackupRun {
 
     /// A file is done.
     ///
-    /// - Parameter bytes: that S3 took for it.
+    /// - Parameter bytes: that S3 stored for it.
     func settle(_ path: String, byteCount: Int64, uploaded bytes: Int64, isNew: Bool) {
         consecutiveFailures.end()
         report.bytesUploaded += bytes
@@ -98,7 +98,7 @@ actor BackupRun {
     }
 
     func fail(_ path: String, _ error: CloakroomError) {
-        // What was broken off because the run ends has not failed by itself.
+        // A transfer cancelled by the end of the run is not a failure.
         guard report.stoppedBy == nil, error.code != .cancelled else {
             stop(error)
             report.remaining += 1
@@ -109,12 +109,12 @@ actor BackupRun {
         tell(path, 0)
     }
 
-    /// The index is a cache: the run goes on without it.
+    /// The index is a cache: the run continues without it.
     func noteIndexFailure(_ error: CloakroomError) { if report.indexFailure == nil { report.indexFailure = error } }
 
     var isStopped: Bool { report.stoppedBy != nil }
 
-    /// - Returns: what is known once nobody works any more.
+    /// - Returns: the result after the last task has ended.
     func finish() -> BackupReport {
         report.remaining += waiting.count
         waiting = []

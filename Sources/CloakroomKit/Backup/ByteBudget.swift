@@ -1,4 +1,4 @@
-/// How many bytes of bodies may be in memory at once, whoever they belong to; first come, first served.
+/// How many bytes of bodies may be in memory at once, over all transfers; first come, first served.
 actor ByteBudget {
     private struct Waiter {
         let id: UInt64
@@ -20,7 +20,7 @@ actor ByteBudget {
 
     /// Waits until there is room for so many bytes, and keeps it until the body is done.
     ///
-    /// - Parameter bytes: of more than all there is, all is taken.
+    /// - Parameter bytes: more than the capacity counts as the capacity.
     /// - Throws: `CancellationError` for a task that was cancelled while it waited.
     nonisolated func spending<Value>(_ bytes: Int, _ body: () async throws -> Value) async throws -> Value {
         let bytes = min(max(bytes, 0), capacity)

@@ -1,7 +1,7 @@
 import CloakroomAWS
 
 extension AWSError {
-    /// Why a transfer of the kit's own was not answered.
+    /// Why a transfer had no response.
     init(_ error: HTTPTransportError) {
         switch error {
         case .unreachable: self.init(.transient, code: "Unreachable")
@@ -21,7 +21,7 @@ extension AWSError {
 }
 
 extension CloakroomError {
-    /// The one place where S3's words become the kit's.
+    /// The only conversion of S3's errors to the kit's.
     ///
     /// - Parameter doing: such as `storing photos/u_1/…`.
     init(_ fault: AWSError, doing: String) {

@@ -1,4 +1,4 @@
-/// When failures are not of one file any more, and going on would only take time.
+/// When failures concern more than one file, so that continuing would only cost time.
 struct ConsecutiveFailures {
     /// In a row.
     private let most: Int
@@ -21,10 +21,10 @@ struct ConsecutiveFailures {
 }
 
 extension CloakroomError {
-    /// Whom a failure concerns.
+    /// Which files a failure concerns.
     fileprivate enum Effect {
         case ofOneFile
-        /// Every file, if it goes on.
+        /// Every file, if it persists.
         case perhapsOfAll
         case ofAll
     }

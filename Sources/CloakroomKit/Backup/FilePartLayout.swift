@@ -1,10 +1,10 @@
-/// How a file is cut into parts.
+/// How a file is divided into parts.
 struct FilePartLayout: Sendable, Equatable {
     let byteCount: Int64
     /// Of every part but the last.
     let partSize: Int
 
-    /// The most that S3 takes (S3 User Guide, "Amazon S3 multipart upload limits").
+    /// S3's maximum (S3 User Guide, "Amazon S3 multipart upload limits").
     static let maximumParts: Int64 = 10_000
 
     init(byteCount: Int64, partSize: Int) {
@@ -12,7 +12,7 @@ struct FilePartLayout: Sendable, Equatable {
         self.partSize = partSize
     }
 
-    /// - Parameter preferred: the size of a part; a larger one, in whole MiB, when S3 would not take so many.
+    /// - Parameter preferred: the size of a part; a larger one, in whole MiB, when S3 would not accept so many.
     init(byteCount: Int64, preferred: Int) {
         let mebibyte: Int64 = 1 << 20
         let needed = (byteCount + Self.maximumParts - 1) / Self.maximumParts

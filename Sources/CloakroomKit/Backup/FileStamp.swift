@@ -1,11 +1,11 @@
 import Foundation
 
-/// What tells without reading that a file is still the one it was: as git's index does, by what stat(2) says.
+/// Shows without reading that a file is unchanged: by stat(2), as git's index does.
 struct FileStamp: Sendable, Hashable {
     let device: UInt64
     let inode: UInt64
     let byteCount: Int64
-    /// In nanoseconds since 1970. The second is set by the system alone: it tells of changes that were made to look old.
+    /// In nanoseconds since 1970. The second is set by the system alone: it shows changes with a backdated time.
     let modified: Int64
     let changed: Int64
 

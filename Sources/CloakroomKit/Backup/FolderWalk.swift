@@ -8,8 +8,8 @@ struct FolderWalk {
     var includesHiddenFiles = false
 
     /// - Returns: paths, in the order of their names.
-    /// - Throws: ``CloakroomError/Code/unreadableFile`` when the folder itself cannot be read; of what is in it and
-    ///   cannot be, `unreadable` tells.
+    /// - Throws: ``CloakroomError/Code/unreadableFile`` when the folder itself cannot be read; unreadable entries in it are
+    ///   in `unreadable`.
     func files(in folder: String) throws(CloakroomError) -> (paths: [String], unreadable: [String: CloakroomError]) {
         var paths: [String] = []
         var unreadable: [String: CloakroomError] = [:]
@@ -50,7 +50,7 @@ struct FolderWalk {
             guard name != ".", name != "..", includesHiddenFiles || !name.hasPrefix(".") else { continue }
             names.append(name)
         }
-        // Half a folder would pass for all of it.
+        // A partial listing would look complete.
         guard errno == 0 else { throw .unreadable(folder, errno) }
         return names
     }

@@ -1,17 +1,17 @@
-/// Where uploads in parts are noted, so that they go on after the app was ended.
+/// Where multipart uploads are recorded, so that they continue after the app was ended.
 ///
 /// Losing it costs time, never bytes: the upload begins anew, and S3's lifecycle rule removes the old parts.
 public protocol MultipartJournal: Sendable {
     /// - Returns: the upload of this object that was begun and not completed.
     func upload(of key: String, in bucket: String) async throws -> MultipartUpload?
-    /// Replaces what was noted of the same object.
+    /// Replaces the record of the same object.
     func save(_ upload: MultipartUpload) async throws
     func remove(_ upload: MultipartUpload) async throws
     /// All that were begun and not completed.
     func uploads() async throws -> [MultipartUpload]
 }
 
-/// An upload in parts that was begun.
+/// A multipart upload that was begun.
 public struct MultipartUpload: Sendable, Equatable {
     public let bucket: String
     public let key: String

@@ -2,14 +2,14 @@ import CloakroomAWS
 import CloakroomCrypto
 import Foundation
 
-/// One file on its way up in parts.
+/// The multipart upload of one file.
 struct MultipartPut {
     let client: S3BackupClient
     let target: ObjectTarget
     let file: UploadFile
     let request: PutRequest
 
-    /// Goes on with the upload that the journal knows, or begins one.
+    /// Continues the upload in the journal, or begins one.
     func run() async throws -> ObjectInfo {
         let claim = "\(target.bucket)/\(target.key)"
         try await client.claim(claim)
@@ -56,7 +56,7 @@ struct MultipartPut {
         do {
             if let parts { return try await finished(upload, plan, have: parts) }
         } catch let fault as AWSError where fault.code == "NoSuchUpload" {
-            // Given up by somebody else meanwhile.
+            // Aborted by another client meanwhile.
         }
         // Perhaps completed by a run that ended before it could note that.
         if let stored = try await target.s3.head(target.object, deadline: client.operationDeadline),
@@ -86,7 +86,7 @@ struct MultipartPut {
         }
     }
 
-    /// After these nothing can come of the upload.
+    /// After these the upload cannot succeed.
     private static let unrecoverable: Set<CloakroomError.Code> = [.unreadableFile, .uploadIncomplete, .conditionFailed]
 
     private struct SentPart: Sendable {
@@ -133,7 +133,7 @@ struct MultipartPut {
         }
     }
 
-    /// - Parameter known: what S3 has of this number; taken only when it is the same bytes.
+    /// - Parameter known: what S3 has of this number; used only when it has the same bytes.
     private func send(
         _ number: Int, of upload: MultipartUpload, _ range: Range<Int64>, known: UploadedPart?, _ meter: TransferMeter?
     ) async throws -> SentPart {
@@ -154,7 +154,7 @@ struct MultipartPut {
         }
     }
 
-    /// Makes the object, and looks at it: S3 itself is to say that it is whole.
+    /// Completes the upload, and verifies the object with HEAD.
     private func complete(_ upload: MultipartUpload, _ parts: [SentPart]) async throws -> ObjectInfo {
         var failure: CloakroomError?
         do {
@@ -166,16 +166,16 @@ struct MultipartPut {
             case .objectExists:
                 failure = existsAlready
             case .noSuchUpload:
-                failure = CloakroomError(.uploadNotFound, "storing \(target.key): the upload was given up")
+                failure = CloakroomError(.uploadNotFound, "storing \(target.key): the upload was aborted")
             case .partsRefused(let code):
                 throw CloakroomError(.uploadIncomplete, "storing \(target.key)", serverCode: code)
             }
         } catch let fault as AWSError {
             failure = CloakroomError(fault, doing: "storing \(target.key)")
-            // What was refused was not done; else nobody knows.
+            // A refused request had no effect; after any other failure the outcome is unknown.
             guard fault.kind == .transient || fault.kind == .throttled else { throw fault }
         }
-        // A try whose response was lost may have made it.
+        // An attempt whose response was lost may have completed it.
         let stored = try await target.s3.head(target.object, deadline: client.operationDeadline)
         if let stored, let info = info(stored, parts.map(\.md5), isCertain: failure == nil) {
             try? await client.journal.remove(upload)
@@ -204,13 +204,13 @@ struct MultipartPut {
 }
 
 extension S3BackupClient {
-    /// Gives up the uploads in parts that were begun and not completed, and has S3 forget their parts.
+    /// Aborts the multipart uploads that were begun and not completed; S3 deletes their parts.
     ///
-    /// - Throws: ``CloakroomError`` for the first that could not be given up; the others are, all the same.
+    /// - Throws: ``CloakroomError`` for the first that could not be aborted; the others are, all the same.
     public func abandonUploads() async throws {
         var failure: (any Error)?
         for upload in try await mappingErrors("reading the journal", { try await journal.uploads() }) {
-            do { try await mappingErrors("giving up \(upload.key)") { try await abandon(upload) } } catch {
+            do { try await mappingErrors("aborting \(upload.key)") { try await abandon(upload) } } catch {
                 failure = failure ?? error
             }
         }
@@ -226,7 +226,7 @@ extension S3BackupClient {
         try await journal.remove(upload)
     }
 
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidRequest`` when something is on its way there already.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidRequest`` when another transfer to it is in progress.
     func claim(_ resource: String) throws {
         guard busy.insert(resource).inserted else {
             throw CloakroomError(.invalidRequest, "\(resource) is being transferred already")

@@ -4,10 +4,10 @@ import Foundation
 
 /// How the bytes of an object are known to be those that were stored.
 ///
-/// The entity tag of an object stored in one piece is its MD5; of one that this kit stored in parts it is the MD5 of the
-/// parts' MD5s, and the object's metadata say how long those were. Where S3 encrypts with a key of KMS the tag is neither,
-/// and where somebody else stored it in parts nobody knows how long they were: there the caller's MD5 and the number of
-/// bytes are all there is.
+/// The entity tag of an object stored by one PUT is its MD5. For a multipart upload by this kit, it is the MD5 of the
+/// parts' MD5s, and the object's metadata have the part size. Where S3 encrypts with a KMS key, the tag is neither; for
+/// another client's multipart upload, the part size is unknown. Then only the caller's MD5 and the number of bytes can be
+/// checked.
 enum ObjectCheck: Sendable, Equatable {
     /// In hexadecimal.
     case md5(String)
@@ -31,7 +31,7 @@ enum ObjectCheck: Sendable, Equatable {
 
     /// - Parameters:
     ///   - byteCount: of the object.
-    ///   - pieces: hands over the bytes, in order.
+    ///   - pieces: supplies the bytes, in order.
     /// - Returns: whether they are the object's.
     func isMet(
         by byteCount: Int64, _ pieces: (_ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) -> Void

@@ -1,7 +1,7 @@
 import CloakroomAWS
 import Foundation
 
-/// One object on its way into a file.
+/// The download of one object into a file.
 struct ObjectDownload {
     let client: S3BackupClient
     let target: ObjectTarget
@@ -61,7 +61,7 @@ struct ObjectDownload {
         return Found(object: stored, byteCount: Int64(size))
     }
 
-    /// Asks for the first bytes, which are all of most objects.
+    /// Requests the first bytes, which are all of most objects.
     private func begun(_ partial: PartialFile) async throws -> Found {
         let size = client.sizes.firstRange
         return try await client.budget.spending(size) {
@@ -88,7 +88,7 @@ struct ObjectDownload {
         try partial.begin(found.body, entityTag: found.object.entityTag)
     }
 
-    /// Goes on for as long as tries get further.
+    /// Retries for as long as attempts make progress.
     private func fetchRest(of found: Found, into partial: PartialFile) async throws {
         while true {
             let start = partial.byteCount

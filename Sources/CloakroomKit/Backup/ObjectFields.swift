@@ -40,7 +40,7 @@ enum ObjectFields {
             || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
     }
 
-    /// Blanks at the ends would not come back.
+    /// Blanks at the ends would be lost.
     private static func isValue(_ text: String) -> Bool {
         text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.first != " " && text.last != " "
     }

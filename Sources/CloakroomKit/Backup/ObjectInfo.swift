@@ -1,15 +1,15 @@
 public import Foundation
 
-/// What S3 tells of an object.
+/// The metadata of an object.
 public struct ObjectInfo: Sendable, Equatable {
     public let key: String
     public let byteCount: Int64
     /// As S3 writes it, with its quotation marks: another one for other bytes.
     public let entityTag: String
     public let lastModified: Date?
-    /// `nil` in listings, which do not tell it.
+    /// `nil` in listings, which do not have it.
     public let contentType: String?
-    /// What was given to `put`; names in lower case. Empty in listings, which do not tell it.
+    /// What was given to `put`; names in lower case. Empty in listings, which do not have it.
     public let metadata: [String: String]
     /// In an archive tier: it has to be restored before it can be read.
     public let isArchived: Bool

@@ -1,8 +1,8 @@
 import CloakroomAWS
 
-/// Objects whose keys begin with a prefix, in S3's order, a page of at most 1,000 asked for at a time.
+/// Objects whose keys begin with a prefix, in S3's order, requested in pages of at most 1,000.
 ///
-/// Each iteration asks anew. It throws ``CloakroomError``; what came before stands.
+/// Each iteration sends new requests. It throws ``CloakroomError``; earlier elements stay valid.
 public struct ObjectListing: AsyncSequence, Sendable {
     public typealias Element = ObjectInfo
 

@@ -23,7 +23,7 @@ struct PartialFile: Sendable {
         return lstat(url.path, &status) == 0 && status.isRegularFile ? Int64(status.st_size) : 0
     }
 
-    /// Of the object that the bytes are of; `nil` when nothing is there to go on from.
+    /// Of the object that the bytes are of; `nil` when there is nothing to continue from.
     var entityTag: String? {
         guard byteCount > 0 else { return nil }
         var tag: [UInt8] = []

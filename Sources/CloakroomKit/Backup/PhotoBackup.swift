@@ -5,8 +5,8 @@ public import Foundation
 ///     let backup = PhotoBackup(client: client, layout: try PhotoLayout(userID: "u_1"), index: index)
 ///     let report = await backup.backUp(folder: pictures)
 ///
-/// What is there already is not sent again: S3 is asked in each run, by one listing, and only its certain response counts.
-/// A run can end at any point, killed too: the next one goes on from what S3 has.
+/// Photos that S3 has are not sent again: each run lists them, and only a complete, successful response counts.
+/// A run can end at any point, even by a kill: the next one continues from what S3 has.
 public struct PhotoBackup: Sendable {
     /// What a run may do.
     public struct Options: Sendable {
@@ -14,7 +14,7 @@ public struct PhotoBackup: Sendable {
         public var filesAtOnce = 16
         /// Whether files and folders whose names begin with a dot belong to a folder's.
         public var includesHiddenFiles = false
-        /// After so many files in a row that S3 or the network kept from being stored, the run ends.
+        /// After so many consecutive files that failed because of S3 or the network, the run ends.
         public var maximumConsecutiveFailures = 8
 
         public init() {}

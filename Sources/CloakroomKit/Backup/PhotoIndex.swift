@@ -30,7 +30,7 @@ public actor PhotoIndex {
         self.wallClock = wallClock
         self.file = try RecordsFile(
             Self.kind, at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: wallClock)
-        // Files that are gone, or that nobody backs up any more. Where that cannot be written, they stay.
+        // Files that are gone, or that are not backed up any more. If the deletion fails, they stay.
         let oldest = wallClock().timeIntervalSince1970 - Self.longestUnseen
         _ = try? self.file.perform { database throws(SQLiteError) in
             try database.run("DELETE FROM photo WHERE seen < ?", [.real(oldest)])
@@ -39,7 +39,7 @@ public actor PhotoIndex {
 
     /// When a backup last saw the photo in S3; `nil` when it never did, or when the file has changed since.
     ///
-    /// For what an app shows at its start, before it has asked S3: a hint, no proof.
+    /// For what an app shows at its start, before it has listed S3: a hint, no proof.
     public func lastBackup(of file: URL) -> Date? {
         guard let stamp = try? FileStamp(path: file.path), let row = row(of: stamp), row.isStored else { return nil }
         return Date(timeIntervalSince1970: row.seen)
@@ -48,7 +48,7 @@ public actor PhotoIndex {
     /// - Returns: `nil` when the file must be read.
     func digest(of stamp: FileStamp) -> PhotoDigest? { row(of: stamp)?.digest }
 
-    /// - Parameter isStored: whether S3 has the photo, by its word in this run.
+    /// - Parameter isStored: whether S3 has the photo, by its response in this run.
     /// - Throws: ``CloakroomError`` when a batch could not be written.
     func keep(_ digest: PhotoDigest, of stamp: FileStamp, isStored: Bool) throws {
         let now = wallClock()

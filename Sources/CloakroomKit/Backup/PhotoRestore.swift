@@ -1,10 +1,10 @@
 import CloakroomCrypto
 public import Foundation
 
-/// Brings a user's photos back from S3: each as `{md5}.{original format}`, checked against the MD5 in its key.
+/// Restores a user's photos from S3: each as `{md5}.{original format}`, checked against the MD5 in its key.
 ///
-/// What is in the folder already with the right bytes is not fetched again, and a large photo goes on from where the last
-/// run broke off. What is there with other bytes is somebody's work: it stays, and the photo comes back beside it, as
+/// What is in the folder already with the right bytes is not fetched again, and a large photo continues where the last
+/// run stopped. A file with other bytes is kept, since it may be the user's edit; the photo is restored beside it, as
 /// `{md5}.2.{original format}`.
 public struct PhotoRestore: Sendable {
     let client: S3BackupClient

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What an app keeps beside its photos: asked for only where S3 does not have it yet.
+/// What an app keeps beside its photos: requested only where S3 does not have it yet.
 public protocol PhotoSidecarProvider: Sendable {
     /// - Parameter photo: a file whose photo S3 has.
     /// - Returns: a JPEG, stored as `thumbnails/{user}/{md5}.jpg`; `nil` for none.

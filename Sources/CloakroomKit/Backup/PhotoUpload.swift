@@ -49,7 +49,7 @@ struct PhotoUpload: Sendable {
         return try await storeInParts(path, stamp, known)
     }
 
-    /// Read once, for its name and for the way.
+    /// Read once, for its digest and its upload.
     private func storeWhole(_ path: String, _ stamp: FileStamp) async throws -> Stored? {
         try await client.budget.spending(Int(stamp.byteCount)) {
             let file = try UploadFile(URL(fileURLWithPath: path))
@@ -72,7 +72,7 @@ struct PhotoUpload: Sendable {
             let file = try UploadFile(url)
             md5 = try await file.md5(0..<stamp.byteCount)
             try file.checkUnchanged()
-            // To read it took long; that was not in vain, whatever becomes of the rest.
+            // Reading it is slow; its digest is recorded, whatever becomes of the rest.
             if let digest = PhotoDigest(bytes: md5) { await keep(digest, of: stamp, isStored: false) }
         }
         return try await storing(md5, path, stamp) { key, condition in
@@ -133,7 +133,7 @@ struct PhotoUpload: Sendable {
         return bytes
     }
 
-    /// As Photolala's apps read it: what the bytes are, since the key does not tell.
+    /// As Photolala's apps read it: the format of the bytes, which the key does not have.
     private static func metadata(of path: String) -> [String: String] {
         let format = URL(fileURLWithPath: path).pathExtension.lowercased()
         return isFormat(format) ? ["original-format": format] : [:]
@@ -168,7 +168,7 @@ private struct StoredPhoto {
         do {
             try await put(condition)
         } catch let error as CloakroomError where error.code == .conditionFailed {
-            // Somebody else's, of just now, or our own whose response was lost; the name is the content.
+            // Uploaded just now by another client, or by us when the response was lost; the key is the hash of the content.
             if try await isThere(in: client) { return false }
             try await put(.none)
         } catch let error as CloakroomError where error.serverCode == "NotImplemented" && condition != .none {

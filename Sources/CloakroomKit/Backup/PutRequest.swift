@@ -1,7 +1,7 @@
 import CloakroomAWS
 import CloakroomHTTP
 
-/// What is asked for with an object that is to be stored; checked.
+/// The validated parameters of an object that is to be stored.
 struct PutRequest: Sendable {
     let contentType: String
     /// Names in lower case.
@@ -30,7 +30,7 @@ struct PutRequest: Sendable {
         self.progress = progress
     }
 
-    /// - Parameter partSize: for an upload in parts.
+    /// - Parameter partSize: for a multipart upload.
     func metadataFields(partSize: Int? = nil) -> HeaderFields {
         ObjectFields.fields(metadata: metadata, partSize: partSize)
     }

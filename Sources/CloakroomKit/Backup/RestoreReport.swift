@@ -6,10 +6,10 @@ public struct RestoreReport: Sendable, Equatable {
     public internal(set) var alreadyThere = 0
     /// What could not be fetched, and why.
     public internal(set) var failures: [Failure] = []
-    /// Photos that were not tried to the end, because the run ended early.
+    /// Photos that were not finished, because the run ended early.
     public internal(set) var remaining = 0
     public internal(set) var bytesDownloaded: Int64 = 0
-    /// Why the run ended early; `nil` when every photo was tried.
+    /// Why the run ended early; `nil` when every photo was attempted.
     public internal(set) var stoppedBy: CloakroomError?
 
     /// Whether the folder has every photo that S3 has.

@@ -35,7 +35,7 @@ actor RestoreRun {
     }
 
     func fail(_ photo: PhotoRestore.Photo, _ error: CloakroomError) {
-        // What was broken off because the run ends has not failed by itself.
+        // A transfer cancelled by the end of the run is not a failure.
         guard report.stoppedBy == nil, error.code != .cancelled else {
             stop(error)
             report.remaining += 1
@@ -48,7 +48,7 @@ actor RestoreRun {
 
     var isStopped: Bool { report.stoppedBy != nil }
 
-    /// - Returns: what is known once nobody works any more.
+    /// - Returns: the result after the last task has ended.
     func finish() -> RestoreReport {
         report.remaining += waiting.count
         waiting = []

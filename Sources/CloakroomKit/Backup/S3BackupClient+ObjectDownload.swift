@@ -1,16 +1,16 @@
 public import Foundation
 
 extension S3BackupClient {
-    /// Reads an object into a file, from where an earlier download of the same object to the same file broke off.
+    /// Reads an object into a file, from where an earlier download of the same object to the same file stopped.
     ///
     /// Until all of it is there, checked and on the disk, it lies hidden beside the file; what was there under the file's
-    /// name stays until then. It is checked against its MD5 where S3 knows it: what was stored in one piece or by this kit,
+    /// name stays until then. It is checked against its MD5 where S3 knows it: what was stored by one PUT or by this kit,
     /// and not encrypted with a key of KMS; else against `md5` and its length.
     /// - Parameters:
     ///   - file: in a folder that exists.
     ///   - md5: what the bytes' MD5 must be, where it is known, such as from the key of a photo.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/noSuchObject`` only when S3 says `NoSuchKey`;
-    ///   ``CloakroomError/Code/diskFull``: what has arrived stays, to go on from;
+    ///   ``CloakroomError/Code/diskFull``: what has arrived stays, to continue from;
     ///   ``CloakroomError/Code/checksumMismatch``: nothing stays.
     @discardableResult
     public func download(

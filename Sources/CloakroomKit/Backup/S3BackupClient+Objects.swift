@@ -2,7 +2,7 @@ import CloakroomAWS
 import Foundation
 
 extension S3BackupClient {
-    /// What S3 tells of an object.
+    /// The metadata of an object.
     ///
     /// - Returns: `nil` only when S3 itself says `NoSuchKey`.
     public func head(_ key: String) async throws -> ObjectInfo? {
@@ -12,7 +12,7 @@ extension S3BackupClient {
                 guard let info = ObjectInfo(stored, key: key) else { throw Self.unknownSize(key) }
                 return info
             }
-            // HEAD has no body: 404 may also mean the bucket, or somebody in between.
+            // HEAD has no body: 404 may also mean the bucket, or come from a proxy.
             guard try await target.s3.exists(target.object, deadline: operationDeadline) else { return nil }
             throw CloakroomError(.unavailable, "looking at \(key): HEAD and GET disagree")
         }
@@ -22,7 +22,7 @@ extension S3BackupClient {
         CloakroomError(.invalidResponse, "\(key): S3 does not say how long it is", status: 200)
     }
 
-    /// Whether there is such an object: yes or no only by S3's own word. Every doubt is an error.
+    /// Whether there is such an object: yes or no only by S3's explicit response. Anything else is an error.
     public func exists(_ key: String) async throws -> Bool {
         try await performing("looking for", key) { try await $0.s3.exists($0.object, deadline: operationDeadline) }
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension S3BackupClient {
-    /// Stores bytes for which the caller has taken room in ``budget``: to be named by their MD5 they were read before.
+    /// Stores bytes for which the caller has reserved room in ``budget``: they were read before, for their MD5.
     func putWithinBudget(
         _ data: Data, md5: [UInt8], to key: String, metadata: [String: String], condition: ObjectCondition
     ) async throws {

@@ -23,10 +23,10 @@ extension S3BackupClient {
         }
     }
 
-    /// Stores a file: a small one in one piece, a larger one in parts, several at once, and from where an earlier upload
-    /// of the same file to the same key broke off.
+    /// Stores a file: a small one by one PUT, a larger one by a multipart upload, several parts at once, and from where an
+    /// earlier upload of the same file to the same key stopped.
     ///
-    /// One that goes on keeps the content type and the metadata that it was begun with. The parameters are those for
+    /// A continued upload keeps the content type and the metadata that it was begun with. The parameters are those for
     /// bytes; `md5` is that of the whole file, and only used for a small one.
     /// - Throws: ``CloakroomError``: besides, ``CloakroomError/Code/unreadableFile`` when the file changes meanwhile;
     ///   nothing is stored then.

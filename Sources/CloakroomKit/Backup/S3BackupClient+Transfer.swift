@@ -4,9 +4,9 @@ import Foundation
 import CloakroomHTTP
 
 extension S3BackupClient {
-    /// A transfer of bytes that the app's transport sends and takes.
+    /// A transfer of bytes by the app's transport.
     ///
-    /// Each try has a minute and as long as the bytes take at 4 KiB a second; one on which nothing moves for half a minute
+    /// Each attempt has a minute, and the time that the bytes need at 4 KiB a second; one without progress for half a minute
     /// ends before.
     /// - Parameter bytes: in either direction.
     nonisolated func transfer(
@@ -40,7 +40,7 @@ extension S3BackupClient {
         transfer(bytes: Int64(bytes), to: { .memory(maximumBytes: max(bytes, 1 << 16)) })
     }
 
-    /// Hashed off the actor, so that others can go on.
+    /// Hashed off the actor, so that other calls can proceed.
     @concurrent static func md5(_ data: Data) async -> [UInt8] {
         var md5 = MD5()
         data.withUnsafeBytes { md5.update($0) }

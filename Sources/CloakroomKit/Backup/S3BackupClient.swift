@@ -3,10 +3,10 @@ public import Foundation
 
 /// A user's own objects in S3, with the credentials that the worker vends: stored, read, looked for, listed, deleted.
 ///
-/// Every operation tries again by itself what another try may better, renews the credentials when they end, and corrects
+/// Every operation retries retryable failures, refreshes the credentials when they expire, and corrects
 /// a wrong clock; each throws ``CloakroomError``. What is transferred at once is bounded in bytes, not in number: call as
-/// much as you like at the same time. Cancelling the task ends an operation; uploads in parts and downloads go on from
-/// there the next time.
+/// much as you like at the same time. Cancelling the task ends an operation; multipart uploads and downloads continue
+/// from there the next time.
 public actor S3BackupClient {
     /// The bucket that the credentials are for.
     struct Access: Sendable {
@@ -19,13 +19,13 @@ public actor S3BackupClient {
     struct Sizes: Sendable {
         /// Of bodies in memory, altogether. A body costs about one and a half times its size on its way.
         var budget = 12 << 20
-        /// A larger file goes up in parts.
+        /// A larger file becomes a multipart upload.
         var singlePut = 8 << 20
-        /// Of a part, while 10,000 of them are enough; S3 takes none below 5 MiB but the last.
+        /// Of a part, while 10,000 of them are enough; S3 accepts none below 5 MiB but the last.
         var part = 5 << 20
         /// Parts of one file that are on their way at once, while the budget allows.
         var partsAtOnce = 4
-        /// What is asked for first of an object that goes to a file: most photos are that small.
+        /// The first range requested of an object that goes to a file: most photos are that small.
         var firstRange = 4 << 20
     }
 
@@ -37,13 +37,13 @@ public actor S3BackupClient {
     private let access: @Sendable () async throws -> Access
     private let endpoint: URL?
     private var connected: (access: Access, s3: S3Client)?
-    /// Files that something is being written to, and keys that something is being uploaded to in parts.
+    /// Files that something is being written to, and keys with a multipart upload in progress.
     var busy: Set<String> = []
 
     /// - Parameters:
     ///   - endpoint: `nil` for AWS's own of the credentials' region; else where a store listens, such as
     ///     `http://127.0.0.1:8333`.
-    ///   - journal: of uploads in parts; give one that lasts, such as ``SQLiteMultipartJournal``, for them to go on after
+    ///   - journal: of multipart uploads; give one that lasts, such as ``SQLiteMultipartJournal``, for them to continue after
     ///     the app was ended.
     public init(
         credentials: CredentialProvider, transport: any HTTPTransport, endpoint: URL? = nil,
@@ -70,7 +70,7 @@ public actor S3BackupClient {
         budget = ByteBudget(capacity: sizes.budget)
     }
 
-    /// Five tries, as someone on the move needs them; one of a request without a file takes half a minute at most.
+    /// Five attempts, for mobile networks; one attempt of a request without a file lasts half a minute at most.
     private static let retry = RetrySettings(
         transient: Backoff(base: .milliseconds(200), maximumAttempts: 5),
         throttled: Backoff(base: .seconds(1), maximumAttempts: 5), timeout: .seconds(30))
@@ -95,7 +95,7 @@ public actor S3BackupClient {
         return (access.bucket, s3)
     }
 
-    /// Runs what asks S3 for something, and says in the kit's own words what went wrong.
+    /// Runs requests to S3, and converts their failures to ``CloakroomError``.
     func performing<Value>(
         _ doing: String, _ key: String, _ body: (ObjectTarget) async throws -> Value
     ) async throws -> Value {
@@ -116,7 +116,7 @@ public actor S3BackupClient {
         } catch is CancellationError {
             throw CloakroomError(.cancelled, "\(doing): cancelled")
         } catch let fault as AWSError {
-            // The vendor knows better why there are none.
+            // The vendor's error has the cause.
             if fault.kind == .noCredentials { _ = try await mappingErrors(doing) { try await access() } }
             throw CloakroomError(fault, doing: doing)
         } catch {
@@ -124,11 +124,11 @@ public actor S3BackupClient {
         }
     }
 
-    /// For one request without a file, its tries included.
+    /// For one request without a file, its attempts included.
     nonisolated var operationDeadline: ContinuousClock.Instant { runtime.now().advanced(by: .seconds(120)) }
 }
 
-/// Which object is meant, and who asks for it.
+/// The object, and the client that sends requests for it.
 struct ObjectTarget: Sendable {
     let bucket: String
     let s3: S3Client

@@ -1,7 +1,7 @@
 public import Foundation
 import CloakroomSQLite
 
-/// A journal of uploads in parts in a SQLite file, readable by its user alone.
+/// A journal of multipart uploads in a SQLite file, readable by its user alone.
 public actor SQLiteMultipartJournal: MultipartJournal {
     private var file: RecordsFile
 

@@ -8,7 +8,7 @@ struct TransferMeter: Sendable {
     private let readings: AsyncStream<PartProgress>.Continuation
     private let sum: Task<Void, Never>
 
-    /// - Parameter observer: told of less than the total only; who ends the transfer tells that.
+    /// - Parameter observer: called for less than the total only; the end of the transfer reports that.
     init(
         total: Int64, observer: @escaping TransferProgress.Observer,
         spawn: (@escaping @Sendable () async -> Void) -> Task<Void, Never>
@@ -28,7 +28,7 @@ struct TransferMeter: Sendable {
 
     func set(_ part: Int, _ bytes: Int64) { readings.yield(PartProgress(part: part, bytes: bytes)) }
 
-    /// The observer is not told anything afterwards.
+    /// The observer is not called afterwards.
     func end() async {
         readings.finish()
         await sum.value

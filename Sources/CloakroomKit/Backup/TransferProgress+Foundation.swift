@@ -1,7 +1,7 @@
 public import Foundation
 
 extension TransferProgress {
-    /// Tells a `Progress`, such as one that a view shows.
+    /// Updates a `Progress`, such as one that a view shows.
     ///
     /// - Parameter progress: its unit counts become bytes.
     public static func observer(updating progress: Progress) -> Observer {

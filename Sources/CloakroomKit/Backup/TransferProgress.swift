@@ -1,6 +1,6 @@
 /// How far a transfer is.
 public struct TransferProgress: Sendable, Equatable {
-    /// Of the object's bytes; those of an earlier run that it went on from are counted.
+    /// Of the object's bytes; those of an earlier run that it continues are counted.
     public let bytesDone: Int64
     public let bytesTotal: Int64
 
@@ -12,12 +12,12 @@ public struct TransferProgress: Sendable, Equatable {
     /// From 0 to 1.
     public var fraction: Double { bytesTotal == 0 ? 1 : Double(bytesDone) / Double(bytesTotal) }
 
-    /// Told how far a transfer is, from any thread. After a try that failed it may be less than before; all bytes are told
-    /// once, at the end.
+    /// Called with the progress of a transfer, from any thread. After a failed attempt it may be less than before; the
+    /// total is reported once, at the end.
     public typealias Observer = @Sendable (TransferProgress) -> Void
 
     /// A sequence to watch a transfer by: give `observer` to the transfer, and iterate over `values`, which ends with
-    /// the transfer's last byte, or when the observer is let go. Values nobody has taken yet are replaced by newer ones.
+    /// the transfer's last byte, or when the observer is released. Values not yet read are replaced by newer ones.
     public static func stream() -> (values: AsyncStream<TransferProgress>, observer: Observer) {
         let (values, continuation) = AsyncStream.makeStream(
             of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))

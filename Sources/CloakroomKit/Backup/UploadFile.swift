@@ -62,7 +62,7 @@ struct UploadFile: Sendable {
         return (.bytes(data), await S3BackupClient.md5(data))
     }
 
-    /// The MD5 of bytes, in pieces, off the caller's actor.
+    /// The MD5 of bytes, in chunks, off the caller's actor.
     @concurrent func md5(_ range: Range<Int64>) async throws(CloakroomError) -> [UInt8] {
         var md5 = MD5()
         var piece = [UInt8](repeating: 0, count: min(range.count, 1 << 18))

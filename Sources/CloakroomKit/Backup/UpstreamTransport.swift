@@ -43,7 +43,7 @@ extension TransportError {
         switch error {
         case .untrusted: self = .untrusted
         case .timedOut: self = .timeout
-        // A coding that nobody asked for; the next proxy may leave it out.
+        // A content coding that was not requested; another attempt may come without it.
         case .interrupted, .encoded: self = .interrupted
         case .tooLarge: self = .tooLarge
         case .invalidRequest, .unreadableFile, .unwritableFile: self = .invalidRequest

@@ -5,15 +5,15 @@ extension CloakroomClient {
     /// In bytes (Amazon S3 User Guide, "Multipart upload limits").
     private static let partSizes = 1...5 << 30
 
-    /// Begins an upload in parts, for large objects.
+    /// Begins a multipart upload, for large objects.
     ///
-    /// It is not repeated when nobody knows whether it has begun: call it again; what was begun in vain is cleared away by
-    /// the bucket's rules.
+    /// It is not retried when its outcome is unknown: call it again. The bucket's lifecycle rules remove abandoned
+    /// uploads.
     /// - Parameters:
     ///   - byteCount: of the whole object.
     ///   - sha256: of the whole object, 32 bytes; kept with it, and not checked by S3.
     /// - Throws: ``CloakroomError``, as for ``requestUpload(contentType:byteCount:)``; `notFound` where the operator has
-    ///   not set up uploads in parts.
+    ///   not set up multipart uploads.
     public func beginMultipartUpload(
         contentType: String, byteCount: Int64, sha256: Data? = nil
     ) async throws -> MultipartAssetUpload {
@@ -54,7 +54,7 @@ extension CloakroomClient {
 
     /// Makes the parts one object; repeating it does no harm.
     ///
-    /// - Parameter etags: of all parts in their order, as S3 answered them; `nil`: as S3 has them.
+    /// - Parameter etags: of all parts in their order, as in S3's responses; `nil`: as S3 lists them.
     /// - Throws: ``CloakroomError``: `uploadIncomplete` when a part is missing or not as it was to be, `uploadNotFound`.
     public func completeMultipartUpload(id: String, etags: [String]? = nil) async throws -> UploadedAsset {
         let asked = CompletionRequest(etags: etags)
@@ -65,9 +65,9 @@ extension CloakroomClient {
         return UploadedAsset(objectKey: body.objectKey, assetURL: asset)
     }
 
-    /// Gives an upload up, and what was uploaded of it.
+    /// Aborts an upload and deletes its parts.
     ///
-    /// - Throws: ``CloakroomError``: `uploadNotFound` when there is none, perhaps because an earlier try gave it up.
+    /// - Throws: ``CloakroomError``: `uploadNotFound` when there is none, perhaps because an earlier attempt aborted it.
     public func abortMultipartUpload(id: String) async throws {
         let _: UploadedBody = try await body(of: WorkerRequest(route: .multipartUpload, id: id))
     }

@@ -1,14 +1,14 @@
 import CloakroomWire
 public import Foundation
 
-// For tools that look after a worker; apps need none of these.
+// For tools that monitor a worker; apps need none of these.
 extension CloakroomClient {
-    /// Returns when the worker is alive; one try. Networks that the operator did not name get `forbidden`.
+    /// Returns when the worker is alive; one attempt. Networks that the operator did not name get `forbidden`.
     public func checkHealth() async throws {
         _ = try await httpClient.response(to: WorkerRequest(route: .health, authorization: .none, maximumAttempts: 1))
     }
 
-    /// Whether the worker could do its work now; one try. Networks that the operator did not name get `forbidden`.
+    /// Whether the worker is ready; one attempt. Networks that the operator did not name get `forbidden`.
     public func isReady() async throws -> Bool {
         do throws(CloakroomError) {
             _ = try await httpClient.response(
@@ -20,7 +20,7 @@ extension CloakroomClient {
         }
     }
 
-    /// The worker's metrics, in Prometheus' text format; one try. Networks that the operator did not name get
+    /// The worker's metrics, in Prometheus' text format; one attempt. Networks that the operator did not name get
     /// `forbidden`.
     public func metrics() async throws -> String {
         let response = try await httpClient.response(
@@ -30,12 +30,12 @@ extension CloakroomClient {
 
     /// The keys that session tokens are signed with: a JWK set (RFC 7517 §5), as JSON, for other backends to check them.
     ///
-    /// - Throws: ``CloakroomError``: `notFound` where nobody can sign in.
+    /// - Throws: ``CloakroomError``: `notFound` where the worker has no sessions.
     public func sessionKeys() async throws -> Data {
         try await httpClient.response(to: WorkerRequest(route: .sessionKeys, authorization: .none)).body
     }
 
-    /// Passes on what Apple told a backend of the app's own: a user withdrew consent, or deleted the account.
+    /// Forwards a notification that Apple sent to the app's own backend: a user withdrew consent, or deleted the account.
     ///
     /// - Parameter payload: the JWS, as Apple sent it.
     /// - Throws: ``CloakroomError``: `notFound` where no issuer is Apple, `unavailable` when it could not be

@@ -2,9 +2,9 @@ import CloakroomWire
 import Foundation
 
 extension CloakroomClient: AssetRenewer {
-    /// Starts the clocks of objects anew.
+    /// Restarts the retention of objects.
     ///
-    /// - Parameter keys: 1…100; others are `invalidRequest`, and nobody is asked.
+    /// - Parameter keys: 1…100; other counts are `invalidRequest`, without a request.
     /// - Returns: one result for each of the different keys that the server said something of, in their order. What is
     ///   ``RenewalResult/Outcome/notFound`` the server called so itself, in a response that was whole.
     public func renewAssets(keys: [String]) async throws -> [RenewalResult] {
@@ -28,7 +28,7 @@ extension CloakroomClient: AssetRenewer {
         return result
     }
 
-    /// Apps forget pictures on what a renewal says: nothing but 200 is taken for one.
+    /// Apps remove pictures by a renewal's result: only a 200 counts as one.
     private func renewalBody<Body: Decodable>(of request: WorkerRequest) async throws(CloakroomError) -> Body {
         let response = try await httpClient.response(to: request)
         guard response.status == 200 else { throw .invalidResponse(response) }
@@ -37,7 +37,7 @@ extension CloakroomClient: AssetRenewer {
 }
 
 extension RenewalResult {
-    /// Results by their keys, byte for byte: Swift's own `==` takes different spellings of an é for one.
+    /// Results by their keys, byte for byte: for Swift's `==`, different encodings of an é are equal.
     static func matched(_ results: [RenewResult], to keys: [String]) -> [RenewalResult] {
         var outcomes: [[UInt8]: Outcome] = [:]
         for result in results {
@@ -46,7 +46,7 @@ extension RenewalResult {
                 outcomes[Array(result.key.utf8)] = .failed(reason: "contradiction")
             }
         }
-        // Taken out, so that a key that was asked for twice is answered once.
+        // Removed, so that a key that was requested twice has one result.
         return keys.compactMap { key in
             outcomes.removeValue(forKey: Array(key.utf8)).map { RenewalResult(key: key, outcome: $0) }
         }

@@ -2,13 +2,13 @@ import CloakroomWire
 import Foundation
 
 extension CloakroomClient {
-    /// Signs in; the token provider is not asked.
+    /// Signs in; the token provider is not called.
     ///
     /// - Parameters:
     ///   - identityToken: a JWT of Sign in with Apple, or of another issuer of the worker's settings.
     ///   - nonce: as the app made it; the issuer was given its SHA-256 in hexadecimal digits.
     ///   - deviceID: names the device for the operator, 1 to 255 bytes.
-    /// - Throws: ``CloakroomError``: `unauthorized` for a token that the worker does not take, `sessionRevoked` for one from
+    /// - Throws: ``CloakroomError``: `unauthorized` for a token that the worker rejects, `sessionRevoked` for one from
     ///   before a revocation, with `retryAfter` where one made then would be accepted, `notFound` where the worker has no sessions.
     public func signIn(
         identityToken: String, nonce: String? = nil, deviceID: String? = nil

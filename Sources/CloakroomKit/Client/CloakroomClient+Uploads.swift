@@ -7,12 +7,12 @@ extension CloakroomClient: PresignedUploader {
         try await requestUpload(contentType: contentType, byteCount: byteCount, filename: nil, sha256: nil)
     }
 
-    /// A place for one new object, by PUT.
+    /// A destination for one new object, by PUT.
     ///
     /// - Parameters:
-    ///   - byteCount: of the object, exactly; S3 takes no other then.
+    ///   - byteCount: of the object, exactly; S3 refuses any other.
     ///   - filename: for backends that want one; the worker does not use it.
-    ///   - sha256: of the object, 32 bytes; S3 takes no other then.
+    ///   - sha256: of the object, 32 bytes; S3 refuses any other.
     /// - Throws: ``CloakroomError``: `contentTypeNotAllowed`, `invalidRequest` for a length that is not allowed,
     ///   `subscriptionRequired`, `storageQuotaExceeded`, `userDisabled`.
     public func requestUpload(
@@ -34,11 +34,11 @@ extension CloakroomClient: PresignedUploader {
             objectKey: body.objectKey, uploadURL: upload, assetURL: asset, expiration: body.expiresAt, fields: fields)
     }
 
-    /// A form that uploads one new object, for what can send forms only.
+    /// A form that uploads one new object, for clients that can send forms only.
     ///
     /// - Parameters:
     ///   - maximumBytes: the most that will be sent; `nil` for what the worker allows.
-    ///   - sha256: of the object, 32 bytes; S3 takes no other then.
+    ///   - sha256: of the object, 32 bytes; S3 refuses any other.
     /// - Throws: ``CloakroomError``, as for a PUT.
     public func requestFormUpload(
         contentType: String, maximumBytes: Int64? = nil, sha256: Data? = nil
@@ -59,16 +59,16 @@ extension CloakroomClient: PresignedUploader {
         try await upload(body, to: target, progress: nil)
     }
 
-    /// Uploads to a place handed out before; bytes of a file go out as they are read.
+    /// Uploads to a destination issued before; the bytes of a file are sent as they are read.
     ///
-    /// - Parameter progress: told how many bytes have gone out in the try that is under way, from any thread.
+    /// - Parameter progress: called with how many bytes the current attempt has sent, from any thread.
     public func upload(
         _ body: HTTPBody, to target: UploadTarget, progress: (@Sendable (HTTPProgress) -> Void)?
     ) async throws {
         try await PresignedPut(target: target, body: body, httpClient: httpClient).run(progress: progress)
     }
 
-    /// The shipped backend asks for a name, and nobody should learn one of it.
+    /// A random name: the shipped backend requires one, and the user's own should not leave the device.
     private var anyFilename: String {
         let number = httpClient.runtime.randomNumber()
         return String(number, radix: 16) + ".bin"

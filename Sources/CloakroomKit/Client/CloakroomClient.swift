@@ -9,15 +9,15 @@ public import Foundation
 /// let results = try await client.renewAssets(keys: ["abc123.bin"])
 /// ```
 ///
-/// Each call tries again what may pass by itself, until ``RetryPolicy/deadline``: no network, 429, 5xx. It waits as long as
-/// the server asks, and fails at once with ``CloakroomError/retryAfter`` when that is longer than the deadline. Only
-/// ``beginMultipartUpload(contentType:byteCount:sha256:)`` is not repeated when nobody knows what became of it, so that
-/// nothing is begun twice. A cancelled task gets ``CloakroomError/Code/cancelled`` at once.
+/// Each call retries retryable failures until ``RetryPolicy/deadline``: no network, 429, 5xx. It honors `Retry-After`, and
+/// fails at once with ``CloakroomError/retryAfter`` when that is longer than the deadline. Only
+/// ``beginMultipartUpload(contentType:byteCount:sha256:)`` is not retried when its outcome is unknown, so that
+/// no upload is begun twice. A cancelled task gets ``CloakroomError/Code/cancelled`` at once.
 ///
 /// Errors are ``CloakroomError``, of these codes besides those of the call itself:
 /// `unauthorized` when a new token did not help either, `tooManyRequests` and `unavailable` with `retryAfter`,
-/// `unreachable`, `timedOut`, `untrusted`, `tokenUnavailable`, `cancelled`, `invalidResponse` when something stands between
-/// the app and the worker.
+/// `unreachable`, `timedOut`, `untrusted`, `tokenUnavailable`, `cancelled`, `invalidResponse` when the response is not the
+/// worker's, as behind a captive portal.
 public struct CloakroomClient: Sendable {
     let httpClient: WorkerHTTPClient
     /// The worker's time.
@@ -25,7 +25,7 @@ public struct CloakroomClient: Sendable {
 
     /// - Parameters:
     ///   - endpoint: `https://host`, with a path where the worker has one; HTTP is for a developer's own machine.
-    ///   - tokens: asked for each request, and once more after a 401.
+    ///   - tokens: called for each request, and once more after a 401.
     ///   - transport: give it the one that the app's other parts use, so that they share connections.
     public init(
         endpoint: URL, tokenHeader: TokenHeader = .bearer, tokens: any TokenProvider,
@@ -37,7 +37,7 @@ public struct CloakroomClient: Sendable {
             runtime: RuntimeDependencies())
     }
 
-    /// - Parameter token: asked for each request, and once more after a 401.
+    /// - Parameter token: called for each request, and once more after a 401.
     public init(
         endpoint: URL, tokenHeader: TokenHeader = .bearer, transport: any HTTPTransport = URLSessionTransport(),
         retryPolicy: RetryPolicy = RetryPolicy(),
@@ -77,10 +77,10 @@ public struct CloakroomClient: Sendable {
 }
 
 extension CloakroomError {
-    /// - Parameter response: a success that is none of ours; what it holds is nobody's business.
+    /// - Parameter response: a success that is not the worker's; the error leaves its body out.
     static func invalidResponse(_ response: HTTPResponse) -> CloakroomError {
         CloakroomError(
-            .invalidResponse, "The response is none of the worker's", status: response.status,
+            .invalidResponse, "The response is not the worker's", status: response.status,
             requestID: response.requestID)
     }
 }

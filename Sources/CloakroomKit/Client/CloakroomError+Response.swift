@@ -4,7 +4,7 @@ import Foundation
 extension CloakroomError {
     static let timedOut = CloakroomError(.timedOut, "There was no response in time")
 
-    /// - Parameter response: of the worker or of what stands before it, with a status that is no success.
+    /// - Parameter response: of the worker or of a proxy, with a status that is no success.
     init(_ response: HTTPResponse, now: Date) {
         let body = try? wireDecoder.decode(ErrorBody.self, from: response.body)
         let code: Code
@@ -27,7 +27,7 @@ extension CloakroomError {
         case .untrusted: self.init(.untrusted, "The server's certificate is not acceptable")
         case .timedOut: self = .timedOut
         case .interrupted: self.init(.unreachable, "The connection broke")
-        case .tooLarge: self.init(.invalidResponse, "The response is longer than any of ours")
+        case .tooLarge: self.init(.invalidResponse, "The response is too long")
         case .encoded: self.init(.invalidResponse, "The response came in a content coding")
         case .invalidRequest: self.init(.invalidRequest, "The request cannot be sent as it is")
         case .unreadableFile: self.init(.unreadableFile, "The file cannot be read, or has become shorter")

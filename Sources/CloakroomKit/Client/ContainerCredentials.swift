@@ -1,12 +1,12 @@
 package import CloakroomCrypto
 public import Foundation
 
-/// Temporary credentials as an AWS SDK takes them. Printed, they show nothing that opens anything.
+/// Temporary credentials in the form that AWS SDKs accept. The description leaves the secrets out.
 public struct ContainerCredentials: Sendable, Equatable {
     public let accessKeyID: String
     package let secretAccessKey: Secret
     package let sessionToken: Secret
-    /// When S3 stops taking them.
+    /// When S3 stops accepting them.
     public let expiration: Date
 
     /// Never log it.

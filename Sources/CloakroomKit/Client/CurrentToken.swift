@@ -1,14 +1,14 @@
 import CloakroomAWS
 import CloakroomCrypto
 
-/// Asks the token provider, for all who want a token at the same time once.
+/// Calls the token provider, once for all concurrent requests.
 ///
-/// A hundred requests that come back with 401 lead to one new token: who comes with a refused token that has been
-/// replaced already gets its successor.
+/// A hundred requests that get a 401 lead to one new token: a request whose refused token has been replaced already
+/// gets its successor.
 actor CurrentToken {
     private typealias TokenResult = Result<Secret, CloakroomError>
 
-    /// One request to the provider, and who waits for its response.
+    /// One call to the provider, and the tasks that wait for its result.
     private struct PendingRequest {
         let number: Int
         let refused: Secret?
@@ -28,7 +28,7 @@ actor CurrentToken {
         self.runtime = runtime
     }
 
-    /// - Parameter refused: the token that the server did not take; `nil` for a first try.
+    /// - Parameter refused: the token that the server refused; `nil` for a first attempt.
     func token(insteadOf refused: Secret? = nil) async throws(CloakroomError) -> Secret {
         if let refused {
             if let replaced, replaced.refused == refused { return replaced.by }
@@ -39,7 +39,7 @@ actor CurrentToken {
         return try await result(to: requests[requests.count - 1].number).get()
     }
 
-    /// Tells the provider, once for each token however many requests carried it.
+    /// Notifies the provider, once for each token however many requests carried it.
     func revoked(_ token: Secret) async {
         guard lastRevoked != token else { return }
         lastRevoked = token
@@ -61,7 +61,7 @@ actor CurrentToken {
         for continuation in request.waiting.values { continuation.resume(returning: result) }
     }
 
-    /// A cancelled task waits no longer; the request goes on for the others.
+    /// A cancelled task stops waiting; the call continues for the others.
     private func result(to number: Int) async -> TokenResult {
         lastNumber += 1
         let waiter = lastNumber
@@ -96,12 +96,12 @@ actor CurrentToken {
         } catch is CancellationError {
             return .failure(.cancelled)
         } catch {
-            // Its text is the app's, and may hold what nobody should see.
+            // Its text is the app's, and may hold secrets.
             return .failure(CloakroomError(.tokenUnavailable, "The token provider threw \(type(of: error))"))
         }
     }
 
-    /// Visible ASCII, so that it cannot end its header field (RFC 9110 §5.5); 8 KiB are more than servers take.
+    /// Visible ASCII, so that it cannot end its header field (RFC 9110 §5.5); 8 KiB are more than servers accept.
     private static func isToken(_ text: String) -> Bool {
         (1...8192).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A form that uploads one object, as `multipart/form-data`: ``fields`` first, then the object as `file`.
 ///
-/// Whoever has the fields may upload; printed, they are left out.
+/// The fields are a bearer secret: the description leaves them out.
 public struct FormUploadTarget: Sendable, Equatable {
     public let objectKey: String
     /// Where the form goes, by POST.
@@ -12,7 +12,7 @@ public struct FormUploadTarget: Sendable, Equatable {
     public let assetURL: URL
     /// S3 refuses more.
     public let maximumBytes: Int64
-    /// When the form ends.
+    /// When the form expires.
     public let expiration: Date
 }
 

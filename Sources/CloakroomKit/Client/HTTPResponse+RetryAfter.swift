@@ -2,7 +2,7 @@ import CloakroomAWS
 import Foundation
 
 extension HTTPResponse {
-    /// How long the server asks to be left alone: `Retry-After` in seconds or as a date (RFC 9110 §10.2.3), else until
+    /// How long to wait before the next request: `Retry-After` in seconds or as a date (RFC 9110 §10.2.3), else until
     /// the last of the used-up windows of `RateLimit` begins anew (draft-ietf-httpapi-ratelimit-headers).
     ///
     /// - Parameter now: the server's time, when the response has no `Date`.
@@ -24,7 +24,7 @@ extension HTTPResponse {
 /// One window of `RateLimit`, such as `"renew";r=0;t=1800`.
 struct RateLimitItem: Equatable {
     var name: String
-    /// Requests left; `nil` where it is not told.
+    /// Requests left; `nil` where it is not given.
     var remaining: Int?
     /// Seconds until the window begins anew.
     var reset: Int?

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// An upload in parts that has begun; the parts go to URLs of their own.
+/// A multipart upload that has begun; each part has a URL of its own.
 public struct MultipartAssetUpload: Sendable, Equatable {
-    /// Names it to the worker, for whoever began it and nobody else.
+    /// Identifies the upload to the worker; valid only for the user who began it.
     public let id: String
     public let objectKey: String
     /// Where the object can be read once it is complete.
@@ -11,11 +11,11 @@ public struct MultipartAssetUpload: Sendable, Equatable {
     public let partByteCount: Int64
     /// Parts are numbered from 1 to this.
     public let partCount: Int
-    /// Until when ``id`` is good.
+    /// Until when ``id`` is valid.
     public let expiration: Date
 }
 
-/// Where to PUT one part. Whoever has the URL may upload; printed, it is left out.
+/// Where to PUT one part. The URL is a bearer secret: the description leaves it out.
 public struct AssetPart: Sendable, Equatable {
     /// From 1.
     public let number: Int

@@ -8,7 +8,7 @@ struct PresignedPut {
     let httpClient: WorkerHTTPClient
 
     func run(progress: (@Sendable (HTTPProgress) -> Void)?) async throws(CloakroomError) {
-        // Nobody sends megabytes to hear that it is too late; while the server's time is unknown, S3 says so.
+        // No bytes are sent to an expired URL; while the server's time is unknown, S3 reports that.
         if let expiration = target.expiration, await httpClient.clock.isKnown, await httpClient.clock.now >= expiration
         {
             throw .uploadURLExpired
@@ -27,7 +27,7 @@ struct PresignedPut {
             let outcome: UploadAttemptOutcome
             do throws(HTTPTransportError) {
                 let response = try await httpClient.transport.send(request, progress: progress)
-                // The shipped client takes nothing else for a success either.
+                // The shipped client accepts no other status as a success either.
                 if response.status == 200 { return }
                 outcome = UploadAttemptOutcome(response, createsOnly: createsOnly, now: await httpClient.clock.now)
             } catch {
@@ -49,7 +49,7 @@ struct PresignedPut {
             case "host": continue
             case "content-length":
                 guard Int64(value) == body.byteCount else {
-                    throw CloakroomError(.invalidRequest, "The place is for \(value) bytes, not for \(body.byteCount)")
+                    throw CloakroomError(.invalidRequest, "The upload URL is for \(value) bytes, not \(body.byteCount)")
                 }
             default: fields.append((name, value))
             }
@@ -57,7 +57,7 @@ struct PresignedPut {
         return fields
     }
 
-    /// Whether the place takes one object, and never another.
+    /// Whether the destination accepts one object, and never another.
     private var createsOnly: Bool {
         let query = URLComponents(url: target.uploadURL, resolvingAgainstBaseURL: true)?.queryItems ?? []
         return query.contains { $0.name.caseInsensitiveCompare("If-None-Match") == .orderedSame && $0.value == "*" }
@@ -67,7 +67,7 @@ struct PresignedPut {
 
 /// Why an upload to a presigned URL did not succeed, as a decision.
 enum UploadAttemptOutcome: Equatable {
-    /// An earlier try did: the place is the asker's alone, takes one object, and has it.
+    /// An earlier attempt stored it: the destination has one user, accepts one object, and has it.
     case storedBefore
     case again(CloakroomError)
     case final(CloakroomError)
@@ -86,9 +86,9 @@ enum UploadAttemptOutcome: Equatable {
         }
         // S3's own sentence stays out: it may quote the request.
         switch AWSError.kind(status: response.status, code: code) {
-        case .throttled: self = .again(error(.tooManyRequests, "S3 asks to slow down"))
+        case .throttled: self = .again(error(.tooManyRequests, "S3 throttles the upload"))
         case .transient where !(200..<300).contains(response.status):
-            self = .again(error(.unavailable, "S3 cannot take the upload now"))
+            self = .again(error(.unavailable, "S3 is unavailable"))
         case .staleCredentials: self = .final(.uploadURLExpired(error))
         case .skewedClock where code == "RequestExpired": self = .final(.uploadURLExpired(error))
         case .skewedClock where code.contains("Signature"):
@@ -109,12 +109,12 @@ enum UploadAttemptOutcome: Equatable {
             error(.unavailable, "The worker's clock is ahead of that of S3")
         case (_, "BadDigest"), (_, "InvalidDigest"), (_, "XAmzContentChecksumMismatch"),
             (_, "XAmzContentSHA256Mismatch"):
-            error(.checksumMismatch, "What arrived is not what was sent")
-        case (_, "EntityTooLarge"), (413, _): error(.bodyTooLarge, "S3 takes no object of this size")
+            error(.checksumMismatch, "The bytes that arrived are not those that were sent")
+        case (_, "EntityTooLarge"), (413, _): error(.bodyTooLarge, "S3 accepts no object of this size")
         case (412, _): error(.conditionFailed, "There is an object already")
         case (403, _?): error(.accessDenied, "S3 refuses the upload")
         case (400..<500, _?): error(.invalidRequest, "S3 refuses the upload")
-        default: error(.invalidResponse, "The response is none of S3's")
+        default: error(.invalidResponse, "The response is not S3's")
         }
     }
 
@@ -129,9 +129,9 @@ enum UploadAttemptOutcome: Equatable {
 }
 
 extension CloakroomError {
-    fileprivate static let uploadURLExpired = CloakroomError(.uploadURLExpired, "The URL for the upload has ended")
+    fileprivate static let uploadURLExpired = CloakroomError(.uploadURLExpired, "The upload URL has expired")
 
     fileprivate static func uploadURLExpired(_ error: (Code, String) -> CloakroomError) -> CloakroomError {
-        error(.uploadURLExpired, "The URL for the upload has ended")
+        error(.uploadURLExpired, "The upload URL has expired")
     }
 }

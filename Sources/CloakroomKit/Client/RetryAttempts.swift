@@ -13,7 +13,7 @@ struct RetryAttempts {
         self.runtime = runtime
     }
 
-    /// For the next try.
+    /// For the next attempt.
     func timeout(atMost timeout: Duration) throws(CloakroomError) -> Duration {
         if Task.isCancelled { throw .cancelled }
         let left = runtime.now().duration(to: deadline)
@@ -21,9 +21,9 @@ struct RetryAttempts {
         return min(timeout, left)
     }
 
-    /// Waits for as long as the server asks, and some more, so that those it sent away do not all come back at once.
+    /// Waits for `Retry-After` and a jitter, so that refused clients do not all return at once.
     ///
-    /// - Throws: the error itself when no try is left, or the wait would outlast the deadline: then at once.
+    /// - Throws: the error itself when no attempt is left, or the wait would outlast the deadline: then at once.
     mutating func pause(after error: CloakroomError) async throws(CloakroomError) {
         var dice = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
         guard let jitter = backoff.delay(afterAttempt: attempt, using: &dice) else { throw error }

@@ -1,15 +1,15 @@
-/// How long a client goes on trying.
+/// How often and for how long a client retries.
 public struct RetryPolicy: Sendable, Equatable {
     /// For one call to the worker, all its attempts and pauses included. A token provider's time counts, but is not cut
     /// short.
     public var deadline: Duration
-    /// For one try of it.
+    /// For one attempt.
     public var timeout: Duration
-    /// Of a call or an upload; 1 for no second try.
+    /// Of a call or an upload; 1 for no retry.
     public var maximumAttempts: Int
     /// For one upload of an asset, all its attempts included.
     public var uploadDeadline: Duration
-    /// How long nothing at all may move in an upload.
+    /// How long an upload may make no progress.
     public var uploadIdleTimeout: Duration
 
     public init(

@@ -1,17 +1,17 @@
 package import CloakroomAWS
 package import Foundation
 
-/// The server's time, learned from the `Date` field of its answers; ours while nothing is known.
+/// The server's time, from the `Date` field of its responses; the device's until the first response.
 ///
-/// People set the clocks of their devices as they like. Whether credentials have ended is for the server's clock to say,
-/// and between two answers time is counted by a clock that nobody sets.
+/// Users can set the clock of a device to any time. The server's clock decides whether credentials have expired;
+/// between two responses, time is measured by the monotonic clock.
 package actor ServerClock {
     private let runtime: RuntimeDependencies
     private var reading: (time: Date, at: ContinuousClock.Instant)?
 
     package init(runtime: RuntimeDependencies = RuntimeDependencies()) { self.runtime = runtime }
 
-    /// Whether a response has told the time.
+    /// Whether a response has set the time.
     package var isKnown: Bool { reading != nil }
 
     package var now: Date {
@@ -24,7 +24,7 @@ package actor ServerClock {
         guard let earliest = response["Date"].flatMap(Timestamp.init(http:))?.date else { return }
         let arrival = runtime.now()
         let trip = sent.duration(to: arrival).seconds
-        // A response that was so long on its way says little.
+        // A response with so high a latency is too inexact.
         guard (0...30).contains(trip) else { return }
         // The field has whole seconds, and was written somewhere between the two instants.
         let latest = earliest.addingTimeInterval(1 + trip)

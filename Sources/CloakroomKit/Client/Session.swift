@@ -1,12 +1,12 @@
 package import CloakroomCrypto
 public import Foundation
 
-/// The worker's own token for a user who signed in. Whoever has it is the user; printed, it is left out.
+/// The worker's own token for a user who signed in. It is a bearer token: the description leaves it out.
 public struct Session: Sendable, Equatable {
     package let token: Secret
     /// When it ends; it can be continued before that.
     public let expiration: Date
-    /// The user's name with the service, which is the name of the user's folders.
+    /// The user's identifier with the service, which names the user's folders.
     public let userID: String
 
     /// - Parameter token: as ``revealToken()`` gave it to be kept, in the keychain.

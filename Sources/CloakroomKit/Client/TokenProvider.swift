@@ -1,20 +1,20 @@
-/// Who knows the user's token for the worker: the app.
+/// Supplies the user's token for the worker; implemented by the app.
 ///
-/// ``token()`` is asked for each request, so keep the token until shortly before it ends. Requests that ask at the same
-/// time share one call.
+/// ``token()`` is called for each request, so keep the token until shortly before it expires. Concurrent requests share
+/// one call.
 public protocol TokenProvider: Sendable {
     /// - Throws: anything; the request fails with ``CloakroomError/Code/tokenUnavailable``, or with what was thrown where
     ///   that is a ``CloakroomError``.
     func token() async throws -> String
 
-    /// The server answered 401 to this token. ``token()`` is asked once more right afterwards, and should have a new one,
-    /// or throw. Nothing is to be done when the token in use is another one by now.
+    /// The server responded with 401 to this token. ``token()`` is called once more right afterwards, and should return a new
+    /// one, or throw. Do nothing when the current token is another one by now.
     ///
     /// The default does nothing: right for a provider that keeps no token.
     func tokenRefused(_ token: String) async
 
     /// The server ended the user's sessions, this one among them: forget it, and let the user sign in again. The request
-    /// has failed with ``CloakroomError/Code/sessionRevoked``; no other token is asked for.
+    /// has failed with ``CloakroomError/Code/sessionRevoked``; no other token is requested.
     ///
     /// The default calls ``tokenRefused(_:)``.
     func sessionRevoked(_ token: String) async
@@ -25,7 +25,7 @@ extension TokenProvider {
     public func tokenRefused(_ token: String) async {}
 }
 
-/// How the token travels.
+/// How the token is sent.
 public enum TokenHeader: Sendable, Hashable {
     /// `Authorization: Bearer …` (RFC 6750 §2.1).
     case bearer

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Where one object may be uploaded, once, and where it can be read afterwards.
 ///
-/// Whoever has ``uploadURL`` may upload; printed, it is left out.
+/// ``uploadURL`` is a bearer secret: the description leaves it out.
 public struct UploadTarget: Sendable, Equatable {
     public let objectKey: String
     public let uploadURL: URL
@@ -27,14 +27,14 @@ extension UploadTarget: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "assetURL": assetURL]) }
 }
 
-/// Who hands out places to upload to and sends bytes there: ``CloakroomClient``, or a test.
+/// Issues upload destinations and sends bytes to them: ``CloakroomClient``, or a test double.
 public protocol PresignedUploader: Sendable {
     /// - Parameter byteCount: of the object, exactly.
     func requestUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget
 
-    /// Uploads to a place handed out before.
+    /// Uploads to a destination issued before.
     ///
-    /// - Returns: when S3 has it; also when an earlier try had stored it already, for the place is the asker's alone.
-    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/uploadURLExpired`` when another place is needed.
+    /// - Returns: when S3 has it; also when an earlier attempt stored it, since each destination has one user.
+    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/uploadURLExpired`` when another destination is needed.
     func upload(_ body: HTTPBody, to target: UploadTarget) async throws
 }

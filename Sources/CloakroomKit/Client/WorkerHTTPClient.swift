@@ -42,7 +42,7 @@ struct WorkerHTTPClient: Sendable {
         }
     }
 
-    /// What a try came to, as a decision.
+    /// The outcome of an attempt, as a decision.
     private enum AttemptOutcome {
         case response(HTTPResponse)
         case refusedToken(CloakroomError)
@@ -73,7 +73,7 @@ struct WorkerHTTPClient: Sendable {
         let error = CloakroomError(response, now: await clock.now)
         switch response.status {
         case 401: return .refusedToken(error)
-        // It asks us to come again.
+        // The server requests a retry.
         case 408, 429, 503: return .again(error)
         // Something may have been.
         case 500, 502, 504: return request.isRepeatable ? .again(error) : .final(error)

@@ -3,10 +3,10 @@ import CloakroomCrypto
 import CloakroomWire
 import Foundation
 
-/// What is asked of the worker, before it has a token.
+/// A request to the worker, before it has a token.
 struct WorkerRequest: Sendable {
     enum Authorization: Sendable {
-        /// The app's token, asked for when it is needed.
+        /// The app's token, requested when it is needed.
         case provided
         case session(Secret)
         case none
@@ -20,7 +20,7 @@ struct WorkerRequest: Sendable {
     /// JSON.
     var body: [UInt8]?
     var authorization = Authorization.provided
-    /// Whether it may be sent again when nobody knows what became of it.
+    /// Whether it is idempotent, so that it may be sent again when its outcome is unknown.
     var isRepeatable = true
     var maximumAttempts = Int.max
 

@@ -3,7 +3,7 @@ import Foundation
 
 extension CredentialProvider {
     /// Runs an operation on S3, for apps that use another S3 client, and once more where other credentials, a corrected
-    /// clock or a moment's wait help; never a third time.
+    /// clock or a short wait help; never a third time.
     ///
     ///     let page = try await provider.withCredentials(refusal: { S3ResponseError(mine: $0) }) { credentials in
     ///         try await myClient(credentials).listObjects(prefix: "photos/")
@@ -11,7 +11,7 @@ extension CredentialProvider {
     ///
     /// - Parameters:
     ///   - refusal: reads an error of the operation; `nil` for one that is not S3's response.
-    ///   - operation: may sign with the time that ``clockOffset`` tells.
+    ///   - operation: may sign with the time corrected by ``clockOffset``.
     /// - Throws: ``CloakroomError`` when there are no credentials; else the operation's own last error.
     public nonisolated func withCredentials<Value>(
         refusal: (any Error) -> S3ResponseError? = { $0 as? S3ResponseError },
@@ -28,9 +28,9 @@ extension CredentialProvider {
         }
     }
 
-    /// Does what a refusal asks for.
+    /// Handles a refusal.
     ///
-    /// - Returns: with what to try once more; `nil` where that would not help.
+    /// - Returns: the credentials for a second attempt; `nil` where that would not help.
     private func remedy(
         _ refusal: S3ResponseError, of credentials: VendedCredentials
     ) async throws(CloakroomError) -> VendedCredentials? {
@@ -57,7 +57,7 @@ extension CredentialProvider {
         return others == refused ? nil : others
     }
 
-    /// Whoever is asked for more than five seconds of it decides for himself.
+    /// A wait of more than five seconds is left to the caller.
     private func wait(
         _ asked: Duration?, _ backoff: Backoff
     ) async throws(CloakroomError) -> VendedCredentials? {

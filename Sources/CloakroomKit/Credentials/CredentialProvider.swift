@@ -4,17 +4,17 @@ import Foundation
 /// Temporary credentials for S3 that refresh themselves.
 ///
 /// From half of their lifetime on, others are got in the background, while the held ones are handed out; in their last
-/// five minutes callers wait for others. However many callers wait, one request is under way. While the vendor is away,
-/// what is still valid is used; a failure is never remembered for longer than the server itself asks.
+/// five minutes callers wait for others. However many callers wait, one request is in flight. While the vendor is unreachable,
+/// valid credentials stay in use; a failure is remembered for no longer than the server's `Retry-After`.
 ///
-/// Expirations are judged by the server's clock: a device whose clock is wrong, or is set, changes nothing.
+/// Expirations are compared with the server's clock: a wrong or changed clock of the device has no effect.
 public actor CredentialProvider {
     private let vendor: any CredentialVendor
     private let serverClock: ServerClock?
     let runtime: RuntimeDependencies
 
     private var held: HeldCredentials?
-    /// As last told by the vendor's answers, by S3's, or by the store.
+    /// From the latest response of the vendor or S3, or from the store.
     private var serverTime: ServerTime?
     private var pause = RefreshBackoff()
     private var refusals = RefusalCount()
@@ -34,7 +34,7 @@ public actor CredentialProvider {
     /// - Parameters:
     ///   - vendor: a ``CloakroomClient``.
     ///   - store: for a restart without new credentials; `nil` keeps them in memory only.
-    ///   - onStoreFailure: told when the store failed; that never keeps anybody from getting credentials.
+    ///   - onStoreFailure: called when the store failed; credentials are vended all the same.
     public init(
         vendor: any CredentialVendor, store: (any CredentialStore)? = nil,
         onStoreFailure: @escaping @Sendable (CloakroomError) -> Void = { _ in }
@@ -59,7 +59,7 @@ public actor CredentialProvider {
     /// Those to use now.
     ///
     /// - Throws: ``CloakroomError``: why there are none, ``CloakroomError/Code/cancelled`` for a cancelled task. The next
-    ///   call tries again. After ``CloakroomError/Code/sessionRevoked`` nothing is held any more, in the store neither.
+    ///   call retries. After ``CloakroomError/Code/sessionRevoked`` nothing is held any more, in the store neither.
     public func credentials() async throws(CloakroomError) -> VendedCredentials {
         let reading = reading()
         if let held {
@@ -95,11 +95,11 @@ public actor CredentialProvider {
         return serverTime.map { .seconds($0.time(at: reading).timeIntervalSince(reading.wallClock)) } ?? .zero
     }
 
-    /// For signing out: forgets everything, in memory and in the store, and ends what is under way, so that it stores
-    /// nothing afterwards. When this comes back, nothing is left.
+    /// For signing out: forgets everything, in memory and in the store, and cancels the request in flight, so that it stores
+    /// nothing afterwards. When this returns, nothing is left.
     ///
-    /// First see to it that the vendor's token is gone: whoever calls ``credentials()`` afterwards asks it again.
-    /// Who waits for credentials gets ``CloakroomError/Code/cancelled``.
+    /// Remove the vendor's token first: a later call of ``credentials()`` sends a new request.
+    /// Waiting callers get ``CloakroomError/Code/cancelled``.
     public func forget() async {
         held = nil
         serverTime = nil
@@ -118,7 +118,7 @@ public actor CredentialProvider {
                 do throws(CloakroomError) {
                     return try await self.credentials().credentials
                 } catch {
-                    // The word for it that the client knows.
+                    // The error that the client expects.
                     if error.code == .cancelled { throw CancellationError() }
                     throw error
                 }
@@ -132,7 +132,7 @@ public actor CredentialProvider {
 extension CredentialProvider {
     func reading() -> ClockReading { ClockReading(wallClock: runtime.wallClock(), instant: runtime.now()) }
 
-    /// S3 told the time.
+    /// A response of S3 had a `Date`.
     ///
     /// - Returns: whether that makes a difference, to what we knew or to the device's own clock.
     func learn(_ theirs: Date) -> Bool {
@@ -157,7 +157,7 @@ extension CredentialProvider {
         await store.clear()?.value
     }
 
-    /// One request is under way at a time.
+    /// One request is in flight at a time.
     private func startRefresh() {
         guard ongoingRefresh == nil else { return }
         lastNumber += 1
@@ -208,7 +208,7 @@ extension CredentialProvider {
         }
     }
 
-    /// What time the server's answers tell, if any has told it.
+    /// The server's time by its responses, if one has had it.
     private func reportedTime() async -> Date? {
         guard let serverClock, await serverClock.isKnown else { return nil }
         return await serverClock.now
@@ -246,7 +246,7 @@ extension CredentialProvider {
 
     // MARK: Waiting
 
-    /// Waits for the request under way; a caller that is cancelled leaves alone.
+    /// Waits for the request in flight; cancelling one caller does not cancel the request.
     private func awaitRefresh() async throws(CloakroomError) -> VendedCredentials {
         lastNumber += 1
         let number = lastNumber
@@ -258,7 +258,7 @@ extension CredentialProvider {
         return try outcome.get()
     }
 
-    /// How many wait for the request under way.
+    /// How many wait for the request in flight.
     var waiterCount: Int { waiting.count }
 
     private func leave(_ number: Int) {

@@ -3,13 +3,13 @@ public import Foundation
 /// Where a ``CredentialProvider`` keeps what it holds over a restart: ``SealedFileCredentialStore``, the Keychain, or
 /// what the app brings.
 ///
-/// A store keeps one record. It may fail: credentials are then vended anew, and nobody is harmed.
+/// A store keeps one record. It may fail: the only consequence is that credentials are vended anew.
 public protocol CredentialStore: Sendable {
     /// - Returns: what was saved last; `nil` when nothing was, or when it is damaged.
     /// - Throws: such as ``CloakroomError/Code/storeOwnerMismatch`` for another owner's.
     func load() async throws -> StoredCredentials?
 
-    /// Takes the place of what was saved before, wholly or not at all.
+    /// Atomically replaces what was saved before.
     func save(_ credentials: StoredCredentials) async throws
 
     /// Leaves nothing behind; no error when there was nothing.
@@ -18,12 +18,12 @@ public protocol CredentialStore: Sendable {
 
 /// Credentials as bytes, for a store to seal and to keep.
 ///
-/// They are not sealed yet: whoever reads them has the credentials.
+/// They are plain text: the store has to encrypt or protect them.
 public struct StoredCredentials: Sendable, Equatable {
     /// At most a few KiB.
     public let bytes: Data
 
-    /// What ``bytes`` gave once. Nonsense is found out by who uses it.
+    /// An earlier value of ``bytes``. It is validated when it is used.
     public init(bytes: Data) { self.bytes = bytes }
 }
 

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Credentials in hand, and how far their life has come by the server's clock.
+/// Credentials held, and how much of their lifetime has passed by the server's clock.
 struct HeldCredentials: Sendable {
     enum Freshness: Sendable, CaseIterable {
         /// Nothing to do.
         case fresh
-        /// Half of their life is over: time to get others, while these are used.
+        /// Half of their lifetime has passed: time to get others, while these are used.
         case due
         /// About to end: worth waiting for others.
         case urgent
@@ -17,7 +17,7 @@ struct HeldCredentials: Sendable {
     static let longestMargin: TimeInterval = 300
 
     let vended: VendedCredentials
-    /// In the server's time. When they were issued, nobody tells.
+    /// In the server's time. The response does not say when they were issued.
     private(set) var received: Date
     private(set) var serverTime: ServerTime
 

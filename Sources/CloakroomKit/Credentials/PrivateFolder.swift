@@ -10,7 +10,7 @@ import Foundation
     import Android
 #endif
 
-/// A folder of ours alone, held open: mode 0700, its files 0600. Symbolic links in it are never followed.
+/// A folder that only this user can access, held open: mode 0700, its files 0600. Symbolic links in it are never followed.
 struct PrivateFolder: ~Copyable {
     private let descriptor: Int32
     private let path: String
@@ -56,11 +56,11 @@ struct PrivateFolder: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// What a file of ours holds.
+    /// The content of a file in the folder.
     enum Content: Equatable {
         case bytes([UInt8])
         case missing
-        /// Not a plain file, not ours, open to others, or too long.
+        /// Not a regular file, another user's, readable by others, or too long.
         case unfit
     }
 
@@ -156,7 +156,7 @@ struct PrivateFolder: ~Copyable {
         guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .init("unlink") }
     }
 
-    /// Takes away what was being written when somebody was killed.
+    /// Removes temporary files of processes that were killed while writing.
     func removeRemains(of name: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         for remains in names where remains.hasPrefix(name + Self.infix) { unlinkat(descriptor, remains, 0) }

@@ -1,15 +1,15 @@
 import CloakroomAWS
 
-/// How long the vendor is left alone: after a failure for a jittered while, or for as long as the server asks.
+/// How long no request is sent to the vendor after a failure: a jittered delay, or the server's `Retry-After`.
 struct RefreshBackoff: Sendable {
-    /// No server is believed for longer: its longest rate-limit window.
+    /// The longest `Retry-After` that is followed: the server's longest rate-limit window.
     static let longestAsked: Duration = .seconds(3600)
     /// On top of it comes a second: the jitter alone may be nothing.
     static let backoff = Backoff(base: .seconds(2), cap: .seconds(60), maximumAttempts: .max)
 
     private var failures = 0
     private var end: ContinuousClock.Instant?
-    /// Until when the server asked to be left alone, and with which response.
+    /// The end of the server's `Retry-After`, and the response that had it.
     private var asked: (error: CloakroomError, end: ContinuousClock.Instant)?
 
     mutating func begin(
@@ -22,7 +22,7 @@ struct RefreshBackoff: Sendable {
         end = max(own, asked?.end ?? own)
     }
 
-    /// Whoever vended just now is not asked again within a second, however short-lived what came is.
+    /// After a success, no request is sent for a second, however short the lifetime of the credentials.
     mutating func begin(afterSuccessAt now: ContinuousClock.Instant) {
         failures = 0
         asked = nil
@@ -31,7 +31,7 @@ struct RefreshBackoff: Sendable {
 
     func isOn(at now: ContinuousClock.Instant) -> Bool { end.map { now < $0 } ?? false }
 
-    /// - Returns: while the server wants to be left alone, its response, with what is left of the time.
+    /// - Returns: before the end of `Retry-After`, the server's response, with what is left of the time.
     func refusal(at now: ContinuousClock.Instant) -> CloakroomError? {
         guard let (error, end) = asked, now < end else { return nil }
         var rest = error

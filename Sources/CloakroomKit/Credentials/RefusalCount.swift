@@ -1,9 +1,9 @@
 import CloakroomAWS
 import Foundation
 
-/// Refusals in a row: who gets other credentials at each of them hammers the vendor, when S3 takes none of them.
+/// Consecutive refusals: new credentials after each would overload the vendor when S3 accepts none of them.
 struct RefusalCount: Sendable {
-    /// Credentials that were in use for so long were good once: what came before is forgotten.
+    /// Credentials that were in use for so long were valid once: earlier refusals are forgotten.
     static let probation: TimeInterval = 60
 
     private var count = 0

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// What a refusal means: a case for each thing to do about it.
+/// What a refusal means: a case for each way to handle it.
 package enum S3ErrorKind: Sendable, Equatable {
-    /// The credentials have ended or are unknown: get others, try once more.
+    /// The credentials have expired or are unknown: get others, retry once.
     case staleCredentials
-    /// The presigned URL has ended, which says nothing of the credentials: get another one.
+    /// The presigned URL has expired, which says nothing about the credentials: request another one.
     case expiredURL
     /// The clocks differ, or, when these turn out to agree, the keys may be wrong.
     case skewedClock(theirs: Date?, mayBeWrongKeys: Bool)

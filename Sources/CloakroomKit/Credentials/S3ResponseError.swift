@@ -10,9 +10,9 @@ public struct S3ResponseError: Error, Sendable, Equatable {
     /// The `Code` of the error document, such as `ExpiredToken`; empty when there was no document.
     public var code: String
     public var message: String
-    /// The `Date` field as it came: by it a wrong clock is told from wrong keys.
+    /// The `Date` field as received: it distinguishes a wrong clock from wrong keys.
     public var date: String?
-    /// How long S3 asks to be left alone.
+    /// S3's `Retry-After`.
     public var retryAfter: Duration?
     private var isExpiredURL: Bool
 
@@ -48,7 +48,7 @@ public struct S3ResponseError: Error, Sendable, Equatable {
         case .transient: return .transient(retryAfter: retryAfter)
         case .staleCredentials: return .staleCredentials
         case .skewedClock: return .skewedClock(theirs: theirTime, mayBeWrongKeys: AWSError.mayBeWrongKeys(code: code))
-        // Answers to HEAD have no document: ended credentials look like this (S3 API Reference, HeadObject).
+        // Responses to HEAD have no document: expired credentials look like this (S3 API Reference, HeadObject).
         case .refused where status == 400 && code.isEmpty: return .staleCredentials
         case .refused, .noCredentials, .cancelled: return status == 403 ? .denied : .refused
         }

@@ -13,11 +13,11 @@ public import Foundation
 
 /// Keeps credentials in a file that only this user of the system can read, sealed with AES-256-GCM.
 ///
-/// The file names its owner: another one's is refused with ``CloakroomError/Code/storeOwnerMismatch``, and left alone. What
-/// does not open, is damaged or could be read by others is taken away, and credentials are vended anew.
+/// The file names its owner: another one's is refused with ``CloakroomError/Code/storeOwnerMismatch``, and not changed. What
+/// does not open, is damaged or could be read by others is removed, and credentials are vended anew.
 ///
 /// Without a key of the app's own, one is made and kept beside the file. Then the seal keeps a copy of the file alone
-/// from being of use; it does not keep out who can read the whole folder.
+/// from being of use; it does not protect against a reader of the whole folder.
 public actor SealedFileCredentialStore: CredentialStore {
     private let path: String
     /// What stands before the credentials in the sealed message.
@@ -108,7 +108,7 @@ public actor SealedFileCredentialStore: CredentialStore {
         }
     }
 
-    /// Another process may be at it, too: the first one's counts.
+    /// Another process may do so, too: the first one's counts.
     private func newKey(in folder: borrowing PrivateFolder) throws(PrivateFolderError) -> SealingKey {
         let bytes = randomBytes(SealingKey.byteCount)
         if try !folder.create(Self.keyName, with: bytes) {

@@ -2,9 +2,9 @@ import Foundation
 
 /// Both clocks of a device, read at once.
 struct ClockReading: Sendable, Equatable {
-    /// May be wrong by hours, and jumps when somebody sets it.
+    /// May be wrong by hours, and jumps when it is set.
     let wallClock: Date
-    /// Goes on evenly, also while the device sleeps; begins anew when it starts.
+    /// Monotonic, also while the device sleeps; restarts with the device.
     let instant: ContinuousClock.Instant
 }
 
@@ -22,7 +22,7 @@ struct ServerTime: Sendable, Equatable, Codable {
         instant = reading.instant
     }
 
-    /// The server's time now, whatever somebody did to the wall clock.
+    /// The server's time now, by the monotonic clock.
     func time(at reading: ClockReading) -> Date { date.addingTimeInterval(elapsed(reading)) }
 
     /// The same if the wall clock was right to jump ahead: for all we know, the device was frozen and thawed.
@@ -30,12 +30,12 @@ struct ServerTime: Sendable, Equatable, Codable {
         date.addingTimeInterval(max(elapsed(reading), elapsedOnWall(reading)))
     }
 
-    /// What is left of this knowledge in another process, perhaps after the device started anew.
+    /// The same in another process, perhaps after a restart of the device.
     ///
-    /// As long as both clocks agree on what has passed, neither began anew or was set. Otherwise only the wall clock
-    /// has an opinion; it is taken with and without the error it had then, and the later time counts.
+    /// As long as both clocks agree on what has passed, neither was restarted or set. Otherwise only the wall clock
+    /// counts; it is read with and without the error it had then, and the later time is used.
     ///
-    /// - Returns: `nil` when the clock went back, so that nobody knows how much time has passed.
+    /// - Returns: `nil` when the clock was set back, so that the elapsed time is unknown.
     func resumed(at reading: ClockReading) -> ServerTime? {
         let (elapsed, onWall) = (elapsed(reading), elapsedOnWall(reading))
         if elapsed >= 0, abs(elapsed - onWall) <= 60 {

@@ -1,6 +1,6 @@
 import CloakroomAWS
 
-/// What the store is asked to do: one thing at a time, in order, so that nothing is saved behind a clearing.
+/// The store's operations: one at a time, in order, so that nothing is saved after a clear.
 struct StoreQueue: Sendable {
     private let store: (any CredentialStore)?
     private let onFailure: @Sendable (CloakroomError) -> Void

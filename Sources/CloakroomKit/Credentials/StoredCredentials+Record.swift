@@ -4,7 +4,7 @@ import Foundation
 extension StoredCredentials {
     /// What the bytes say: JSON.
     private struct Record: Codable {
-        /// Another layout has another number; who does not know it gets new credentials.
+        /// Another layout has another number; a version that does not know it vends new credentials.
         static let version = 1
 
         let version: Int
@@ -32,8 +32,8 @@ extension StoredCredentials {
                     received: held.received, serverTime: held.serverTime)))
     }
 
-    /// - Returns: `nil` for what this version did not write, for credentials that have ended or are about to, and when
-    ///   nobody knows what time it is.
+    /// - Returns: `nil` for another version's record, for credentials that have expired or are about to, and when the
+    ///   time is unknown.
     func resumed(at reading: ClockReading) -> HeldCredentials? {
         guard bytes.count <= Self.maximumByteCount, let record = try? JSONDecoder().decode(Record.self, from: bytes),
             record.version == Record.version, let serverTime = record.serverTime.resumed(at: reading)

@@ -4,12 +4,12 @@ public import Foundation
 
 /// Temporary credentials for the user's own part of a bucket, as the worker vends them.
 ///
-/// Printed, it shows nothing that opens anything.
+/// The description leaves the secrets out.
 public struct VendedCredentials: Sendable, Equatable {
     package let credentials: Credentials
     public let region: String
     public let bucket: String
-    /// When S3 stops taking them.
+    /// When S3 stops accepting them.
     public let expiration: Date
 
     /// For a ``CredentialVendor`` of the app's own.
@@ -48,12 +48,12 @@ extension VendedCredentials: CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// Who vends credentials: ``CloakroomClient``, or a test.
+/// Vends credentials: ``CloakroomClient``, or a test double.
 public protocol CredentialVendor: Sendable {
     func vendCredentials() async throws -> VendedCredentials
 }
 
-/// A vendor whose answers tell the server's time.
+/// A vendor whose responses have the server's time.
 package protocol TimekeepingVendor: CredentialVendor {
     var serverClock: ServerClock { get }
 }

@@ -1,4 +1,4 @@
-/// The app's cache of images, as recovery asks it.
+/// The app's cache of images, which recovery reads.
 public protocol AssetCache: Sendable {
     /// The bytes of an asset exactly as they were uploaded: encrypted, if the app encrypts, because the keys that its
     /// database has for them stay the same.

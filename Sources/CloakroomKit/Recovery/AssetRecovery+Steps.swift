@@ -3,7 +3,7 @@ import Foundation
 extension AssetRecovery {
     /// From where the record is to where it can come now.
     ///
-    /// - Parameter date: when S3 said that the object is gone; `nil` when it was not asked now.
+    /// - Parameter date: when S3 said that the object is gone; `nil` when this launch sent no request for it.
     func goOn(with record: RecoveryRecord, saidGoneAt date: Date?) async throws -> RecoveryOutcome {
         switch record.step {
         case .uploaded(let object): return try await handOut(object, for: record)
@@ -42,7 +42,7 @@ extension AssetRecovery {
         return .awaitingConfirmation(since: now)
     }
 
-    /// Leaves a mark for the second look, if there can still be one.
+    /// Leaves a mark for the second check, if there can still be one.
     private func keepMark(_ record: RecoveryRecord) async throws -> RecoveryOutcome {
         if DeletionConfirmation.isVoid(first: record.since, now: runtime.wallClock()) {
             try await journal.remove(record.asset)
@@ -55,7 +55,7 @@ extension AssetRecovery {
         return await close(record, as: .cleared)
     }
 
-    /// Journals that the bytes are there, and tells the app.
+    /// Journals that the object exists, and writes its URL to the app's database.
     func keep(_ object: RecoveredObject, for record: RecoveryRecord) async throws -> RecoveryOutcome {
         var record = record
         record.step = .uploaded(object)

@@ -1,11 +1,11 @@
 import Foundation
 
 extension AssetRecovery {
-    /// How long a server that refuses an upload for good is left alone.
+    /// How long no upload is requested after a permanent refusal.
     static let refusalInterval: TimeInterval = 86_400
-    /// How long nothing is asked after a failure that the next asset would have, too, unless the server says.
+    /// How long no request is sent after a failure that is not about one asset, without `Retry-After`.
     static let pauseInterval: Duration = .seconds(60)
-    /// However long it asks to be left alone.
+    /// The longest `Retry-After` that is followed.
     static let longestPause: Duration = .seconds(86_400)
 
     func upload(_ bytes: UploadContent, for record: RecoveryRecord) async throws -> RecoveryOutcome {
@@ -44,7 +44,7 @@ extension AssetRecovery {
         return RecoveredObject(destination)
     }
 
-    /// Ends an upload that an earlier try had begun, perhaps.
+    /// Completes an upload that an earlier attempt may have begun.
     ///
     /// - Returns: `nil` when that destination is of no more use, and nothing is there.
     private func finish(_ destination: UploadDestination, with bytes: UploadContent) async throws -> RecoveredObject? {
@@ -74,7 +74,7 @@ extension AssetRecovery {
         }
     }
 
-    /// Asks the server, and remembers a response that forbids to ask again soon.
+    /// Sends a request, and records a response that delays the next one.
     func performing<Answer>(
         for record: RecoveryRecord, _ request: () async throws -> Answer
     ) async throws -> Answer {
@@ -88,7 +88,7 @@ extension AssetRecovery {
                 var refused = record
                 let end = runtime.wallClock() + Self.refusalInterval
                 refused.refusal = RecoveryRecord.Refusal(code: error.code, until: end)
-                // If it cannot be kept, the server is asked again.
+                // If it cannot be recorded, the request is sent again.
                 _ = try? await journal.write(refused)
             }
             throw error
@@ -101,7 +101,7 @@ extension AssetRecovery {
         // A clock that was set back does not make it longer.
         let rest = refusal.until.timeIntervalSince(runtime.wallClock())
         guard rest > 0, rest <= Self.refusalInterval else { return nil }
-        return CloakroomError(refusal.code, "refused before; it is tried again after \(refusal.until)")
+        return CloakroomError(refusal.code, "refused before; it is retried after \(refusal.until)")
     }
 }
 

@@ -1,7 +1,7 @@
 package import CloakroomAWS
 public import Foundation
 
-/// Brings images back that S3 has let go: uploads them again from the app's cache, under a new URL.
+/// Recovers images that have expired in S3: uploads them again from the app's cache, under a new URL.
 ///
 /// Each step is in a journal before it begins, so the end of the process at any point loses nothing: at most one upload
 /// stays behind, and expires. An asset whose bytes are not cached loses its URL only when S3 says on two days that the
@@ -20,7 +20,7 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
     let renewals: (any RenewalStore)?
     let runtime: RuntimeDependencies
 
-    /// Until when nothing is asked of the server, and why.
+    /// Until when no request is sent to the server, and why.
     var pause: (end: ContinuousClock.Instant, error: CloakroomError)?
     /// When this process first saw an asset missing, for a clock that is set meanwhile.
     var firstMissing: [RenewableAsset: ContinuousClock.Instant] = [:]
@@ -28,7 +28,7 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    ///   - uploader: such as a ``CloakroomClient``. Its renewals tell whether an upload had arrived that was cut short.
+    ///   - uploader: such as a ``CloakroomClient``. Its renewals show whether an interrupted upload was stored.
     ///   - journal: of this recovery alone, and of the user whose token the uploader sends.
     ///   - renewals: the store of the ``AssetRenewalManager``; it learns what was uploaded anew, and when, so that its first
     ///     renewal is not due at once.
@@ -53,7 +53,7 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
         self.runtime = runtime
     }
 
-    /// Goes on with what an earlier launch left unfinished.
+    /// Continues what an earlier launch left unfinished.
     ///
     /// - Returns: what became of each asset in the journal.
     /// - Throws: ``CloakroomError`` when the journal cannot be read.
@@ -89,7 +89,7 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
 
     public func handleRenewedAssets(_ assets: [RenewableAsset], at date: Date) async {
         await inTurn {
-            // A mark that cannot be removed now stands for a first look, which S3 did give once.
+            // A mark that cannot be removed now counts as a first check, which S3 did report once.
             guard let records = try? await journal.records(), !records.isEmpty else { return }
             let renewed = Set(assets)
             for record in records where renewed.contains(record.asset) && !record.isUploaded {
@@ -107,7 +107,7 @@ public actor AssetRecovery: ExpiredAssetRecoveryHandler {
         _ work: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         if isTaken { await withCheckedContinuation { waiting.append($0) } }
-        // Who gives the turn on leaves it taken.
+        // The turn passes to the next waiter, so it stays taken.
         isTaken = true
         defer {
             if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }

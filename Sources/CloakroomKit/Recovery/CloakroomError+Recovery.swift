@@ -8,7 +8,7 @@ extension CloakroomError {
         return codes.contains(code)
     }
 
-    /// Whether the next asset would fare the same, if it were tried at once.
+    /// Whether the next asset would fail in the same way, if it were attempted at once.
     var concernsAll: Bool {
         let codes: [Code] = [
             .unauthorized, .sessionRevoked, .tokenUnavailable, .tooManyRequests, .unavailable, .internalError,
@@ -17,7 +17,7 @@ extension CloakroomError {
         return codes.contains(code)
     }
 
-    /// Whether it says nothing about the place that an upload was for.
+    /// Whether it says nothing about the upload's destination.
     var leavesDestinationOpen: Bool {
         let codes: [Code] = [.cancelled, .unreadableFile, .checksumMismatch, .invalidResponse]
         return concernsAll || codes.contains(code)

@@ -1,19 +1,19 @@
 public import Foundation
 
-/// Who is told what a renewal found out: ``AssetRecovery``, or the app's own.
+/// Receives what a renewal found out: ``AssetRecovery``, or the app's own.
 public protocol ExpiredAssetRecoveryHandler: Sendable {
-    /// Goes on with what an earlier launch left unfinished; to be called before assets are collected.
+    /// Continues what an earlier launch left unfinished; to be called before assets are collected.
     func resumeRecoveries() async
 
     /// S3 said that the object of an asset is gone.
     ///
     /// - Parameters:
-    ///   - key: of the object, as it was asked for.
+    ///   - key: of the object, as it was requested.
     ///   - date: of the response.
     @discardableResult
     func handleExpiredAsset(_ asset: RenewableAsset, key: String, at date: Date) async -> RecoveryOutcome
 
-    /// The objects of these assets were renewed: whatever was held against them is void.
+    /// The objects of these assets were renewed: earlier `notFound` results are discarded.
     func handleRenewedAssets(_ assets: [RenewableAsset], at date: Date) async
 }
 

@@ -1,4 +1,4 @@
-/// What recoveries have done so far, so that they go on where they were after the end of the process at any point.
+/// What recoveries have done so far, so that they continue after the process ended at any point.
 public protocol RecoveryJournal: Sendable {
     func records() async throws -> [RecoveryRecord]
     func record(of asset: RenewableAsset) async throws -> RecoveryRecord?

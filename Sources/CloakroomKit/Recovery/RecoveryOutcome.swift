@@ -10,7 +10,7 @@ public enum RecoveryOutcome: Sendable, Equatable {
     case awaitingConfirmation(since: Date)
     /// Nothing was cached on another day either: the app's database has no URL for it any more.
     case cleared
-    /// Nothing is decided and nothing lost; it goes on at the next launch.
+    /// Nothing is decided and nothing lost; recovery continues at the next launch.
     case postponed(CloakroomError)
 }
 

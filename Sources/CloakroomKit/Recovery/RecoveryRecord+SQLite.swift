@@ -97,7 +97,7 @@ extension RecoveryRecord.Step {
 extension RenewableAsset {
     static let isSame = "kind = ? AND conversation_id = ? AND inbox_id = ? AND url = ?"
 
-    /// What tells it from any other.
+    /// What identifies it.
     var values: [SQLiteValue] {
         switch self {
         case .profileAvatar(let url, let conversationID, let inboxID):

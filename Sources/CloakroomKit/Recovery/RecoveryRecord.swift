@@ -5,10 +5,10 @@ public struct RecoveryRecord: Sendable, Equatable {
     public var asset: RenewableAsset
     /// Of the object that is gone.
     public var key: String
-    /// When S3 said so; for ``Step/missing`` the look that a second one has to follow.
+    /// When S3 said so; for ``Step/missing`` the first check, which a second one has to follow.
     public var since: Date
     public var step: Step
-    /// Why the server does not take the upload, and until when it is not asked again.
+    /// Why the server refuses the upload, and until when no request is sent for it.
     public var refusal: Refusal?
 
     public init(asset: RenewableAsset, key: String, since: Date, step: Step, refusal: Refusal? = nil) {
@@ -24,15 +24,15 @@ public struct RecoveryRecord: Sendable, Equatable {
     }
 
     public enum Step: Sendable, Equatable {
-        /// No bytes were cached; nothing happens before a second look.
+        /// No bytes were cached; nothing happens before a second check.
         case missing
-        /// Bytes are cached; a place for them has to be asked for.
+        /// Bytes are cached; an upload URL has to be requested for them.
         case expired
-        /// Perhaps they are there already.
+        /// They may be uploaded already.
         case uploading(UploadDestination)
-        /// They are there; the app's database has to learn their URL.
+        /// They are uploaded; their URL has to be written to the app's database.
         case uploaded(RecoveredObject)
-        /// Seen to be gone on two days; the app's database has to learn that.
+        /// Reported missing on two days; the URL has to be cleared in the app's database.
         case clearing
     }
 
@@ -47,12 +47,12 @@ public struct RecoveryRecord: Sendable, Equatable {
     }
 }
 
-/// A place that was handed out for the bytes of an asset.
+/// An upload destination that was issued for the bytes of an asset.
 ///
-/// Its upload URL opens that place to whoever has it, until it ends or the bytes are there.
+/// The upload URL is a bearer secret: it allows this one upload until it expires or the object exists.
 public struct UploadDestination: Sendable, Equatable {
     public var target: UploadTarget
-    /// Of the bytes it was asked for.
+    /// Of the bytes it was requested for.
     public var byteCount: Int64
     public var requestedAt: Date
 
@@ -63,7 +63,7 @@ public struct UploadDestination: Sendable, Equatable {
     }
 }
 
-/// The object that takes the place of the one that is gone.
+/// The object that replaces the one that is gone.
 public struct RecoveredObject: Sendable, Equatable {
     public var key: String
     public var url: URL

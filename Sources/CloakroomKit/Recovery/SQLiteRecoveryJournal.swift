@@ -4,7 +4,7 @@ import CloakroomSQLite
 /// A journal of recoveries in a SQLite file, readable by its user alone.
 ///
 /// It must last as long as the app's own database, so it belongs beside it and not among the caches. For 15 minutes at
-/// most it holds URLs that open one place each for an upload.
+/// most it holds presigned URLs, each of which allows one upload.
 public actor SQLiteRecoveryJournal: RecoveryJournal {
     private var file: RecordsFile
 

@@ -1,7 +1,7 @@
 import CloakroomWire
 public import Foundation
 
-/// Where the objects of one's own bucket can be read: what makes the URL of an asset a key.
+/// Where the objects of the bucket can be read: turns the URL of an asset into its key.
 ///
 /// ```swift
 /// let baseURLs = try AssetBaseURLs([
@@ -28,7 +28,7 @@ public struct AssetBaseURLs: Sendable, Equatable {
 
     enum KeyMatch: Equatable {
         case key(AssetKey)
-        /// Another bucket's, or no object's at all: none of our business.
+        /// Another bucket's, or no object's at all: ignored.
         case foreign
         /// One of our base URLs, and yet not the URL of an object.
         case noKey
@@ -50,7 +50,7 @@ public struct AssetBaseURLs: Sendable, Equatable {
 }
 
 extension RenewableAsset {
-    /// The key of its object, as S3 has it; `nil` when its URL is not that of an object in one of these places.
+    /// The key of its object, as S3 has it; `nil` when its URL is not that of an object under one of these base URLs.
     public func key(in baseURLs: AssetBaseURLs) -> String? {
         guard case .key(let key) = baseURLs.match(of: url) else { return nil }
         return key.text

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A URL, taken apart for its key (RFC 3986 §3).
+/// A URL, parsed for its key (RFC 3986 §3).
 ///
 /// `URL.path` would not do: systems differ in what it does to slashes at the end and to bytes that are no UTF-8.
 struct AssetLocation {

@@ -103,7 +103,7 @@ extension AssetRenewalManager {
         }
     }
 
-    /// After all renewals: it may take long.
+    /// Runs after all renewals, because it may be slow.
     private func recover(_ plan: RenewalPlan, _ keys: [AssetKey]) async {
         guard let recovery else { return }
         for key in keys {

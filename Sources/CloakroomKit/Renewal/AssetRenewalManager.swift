@@ -1,7 +1,7 @@
 package import CloakroomAWS
 public import Foundation
 
-/// Renews what is to live on: every 15 days, in batches of 100, when the app is launched.
+/// Renews the assets that are still in use: every 15 days, in batches of 100, when the app is launched.
 ///
 /// ```swift
 /// let renewals = AssetRenewalManager(
@@ -11,7 +11,7 @@ public import Foundation
 /// ```
 ///
 /// Only what the server called renewed is recorded as renewed, after each batch: the end of the process at any point costs
-/// one batch that is sent again. There is one run at a time; whoever asks for another one joins it.
+/// one batch that is sent again. There is one run at a time; a call during a run joins it.
 public actor AssetRenewalManager {
     private let collector: any AssetRenewalURLCollector
     private let baseURLs: AssetBaseURLs
@@ -37,9 +37,9 @@ public actor AssetRenewalManager {
 
     /// - Parameters:
     ///   - renewer: such as a ``CloakroomClient``.
-    ///   - recovery: is told of assets whose object is gone; without it that is in the report alone.
+    ///   - recovery: receives assets whose object is gone; without it, they are in the report alone.
     ///   - baseURLs: where one's own objects are read.
-    ///   - progress: told after each request, on the actor: it must be short.
+    ///   - progress: called after each request, on the actor: it must return quickly.
     public init(
         renewer: any AssetRenewer, collector: any AssetRenewalURLCollector, store: any RenewalStore,
         recovery: (any ExpiredAssetRecoveryHandler)? = nil, baseURLs: AssetBaseURLs,
@@ -69,7 +69,7 @@ public actor AssetRenewalManager {
 
     /// Renews what is due; joins a run that is in progress.
     ///
-    /// It does not throw: what went wrong is in the report, and tried again by a later run. When every caller's task is
+    /// It does not throw: failures are in the report, and retried by a later run. When every caller's task is
     /// cancelled, the run ends.
     @discardableResult
     public func renewIfNeeded() async -> RenewalReport {
@@ -79,7 +79,7 @@ public actor AssetRenewalManager {
 
     /// Renews every asset, whatever its dates, but those that a run in progress renews meanwhile; that one is waited for.
     ///
-    /// The server's wish to be left alone for a while is heeded all the same: more requests would get the same response.
+    /// `Retry-After` is honored all the same: more requests would get the same response.
     @discardableResult
     public func forceRenewal() async -> RenewalReport {
         var renewedMeanwhile: Set<AssetKey> = []
@@ -114,18 +114,18 @@ public actor AssetRenewalManager {
 
     /// Notes that an asset was uploaded just now, so that its first renewal is not due at once.
     ///
-    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/invalidRequest`` for a URL without a key of ours, and what
+    /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/invalidRequest`` for a URL that has no asset key, and what
     ///   the store throws.
     public func recordUpload(of asset: RenewableAsset, expiresAt: Date? = nil) async throws {
         guard let key = asset.key(in: baseURLs) else {
-            throw CloakroomError(.invalidRequest, "the asset's URL is not one of an object of ours")
+            throw CloakroomError(.invalidRequest, "the asset's URL has no asset key")
         }
         var record = RenewalRecord(key: key)
         record.noteRenewal(at: runtime.wallClock(), expiresAt: expiresAt)
         try await ledger.store.save([record])
     }
 
-    /// The run to join, if there is one. One that was cancelled is waited for: it leaves undone what its joiners want.
+    /// The run to join, if there is one. A cancelled run is awaited, not joined: it leaves keys unsent.
     private func runningRun() async -> Run? {
         while let run, run.task.isCancelled { _ = await run.task.value }
         return run
@@ -157,7 +157,7 @@ public actor AssetRenewalManager {
     }
 
     private func perform(isForced: Bool, without done: Set<AssetKey>) async -> RunResult {
-        // Nobody joins a run that is over.
+        // A finished run cannot be joined.
         defer { run = nil }
         var report = RenewalReport()
         var renewed: Set<AssetKey> = []

@@ -2,9 +2,9 @@ import Foundation
 
 /// How often assets are renewed.
 public struct AssetRenewalSettings: Sendable, Equatable {
-    /// How long after a renewal the next one is due; earlier where half of what the object has left to live is less.
+    /// How long after a renewal the next one is due; earlier where half of the object's remaining lifetime is less.
     public var interval: Duration
-    /// How many keys go out with one request; at least 1, and 100 is as many as the server takes.
+    /// How many keys one request has: 1 to 100, which is the server's maximum.
     public var batchSize: Int
 
     public init(interval: Duration = .seconds(15 * 86_400), batchSize: Int = 100) {
@@ -14,7 +14,7 @@ public struct AssetRenewalSettings: Sendable, Equatable {
 }
 
 extension AssetRenewalSettings {
-    /// By how much the clock may have been set back before what was recorded counts for nothing.
+    /// By how much the clock may have been set back before records are ignored.
     private static let clockTolerance: TimeInterval = 3_600
 
     /// When a key is due, by the device's clock: that of the record, too. The server's own would be no better: it is not
@@ -31,7 +31,7 @@ extension AssetRenewalSettings {
         return last + min(interval.seconds, end.timeIntervalSince(last) / 2)
     }
 
-    /// What fails for good is not asked again and again, and what is gone is asked for by another day in any case.
+    /// Permanent failures are retried rarely; a missing object is requested again on another day in any case.
     private func retryDate(of failure: RenewalFailure?, now: Date) -> Date {
         guard let failure, failure.last <= now + Self.clockTolerance else { return .distantPast }
         switch failure.kind {

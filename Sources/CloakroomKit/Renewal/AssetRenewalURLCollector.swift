@@ -1,7 +1,7 @@
-/// Who knows which assets are to live on: usually a query of the app's database.
+/// Lists the assets to renew: usually a query of the app's database.
 public protocol AssetRenewalURLCollector: Sendable {
     /// All of them: the user's own profile pictures, and those of the groups the user is a member of. Pictures of other
-    /// people are theirs to renew.
+    /// people are renewed by their own apps.
     func renewableAssets() async throws -> [RenewableAsset]
 }
 

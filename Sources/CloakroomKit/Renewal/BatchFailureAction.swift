@@ -1,12 +1,12 @@
 /// What the failure of a whole batch means for the run.
 enum BatchFailureAction: Equatable {
-    /// The keys may be at fault: they are sent in smaller batches. The run goes on.
+    /// The keys may be at fault: they are sent in smaller batches. The run continues.
     case keysDoubtful
-    /// The network is: the keys are as good as before. The run goes on.
+    /// The network failed, not the keys. The run continues.
     case networkDown
     /// Nothing is sent for that long; `keysDoubtful` as above.
     case pause(Duration, keysDoubtful: Bool)
-    /// No other batch would fare better.
+    /// Every other batch would fail, too.
     case stop
 
     init(_ error: CloakroomError) {

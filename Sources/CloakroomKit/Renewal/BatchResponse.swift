@@ -1,13 +1,13 @@
-/// What the server said of the keys of one batch, with nothing taken for granted.
+/// The server's results for the keys of one batch, all of them validated.
 struct BatchResponse {
     private var outcomes: [AssetKey: RenewalResult.Outcome] = [:]
 
-    /// What was not asked for counts for nothing; two words on one key that differ count for none.
+    /// Keys that were not requested are ignored; two different results for one key count as none.
     init(_ results: [RenewalResult]) {
         for result in results {
             let key = AssetKey(result.key)
             if let other = outcomes[key], other != result.outcome {
-                outcomes[key] = .failed(reason: "two answers that differ")
+                outcomes[key] = .failed(reason: "two results that differ")
             } else {
                 outcomes[key] = result.outcome
             }

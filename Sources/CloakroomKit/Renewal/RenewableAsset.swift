@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An image that lives as long as somebody renews it, and where the app keeps its URL.
+/// An image that is kept for as long as it is renewed, and where the app keeps its URL.
 ///
 /// A picture in a chat is none: see ``ChatImage``.
 public enum RenewableAsset: Sendable, Hashable {

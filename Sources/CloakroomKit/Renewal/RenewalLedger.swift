@@ -2,7 +2,7 @@ import Foundation
 
 /// What is recorded, and what could not be.
 ///
-/// A full disk must not keep assets from being renewed: a run goes on when its records cannot be written, and they wait
+/// A full disk must not keep assets from being renewed: a run continues when its records cannot be written, and they wait
 /// here for the next time.
 final class RenewalLedger {
     let store: any RenewalStore
@@ -31,7 +31,7 @@ final class RenewalLedger {
         try await store.remove(keys: keys.map(\.text))
     }
 
-    /// Until when the server wants to be left alone, if that is still to come. No server asks for more than a day: if the
+    /// The end of `Retry-After`, if it is in the future. No server sends more than a day: if the
     /// end is further off, the clock was set back.
     func pauseEnd(now: Date) async throws -> Date? {
         let stored = try await store.pauseEnd()

@@ -37,7 +37,7 @@ struct RenewalPlan {
             batchSize: settings.batchSize)
     }
 
-    /// Records of what no asset shows any more, and nothing was heard of for long.
+    /// Records of what no asset shows any more, and that had no response for long.
     func forgotten(now: Date) -> [AssetKey] {
         let limit = now - 90 * 86_400
         return records.values.filter { $0.lastHeard < limit }.map { AssetKey($0.key) }

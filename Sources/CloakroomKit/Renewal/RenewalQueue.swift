@@ -20,7 +20,7 @@ struct RenewalQueue {
     init(_ keys: [(key: AssetKey, failures: Int)], batchSize: Int) {
         maximumSize = min(max(batchSize, 1), WireLimits.maximumKeysPerRequest)
         for (failures, keys) in Dictionary(grouping: keys, by: \.failures).sorted(by: { $0.key < $1.key }) {
-            // A first failure may be anybody's: 100, 100, 25, 6, 1.
+            // A first failure may come from any key: 100, 100, 25, 6, 1.
             let size = max(maximumSize >> (2 * min(max(failures - 1, 0), 16)), 1)
             levels.append(Level(keys: keys.map(\.key)[...], size: size))
         }
@@ -28,7 +28,7 @@ struct RenewalQueue {
 
     var count: Int { levels.reduce(0) { $0 + $1.keys.count } }
 
-    /// How many requests it takes if nothing fails.
+    /// How many requests are needed if nothing fails.
     var batchCount: Int {
         var rest = self
         var batches = 0

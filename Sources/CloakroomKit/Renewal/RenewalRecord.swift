@@ -32,7 +32,7 @@ public struct RenewalFailure: Sendable, Equatable {
     }
 
     public var kind: Kind
-    /// In the server's words.
+    /// The server's message.
     public var reason: String
     /// When it was so for the first time, in a row.
     public var first: Date
@@ -77,6 +77,6 @@ extension RenewalRecord {
         }
     }
 
-    /// When anything was heard of it last.
+    /// When the last response was about it.
     var lastHeard: Date { max(lastRenewed ?? .distantPast, failure?.last ?? .distantPast) }
 }

@@ -5,7 +5,7 @@ public struct RenewalReport: Sendable, Equatable {
     public enum End: Sendable, Equatable {
         /// Every key that was due was sent.
         case finished
-        /// The server asks to be left alone until then; later runs heed it, too.
+        /// Until the end of the server's `Retry-After`; later runs honor it, too.
         case postponed(until: Date)
         /// ``RenewalReport/error`` says why; the rest is for another run.
         case stopped
@@ -13,7 +13,7 @@ public struct RenewalReport: Sendable, Equatable {
 
     public struct FailedKey: Sendable, Equatable {
         public var key: String
-        /// In the server's words, or the kit's.
+        /// The server's message, or the kit's.
         public var reason: String
     }
 
@@ -23,9 +23,9 @@ public struct RenewalReport: Sendable, Equatable {
 
     /// How many assets the collector named.
     public var assets = 0
-    /// How many of their URLs belong to others, and are left alone.
+    /// How many of their URLs are outside the base URLs, and are skipped.
     public var foreignAssets = 0
-    /// How many of their URLs are in our places and have no key.
+    /// How many of their URLs are under a base URL and have no key.
     public var assetsWithoutKey = 0
     /// How many keys were not due yet.
     public var notDue = 0
@@ -37,11 +37,11 @@ public struct RenewalReport: Sendable, Equatable {
     public var notFound: [String] = []
     /// These will not be renewed next time, either, and are not sent for a day, then a week.
     public var refused: [FailedKey] = []
-    /// Of these nothing is known; the next run tries again.
+    /// The outcome of these is unknown; the next run retries them.
     public var failed: [FailedKey] = []
     /// How many keys were due and not sent.
     public var notSent = 0
-    /// How many answers could not be recorded. As long as the process lives they are kept, and recorded by the next run.
+    /// How many results could not be recorded. They are kept in memory, and recorded by the next run.
     public var unrecorded = 0
 
     public init() {}

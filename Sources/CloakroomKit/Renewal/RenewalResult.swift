@@ -3,13 +3,13 @@ public import Foundation
 /// What became of one key of a renewal.
 public struct RenewalResult: Sendable, Equatable {
     public enum Outcome: Sendable, Equatable {
-        /// Its clock starts anew; `expiresAt` where the server knows.
+        /// Its retention starts anew; `expiresAt` where the server knows.
         case renewed(expiresAt: Date?)
         /// S3 itself said that there is no such object.
         case notFound
         /// It will fail in the same way next time: the key is none, archived, or not for this user.
         case refused(reason: String)
-        /// Nothing is known; try again another day.
+        /// Unknown; retry on another day.
         case failed(reason: String)
     }
 
@@ -23,7 +23,7 @@ public struct RenewalResult: Sendable, Equatable {
     }
 }
 
-/// Who renews objects: ``CloakroomClient``, or a test.
+/// Renews objects: ``CloakroomClient``, or a test double.
 public protocol AssetRenewer: Sendable {
     /// - Parameter keys: 1…100.
     /// - Returns: what the server said of them; perhaps not of each.

@@ -12,7 +12,7 @@ public protocol RenewalStore: Sendable {
 
     func remove(keys: [String]) async throws
 
-    /// Until when the server asked to be left alone; `nil` when it did not.
+    /// The end of the server's `Retry-After`; `nil` without one.
     func pauseEnd() async throws -> Date?
 
     func savePauseEnd(_ date: Date?) async throws

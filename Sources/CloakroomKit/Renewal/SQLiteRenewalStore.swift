@@ -87,7 +87,7 @@ public actor SQLiteRenewalStore: RenewalStore {
             RecordsFile.ownerTable,
         ],
         tables: ["renewals", "server"],
-        // What a failure of power takes is renewed once more.
+        // Records lost in a power failure cost one more renewal.
         durability: .processEnd)
 }
 

@@ -1,6 +1,6 @@
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     /// Such as `PUT https://bucket.s3.eu-central-1.amazonaws.com/k, 120 bytes`: the values of fields and the query may
-    /// open what they are for, so they are left out of what a transport may log.
+    /// be secrets, so the description leaves them out.
     public var description: String {
         "\(method) \(location)" + (body.byteCount > 0 ? ", \(body.byteCount) bytes" : "")
     }

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// How the kit talks HTTP: one try at one request, without retries, redirects, cookies or caches.
+/// How the kit sends HTTP requests: one attempt at each, without retries, redirects, cookies or caches.
 ///
 /// ``URLSessionTransport`` is the one for apps; tests bring their own.
 public protocol HTTPTransport: Sendable {
-    /// - Parameter progress: told how many bytes of the body have gone out, and of the response have come in, so far;
+    /// - Parameter progress: called with how many bytes of the body were sent, and of the response received, so far;
     ///   from any thread.
     /// - Throws: ``HTTPTransportError`` when no whole response came. A response with an error's status is a response.
     func send(
@@ -29,7 +29,7 @@ public struct HTTPRequest: Sendable {
     public var destination: HTTPDestination
     /// For the whole exchange.
     public var timeout: Duration
-    /// How long nothing at all may move.
+    /// How long there may be no progress.
     public var idleTimeout: Duration
 
     public init(
@@ -67,7 +67,7 @@ public enum HTTPBody: Sendable, Equatable {
 public enum HTTPDestination: Sendable, Equatable {
     /// A longer one is ``HTTPTransportError/tooLarge``.
     case memory(maximumBytes: Int)
-    /// Written to this file from this place on, for a status of 200 to 299; the body of any other response stays in memory,
+    /// Written to this file from this offset on, for a status of 200 to 299; the body of any other response stays in memory,
     /// up to 64 KiB of it. The file must exist, and is no symbolic link.
     case file(URL, offset: Int64)
 }
@@ -110,17 +110,17 @@ public struct HTTPProgress: Sendable, Equatable {
 
 /// Why no whole response came.
 public enum HTTPTransportError: Error, Sendable, Equatable {
-    /// No network, a name that does not resolve, or nobody listening.
+    /// No network, a name that does not resolve, or a refused connection.
     case unreachable
-    /// The certificate or its name was not acceptable; another try changes nothing.
+    /// The certificate or its name was not acceptable; not retryable.
     case untrusted
     case timedOut
     /// The connection broke before the response was whole.
     case interrupted
-    /// More than the destination takes.
+    /// More than the destination allows.
     case tooLarge
     /// The response came in a content coding, such as gzip, which the system undoes by itself: its bytes cannot be had as
-    /// they are stored. Another try changes nothing.
+    /// they are stored. Not retryable.
     case encoded
     /// The request cannot be sent as it is.
     case invalidRequest

@@ -28,7 +28,7 @@
             Stream.getBoundStreams(withBufferSize: 256 << 10, inputStream: &input, outputStream: &output)
             guard let output else { return nil }
             nonisolated(unsafe) let sink = output
-            // Nobody else has it: the queue below is its only user.
+            // The queue below is its only user.
             DispatchQueue.global(qos: .utility).async { self.pour(into: sink) }
             return input
         }

@@ -2,7 +2,7 @@
     import Foundation
     import FoundationNetworking
 
-    // Every body is a stream here: it is read when libcurl wants more, in pieces of 64 KiB, and can be read again from its
+    // Every body is a stream here: it is read when libcurl wants more, in chunks of 64 KiB, and can be read again from its
     // beginning when a kept connection turns out to be dead; a body of `Data` cannot, and half of it would be sent.
     extension RequestBodyReader {
         func makeTask(for request: URLRequest, on session: URLSession) -> URLSessionTask {
@@ -40,7 +40,7 @@
     }
 
     extension URLSessionExchangeDelegate {
-        /// Runs what is added to it at once, on the session's own serial queue: libcurl reads on when the delegate has taken what
+        /// Runs what is added to it at once, on the session's own serial queue: libcurl continues when the delegate has stored what
         /// came, so that a slow disk slows the network down instead of filling the memory.
         static func makeQueue() -> OperationQueue { ImmediateQueue() }
     }

@@ -13,7 +13,7 @@ package final class RequestBodyReader: @unchecked Sendable {
     }
 
     let source: Source
-    // Set by whoever reads, on a queue of URLSession or of the pump; read at the end.
+    // Set by the reader, on a queue of URLSession or of the pump; read at the end.
     private let lock = NSLock()
     private var couldNotBeRead = false
 

@@ -29,7 +29,7 @@ extension HTTPRequest {
 }
 
 extension URL {
-    /// Whether a segment of the path is `.` or `..`: URLSession would take it away, and what was signed would not be what is sent.
+    /// Whether a segment of the path is `.` or `..`: URLSession would remove it, and the request would not be the signed one.
     fileprivate var hasDotSegment: Bool {
         path(percentEncoded: true).split(separator: "/").contains { segment in
             guard segment.utf8.count <= 6 else { return false }

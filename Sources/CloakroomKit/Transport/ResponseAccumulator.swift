@@ -28,7 +28,7 @@ package struct ResponseAccumulator {
         self.isHead = isHead
     }
 
-    /// Takes the head; the last one counts, those before are interim ones (100, 103).
+    /// Receives the head; the last one counts, those before are interim ones (100, 103).
     package mutating func begin(_ head: HTTPResponseHead) -> HTTPTransportError? {
         self.head = head
         if case .memory(let maximumBytes) = destination, !isHead, let expected = head.contentLength,

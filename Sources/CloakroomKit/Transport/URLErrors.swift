@@ -5,10 +5,10 @@ import Foundation
 #endif
 
 extension HTTPTransportError {
-    /// What URLSession's errors mean to callers; what it does not tell apart is ``interrupted``, which is tried again.
+    /// What URLSession's errors mean to callers; what it does not distinguish is ``interrupted``, which is retryable.
     ///
     /// Source: Apple, "URLError.Code"; on Linux swift-corelibs-foundation, which has few codes of its own and says the rest
-    /// in libcurl's words.
+    /// in libcurl's messages.
     init(_ error: any Error) {
         guard let error = error as? URLError else {
             self = .interrupted
@@ -28,7 +28,7 @@ extension HTTPTransportError {
         case .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile: self = .unreadableFile
         case .cannotDecodeRawData, .cannotDecodeContentData: self = .encoded
         case .dataLengthExceedsMaximum: self = .tooLarge
-        // A handshake breaks off for many reasons, and not all of them last.
+        // A handshake fails for many reasons, and not all of them are permanent.
         case .secureConnectionFailed: self = .interrupted
         // On Linux, also what does not begin with a status line.
         case .unsupportedURL, .networkConnectionLost, .badServerResponse, .cannotParseResponse, .zeroByteResource:
@@ -43,7 +43,7 @@ extension HTTPTransportError {
         }
     }
 
-    /// What swift-corelibs-foundation has no code for, by the words of libcurl (`lib/strerror.c`, `lib/vtls/openssl.c`).
+    /// What swift-corelibs-foundation has no code for, by libcurl's messages (`lib/strerror.c`, `lib/vtls/openssl.c`).
     init(curlMessage message: String) {
         let untrusted = ["SSL certificate", "SSL: ", "SSL peer certificate"]
         let unreachable = ["Failed to connect", "Could not connect", "Couldn't connect", "Could not resolve"]

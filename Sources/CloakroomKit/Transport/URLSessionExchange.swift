@@ -5,7 +5,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// One request on its way: what URLSession tells about it, and how it ends, which it does once.
+/// One request in flight: URLSession's calls for it, and its result, which is set once.
 final class URLSessionExchange: @unchecked Sendable {
     // URLSession calls from its queue; cancellation and the end of time come from any thread. All that changes is under `lock`,
     // and so is every write to the destination: after the end nothing is written any more.
@@ -59,7 +59,7 @@ final class URLSessionExchange: @unchecked Sendable {
         if hasEnded { task.cancel() } else { task.resume() }
     }
 
-    /// Ends it; whatever comes later is not heard.
+    /// Ends it; later calls are ignored.
     func end(_ result: Result<HTTPResponse, HTTPTransportError>) {
         let (waiter, task) = lock.withLock { () -> (Waiter?, URLSessionTask?) in
             guard self.result == nil else { return (nil, nil) }
@@ -83,7 +83,7 @@ final class URLSessionExchange: @unchecked Sendable {
     }
 }
 
-// What URLSession tells, in its order.
+// URLSession's delegate calls, in their order.
 extension URLSessionExchange {
     /// - Parameter bytesSent: of the body in all; more than there are when it had to be sent again.
     func didSend(_ bytesSent: Int64) {
@@ -108,7 +108,7 @@ extension URLSessionExchange {
         tell { $0.bytesReceived += Int64(data.count) }
     }
 
-    /// - Parameter response: the task's own, for answers that were not told: on Linux a redirect without a place.
+    /// - Parameter response: the task's own, for responses without a delegate call: on Linux a redirect without `Location`.
     func didComplete(_ response: URLResponse?, _ error: (any Error)?) {
         if body.hasFailed { return end(.failure(.unreadableFile)) }
         if let error { return end(.failure(HTTPTransportError(error))) }

@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Hands what a session tells to the exchange it is about.
+/// Forwards a session's delegate calls to the exchange they are about.
 final class URLSessionExchangeDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     // Exchanges are added from any thread and found on the session's queue, which URLSession demands of its delegates: the
     // table is under `lock`.
@@ -57,7 +57,7 @@ final class URLSessionExchangeDelegate: NSObject, URLSessionDataDelegate, @unche
         completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(FoundationNetworking)
-            // Asked after a whole 401 only, and without a password it would never say that the response is complete.
+            // Called after a whole 401 only; without a password, URLSession would never report that the response is complete.
             exchange(of: task)?.didComplete(task.response, nil)
             nonisolated(unsafe) let completionHandler = completionHandler
             // Called once, from here. It waits for the session's queue, on which this is.

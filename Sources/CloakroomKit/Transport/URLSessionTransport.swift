@@ -7,15 +7,15 @@ import Foundation
 
 /// HTTP over URLSession: no cache, no cookies, no stored passwords, no redirects; a 3xx is a response.
 ///
-/// It keeps connections open and uses them again; make one for an app and hand it to everything. Answers are asked for
+/// It reuses connections; make one for an app and pass it to everything. Responses are requested
 /// without content coding; a successful one that comes in one nevertheless is ``HTTPTransportError/encoded``. Fields of one
 /// name go out as one, joined by a comma, as Signature Version 4 signs them.
 ///
-/// Bodies from files go out, and bodies to files are written, piece by piece as the network takes and gives them: a few
+/// Bodies from files go out, and bodies to files are written, in chunks as the network sends and receives them: a few
 /// hundred kilobytes of memory each, whatever their size. On Apple's systems a part of a file of up to 8 MiB is read whole.
 ///
-/// On Linux, swift-corelibs-foundation goes on watching whether a socket can be written to until its exchange has ended, so
-/// waiting for a response takes CPU time there, up to all of one core. The package's product `CloakroomCurlTransport` has a
+/// On Linux, swift-corelibs-foundation keeps polling whether a socket can be written to until its exchange has ended, so
+/// waiting for a response uses CPU time there, up to all of one core. The package's product `CloakroomCurlTransport` has a
 /// transport that does not.
 ///
 /// Exchanges beyond the connections to a host wait for one, and that waiting counts as time in which nothing moves.
@@ -43,7 +43,7 @@ public final class URLSessionTransport: HTTPTransport {
             delegate: delegate, delegateQueue: URLSessionExchangeDelegate.makeQueue())
     }
 
-    // The session holds its delegate, and its connections, until it is told.
+    // The session holds its delegate, and its connections, until it is invalidated.
     deinit { session.finishTasksAndInvalidate() }
 
     public func send(

@@ -22,7 +22,7 @@ struct Account: Codable {
 
     static func load(_ options: Options) throws -> Account {
         guard let data = FileManager.default.contents(atPath: try folder(options).path + "/account.json") else {
-            throw UsageError("nobody is signed in")
+            throw UsageError("not signed in")
         }
         return try JSONDecoder().decode(Account.self, from: data)
     }
@@ -44,7 +44,7 @@ struct Account: Codable {
         return CloakroomClient(endpoint: endpoint, transport: transport) { token }
     }
 
-    /// The user's objects in S3, with credentials that refresh themselves; these, and uploads in parts, survive a restart.
+    /// The user's objects in S3, with credentials that refresh themselves; these, and multipart uploads, survive a restart.
     func s3(over transport: any HTTPTransport, _ folder: URL) throws -> S3BackupClient {
         let store = SealedFileCredentialStore(folder: folder.appendingPathComponent("credentials"), owner: owner)
         let credentials = CredentialProvider(vendor: client(over: transport), store: store)

@@ -7,7 +7,7 @@ enum Backup {
         let options = try Options(arguments, names: ["state"])
         if options.wantsHelp { return Console.print(help) }
         guard let folder = options.operands.first, options.operands.count == 1 else {
-            throw UsageError("backup takes one folder")
+            throw UsageError("backup needs one folder")
         }
         let account = try Account.load(options)
         let state = try Account.folder(options)
@@ -43,7 +43,7 @@ enum Backup {
     private static let help = """
         Usage: cloakroom-sample backup FOLDER
 
-        Stores each photo in FOLDER, and in the folders in it, that S3 does not have yet. Run it again to go on.
+        Stores each photo in FOLDER, and in the folders in it, that S3 does not have yet. Run it again to continue.
 
         Example:
           cloakroom-sample backup ~/Pictures

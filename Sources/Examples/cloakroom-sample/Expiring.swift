@@ -6,7 +6,7 @@ enum Expiring {
     static func run(_ arguments: [String]) async throws -> Int32 {
         let options = try Options(arguments, names: ["state"])
         if options.wantsHelp { return Console.print(help) }
-        guard options.operands.isEmpty else { throw UsageError("expiring takes no operands") }
+        guard options.operands.isEmpty else { throw UsageError("expiring has no operands") }
         let account = try Account.load(options)
         let folder = try Account.folder(options)
         let renewals = try Renewals(

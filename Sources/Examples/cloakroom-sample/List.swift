@@ -6,7 +6,7 @@ enum List {
     static func run(_ arguments: [String]) async throws -> Int32 {
         let options = try Options(arguments, names: ["state"])
         if options.wantsHelp { return Console.print(help) }
-        guard options.operands.isEmpty else { throw UsageError("list takes no operands") }
+        guard options.operands.isEmpty else { throw UsageError("list has no operands") }
         let account = try Account.load(options)
         let client = try account.s3(over: SampleTransport(), try Account.folder(options))
         for try await photo in client.list(prefix: try PhotoLayout(userID: account.userID).photos) {

@@ -1,11 +1,11 @@
 import CloakroomKit
 import Foundation
 
-/// How far something is: one line of standard error that is written anew, or nothing where that is no terminal.
+/// Progress as one line of standard error that is rewritten, or nothing where that is no terminal.
 enum ProgressBar {
     private static let width = 30
 
-    /// Shows what comes until nothing comes any more.
+    /// Shows each value until the sequence ends.
     static func show(_ values: AsyncStream<BackupProgress>) async {
         guard isatty(STDERR_FILENO) == 1 else { return }
         for await value in values {

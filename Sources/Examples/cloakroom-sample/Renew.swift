@@ -6,7 +6,7 @@ enum Renew {
     static func run(_ arguments: [String]) async throws -> Int32 {
         let options = try Options(arguments, names: ["state"], flags: ["now"])
         if options.wantsHelp { return Console.print(help) }
-        guard options.operands.count <= 1 else { throw UsageError("renew takes one file") }
+        guard options.operands.count <= 1 else { throw UsageError("renew has at most one file") }
         let account = try Account.load(options)
         let folder = try Account.folder(options)
         let urls =

@@ -1,11 +1,11 @@
 import CloakroomKit
 import Foundation
 
-/// What keeps uploaded images alive.
+/// Renews uploaded images.
 struct Renewals {
     let manager: AssetRenewalManager
 
-    /// - Parameter urls: of the images that are to live on.
+    /// - Parameter urls: of the images to renew.
     init(_ account: Account, _ client: CloakroomClient, _ folder: URL, _ urls: [URL]) throws {
         manager = AssetRenewalManager(
             renewer: client, collector: AssetCollection(urls.map(Self.asset)),

@@ -7,7 +7,7 @@ enum Restore {
         let options = try Options(arguments, names: ["state"])
         if options.wantsHelp { return Console.print(help) }
         guard let folder = options.operands.first, options.operands.count == 1 else {
-            throw UsageError("restore takes one folder")
+            throw UsageError("restore needs one folder")
         }
         let account = try Account.load(options)
         let restore = PhotoRestore(
@@ -30,7 +30,7 @@ enum Restore {
     private static let help = """
         Usage: cloakroom-sample restore FOLDER
 
-        Brings back each photo that FOLDER does not have, under its MD5. Run it again to go on.
+        Fetches each photo that FOLDER does not have, under its MD5. Run it again to continue.
 
         Example:
           cloakroom-sample restore ~/Restored

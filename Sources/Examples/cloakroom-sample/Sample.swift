@@ -30,13 +30,13 @@ enum Sample {
     private static let help = """
         Usage: cloakroom-sample COMMAND …
 
-        What an app does with CloakroomKit, as a program: backs up a folder of photos, keeps uploaded images alive, and
+        What an app does with CloakroomKit, as a program: backs up a folder of photos, renews uploaded images, and
         shows what expires when. It works against the stack that deploy/run starts.
 
         Commands:
-          sign-in           says who you are, for all that follows
+          sign-in           keeps the account, for all other commands
           backup FOLDER     stores the photos that S3 does not have yet
-          restore FOLDER    brings them back
+          restore FOLDER    fetches them from S3
           list              what S3 has
           upload FILE       stores one image under a new URL, and remembers that
           renew [FILE]      renews the images whose URLs stand in a file; without one, those that were uploaded
@@ -44,7 +44,7 @@ enum Sample {
 
         Options of every command:
           --state FOLDER    where it keeps its records; ~/.local/state/cloakroom-sample
-          --help            what the command takes
+          --help            the command's options
 
         Example, after deploy/run in another terminal:
           . .state/stack.env

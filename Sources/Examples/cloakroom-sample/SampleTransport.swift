@@ -1,6 +1,6 @@
 import CloakroomKit
 
-// URLSession on Linux takes CPU time while it waits for an answer.
+// URLSession on Linux uses CPU time while it waits for a response.
 #if os(Linux)
     import CloakroomCurlTransport
 

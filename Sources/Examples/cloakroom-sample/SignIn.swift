@@ -9,7 +9,7 @@ enum SignIn {
             names: ["state", "endpoint", "s3-endpoint", "user", "token-file", "identity-token-file", "nonce"])
         if options.wantsHelp { return Console.print(help) }
         guard let endpoint = options.values["endpoint"].flatMap(URL.init(string:)) else {
-            throw UsageError("sign-in takes --endpoint")
+            throw UsageError("sign-in needs --endpoint")
         }
         var account = Account(
             endpoint: endpoint, s3Endpoint: options.values["s3-endpoint"].flatMap(URL.init(string:)),
@@ -22,10 +22,10 @@ enum SignIn {
             account.userID = session.userID
         } else if let file = options.values["token-file"], !account.userID.isEmpty {
             account.token = try text(of: file)
-            // Whether the worker takes it.
+            // Whether the worker accepts it.
             _ = try await account.client(over: transport).vendCredentials()
         } else {
-            throw UsageError("sign-in takes --user and --token-file, or --identity-token-file")
+            throw UsageError("sign-in needs --user and --token-file, or --identity-token-file")
         }
         try account.save(options)
         return Console.print("signed in as \(account.userID)")
@@ -42,7 +42,7 @@ enum SignIn {
         Usage: cloakroom-sample sign-in --endpoint URL [--s3-endpoint URL] --user U --token-file FILE
                cloakroom-sample sign-in --endpoint URL [--s3-endpoint URL] --identity-token-file FILE [--nonce N]
 
-        Keeps who you are: with a token that the worker takes, such as `cloakroom token mint` makes, or with one of Sign
+        Keeps the account: with a token that the worker accepts, such as one of `cloakroom token mint`, or with one of Sign
         in with Apple or another issuer, for which the worker gives a session.
 
         Options:
@@ -51,7 +51,7 @@ enum SignIn {
           --user U                   whose token it is
           --token-file FILE          has the token; /dev/stdin too
           --identity-token-file FILE has an identity token
-          --nonce N                  what the identity token was asked for with
+          --nonce N                  the nonce that the identity token was requested with
 
         Example:
           cloakroom token mint --user u_1 --device laptop cloakroom.json5 |

@@ -7,7 +7,7 @@ enum Upload {
         let options = try Options(arguments, names: ["state", "type"])
         if options.wantsHelp { return Console.print(help) }
         guard let path = options.operands.first, options.operands.count == 1 else {
-            throw UsageError("upload takes one file")
+            throw UsageError("upload needs one file")
         }
         let account = try Account.load(options)
         let client = account.client(over: SampleTransport())

@@ -255,7 +255,7 @@ import Testing
         let client = try CloakroomClient.test(http)
         await #expect(
             throws: CloakroomError(
-                .invalidResponse, "The response is none of the worker's", status: 200, requestID: "7")
+                .invalidResponse, "The response is not the worker's", status: 200, requestID: "7")
         ) { try await client.vendCredentials() }
     }
 }

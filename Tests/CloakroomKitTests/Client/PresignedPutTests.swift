@@ -51,14 +51,14 @@ import Testing
         let http = ScriptedHTTP()
         #expect(
             try await outcome(http, try target(fields: ["Content-Length": "8"]))
-                == CloakroomError(.invalidRequest, "The place is for 8 bytes, not for 7"))
+                == CloakroomError(.invalidRequest, "The upload URL is for 8 bytes, not 7"))
     }
 
     @Test(arguments: [201, 204, 206, 302])
     func `nothing but 200 is a success`(status: Int) async throws {
         #expect(
             try await outcome(ScriptedHTTP(.response(status)), try target())
-                == CloakroomError(.invalidResponse, "The response is none of S3's", status: status))
+                == CloakroomError(.invalidResponse, "The response is not S3's", status: status))
     }
 
     @Test func `an object that is there already is the one sent before`() async throws {
@@ -132,7 +132,7 @@ import Testing
         fake.setWallClock(ahead: .seconds(86_400))
         try await client.upload(body, to: try target(expiration: end))
         await #expect(throws: CloakroomError.self) { try await client.vendCredentials() }
-        await #expect(throws: CloakroomError(.uploadURLExpired, "The URL for the upload has ended")) {
+        await #expect(throws: CloakroomError(.uploadURLExpired, "The upload URL has expired")) {
             try await client.upload(body, to: try target(expiration: end))
         }
         #expect(await http.sent.count == 2)

@@ -179,7 +179,7 @@ import Testing
         let elsewhere = RenewableAsset.groupImage(
             url: try #require(URL(string: "https://elsewhere.example/a")), conversationID: "c")
         await #expect(
-            throws: CloakroomError(.invalidRequest, "the asset's URL is not one of an object of ours")
+            throws: CloakroomError(.invalidRequest, "the asset's URL has no asset key")
         ) { try await app.manager([]).recordUpload(of: elsewhere) }
         #expect(try await app.records() == [])
     }

@@ -33,7 +33,7 @@ import Testing
 
     @Test func `an asset without an address is none`() async throws {
         let (client, _) = try client(200, "presigned-without-asset")
-        await #expect(throws: CloakroomError(.invalidResponse, "The response is none of the worker's", status: 200)) {
+        await #expect(throws: CloakroomError(.invalidResponse, "The response is not the worker's", status: 200)) {
             try await client.requestUpload(contentType: "image/jpeg", byteCount: 1)
         }
         let (other, _) = try self.client(200, "presigned-with-url")
