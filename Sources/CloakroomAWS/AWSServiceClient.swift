@@ -7,7 +7,7 @@ import CloakroomHTTP
     import Foundation
 #endif
 
-/// Signed calls to one service: signs, sends, judges, tries again.
+/// Signed calls to one service: signs, sends, decodes, retries.
 ///
 /// Belongs to the actor that made it: it keeps the day's signing key, the retry quota and what is cached of the clocks.
 final class AWSServiceClient {
@@ -41,7 +41,7 @@ final class AWSServiceClient {
         let number: Int
     }
 
-    /// With what one try is signed.
+    /// With what one attempt is signed.
     struct SigningContext {
         let credentials: Credentials
         let key: SigningKey
@@ -59,7 +59,7 @@ final class AWSServiceClient {
         retrier = Retrier(settings: configuration.retry, runtime: configuration.runtime)
     }
 
-    /// Whether a call is tried again that had no answer in time.
+    /// Whether a call is retried that had no response in time.
     var retriesAfterTimeout: Bool { configuration.retry.transient.maximumAttempts > 1 }
 
     /// AWS's time, as well as we know it.
@@ -68,8 +68,8 @@ final class AWSServiceClient {
     /// - Parameters:
     ///   - message: unsigned.
     ///   - attempts: which of the settings' attempts are made.
-    ///   - timeout: of one try; `nil` for the settings'.
-    ///   - decode: gives the answer's meaning, or throws what is wrong with it.
+    ///   - timeout: of one attempt; `nil` for the settings'.
+    ///   - decode: decodes the response, or throws what is wrong with it.
     func call<Value>(
         _ operation: Attempt.Operation, _ message: SigV4.Message, body: [UInt8] = [],
         attempts: Retrier.Attempts = .all, deadline: ContinuousClock.Instant, timeout: Duration? = nil,
@@ -80,9 +80,9 @@ final class AWSServiceClient {
             request: { signed(message, body: body, with: $0) }, decode: decode)
     }
 
-    /// A call whose body only the caller can send, or whose answer only the caller can take.
+    /// A call whose body only the caller can send, or whose response only the caller can read.
     ///
-    /// - Parameter message: unsigned; asked for anew for each try.
+    /// - Parameter message: unsigned; called for each attempt.
     func transfer<Value>(
         _ operation: Attempt.Operation, _ transfer: Transfer, counts: inout AttemptCounts, message: () -> SigV4.Message,
         decode: (UpstreamResponse) throws(AWSError) -> Value
@@ -93,7 +93,7 @@ final class AWSServiceClient {
     }
 
     /// - Parameters:
-    ///   - request: makes the signed request, for each try anew.
+    ///   - request: makes the signed request, for each attempt.
     ///   - send: sends it; `nil` for the transport.
     func call<Value>(
         _ operation: Attempt.Operation, attempts: Retrier.Attempts = .all, deadline: ContinuousClock.Instant,
@@ -117,7 +117,7 @@ final class AWSServiceClient {
         }
     }
 
-    /// Signs URLs that somebody else may use; nothing is sent.
+    /// Presigns URLs for clients; nothing is sent.
     ///
     /// - Parameter seconds: how long they are to hold.
     /// - Returns: the URLs, and when they end.
@@ -136,7 +136,7 @@ final class AWSServiceClient {
         return (urls, presigningContext.expiration)
     }
 
-    /// With what something is signed that somebody else will send, and how long that holds.
+    /// What a presigned request is signed with, and how long that holds.
     struct PresigningContext {
         let signing: SigningContext
         /// At least one.
@@ -210,13 +210,13 @@ final class AWSServiceClient {
         return SigningContext(credentials: credentials, key: key, time: time, number: number)
     }
 
-    /// Both are ours: nobody learns anything from how long this takes.
+    /// Both are ours: the comparison need not take constant time.
     private static func same(_ left: Credentials, _ right: Credentials) -> Bool {
         left.accessKeyID == right.accessKeyID && left.secretAccessKey.reveal() == right.secretAccessKey.reveal()
             && left.sessionToken?.reveal() == right.sessionToken?.reveal()
     }
 
-    /// Those that nobody has to be waited for.
+    /// Those that are available without suspension.
     var cachedCredentials: Credentials? { configuration.credentials.constant ?? configuration.credentials.cached() }
 
     func currentCredentials() async throws(AWSError) -> Credentials {
@@ -230,7 +230,7 @@ final class AWSServiceClient {
         }
     }
 
-    /// Does what a fault asks for before the next try. Where nothing can be done, the fault becomes a refusal.
+    /// Does what an error calls for before the next attempt. Where nothing can be done, it becomes a refusal.
     ///
     /// - Parameter offset: by which the clock was corrected when the request was signed.
     private func corrected(

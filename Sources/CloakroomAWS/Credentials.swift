@@ -27,13 +27,13 @@ package struct Credentials: Sendable, Equatable {
 
 /// Where a client gets what it signs with.
 package struct CredentialSource: Sendable {
-    /// Called before every try; expected to answer at once from what it holds.
+    /// Called before every attempt; expected to return at once from its cache.
     package let current: @Sendable () async throws -> Credentials
-    /// Those that never change: nobody has to be asked for them.
+    /// Those that never change and need no provider.
     let constant: Credentials?
-    /// Those that are held and not due, without suspension; `nil`: ask ``current``.
+    /// Those that are held and not due, without suspension; `nil`: call ``current``.
     let cached: @Sendable () -> Credentials?
-    /// Told of credentials that AWS called expired or unknown, before ``current`` is asked once more.
+    /// Told of credentials that AWS called expired or unknown, before ``current`` is called once more.
     package let onRejected: @Sendable (Credentials) async -> Void
 
     package init(

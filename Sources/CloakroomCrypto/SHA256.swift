@@ -37,7 +37,7 @@ package struct SHA256: ~Copyable, Sendable {
     package struct Digest: Sendable, Hashable {
         fileprivate let first, second, third, fourth: UInt64
 
-        /// One word tells digests apart; nobody can make many that share it.
+        /// One word tells digests apart; it is infeasible to make many that share it.
         package func hash(into hasher: inout Hasher) { hasher.combine(first) }
     }
 }

@@ -2,7 +2,7 @@ import CloakroomHTTP
 
 /// What libcurl has told of a response so far.
 ///
-/// libcurl tells within `curl_multi_socket_action`, so on the loop's thread. The callbacks belong to nobody's isolation:
+/// libcurl tells within `curl_multi_socket_action`, so on the loop's thread. The callbacks have no isolation:
 /// to prove the thread anew for each line of a head would cost more than to read it.
 @safe final class CurlResponse {
     private(set) var head = CurlResponseHead()

@@ -28,7 +28,7 @@ final class CurlTimer {
         arm(for: deadline, in: .milliseconds(milliseconds))
     }
 
-    /// Nobody is called any more.
+    /// After this, nothing is called any more.
     func stop() {
         if let alarm { EventPoller.shared.cancel(alarm.timer) }
         alarm = nil

@@ -49,7 +49,7 @@ import CloakroomLoop
         unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, suppressedFields.all))
         set(CURLOPT_NOSIGNAL, 1)
         // A name that is still being looked up is given up with its request; otherwise libcurl would wait for the
-        // resolver's thread, and the loop with it, for as long as a silent name server is asked again: 20 s.
+        // resolver's thread, and the loop with it, for as long as requests to a silent name server are repeated: 20 s.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_FOLLOWLOCATION, 0)
@@ -57,7 +57,7 @@ import CloakroomLoop
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.nanoseconds / 1_000_000))
         set(CURLOPT_TCP_KEEPALIVE, 1)
-        // A buffer belongs to every request on the way. Answers of S3 fit; a long one of STS takes a second read.
+        // A buffer belongs to every request on the way. Responses of S3 fit; a long one of STS takes a second read.
         set(CURLOPT_BUFFERSIZE, 2048)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PROXY, "")

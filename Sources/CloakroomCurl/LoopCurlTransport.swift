@@ -11,7 +11,7 @@ package import CloakroomLoop
         /// Connections kept open when idle; below the usual concurrency each surplus request pays for a handshake.
         package var keptConnections = 1024
         package var connectTimeout: Duration = .seconds(3)
-        /// Answers of STS and S3 to what we ask are a few kilobytes.
+        /// Responses of STS and S3 to our requests are a few kilobytes.
         package var maximumResponseBytes = 1 << 20
         /// A PEM file to trust instead of the system's; `nil` for the system's.
         package var certificateAuthorities: String?
@@ -30,7 +30,7 @@ package import CloakroomLoop
     /// By their numbers.
     private var sockets: [CurlSocket?] = []
     private var isActionScheduled = false
-    /// When the certificate of the server that answered last ends, in OpenSSL's words: `May  1 00:00:00 2027 GMT`.
+    /// When the certificate of the server that responded last ends, in OpenSSL's words: `May  1 00:00:00 2027 GMT`.
     package private(set) var certificateEnd: String?
 
     package init(options: Options = Options()) {

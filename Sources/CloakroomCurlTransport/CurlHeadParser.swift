@@ -39,7 +39,7 @@ struct CurlHeadParser {
 
     private mutating func end() -> Step {
         switch status {
-        // Nobody asked for another protocol.
+        // No request asks for another protocol.
         case 101: return .unusable
         case 100...199: return .more
         case 200...999:

@@ -78,7 +78,7 @@ import Foundation
         while true {
             for command in takeCommands() { execute(command) }
             guard !isStopping else { return close() }
-            // Whoever waits for a connection is put in line again when a transfer ends. libcurl 7.88 may forget the timer by
+            // A waiting request is queued again when a transfer ends. libcurl 7.88 may forget the timer by
             // which it would be run, so that nothing would until something else happens: a second pass does.
             while act() {}
             failTimedOut()

@@ -12,7 +12,7 @@ public import CloakroomKit
 /// handed out as they came, whatever their content coding, so they are the stored bytes. Fields of one name go out as
 /// one, joined by a comma, as Signature Version 4 signs them.
 ///
-/// Progress is told on that thread: whoever is told must return soon. Exchanges beyond the connections to a host wait for
+/// Progress is told on that thread: its handlers must return soon. Exchanges beyond the connections to a host wait for
 /// one, and that waiting counts as time in which nothing moves.
 ///
 /// Source: libcurl's manual, `libcurl-multi(3)`.
@@ -32,7 +32,7 @@ public final class CurlTransport: HTTPTransport {
         thread.start()
     }
 
-    // The thread holds the thread, and nobody but the transport tells it to end.
+    // The thread holds itself; only the transport ends it.
     deinit { thread.stop() }
 
     public func send(

@@ -2,7 +2,7 @@ import CloakroomCLinux
 import CloakroomHTTP
 import CloakroomLoop
 
-/// One connection of nginx: reads requests through the gate, one at a time, and writes their answers.
+/// One connection of nginx: reads requests through the gate, one at a time, and writes their responses.
 @LoopActor
 final class FastCGIConnection {
     private enum State {
@@ -12,7 +12,7 @@ final class FastCGIConnection {
         case reading
         /// A handler works on a request.
         case answering
-        /// Something was refused: whatever still comes is thrown away until the peer closes.
+        /// Something was refused: whatever still comes is discarded until the peer closes.
         case discarding
         case closed
     }
@@ -66,17 +66,17 @@ final class FastCGIConnection {
             mayHaveMore = true
         }
         if state == .answering {
-            // The next request, or a client that gave up: nginx closes then. The answer is finished either way.
+            // The next request, or a client that gave up: nginx closes then. The response is finished either way.
             mayHaveMore = true
             return
         }
         if state != .closed { read() }
     }
 
-    /// Reads until the socket is empty, a handler has work, or the peer has an answer to take first.
+    /// Reads until the socket is empty, a handler has work, or the peer has a response to read first.
     func read() {
         while state == .idle || state == .reading || state == .discarding {
-            // An answer given at once leaves the request behind it, and perhaps a peer that has to take it.
+            // A response sent at once leaves the request behind it, and perhaps a peer that has to read it.
             let isAhead = state == .idle && !buffer.isEmpty
             guard !isAhead, output.isEmpty || state == .discarding else {
                 mayHaveMore = true
@@ -155,7 +155,7 @@ final class FastCGIConnection {
 
     /// Takes up what came while something else had to be done first, one request after the other.
     private func goOn() {
-        // An answer given at once comes back here: the outer call goes on, so that no pipeline runs the stack out.
+        // A response sent at once returns here: the outer call goes on, so that no pipeline runs the stack out.
         guard !isGoingOn else { return }
         isGoingOn = true
         defer { isGoingOn = false }
@@ -185,7 +185,7 @@ final class FastCGIConnection {
         listener.begin(request, on: self)
     }
 
-    /// Called once for each request, when its handler has answered.
+    /// Called once for each request, when its handler has responded.
     func respond(_ response: Response) {
         guard state == .answering else { return }
         hasResponded = true

@@ -5,7 +5,7 @@ package import CloakroomLoop
 /// Takes connections from nginx and hands every whole request to a handler.
 @LoopActor
 package final class FastCGIListener {
-    /// Takes the answer to one request; called once, at once or later.
+    /// Takes the response to one request; called once, at once or later.
     package typealias Responder = @LoopActor (Response) -> Void
 
     package typealias Handler = @LoopActor (Request, @escaping Responder) -> Void
@@ -13,10 +13,10 @@ package final class FastCGIListener {
     package struct Limits: Sendable {
         /// The largest body; nginx's `client_max_body_size`.
         package var bodyBytes: Int
-        /// All incomplete requests and unread answers together.
+        /// All incomplete requests and unread responses together.
         package var bufferedBytes = 64 << 20
         package var connections = 16_384
-        /// From accept, or from the first byte of a request, until it is whole; and for an answer that nobody reads.
+        /// From accept, or from the first byte of a request, until it is whole; and for an unread response.
         package var requestTimeout: Duration = .seconds(10)
 
         package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
@@ -39,7 +39,7 @@ package final class FastCGIListener {
 
     /// - Parameters:
     ///   - socket: a listening socket; owned from here on.
-    ///   - tooLarge: the answer to a body over the limit.
+    ///   - tooLarge: the response to a body over the limit.
     package init(
         socket: Int32, limits: Limits, fields: FieldTable, tooLarge: Response, handler: @escaping Handler
     ) throws(FastCGIError) {
@@ -56,7 +56,7 @@ package final class FastCGIListener {
     /// Requests that a handler works on.
     package var inFlight: Int { answering }
 
-    /// Takes what waits in the backlog, stops listening, and returns when everything taken has been answered.
+    /// Takes what waits in the backlog, stops listening, and returns when every accepted request has its response.
     package func drain() async {
         guard !isDraining else { return }
         accept()
@@ -80,14 +80,14 @@ package final class FastCGIListener {
         connections.values.reduce(0) { $0 + $1.bufferedBytes } <= limits.bufferedBytes
     }
 
-    /// An empty buffer to write an answer into; one serves all that are sent at once.
+    /// An empty buffer to write a response into; one serves all that are sent at once.
     func takeBuffer() -> [UInt8] {
         let buffer = spareBuffer
         spareBuffer = []
         return buffer
     }
 
-    /// Takes it back for the next answer; after a large one it is given up.
+    /// Takes it back for the next response; after a large one it is given up.
     func giveBack(_ buffer: consuming [UInt8]) {
         guard buffer.capacity <= 1 << 18 else { return }
         buffer.removeAll(keepingCapacity: true)

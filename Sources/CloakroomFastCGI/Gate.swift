@@ -10,7 +10,7 @@ struct Gate {
         case complete(end: Int)
         /// A GET_VALUES management record lies in the first `end` bytes.
         case values(end: Int)
-        /// More than ``Limits`` allow; `requestID` can still be answered.
+        /// More than ``Limits`` allow; `requestID` can still get a response.
         case tooLarge(requestID: UInt16)
         /// Not FastCGI, not for a responder, or aborted: the connection is of no further use.
         case malformed
@@ -36,7 +36,7 @@ struct Gate {
     /// So far.
     private(set) var bodyBytes = 0
 
-    /// Whether the peer wants the connection kept after the answer (§5.1, FCGI_KEEP_CONN).
+    /// Whether the peer wants the connection kept after the response (§5.1, FCGI_KEEP_CONN).
     private(set) var keepsConnection = false
 
     init(limits: Limits) { self.limits = limits }

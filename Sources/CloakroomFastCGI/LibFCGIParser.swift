@@ -4,9 +4,9 @@ import CloakroomLoop
 
 /// libfcgi, which parses requests from memory, one after the other.
 ///
-/// What it holds of a request is given back as soon as that has been read: a request that waits for its answer keeps
-/// none of libfcgi's buffers, and the answer is written by ``ResponseEncoder``. libfcgi is given a descriptor number that no
-/// process can have, so it can touch no socket of ours, whatever it reads.
+/// What it holds of a request is given back as soon as that has been read: a request that waits for its response keeps
+/// none of libfcgi's buffers, and ``ResponseEncoder`` writes the response. libfcgi is given a descriptor number that no
+/// process can have, so it can reach no socket of ours, whatever it reads.
 @LoopActor
 @safe final class LibFCGIParser {
     private static let noDescriptor = Int32.max - 1
@@ -36,7 +36,7 @@ import CloakroomLoop
         unsafe raw.pointee.ipcFd = Self.noDescriptor
         unsafe raw.pointee.keepConnection = 1
         guard unsafe FCGX_Accept_r(raw) == 0 else { return nil }
-        // Without a word: only its end would be written, and that goes with the answer.
+        // Without a word: only its end would be written, and that goes with the response.
         defer { unsafe FCGX_Free(raw, 0) }
         let body = readBody(bodyBytes)
         return unsafe fields.request(from: raw.pointee.envp, body: body)
@@ -60,7 +60,7 @@ enum ParserInput {
 
 /// Takes the place of libfcgi's own function of that name, which it calls through its PLT.
 ///
-/// Public for the linker's sake: the optimiser hides other symbols, and a hidden one takes nobody's place.
+/// Public for the linker's sake: the optimiser hides other symbols, and a hidden one replaces none.
 /// - Returns: bytes given; 0 at the end of the feed: libfcgi may fail but never blocks.
 @_cdecl("OS_Read")
 public func cloakroomRead(_ descriptor: Int32, _ buffer: UnsafeMutablePointer<CChar>, _ capacity: Int) -> Int32 {

@@ -1,11 +1,11 @@
 import CloakroomHTTP
 
-/// The records that answer a request; written here, because libfcgi is done with a request once it has parsed it.
+/// The records of a response; written here, because libfcgi is done with a request once it has parsed it.
 enum ResponseEncoder {
     /// The most that one record holds (§3.3).
     private static let recordBytes = 65_535
 
-    /// Appends a whole answer: STDOUT in as many records as it takes, its end, and the request's (§5.3, §5.5).
+    /// Appends a whole response: STDOUT in as many records as it takes, its end, and the request's (§5.3, §5.5).
     static func append(_ response: Response, to requestID: UInt16, in output: inout [UInt8]) {
         let room = response.headRoom + response.body.count
         guard room <= recordBytes else { return appendLarge(response, to: requestID, in: &output) }
@@ -43,7 +43,7 @@ enum ResponseEncoder {
         }
     }
 
-    /// The answer to GET_VALUES (§4.1): one loop multiplexes connections, not the requests of one.
+    /// The response to GET_VALUES (§4.1): one loop multiplexes connections, not the requests of one.
     static func values(connections: Int) -> [UInt8] {
         let pairs = [
             ("FCGI_MAX_CONNS", String(connections)), ("FCGI_MAX_REQS", String(connections)), ("FCGI_MPXS_CONNS", "0"),

@@ -30,7 +30,7 @@ extension OutputSpan<UInt8> {
         append(decimal: response.status)
         append(" ")
         append(response.reason)
-        // Without it nginx answers in chunks.
+        // Without it nginx responds in chunks.
         append("\r\nContent-Length: ")
         append(decimal: response.body.count)
         append("\r\n")

@@ -1,4 +1,4 @@
-/// What a client asked of the worker, after nginx and the gate have let it through.
+/// A client's request to the worker, after nginx and the gate have let it through.
 package struct Request: Sendable {
     package var method: String
     /// The path as it was sent, before `?`: neither decoded nor normalised.

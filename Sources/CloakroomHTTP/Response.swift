@@ -1,4 +1,4 @@
-/// What the worker answers.
+/// The worker's response.
 package struct Response: Sendable, Equatable {
     package var status: Int
     package var fields: HeaderFields

@@ -30,7 +30,7 @@ package struct UpstreamRequest: Sendable, Equatable {
     package var url: String { origin + target }
 }
 
-/// What STS or S3 answered, whole.
+/// A whole response of STS or S3.
 package struct UpstreamResponse: Sendable, Equatable {
     package var status: Int
     package var fields: HeaderFields
@@ -43,17 +43,17 @@ package struct UpstreamResponse: Sendable, Equatable {
     }
 }
 
-/// Why no whole answer came.
+/// Why there is no whole response.
 package enum TransportError: Error, Sendable, Equatable {
-    /// The name did not resolve, or nobody listened there.
+    /// The name did not resolve, or the connection was refused.
     case unreachable
     /// The certificate, its name or the protocol version was not acceptable; trying again changes nothing.
     case untrusted
-    /// No whole answer within the timeout.
+    /// No whole response within the timeout.
     case timeout
-    /// The connection broke before the answer was whole.
+    /// The connection broke before the response was whole.
     case interrupted
-    /// The answer was larger than an answer of STS or S3 may be.
+    /// The response was larger than one of STS or S3 may be.
     case tooLarge
     case cancelled
     /// The request itself cannot be sent, such as a URL that is none.
@@ -63,7 +63,7 @@ package enum TransportError: Error, Sendable, Equatable {
 /// One try at one request: no retries, no redirects, no cookies.
 package protocol Transport: Sendable {
     /// - Parameters:
-    ///   - request: consumed, so that it need not be held while the answer is waited for.
+    ///   - request: consumed, so that it need not be held while the response is awaited.
     ///   - timeout: for the whole exchange, name resolution included.
     func send(_ request: consuming UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse
 }

@@ -27,7 +27,7 @@ package struct HMACKey: Sendable, CustomStringConvertible, CustomDebugStringConv
         functions.first { $0.hash == hash }?.function.authenticate(message)
     }
 
-    /// Whether a token signed with one is believed with the other.
+    /// Whether a token signed with one verifies with the other.
     package func makesSameCodes(as other: HMACKey) -> Bool { constantTimeEqual(sign([]), other.sign([])) }
 
     package var description: String { "<secret>" }

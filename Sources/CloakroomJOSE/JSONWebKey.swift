@@ -10,7 +10,7 @@ package enum KeyOrigin: Sendable, Equatable {
     case fetched
 }
 
-/// Why one key of a key set is left out (RFC 7517 §4). The description is for a log or for whoever gave the key.
+/// Why one key of a key set is left out (RFC 7517 §4). The description is for a log or for the operator.
 package enum JSONWebKeyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// No JSON object, or a member that is absent or of the wrong type; its name.
     case badMember(String)

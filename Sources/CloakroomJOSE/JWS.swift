@@ -1,12 +1,12 @@
 import CloakroomCrypto
 import CloakroomJSON
 
-/// A JWS in compact serialisation (RFC 7515 §7.1), taken apart and not yet believed.
+/// A JWS in compact serialisation (RFC 7515 §7.1), parsed and not yet verified.
 package struct JWS: Sendable {
     package static let maximumByteCount = 8192
     private static let maximumKeyIDByteCount = 128
 
-    /// The name in `alg`; whether anyone accepts it is the verifier's question.
+    /// The name in `alg`; whether it is accepted, the verifier decides.
     package let algorithm: String
     package let keyID: String?
     package let payload: [UInt8]
@@ -14,7 +14,7 @@ package struct JWS: Sendable {
     private let signingInput: ArraySlice<UInt8>
     private let signature: [UInt8]
 
-    /// - Throws: ``TokenError`` for every header that RFC 8725 tells us to refuse, whoever signed it.
+    /// - Throws: ``TokenError`` for every header that RFC 8725 tells us to refuse, with any signature.
     package init(compact text: [UInt8]) throws(TokenError) {
         guard text.count <= Self.maximumByteCount else { throw .tooLarge }
         let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)

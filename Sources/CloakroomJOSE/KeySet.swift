@@ -33,7 +33,7 @@ package struct KeySet: Sendable {
     /// A set of keys (RFC 7517 §5) or a single one. A key that is no use to us is left out: the others still count.
     ///
     /// - Returns: `nil` for what is neither, for a set of more than ``maximumCount`` keys, for secrets beside public
-    ///   keys, and for two secrets of one name: a set that nobody could have meant.
+    ///   keys, and for two secrets of one name: a set that is a misconfiguration.
     package init?(jwks json: JSON, origin: KeyOrigin) {
         guard let fields = json.object else { return nil }
         let candidates: [JSON]

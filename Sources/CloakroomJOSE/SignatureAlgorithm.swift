@@ -18,7 +18,7 @@ package enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// Ed25519 alone; Ed448 is refused.
     case edDSA = "EdDSA"
 
-    /// What it asks of a key: a secret and a hash, or a key pair and a scheme.
+    /// What it requires of a key: a secret and a hash, or a key pair and a scheme.
     package enum Kind: Sendable, Hashable {
         case symmetric(HashFunction)
         case asymmetric(SignatureScheme)
@@ -42,7 +42,7 @@ package enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether whoever verifies could sign as well.
+    /// Whether a verifier could sign as well.
     package var isSymmetric: Bool {
         switch kind {
         case .symmetric: true

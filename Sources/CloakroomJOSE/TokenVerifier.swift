@@ -53,7 +53,7 @@ package struct TrustedIssuer: Sendable {
     }
 }
 
-/// A token that was read and not yet believed: it names an issuer we know, and nothing else of it was looked at.
+/// A token that was parsed and not yet verified: it names an issuer we know, and nothing else of it was looked at.
 package struct UnverifiedToken: Sendable {
     /// As the settings have it.
     package let issuer: String
@@ -62,7 +62,7 @@ package struct UnverifiedToken: Sendable {
     fileprivate let claims: Claims
 }
 
-/// What a token says, once it is believed.
+/// What a verified token says.
 package struct VerifiedToken: Sendable, Equatable {
     package let issuer: String
     package let subject: String
@@ -104,7 +104,7 @@ package struct TokenVerifier: Sendable {
     }
 
     /// - Throws: ``TokenError/unknownKey`` when newer keys of its issuer might help; not for a token that they would not
-    ///   help, such as an expired one: nobody need ask for keys then.
+    ///   help, such as an expired one: no keys need be fetched then.
     package func verify(_ token: UnverifiedToken, now: Date) throws(TokenError) -> VerifiedToken {
         let index = try index(of: token.issuer)
         let leeway = issuers[index].leeway ?? leeway
@@ -126,8 +126,8 @@ package struct TokenVerifier: Sendable {
             claims: claims)
     }
 
-    /// Signature and audience alone, for what is signed like a token and is none, such as a notification: whoever calls
-    /// this looks after times and subject.
+    /// Signature and audience alone, for what is signed like a token and is none, such as a notification: the
+    /// caller checks times and subject.
     package func verifySignature(_ token: UnverifiedToken) throws(TokenError) -> Claims {
         try verifySignature(token, try index(of: token.issuer))
     }

@@ -1,4 +1,4 @@
-/// Writes JSON without space between its parts, for answers whose shape is fixed.
+/// Writes JSON without space between its parts, for responses whose shape is fixed.
 ///
 /// Commas are the writer's affair; brackets must match, or the result is none.
 package struct JSONWriter {

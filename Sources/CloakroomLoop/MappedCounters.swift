@@ -33,7 +33,7 @@ import CloakroomCLinux
         try self.init(descriptor: file.raw, count: count)
     }
 
-    /// Counters that nobody else sees.
+    /// Counters of this process alone.
     package static func anonymous(count: Int) throws(SystemError) -> MappedCounters {
         try shared(count: count).counters
     }
@@ -60,7 +60,7 @@ import CloakroomCLinux
     }
 }
 
-/// Memory without a name, for as long as somebody holds it.
+/// Memory without a name, for as long as it is referenced.
 package final class SharedMemory: Sendable {
     private let descriptor: Descriptor
 

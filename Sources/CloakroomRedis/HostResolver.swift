@@ -1,7 +1,7 @@
 import CloakroomCLinux
 
 enum HostResolver {
-    /// Blocks until the system's resolver has answered.
+    /// Blocks until the system's resolver has responded.
     ///
     /// - Returns: the first address as text; `nil` if there is none.
     static func literal(of host: String) -> String? {

@@ -52,7 +52,7 @@ package final class RedisConnection {
         for link in links { link.connect() }
     }
 
-    /// Whether commands are being answered.
+    /// Whether commands get replies.
     package var isReady: Bool { active?.isReady == true }
 
     /// Why the server takes no connection, if it has said so.
@@ -152,7 +152,7 @@ package final class RedisConnection {
             refuseEarly()
             settled()
         }
-        // What has waited for long already would be answered too late.
+        // What has waited for long already would get its reply too late.
         let isInTime = loss.silence <= (options.timeout / 4).nanoseconds
         for (index, request) in loss.pending.enumerated() {
             if mayHaveGoneOn, index >= loss.pending.count - loss.unsentCount {

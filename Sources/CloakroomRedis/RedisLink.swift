@@ -35,7 +35,7 @@ final class RedisLink {
         let silence: UInt64
     }
 
-    /// What is sent and not answered.
+    /// Commands that were sent and have no reply yet.
     private struct Outgoing {
         var output: [UInt8] = []
         var written = 0
@@ -75,7 +75,7 @@ final class RedisLink {
     private var watch: EventPoller.Watch?
     private var reader = RedisReplyParser()
     private var outgoing = Outgoing()
-    /// Why another server is to be asked from now on, until the link is given up for it.
+    /// Why commands are to go to another server from now on, until the link is given up for it.
     private var reconnectReason: RedisError?
     /// When the last reply came, or the first command after a pause went out: a late turn of ours is not Redis' fault.
     private var lastProgress: UInt64 = 0
@@ -91,7 +91,7 @@ final class RedisLink {
         self.owner = owner
     }
 
-    /// Whether commands are being answered.
+    /// Whether commands get replies.
     var isReady: Bool { state == .ready }
 
     /// No request waits for this link any longer.
@@ -144,7 +144,7 @@ final class RedisLink {
         sendHandshake()
     }
 
-    /// What every connection says first; it is ready when the last of it is answered.
+    /// What every connection says first; it is ready when the last of it has its reply.
     private func sendHandshake() {
         var commands: [RedisCommand] = []
         if let password = options.password {
@@ -176,7 +176,7 @@ final class RedisLink {
     }
 
     /// Gives the link up and connects again: at once if it has been of use, else after the interval, so that a server
-    /// that takes connections and drops them is not asked in a loop.
+    /// that accepts connections and drops them is not called in a loop.
     ///
     /// - Parameters:
     ///   - error: for the commands on their way.
@@ -316,7 +316,7 @@ final class RedisLink {
         }
     }
 
-    /// Asks for a sign of life when nothing else does, so that neither an idle timeout on the way nor a silent server is
+    /// Sends a PING when nothing else is sent, so that neither an idle timeout on the way nor a silent server is
     /// first noticed by a request.
     private func keepAlive(_ number: Int) {
         EventPoller.shared.schedule(after: options.keepAliveInterval) { [weak self] in

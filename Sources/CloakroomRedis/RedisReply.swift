@@ -1,4 +1,4 @@
-/// What Redis answered to one command.
+/// The reply of Redis to one command.
 package enum RedisReply: Sendable, Equatable {
     case text([UInt8])
     case integer(Int)
@@ -23,11 +23,11 @@ package enum RedisReply: Sendable, Equatable {
 /// What became of one command: its reply, or why there is none.
 package typealias RedisOutcome = Result<RedisReply, RedisError>
 
-/// Why a command has no answer.
+/// Why a command has no reply.
 package enum RedisError: Error, Sendable, Equatable {
     /// No connection, and none to be had before the command's time is up; nothing was sent.
     case unavailable
-    /// The command was sent, and no answer came in time: it may have been carried out.
+    /// The command was sent, and no reply came in time: it may have been carried out.
     case timeout
     /// The connection broke with the command on the way: it may have been carried out.
     case interrupted
@@ -63,7 +63,7 @@ package enum RedisError: Error, Sendable, Equatable {
         [.refused(code: "READONLY"), .refused(code: "NOAUTH"), .refused(code: "MASTERDOWN")].contains(self)
     }
 
-    /// A word for metrics.
+    /// The label in metrics.
     package var label: String {
         switch self {
         case .unavailable: "unavailable"

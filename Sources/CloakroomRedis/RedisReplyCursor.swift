@@ -22,7 +22,7 @@ package enum RedisValue: Sendable, Equatable {
 }
 
 /// A reply to be read from its beginning to its end, where the parser has put it; with others after it, if
-/// more than one command was asked.
+/// more than one command was sent.
 package struct RedisReplyCursor: Sendable {
     private let values: [RedisValue]
     private let text: [UInt8]

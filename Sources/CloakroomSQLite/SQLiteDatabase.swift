@@ -38,7 +38,7 @@
 
     deinit { close() }
 
-    /// Gives the file back; whatever is asked afterwards fails. Without it, the end of the object does it.
+    /// Gives the file back; statements afterwards fail. Without it, the end of the object does it.
     package func close() {
         statements = [:]
         // It waits for statements that are still used, so it cannot fail.

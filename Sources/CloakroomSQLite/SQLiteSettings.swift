@@ -21,7 +21,7 @@ package struct SQLiteSettings: Sendable {
 
 extension SQLiteDatabase {
     func configure(_ settings: SQLiteSettings) throws(SQLiteError) {
-        // Whoever opens a new file at the same time is about to do this.
+        // Another connection that opens a new file at the same time is about to do this.
         do { try run("PRAGMA journal_mode = WAL") } catch .busy {}
         switch settings.durability {
         case .processEnd:

@@ -1,6 +1,6 @@
 import CloakroomCOpenSSL
 
-/// What libcrypto does not ask of an Ed25519 public key before it computes with it.
+/// What libcrypto does not check of an Ed25519 public key before it computes with it.
 enum Ed25519Point {
     static let byteCount = 32
 

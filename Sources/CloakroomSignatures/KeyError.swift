@@ -1,4 +1,4 @@
-/// Why a key is not taken. The raw value is the reason in logs; ``description`` is for whoever gave the key.
+/// Why a key is refused. The raw value is the reason in logs; ``description`` is for the operator.
 package enum KeyError: String, Error, Sendable, CaseIterable, CustomStringConvertible {
     /// Neither PEM nor the DER in it can be read, or something follows it.
     case unreadable
@@ -20,9 +20,9 @@ package enum KeyError: String, Error, Sendable, CaseIterable, CustomStringConver
     case guessablePrimes = "guessable_primes"
     /// Even, 1, or beyond 64 bits.
     case badExponent = "bad_exponent"
-    /// A number with leading zeros, where the shortest form is asked for (RFC 7518 §2, Base64urlUInt).
+    /// A number with leading zeros, where the shortest form is required (RFC 7518 §2, Base64urlUInt).
     case leadingZeros = "leading_zeros"
-    /// A coordinate not as long as its curve asks for (RFC 7518 §6.2.1.2, RFC 8037 §2).
+    /// A coordinate not as long as its curve requires (RFC 7518 §6.2.1.2, RFC 8037 §2).
     case wrongLength = "wrong_length"
     case notOnCurve = "not_on_curve"
     /// A point of Ed25519 whose multiples are eight at most: signatures of one message hold for others.

@@ -83,7 +83,7 @@ import CloakroomCOpenSSL
     }
 
     private var curve: EllipticCurve? {
-        // Parameters written out could be any group's, with a generator of somebody's choice.
+        // Parameters written out could be any group's, with a generator of an attacker's choice.
         var isExplicit: Int32 = 0
         guard unsafe EVP_PKEY_get_int_param(pointer, "decoded-from-explicit", &isExplicit) == 1, isExplicit == 0 else {
             return nil

@@ -6,7 +6,7 @@ package struct PublicKey: Sendable {
     package enum Material: Sendable, Hashable {
         /// Both without leading zeros.
         case rsa(modulus: [UInt8], exponent: [UInt8])
-        /// Both as long as the curve asks for.
+        /// Both as long as the curve requires.
         case ellipticCurve(EllipticCurve, x: [UInt8], y: [UInt8])
         /// The 32 bytes of RFC 8032 §5.1.5.
         case ed25519([UInt8])

@@ -6,7 +6,7 @@ package import CloakroomJSON
     package import Foundation
 #endif
 
-/// What ``Route/stsToken`` answers.
+/// The response of ``Route/stsToken``.
 package struct STSTokenBody: WireBody, Codable {
     package struct Credentials: Sendable, Equatable, Codable {
         package var accessKeyId: String
@@ -47,7 +47,7 @@ package struct STSTokenBody: WireBody, Codable {
     }
 }
 
-/// What ``Route/containerCredentials`` answers, in the spelling that AWS SDKs read
+/// The response of ``Route/containerCredentials``, in the spelling that AWS SDKs read
 /// (AWS SDKs and Tools Reference Guide, "Container credential provider").
 package struct ContainerCredentialsBody: WireBody, Codable {
     package var accessKeyID: String

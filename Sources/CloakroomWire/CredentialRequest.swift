@@ -1,8 +1,8 @@
 package import CloakroomJSON
 
-/// What a client may say when it asks for credentials: which of its rights it wants, and for how long.
+/// What a client may say when it requests credentials: which of its rights it wants, and for how long.
 ///
-/// All of it only narrows; a name that is not known is refused, so that nobody who misspells one gets everything.
+/// All of it only narrows. An unknown name is refused, so that a misspelled one does not grant everything.
 package struct CredentialRequest: WireEncodable {
     /// The body is no JSON object of these members, or one of them is not what it should be.
     package struct ParsingError: Error, Sendable, Equatable {
@@ -19,7 +19,7 @@ package struct CredentialRequest: WireEncodable {
         self.lifetimeSeconds = lifetimeSeconds
     }
 
-    /// - Parameter body: JSON; empty asks for nothing in particular.
+    /// - Parameter body: JSON; empty requests nothing in particular.
     package init(parsing body: [UInt8]) throws(ParsingError) {
         self.init()
         guard !body.isEmpty else { return }

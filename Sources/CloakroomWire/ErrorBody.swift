@@ -1,6 +1,6 @@
 package import CloakroomJSON
 
-/// The word for programs in an error's body; a code once given keeps its meaning.
+/// The error code in a response's body; a code once given keeps its meaning.
 package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     case invalidRequest = "invalid_request"
     case unauthorized
@@ -14,7 +14,7 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     case methodNotAllowed = "method_not_allowed"
     case bodyTooLarge = "body_too_large"
     case contentTypeNotAllowed = "content_type_not_allowed"
-    /// An upload in parts that is not the caller's, or no longer there.
+    /// A multipart upload that is not the caller's, or no longer there.
     case uploadNotFound = "upload_not_found"
     /// Parts of it are missing, or not as they were to be.
     case uploadIncomplete = "upload_incomplete"
@@ -23,7 +23,7 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     case internalError = "internal_error"
 }
 
-/// The body of every answer that is an error.
+/// The body of every error response.
 package struct ErrorBody: Sendable, Equatable, Codable {
     /// A sentence for people.
     package var error: String

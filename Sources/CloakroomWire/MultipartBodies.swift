@@ -6,9 +6,9 @@ package import CloakroomJSON
     package import Foundation
 #endif
 
-/// What ``Route/multipartUploads`` answers: an upload in parts has begun.
+/// The response of ``Route/multipartUploads``: a multipart upload has begun.
 package struct MultipartUploadBody: WireBody, Codable {
-    /// Names the upload in the other routes, for whoever began it and nobody else.
+    /// Names the upload in the other routes; valid for the user who began it alone.
     package var uploadId: String
     package var objectKey: String
     /// Where the object can be read once the upload is complete.
@@ -44,12 +44,12 @@ package struct MultipartUploadBody: WireBody, Codable {
     }
 }
 
-/// What ``Route/multipartParts`` answers: where to PUT the parts that were asked for.
+/// The response of ``Route/multipartParts``: where to PUT the requested parts.
 package struct MultipartPartsBody: WireBody, Codable {
     package struct Part: Sendable, Equatable, Codable {
         /// From 1.
         package var partNumber: Int
-        /// Whoever has it may upload that part until ``MultipartPartsBody/expiresAt``.
+        /// A bearer URL: valid without credentials until ``MultipartPartsBody/expiresAt``.
         package var uploadUrl: String
         /// Exactly so many bytes.
         package var contentLength: Int
@@ -101,7 +101,7 @@ extension MultipartPartsBody: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["partCount": partCount, "expiresAt": expiresAt]) }
 }
 
-/// What ``Route/multipartCompletion`` answers, and ``Route/multipartUpload`` when the upload was given up.
+/// The response of ``Route/multipartCompletion``, and of ``Route/multipartUpload`` when the upload was given up.
 package struct UploadedBody: WireBody, Codable {
     package var objectKey: String
     /// `nil` when there is no object.

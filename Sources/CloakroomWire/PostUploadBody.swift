@@ -6,12 +6,12 @@ package import CloakroomJSON
     package import Foundation
 #endif
 
-/// What ``Route/presignedPost`` answers: the form that uploads one object.
+/// The response of ``Route/presignedPost``: the form that uploads one object.
 package struct PostUploadBody: WireBody, Codable {
     package var objectKey: String
     /// Where the form goes, as `multipart/form-data`.
     package var uploadUrl: String
-    /// What the form holds besides `file`, which comes last. Whoever has them may upload until ``expiresAt``.
+    /// What the form holds besides `file`, which comes last; valid without credentials until ``expiresAt``.
     package var fields: [String: String]
     package var assetUrl: String
     /// More is refused by the store.

@@ -23,7 +23,7 @@ package struct RenewResult: WireBody, Codable {
     package var success: Bool
     /// `nil` on success.
     package var error: RenewalErrorCode?
-    /// When the object would expire now; `nil` when nobody said.
+    /// When the object would expire now; `nil` when unknown.
     package var expiresAt: Date?
 
     package init(key: String, renewedUntil expiresAt: Date?) {
@@ -60,7 +60,7 @@ package struct RenewResult: WireBody, Codable {
     }
 }
 
-/// What ``Route/renewBatch`` answers.
+/// The response of ``Route/renewBatch``.
 package struct RenewBatchBody: WireBody, Codable {
     package var renewed: Int
     package var failed: Int

@@ -1,6 +1,6 @@
 package import CloakroomJSON
 
-/// Why a renewal's body is refused; the raw value is the answer's sentence, word for word as clients know it.
+/// Why a renewal's body is refused; the raw value is the response's sentence, exactly as clients know it.
 package enum RenewRequestError: String, Error, Sendable, CaseIterable {
     case noKeys = "assetKeys must be a non-empty array"
     case tooManyKeys = "Maximum 100 keys per request"
@@ -50,7 +50,7 @@ package struct RenewOneRequest: WireEncodable {
     }
 }
 
-/// The JSON of a renewal's body: also what "is this JSON at all" is answered with.
+/// The JSON of a renewal's body: also the test of whether it is JSON at all.
 package func renewalJSON(parsing body: [UInt8]) throws(RenewRequestError) -> JSON {
     guard let json = try? JSON(parsing: body, maximumDepth: 16) else { throw .invalidBody }
     return json

@@ -29,7 +29,7 @@ package enum Route: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether HEAD is answered as GET, without the body: probes of load balancers send it.
+    /// Whether HEAD is handled as GET, without the body: probes of load balancers send it.
     package var answersHead: Bool { [.health, .readiness, .metrics].contains(self) }
 }
 
@@ -38,6 +38,6 @@ package enum WireLimits {
     package static let maximumKeysPerRequest = 100
     /// Amazon S3 User Guide, "Object key names": bytes of UTF-8.
     package static let maximumKeyBytes = 1024
-    /// URLs of parts in one answer.
+    /// URLs of parts in one response.
     package static let maximumPartsPerRequest = 100
 }

@@ -57,9 +57,9 @@ public struct SessionRequest: Sendable, Equatable {
     }
 }
 
-/// What `POST /api/v1/auth/session` answers.
+/// The response of `POST /api/v1/auth/session`.
 public struct SessionBody: Sendable, Equatable, Codable {
-    /// Stands in `Authorization: Bearer …` of the other requests. Whoever has it is the user.
+    /// Stands in `Authorization: Bearer …` of the other requests. A bearer token: it stands for the user.
     public var token: String
     /// When it ends; it can be continued before that.
     public var expiresAt: Date

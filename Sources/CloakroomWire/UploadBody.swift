@@ -6,10 +6,10 @@ package import CloakroomJSON
     package import Foundation
 #endif
 
-/// What ``Route/presignedUpload`` answers: where to PUT one object, and where it can be read afterwards.
+/// The response of ``Route/presignedUpload``: where to PUT one object, and where it can be read afterwards.
 package struct UploadBody: WireBody, Codable {
     package var objectKey: String
-    /// Whoever has it may upload until ``expiresAt``.
+    /// A bearer URL: valid without credentials until ``expiresAt``.
     package var uploadUrl: String
     package var assetUrl: String
     /// The same as ``assetUrl``, under the name older clients read.
@@ -52,7 +52,7 @@ extension UploadBody: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "expiresAt": expiresAt]) }
 }
 
-/// What a client reads of an answer of ``Route/presignedUpload``: also where an older backend knows neither when the URL
+/// What a client reads of ``Route/presignedUpload``'s response: also where an older backend knows neither when the URL
 /// ends nor what to send, and has one of the two URLs for reading alone.
 package struct ReceivedUploadBody: Sendable, Equatable, Decodable {
     package var objectKey: String

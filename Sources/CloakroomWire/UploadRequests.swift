@@ -2,7 +2,7 @@ package import CloakroomJSON
 
 /// The body is no JSON object of the members a route knows, or one of them is not what it should be.
 ///
-/// A name that is not known is refused, so that nobody who misspells a limit goes without one.
+/// An unknown name is refused, so that a misspelled limit is not ignored.
 package struct UploadRequestError: Error, Sendable, Equatable {
     package init() {}
 }

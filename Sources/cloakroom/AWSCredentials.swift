@@ -44,7 +44,7 @@ enum AWSCredentials {
     }
 }
 
-/// Where nothing is asked: for commands that only look.
+/// For commands that send no request.
 struct OfflineTransport: Transport {
     func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
         throw .unreachable

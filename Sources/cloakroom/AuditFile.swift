@@ -1,7 +1,7 @@
 import CloakroomCLinux
 import CloakroomServer
 
-/// Whether the audit's file can be written by the user who asks, without writing to it.
+/// Whether the audit's file can be written by the calling user, without writing to it.
 enum AuditFile {
     /// - Returns: `nil` where it can be, and where the audit goes elsewhere.
     static func fault(_ settings: Settings) -> AuditFileError? {

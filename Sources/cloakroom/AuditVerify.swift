@@ -68,8 +68,8 @@ enum AuditVerify {
         tells which lines were changed, are missing, stand in the wrong place or are there twice; then one line a chain.
         Files that were rotated are given oldest first.
 
-        A chain cannot show that its last lines are gone, nor that whoever may write the file wrote all of it anew. The
-        last digests, kept somewhere else, do: an older line with such a digest must still be there.
+        A chain cannot show that its last lines are gone, nor that a writer of the file wrote all of it anew. The last
+        digests, kept somewhere else, do: an older line with such a digest must still be there.
 
         Options:
           --continued    chains may begin before the first file: older ones are kept elsewhere, or are gone by intent

@@ -21,7 +21,7 @@ enum CheckCommand {
             let multipart = settings.uploads.idKeys.isEmpty ? "none: uploads.idKeys is not set" : "set up"
             let review = SettingsReview(settings)
             let state = review.errors.isEmpty ? "good" : "serve starts with it, but it has errors"
-            Output.print("\(file): \(state)\nAWS credentials: \(origin)\nUploads in parts: \(multipart)")
+            Output.print("\(file): \(state)\nAWS credentials: \(origin)\nMultipart uploads: \(multipart)")
             (review.lines + notes(settings) + [review.policies]).forEach { Output.print($0) }
             return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
         } catch let error as CredentialChainError {
@@ -41,7 +41,7 @@ enum CheckCommand {
         let large = settings.vending.scopes.names.compactMap { settings.vending.scopes[$0] }
             .filter { $0.policy.packedPercent > 100 }.map {
                 "The scope \($0.name) takes about \($0.policy.packedPercent) % of what STS packs, by estimate: "
-                    + "`cloakroom doctor --only role,scopes` asks STS"
+                    + "`cloakroom doctor --only role,scopes` tests it with STS"
             }
         let undated = settings.tokens.issuers.filter { !$0.datesTokens }.map {
             "Tokens without iat and nbf: of \($0.name); once a user is revoked, all of them are refused until "

@@ -67,7 +67,7 @@ extension CommandSyntax {
         "settings", "the keys of the settings file: type, default, meaning", flags: ["man"],
         operands: [.choice(SettingsManual.keys)])
     static let serve = CommandSyntax(
-        "serve", "answer FastCGI requests from nginx",
+        "serve", "serve FastCGI requests from nginx",
         values: ["workers": .text, "listen": .text, "lifeline": .text, "heartbeat": .text, "resume": .text],
         hidden: ["lifeline", "heartbeat", "resume"])
     static let status = CommandSyntax(
@@ -90,7 +90,7 @@ extension CommandSyntax {
     static let lifecycleShow = CommandSyntax(
         "lifecycle show", "the bucket's rules, and what becomes of an object", flags: ["json"])
     static let lifecycleApply = CommandSyntax(
-        "lifecycle apply", "put the rules that the settings ask for", values: ["requests-per-second": .text],
+        "lifecycle apply", "put the rules that the settings require", values: ["requests-per-second": .text],
         flags: ["dry-run", "yes", "replace", "delete-existing", "stop-expiring"])
     static let lifecycleVerify = CommandSyntax(
         "lifecycle verify", "say what is wrong with the bucket's rules", flags: ["json"])

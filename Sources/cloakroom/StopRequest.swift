@@ -12,7 +12,7 @@ final class StopRequest {
         waiting = nil
     }
 
-    /// - Parameter lifeline: the read end of a pipe nobody writes to; readable when its other end is gone.
+    /// - Parameter lifeline: the read end of a pipe without writes; readable when its other end is gone.
     func whenEnded(_ lifeline: Int32) {
         EventPoller.shared.watch(lifeline, for: [.hangup, .readable, .edge]) { [weak self] _ in self?.request() }
     }

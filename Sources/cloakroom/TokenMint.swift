@@ -57,7 +57,7 @@ enum TokenMint {
         Usage: cloakroom token mint --user U [--device D] [--tier T] [--lifetime SECONDS] [--issuer ISSUER] SETTINGS
 
         Writes a token signed with the secret of an issuer of the settings, as that issuer would. For trying things out:
-        whoever has the secret can be every user.
+        the secret allows tokens for every user.
 
         Options:
           --user U            the subject

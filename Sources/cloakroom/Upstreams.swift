@@ -9,7 +9,7 @@ import CloakroomServer
 struct Upstreams {
     let sts: STSClient
     let s3: S3Client
-    /// For the command that revokes; nothing of a worker asks it.
+    /// For the command that revokes; a worker never uses it.
     let iam: IAMClient
     let bucketURL: String
     private let transport: LoopCurlTransport
@@ -22,9 +22,9 @@ struct Upstreams {
     /// - Parameters:
     ///   - bucket: `nil` for that of the settings.
     ///   - renewal: `nil` for that of the settings.
-    ///   - copyLimiter: told of every try at S3.
+    ///   - copyLimiter: told of every attempt at S3.
     ///   - log: `nil` for commands that speak for themselves.
-    ///   - maximumResponseBytes: `nil` for what answers to a worker need at most.
+    ///   - maximumResponseBytes: `nil` for what responses to a worker need at most.
     init(
         settings: Settings, bucket name: String? = nil, renewal: RenewalSettings? = nil, metrics: Metrics,
         copyLimiter: CopyConcurrencyLimiter? = nil, log: Log? = nil, maximumResponseBytes: Int? = nil
@@ -107,7 +107,7 @@ struct Upstreams {
         }
     }
 
-    /// Whether anybody answers where STS should be; what, does not matter.
+    /// Whether STS's endpoint responds, with any status.
     private func probeSTS() async -> String? {
         do {
             _ = try await transport.send(
@@ -118,7 +118,7 @@ struct Upstreams {
         }
     }
 
-    /// A key that nobody has: S3 says `NoSuchKey` only to those who may list, and only they learn what is gone.
+    /// The key of no object: S3 says `NoSuchKey` only to those who may list, and only they learn what is gone.
     private func probeS3() async -> String? {
         guard let object = ObjectAddress(key: probeKey) else { return nil }
         do {

@@ -53,7 +53,7 @@ enum Worker {
             let probing = LoopActor.spawn { await builder.service.watchReadiness() }
             let checkingRedis = LoopActor.spawn { await builder.redisHealth.watch() }
             let fetching = builder.identity.startRefreshingKeys()
-            // Whoever is asked first should not have to say that Redis is away while the connection is being made.
+            // The first requests should not find Redis unreachable while the connection is being made.
             await builder.redis.settle(within: .milliseconds(50))
             // A worker that is to stop already must not take the place of one that goes on.
             if !capabilities.contains(.publishesSocket), !stop.isRequested { try address.publish(listener: getpid()) }
@@ -78,7 +78,7 @@ enum Worker {
         }
     }
 
-    /// Answers what was taken and gives up what goes on without a request, but waits no longer than the settings say.
+    /// Completes accepted requests and cancels background work, but waits no longer than the settings say.
     @LoopActor
     private static func drain(_ listener: FastCGIListener, _ s3: S3Client, within limit: Duration) async {
         await withCheckedContinuation { continuation in
@@ -102,7 +102,7 @@ enum Worker {
     }
 }
 
-/// Something that happens once, whoever is first.
+/// Something that happens once.
 @LoopActor
 private final class Once {
     private var body: (() -> Void)?

@@ -145,7 +145,7 @@ extension EndToEnd {
             let good = try Command(["check", file])
             #expect(
                 good.text
-                    == "\(file): good\nAWS credentials: settings\nUploads in parts: none: uploads.idKeys is not set\n"
+                    == "\(file): good\nAWS credentials: settings\nMultipart uploads: none: uploads.idKeys is not set\n"
                     + "Policies allow: arn:aws:s3:::\(SeaweedFS.bucket)/* (uploads.keyPrefix), and deny users' folders\n"
             )
             #expect(good.status == 0)

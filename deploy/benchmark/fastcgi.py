@@ -20,7 +20,7 @@ def _get(path):
 
 
 def answers(path, route="/healthz"):
-    """True when whoever listens on the unix socket `path` answers a GET of `route` with 200. Never waits over 2 s."""
+    """True when the listener on the unix socket `path` responds to a GET of `route` with 200. Never waits over 2 s."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(2)
         try:

@@ -1,7 +1,7 @@
 // The floor F2: the least a single-threaded server can cost when libfcgi does
 // the parsing. One thread, epoll, connections kept open between requests.
 //
-// It trusts nginx to send each request in one piece: libfcgi reads from the
+// It trusts nginx to send each request in a single write: libfcgi reads from the
 // socket and would block on half a record. A real worker may not do that.
 //
 // Usage: floor_epoll SOCKET-PATH

@@ -56,7 +56,7 @@ class Scenario:
         return load.Requests(path)
 
     def check(self, port):
-        """Sends the first request and judges the answer, so that no error is measured by mistake."""
+        """Sends the first request and checks the response, so that no error is measured by mistake."""
         first = self.requests[0]
         request = urllib.request.Request(f"http://127.0.0.1:{port}{first.path}", method=first.method,
                                          headers=first.headers, data=first.body if first.method != "GET" else None)

@@ -158,7 +158,7 @@ class Stack:
 
     def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None,
                   region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400, slowed=False):
-        """The defaults, but for endpoints, places, and rate limits nobody reaches."""
+        """The defaults, but for endpoints, places, and rate limits that no client reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
         signed = {"algorithms": ["RS256"], "keyFile": str(public_key)} if public_key else \

@@ -2,7 +2,7 @@
 # For sourcing: starts processes, and stops exactly those.
 #
 # Each gets a session of its own, so that Ctrl-C reaches this script alone, which then stops them in order; and a
-# parent-death signal, so that they go even when this script is killed with a signal that nobody can catch.
+# parent-death signal, so that they go even when this script is killed with a signal that cannot be caught.
 : "${state:?}"
 
 started=()      # "NAME PID", in order
@@ -57,7 +57,7 @@ wait_for() {
     done
 }
 
-# run_attended COMMAND…: as in the foreground, but a signal is answered at once and ends the command too.
+# run_attended COMMAND…: as in the foreground, but a signal is handled at once and ends the command too.
 run_attended() {
     local result=0
     # With job control it leads a process group of its own: a build or a test run is more than one process.

@@ -5,7 +5,7 @@
 start_redis() {
     mkdir -p "$state/redis"
     cat >"$state/redis/redis.conf" <<EOF
-# No TCP port: nobody else can reach it, and no port can be taken.
+# No TCP port: no other user can reach it, and no port can be taken.
 port 0
 unixsocket ${sockets:?}/redis.sock
 unixsocketperm 700

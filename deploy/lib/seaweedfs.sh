@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # For sourcing: an S3, STS and IAM server of our own, SeaweedFS, with an empty bucket at each start.
 #
-# Its data is thrown away: a second start on old data takes over 10 s, and a polite stop 15 s. So it is killed, and
+# Its data is discarded: a second start on old data takes over 10 s, and a polite stop 15 s. So it is killed, and
 # stops at once.
 : "${state:?}"
 

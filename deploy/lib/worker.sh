@@ -43,7 +43,7 @@ EOF
 }
 
 start_workers() {
-    # Credentials of whoever starts this have no place here.
+    # The caller's credentials have no place here.
     start worker env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY -u AWS_SESSION_TOKEN \
         "$CLOAKROOM_WORKER" serve --workers "$workers" --listen "unix:$sockets/worker-%d.sock" "$state/settings.json5"
 }
@@ -53,7 +53,7 @@ sockets_exist() {
     for path in "$@"; do [[ -S $path ]] || return 1; done
 }
 
-# Ready through nginx: the workers answer, and reach Redis and S3.
+# Ready through nginx: the workers respond, and reach Redis and S3.
 workers_ready() { [[ $(curl -s -o /dev/null -w '%{http_code}' --max-time 2 "${url:?}/readyz") == 200 ]]; }
 
 worker_sockets() {

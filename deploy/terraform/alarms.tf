@@ -3,7 +3,7 @@
 
 locals {
   alarms = {
-    "5xx" = { metric = "5xxErrors", threshold = 0.05, what = "S3 fails or throttles: its answers are 5xx." }
+    "5xx" = { metric = "5xxErrors", threshold = 0.05, what = "S3 fails or throttles: its responses are 5xx." }
     "4xx" = { metric = "4xxErrors", threshold = var.alarm_4xx_ratio, what = "S3 refuses unusually much: 403 is among the 4xx, which CloudWatch does not tell apart." }
   }
 }

@@ -1,4 +1,4 @@
-# What clients read assets from: the bucket serves nobody without credentials.
+# What clients read assets from: the bucket serves no request without credentials.
 
 resource "aws_cloudfront_origin_access_control" "assets" {
   count                             = var.cdn ? 1 : 0

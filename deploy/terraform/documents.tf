@@ -1,4 +1,4 @@
-# The policies are the JSON files of ../iam, word for word; only the words in capitals are replaced.
+# The policies are the JSON files of ../iam, unchanged; only the words in capitals are replaced.
 # What each is for stands in its README.md.
 
 locals {

@@ -1,4 +1,4 @@
-# What commands need that the worker must not have: policies of their own, for you to attach to whoever runs them.
+# What commands need that the worker must not have: policies of their own, to be attached to the operators who run them.
 
 resource "aws_iam_policy" "operator" {
   for_each = merge(

@@ -88,7 +88,7 @@ resource "aws_iam_role_policy" "session_kms" {
   policy = local.policies["kms-policy.json"]
 }
 
-# Revocation of single users: there as long as the list has somebody.
+# Revocation of single users: there as long as the list has an entry.
 resource "aws_iam_role_policy" "deny_users" {
   count  = length(var.revoked_user_ids) == 0 ? 0 : 1
   name   = "deny-users"

@@ -14,7 +14,7 @@ variable "settings" {
 
   validation {
     condition     = can(length(var.settings.tokens.issuers) > 0)
-    error_message = "Whose tokens are believed? Give settings = { tokens = { issuers = [{ issuer = …, audiences = […], … }] } }."
+    error_message = "Whose tokens are trusted? Give settings = { tokens = { issuers = [{ issuer = …, audiences = […], … }] } }."
   }
 }
 
@@ -239,7 +239,7 @@ variable "revoke_sessions_before" {
 # Reading assets
 
 variable "cdn" {
-  description = "Whether a CloudFront distribution serves the assets; the bucket itself serves nobody without credentials."
+  description = "Whether a CloudFront distribution serves the assets; the bucket serves no request without credentials."
   type        = bool
   default     = false
 }
@@ -271,7 +271,7 @@ variable "alarm_topic_arns" {
 }
 
 variable "alarm_4xx_ratio" {
-  description = "The share of requests answered 4xx that raises the alarm. What is missing (404) or fresh still (412) is in it."
+  description = "The share of responses with 4xx that raises the alarm. It includes 404 (missing) and 412 (still fresh)."
   type        = number
   default     = 0.5
 }

@@ -2,17 +2,17 @@
 package protocol AWSCredentialProvider: Sendable {
     var name: ProviderName { get }
 
-    /// Whose credentials these would be, as far as can be told without asking anybody; a refusal as by ``credentials()``.
+    /// Whose credentials these would be, as far as can be told without a request; a refusal as by ``credentials()``.
     func expectedOrigin() throws(CredentialProviderError) -> String
 
-    /// Asked anew at every refresh; bounded in time by itself.
+    /// Called at every refresh; bounded in time by itself.
     func credentials() async throws(CredentialProviderError) -> ProvidedCredentials
 }
 
 /// The links of the chain, in its order.
 ///
 /// The order is botocore's (1.44.5, `create_credential_resolver`). The AWS SDKs and Tools Reference Guide, "Standardized
-/// credential providers", leaves the order to each SDK; some ask ``webIdentity`` before any profile.
+/// credential providers", leaves the order to each SDK; some try ``webIdentity`` before any profile.
 package enum ProviderName: String, Sendable, CaseIterable {
     case settings
     case environment

@@ -24,8 +24,10 @@ struct ContainerProvider: AWSCredentialProvider {
         let url = try url()
         var fields: HeaderFields = ["accept": "application/json"]
         if let token = try authorization() { fields.add("authorization", token) }
-        let response = try await answer(to: UpstreamRequest(method: "GET", url: url, fields: fields))
-        guard response.status == 200 else { throw .failed("the container's endpoint answers \(Self.words(response))") }
+        let response = try await response(to: UpstreamRequest(method: "GET", url: url, fields: fields))
+        guard response.status == 200 else {
+            throw .failed("the container's endpoint responds with \(Self.words(response))")
+        }
         let object = try CredentialDocument.object(response.body)
         let credentials = try CredentialDocument.credentials(in: object, tokenName: "Token", requiresExpiration: true)
         return ProvidedCredentials(credentials, origin: "container")
@@ -56,7 +58,7 @@ struct ContainerProvider: AWSCredentialProvider {
         guard origin.scheme == .https || Self.plainHosts.contains(origin.hostWithoutPort) || origin.isLoopback else {
             throw .failed(
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI names \(origin.host): without TLS only loopback, 169.254.170.2, "
-                    + "169.254.170.23 and [fd00:ec2::23] are asked")
+                    + "169.254.170.23 and [fd00:ec2::23] are allowed")
         }
         return "\(origin.url)\(url[end...].first == "?" ? "/" : "")\(url[end...])"
     }
@@ -73,7 +75,7 @@ struct ContainerProvider: AWSCredentialProvider {
         return token
     }
 
-    private func answer(to request: UpstreamRequest) async throws(CredentialProviderError) -> UpstreamResponse {
+    private func response(to request: UpstreamRequest) async throws(CredentialProviderError) -> UpstreamResponse {
         var attempt = 1
         while true {
             let isLast = attempt == Self.attempts

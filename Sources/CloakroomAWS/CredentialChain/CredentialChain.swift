@@ -4,7 +4,7 @@ package struct CredentialChain: Sendable {
 
     package init(providers: [any AWSCredentialProvider]) { self.providers = providers }
 
-    /// - Parameter only: one provider, asked alone; `nil` for all, in the SDKs' order.
+    /// - Parameter only: one provider alone; `nil` for all, in the SDKs' order.
     package init(dependencies: CredentialChainDependencies, only name: ProviderName? = nil) {
         // A profile that the settings name is meant; keys, or a pod's token, that happen to be in the environment are not
         // (botocore, `create_credential_resolver`: `disable_env_vars`). `AWS_PROFILE` does not have that weight.
@@ -26,7 +26,7 @@ package struct CredentialChain: Sendable {
         }
     }
 
-    /// Whose credentials would be used, as far as can be told without asking anybody.
+    /// Whose credentials would be used, as far as can be told without a request.
     package func expectedOrigin() throws(CredentialChainError) -> String {
         var reasons: [CredentialChainError.Reason] = []
         for provider in providers {
@@ -40,7 +40,7 @@ package struct CredentialChain: Sendable {
         throw CredentialChainError(reasons: reasons)
     }
 
-    /// Asks one after the other until one has credentials, or one that is set up fails.
+    /// Tries one after the other until one has credentials, or one that is configured fails.
     func first() async throws(CredentialChainError) -> (
         provider: any AWSCredentialProvider, credentials: ProvidedCredentials
     ) {
@@ -57,7 +57,7 @@ package struct CredentialChain: Sendable {
     }
 }
 
-/// Why nobody had credentials: each provider that was asked, in order.
+/// Why no provider had credentials: each one that was tried, in order.
 package struct CredentialChainError: Error, Sendable, Equatable, CustomStringConvertible {
     package struct Reason: Sendable, Equatable {
         package let provider: ProviderName

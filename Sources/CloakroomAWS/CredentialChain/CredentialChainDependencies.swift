@@ -37,7 +37,7 @@ package struct CredentialChainDependencies: Sendable {
         return home + text.dropFirst()
     }
 
-    /// A token of one line, read anew each time: whoever rotates it rewrites the file.
+    /// A token of one line, read anew each time: rotation rewrites the file.
     func token(file: String, of variable: String) throws(CredentialProviderError) -> String {
         guard let bytes = readFile(path(file)) else {
             throw .failed("\(variable) names \(file), which cannot be read")

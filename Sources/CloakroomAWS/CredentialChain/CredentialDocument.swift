@@ -12,14 +12,14 @@ enum CredentialDocument {
     static func credentials(
         in object: JSON.Object, tokenName: String, requiresExpiration: Bool
     ) throws(CredentialProviderError) -> Credentials {
-        guard let id = word(object["AccessKeyId"]) else { throw .failed("the answer has no AccessKeyId") }
-        guard let secret = word(object["SecretAccessKey"]) else { throw .failed("the answer has no SecretAccessKey") }
+        guard let id = word(object["AccessKeyId"]) else { throw .failed("the response has no AccessKeyId") }
+        guard let secret = word(object["SecretAccessKey"]) else { throw .failed("the response has no SecretAccessKey") }
         let token = word(object[tokenName])
-        if requiresExpiration, token == nil { throw .failed("the answer has no \(tokenName)") }
+        if requiresExpiration, token == nil { throw .failed("the response has no \(tokenName)") }
         let end = object["Expiration"].flatMap { $0 == .null ? nil : $0 }
         let expiration = end?.string.flatMap { Timestamp(iso8601: $0) }?.date
         if requiresExpiration || end != nil, expiration == nil {
-            throw .failed("the answer has no Expiration that is a time in UTC")
+            throw .failed("the response has no Expiration that is a time in UTC")
         }
         return Credentials(
             accessKeyID: id, secretAccessKey: Secret(secret), sessionToken: token.map { Secret($0) },
@@ -28,7 +28,7 @@ enum CredentialDocument {
 
     static func object(_ bytes: [UInt8]) throws(CredentialProviderError) -> JSON.Object {
         guard bytes.count <= maximumBytes, let object = (try? JSON(parsing: bytes))?.object else {
-            throw .failed("the answer is no JSON object")
+            throw .failed("the response is no JSON object")
         }
         return object
     }

@@ -1,8 +1,8 @@
 /// Why a provider has no credentials; a sentence's middle, without a secret in it.
 package enum CredentialProviderError: Error, Sendable, Equatable {
-    /// Nothing here says that it should have any: the next one is asked.
+    /// Nothing here says that it should have any: the next provider is used.
     case notConfigured(String)
-    /// It is set up and fails. Nobody else is asked: another identity would not be the one that was meant.
+    /// It is configured and fails. No other provider is used: it could give another identity than was meant.
     case failed(String)
 
     package var reason: String {

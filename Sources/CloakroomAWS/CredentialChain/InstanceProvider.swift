@@ -2,7 +2,7 @@ import CloakroomHTTP
 
 /// The role of an EC2 instance, from its metadata service, version 2; version 1, which needs no token, is not used.
 ///
-/// In a container the answer has one hop more to go: the instance's `HttpPutResponseHopLimit` must be 2 then, or the
+/// In a container the response has one hop more to go: the instance's `HttpPutResponseHopLimit` must be 2 then, or the
 /// token never arrives.
 /// Source: EC2 User Guide, "Use the Instance Metadata Service"; AWS SDKs and Tools Reference Guide, "IMDS credential
 /// provider".
@@ -10,7 +10,7 @@ struct InstanceProvider: AWSCredentialProvider {
     let dependencies: CredentialChainDependencies
     var name: ProviderName { .instance }
 
-    /// For one try, of which there is one: who is not on EC2 should not wait to learn that.
+    /// For one attempt, of which there is one: who is not on EC2 should not wait to learn that.
     private static let timeout: Duration = .seconds(1)
     private static let folder = "/latest/meta-data/iam/security-credentials/"
 
@@ -76,7 +76,7 @@ struct InstanceProvider: AWSCredentialProvider {
         switch response.status {
         case 200: return response.body
         case 404: throw .notConfigured("the instance has no role")
-        default: throw .failed("the instance's metadata service answers \(response.status)")
+        default: throw .failed("the instance's metadata service responds with \(response.status)")
         }
     }
 
@@ -84,7 +84,7 @@ struct InstanceProvider: AWSCredentialProvider {
         do throws(TransportError) {
             return try await dependencies.transport.send(request, timeout: Self.timeout)
         } catch {
-            throw .notConfigured("no metadata service of an instance answers (\(error))")
+            throw .notConfigured("no metadata service of an instance responds (\(error))")
         }
     }
 }

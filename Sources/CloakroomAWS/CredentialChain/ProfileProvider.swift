@@ -69,7 +69,7 @@ struct ProfileProvider: AWSCredentialProvider {
         }
         guard let arn = profile["role_arn"] else { throw .notConfigured("profile \(profile.name) has no role_arn") }
         guard profile["mfa_serial"] == nil else {
-            throw .failed("profile \(profile.name) has mfa_serial, and nobody is here to type a code")
+            throw .failed("profile \(profile.name) has mfa_serial, and a service cannot enter a code")
         }
         let source = try await source(of: profile, in: profiles, visited: visited + [profile.name])
         var role = RoleProvider.Role(

@@ -9,7 +9,7 @@ import Synchronization
 /// The worker's own credentials, got anew before they end.
 ///
 /// From 15 minutes before the end, one refresh runs beside the requests; from 10 minutes on, they wait for it. While
-/// the source is away the last ones are used until they end. One refresh runs at a time, whoever asks.
+/// the source is unreachable, the last ones are used until they expire. Refreshes are single-flight.
 /// Source: botocore 1.44.5, `RefreshableCredentials`; AWS SDKs and Tools Reference Guide, "Standardized credential
 /// providers".
 @available(macOS 15, iOS 18, *)
@@ -26,12 +26,12 @@ package final class RefreshingCredentials: Sendable {
         /// When a refresh is worth a try, and when it is worth waiting for.
         var advisory = Date.distantFuture
         var mandatory = Date.distantFuture
-        /// After a failure nobody is asked before.
+        /// After a failure there is no refresh before this.
         var notBefore = Date.distantPast
         var fault = CredentialChainError(reasons: [])
         var refresh: Task<Void, Never>?
 
-        /// Whether nobody is to be asked at this time. No pause is longer than half a minute: a later one was set by a
+        /// Whether refreshes pause at this time. No pause is longer than half a minute: a later one was set by a
         /// clock that has jumped back since.
         func isBackingOff(at time: Date) -> Bool { time < notBefore && notBefore <= time.addingTimeInterval(60) }
 
@@ -131,7 +131,7 @@ package final class RefreshingCredentials: Sendable {
         }
     }
 
-    /// Who gave credentials once is asked from then on: the worker does not change who it is.
+    /// The provider that gave credentials once is used from then on: the worker keeps its identity.
     private func obtain() async throws(CredentialChainError) -> (any AWSCredentialProvider, ProvidedCredentials) {
         guard let provider = state.withLock({ $0.provider }) else { return try await chain.first() }
         do throws(CredentialProviderError) {
@@ -156,12 +156,12 @@ package final class RefreshingCredentials: Sendable {
             state.held = obtained
             state.provider = provider
             state.refresh = nil
-            // AWS asks for what it has refused no more often than this.
+            // AWS's limit for requests after a refusal.
             state.notBefore = now.addingTimeInterval(obtained.credentials.expiration == nil ? 5 : 1)
             if obtained.credentials.expiration == nil {
                 (state.advisory, state.mandatory) = (.distantFuture, .distantFuture)
             } else if end <= now {
-                // The metadata service is in trouble and will prolong them: SDKs decide again after 5 to 10 minutes.
+                // The metadata service is failing and will prolong them: SDKs decide again after 5 to 10 minutes.
                 let next = now.addingTimeInterval(300 + 300 * jitter)
                 (state.advisory, state.mandatory) = (next, next)
             } else {

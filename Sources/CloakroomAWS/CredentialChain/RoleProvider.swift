@@ -4,7 +4,7 @@ import CloakroomHTTP
 struct RoleProvider {
     let dependencies: CredentialChainDependencies
 
-    /// For all tries together.
+    /// For all attempts together.
     private static let totalTimeout: Duration = .seconds(10)
     private static let retry = RetrySettings(maximumAttempts: 3, timeout: .seconds(5))
 
@@ -31,7 +31,7 @@ struct RoleProvider {
         }
     }
 
-    /// - Parameter token: read before each try: an expired one may have been replaced.
+    /// - Parameter token: read before each attempt: an expired one may have been replaced.
     func assume(
         _ role: Role, withTokenFrom token: () throws(CredentialProviderError) -> String
     ) async throws(CredentialProviderError) -> Credentials {

@@ -13,9 +13,9 @@ package struct SharedProfiles: Sendable {
         }
     }
 
-    /// The one that is meant where nobody says otherwise.
+    /// The name of the default profile, or the configured one.
     let chosen: String
-    /// Whether somebody named it: then it has to exist.
+    /// Whether it was named explicitly: then it has to exist.
     let isNamed: Bool
     private var profiles: [String: Profile] = [:]
     private var services: [String: [String: String]] = [:]

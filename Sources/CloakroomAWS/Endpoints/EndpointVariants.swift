@@ -12,7 +12,7 @@ package struct EndpointVariants: Sendable, Equatable {
         self.legacyGlobal = legacyGlobal
     }
 
-    /// Whether a particular one of AWS's hosts is asked for.
+    /// Whether a particular one of AWS's hosts is requested.
     var isSpecial: Bool { fips || dualStack }
 }
 

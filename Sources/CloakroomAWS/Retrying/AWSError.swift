@@ -1,4 +1,4 @@
-/// An answer, or the lack of one, that is not what was asked for.
+/// An error response, an unusable one, or none.
 package struct AWSError: Error, Sendable, Equatable {
     /// What to do about it.
     package enum Kind: String, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ package struct AWSError: Error, Sendable, Equatable {
         case staleCredentials
         /// Our clock and theirs differ too much: correct ours, try once more.
         case skewedClock
-        /// The same request will get the same answer.
+        /// The same request will get the same response.
         case refused
         /// There is nothing to sign with.
         case noCredentials
@@ -18,11 +18,11 @@ package struct AWSError: Error, Sendable, Equatable {
     }
 
     package var kind: Kind
-    /// 0 when no answer came.
+    /// 0 without a response.
     package var status: Int
-    /// AWS's code, or for want of an answer ours.
+    /// AWS's code; ours where there is no response.
     package var code: String
-    /// How long AWS asked us to wait.
+    /// AWS's `Retry-After`.
     package var retryAfter: Duration?
 
     package init(_ kind: Kind, status: Int = 0, code: String, retryAfter: Duration? = nil) {

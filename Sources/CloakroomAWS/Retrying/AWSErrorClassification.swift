@@ -1,7 +1,7 @@
 package import CloakroomHTTP
 
 extension AWSError {
-    /// Judges an answer that is an error. By the code first: STS throttles with status 400.
+    /// Classifies an error response. By the code first: STS throttles with status 400.
     ///
     /// Source: botocore 1.44.5, `retries/standard.py`; S3 API Reference, "Error responses".
     init(_ response: UpstreamResponse, error: AWSErrorResponse?) {
@@ -29,7 +29,7 @@ extension AWSError {
     package static let unsendable = "UnsendableRequest"
     private static let timeout = "Timeout"
 
-    /// Whether one try had no answer in time.
+    /// Whether one attempt had no response in time.
     var isTimeout: Bool { status == 0 && code == Self.timeout }
 
     /// Whether a refusal is of credentials, clock, account, bucket or a KMS key, so never of a single key.

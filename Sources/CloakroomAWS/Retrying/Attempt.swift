@@ -1,4 +1,4 @@
-/// One try at one call, for metrics and for adapting to the service.
+/// One attempt at one call, for metrics and for adapting to the service.
 package struct Attempt: Sendable, Equatable {
     package enum Service: String, Sendable {
         case sts
@@ -39,7 +39,7 @@ package struct Attempt: Sendable, Equatable {
     package let operation: Operation
     /// From 0.
     package let number: Int
-    /// `nil` for the answer that was asked for, or a definite no such as "there is no such object".
+    /// `nil` for success, or a definite no such as "there is no such object".
     package let fault: AWSError?
     package let duration: Duration
 

@@ -1,4 +1,4 @@
-/// Tries again, within a deadline and within a quota.
+/// Retries, within a deadline and within a quota.
 struct Retrier: Sendable {
     let settings: RetrySettings
     let runtime: RuntimeDependencies
@@ -6,16 +6,16 @@ struct Retrier: Sendable {
     /// Which of the settings' attempts a call makes.
     enum Attempts {
         case all
-        /// All, unless one has no answer in time.
+        /// All, unless one has no response in time.
         case untilTimeout
-        /// Those that are left after the first had no answer in time.
+        /// Those that are left after the first had no response in time.
         case afterTimeout
         case one
     }
 
     /// - Parameters:
     ///   - quota: shared by all calls of a client.
-    ///   - timeout: of one try; `nil` for the settings'.
+    ///   - timeout: of one attempt; `nil` for the settings'.
     ///   - try: is told the number of the attempt, from 0, and how long it may take.
     func run<Value>(
         until deadline: ContinuousClock.Instant, quota: RetryQuota, attempts: Attempts = .all, timeout: Duration? = nil,
@@ -37,7 +37,7 @@ struct Retrier: Sendable {
                 if error.kind == .throttled { counts.throttles += 1 }
                 if attempts == .one || attempts == .untilTimeout && error.isTimeout { throw error }
                 guard let delay = delay(after: error, attempt: attempt, corrected: &corrected) else { throw error }
-                // A wait that outlasts the deadline helps nobody.
+                // No wait that outlasts the deadline.
                 guard runtime.now().advanced(by: delay) < deadline else { throw error }
                 guard let taken = quota.take(for: error) else { throw error }
                 cost = taken
@@ -47,7 +47,7 @@ struct Retrier: Sendable {
         }
     }
 
-    /// - Returns: `nil` when there is no point in another try.
+    /// - Returns: `nil` when there is no point in another attempt.
     private func delay(after fault: AWSError, attempt: Int, corrected: inout Set<AWSError.Kind>) -> Duration? {
         var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
         switch fault.kind {
@@ -62,7 +62,7 @@ struct Retrier: Sendable {
         }
     }
 
-    /// AWS may ask for more patience than we would have, but for no more than five seconds of it.
+    /// `Retry-After` may lengthen our delay, by five seconds at most.
     private func raised(_ delay: Duration, by fault: AWSError) -> Duration {
         guard let asked = fault.retryAfter else { return delay }
         return max(delay, min(asked, delay + .seconds(5)))

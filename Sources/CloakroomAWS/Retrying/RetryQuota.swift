@@ -19,7 +19,7 @@ final class RetryQuota {
         return cost
     }
 
-    /// - Parameter cost: of the retry that succeeded; 0 for a success at the first try.
+    /// - Parameter cost: of the retry that succeeded; 0 for a success at the first attempt.
     func refund(_ cost: Int) {
         tokens = min(capacity, tokens + max(cost, 1))
     }

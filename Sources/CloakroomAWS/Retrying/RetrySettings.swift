@@ -2,11 +2,11 @@
 ///
 /// Source: botocore 1.44.5, `retries/standard.py`.
 package struct RetrySettings: Sendable, Equatable {
-    /// After answers that another try may well better.
+    /// After retryable errors.
     package var transient: Backoff
-    /// After answers that say "slow down".
+    /// After throttling.
     package var throttled: Backoff
-    /// One try, name resolution included.
+    /// One attempt, name resolution included.
     package var timeout: Duration
 
     package init(

@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// What a client takes from the world, so that tests can be the world.
+/// A client's clock, randomness and tasks, which tests replace.
 package struct RuntimeDependencies: Sendable {
     /// For signatures and expirations.
     package var wallClock: @Sendable () -> Date
@@ -13,7 +13,7 @@ package struct RuntimeDependencies: Sendable {
     package var sleep: @Sendable (Duration) async throws -> Void
     /// For jitter.
     package var randomNumber: @Sendable () -> UInt64
-    /// Starts what nobody waits for.
+    /// Starts background work.
     package var spawn: @Sendable (@escaping @Sendable () async -> Void) -> Task<Void, Never>
 
     package init(

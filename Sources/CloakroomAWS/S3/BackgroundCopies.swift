@@ -1,14 +1,14 @@
 /// Copies of large objects that go on beside the requests that began them.
 ///
-/// Kept by the client's actor. What came of one is told once, to the next that asks for the key.
+/// Kept by the client's actor. What came of one is told once, to the next request for the key.
 struct BackgroundCopies {
     /// How many go on at once.
     static let maximumRunning = 4
     /// How long one may take.
     static let limit: Duration = .seconds(900)
-    /// How long one try at one of its requests may take: S3 answers some of them only when all is done.
+    /// How long one attempt at one of its requests may take: S3 responds to some of them only when all is done.
     static let timeout: Duration = .seconds(60)
-    /// When a client may ask again about one that goes on.
+    /// When a client may retry while one goes on.
     private static let retryInterval: Duration = .seconds(10)
     /// How long a result is kept, and how many of them.
     private static let resultLifetime: Duration = .seconds(900)
@@ -47,7 +47,7 @@ struct BackgroundCopies {
         return Self.inProgress
     }
 
-    /// What to wait for before an object is asked for again: its own copy, or one that takes its place.
+    /// What to wait for before an object is requested again: its own copy, or one that takes its place.
     ///
     /// - Returns: `nil` when the outcome says nothing of copies that go on.
     func task(before object: ObjectAddress, after outcome: Renewal.Outcome) -> Task<Void, Never>? {

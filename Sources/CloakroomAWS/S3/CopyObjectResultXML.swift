@@ -1,7 +1,7 @@
 /// The body of a copy that was made, in the shape that S3 gives it: flat elements of plain text, one of them the entity
 /// tag.
 ///
-/// It saves the tree of an answer that comes for each renewed key. ``XMLReader`` judges whatever is any different.
+/// It saves the tree of a response that comes for each renewed key. ``XMLReader`` decodes all other shapes.
 enum CopyObjectResultXML {
     /// A longer one is something else.
     private static let maximumBytes = 2048

@@ -9,7 +9,7 @@ import CloakroomHTTP
 /// What S3 said to a ``CopyRequest`` and will say again.
 enum CopyResponse: Equatable {
     case copied(expiration: Date?)
-    /// The object is not as old as was asked for.
+    /// The object is not as old as was required.
     case modifiedSince
     /// Another precondition did not hold, or S3 does not say which one.
     case preconditionFailed
@@ -22,7 +22,7 @@ enum CopyResponse: Equatable {
     /// Refused for what the object is, perhaps for its size; only the object itself tells.
     case unsuitable(code: String)
 
-    /// - Throws: ``AWSError`` for every other answer. An answer of 200 is a success only with its result in it.
+    /// - Throws: ``AWSError`` for every other response. A response of 200 is a success only with its result in it.
     init(_ response: UpstreamResponse) throws(AWSError) {
         if response.status == 200, CopyObjectResultXML.isPlain(response.body) {
             self = .copied(expiration: ObjectExpiration.date(response.fields))
@@ -43,8 +43,8 @@ enum CopyResponse: Equatable {
         self = answer
     }
 
-    /// Whether an error's code says that no object of the store can have such a key. Clients choose keys: what they chose is
-    /// nothing for us to mend.
+    /// Whether an error's code says that no object of the store can have such a key. Clients choose keys, so
+    /// such a refusal is no misconfiguration.
     ///
     /// Source: S3 API Reference, "Error responses"; MinIO, `cmd/api-errors.go`, on `//`, and on segments of dots.
     static func isOfKey(_ code: String) -> Bool {

@@ -1,15 +1,16 @@
 import CloakroomHTTP
 
-/// A copy of an object onto itself in parts.
+/// A multipart copy of an object onto itself.
 ///
 /// Source: S3 API Reference, UploadPartCopy; Amazon S3 User Guide, "Multipart upload limits".
 enum MultipartCopy {
     /// The largest that one CopyObject takes, in bytes.
     static let maximumSingleCopyBytes = 5 << 30
-    /// Of a size that S3 copies well within one try's timeout, and never more of them than an upload may have.
+    /// Of a size that S3 copies well within one attempt's timeout, and never more of them than an upload may have.
     private static let preferredPartBytes = 256 << 20
     private static let maximumParts = StoredNumber.maximumParts
-    /// The smallest that is copied in parts when one copy is slow, and its parts: S3 takes none under 5 MiB but the last.
+    /// The smallest that becomes a multipart copy when a single one is slow, and its parts: S3 refuses parts under
+    /// 5 MiB but the last.
     static let minimumMultipartBytes = 16 << 20
     private static let minimumPartBytes = 8 << 20
     /// How many parts of one object are copied at once.

@@ -1,4 +1,4 @@
-/// One part that somebody else is to upload.
+/// One part that a client is to upload.
 package struct PartTerms: Sendable, Equatable {
     /// From 1.
     package let number: Int
@@ -36,7 +36,7 @@ package enum MultipartCompletion: Sendable, Equatable {
     case partsRefused(code: String)
 }
 
-/// One page of S3's answer to ListParts.
+/// One page of S3's response to ListParts.
 struct PartPage {
     let parts: [UploadedPart]
     /// Where the next page begins; `nil` for the last.

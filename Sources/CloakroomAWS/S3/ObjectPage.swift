@@ -36,14 +36,14 @@ package struct ObjectPage: Sendable, Equatable {
     package let entries: [Entry]
     /// Where the listing has a delimiter: beginnings of keys up to it, each once, in place of the keys.
     package let folders: [String]
-    /// What asks for the next page; `nil` at the end.
+    /// The token for the next page; `nil` at the end.
     package let continuation: String?
 
     /// Larger than a thousand of the longest keys, each byte percent-encoded, with all that S3 tells of an object.
     package static let maximumBytes = 1 << 23
     private static let limits = XMLReader.Limits(bytes: maximumBytes, elements: 1 << 15)
 
-    /// - Parameter prefix: as it was asked for: a key without it is no answer to that.
+    /// - Parameter prefix: as it was requested: a page with a key without it is invalid.
     /// - Throws: ``AWSError``: transient for what is no listing.
     init(_ response: UpstreamResponse, prefix: String) throws(AWSError) {
         let root = try? XMLReader.read(response.body, limits: Self.limits)

@@ -7,7 +7,7 @@ package enum ObjectStore: String, Sendable, CaseIterable {
     case ceph
     case seaweedfs
 
-    /// - Parameter fields: of any answer of the store.
+    /// - Parameter fields: of any response of the store.
     /// - Returns: `nil` for one that cannot be told by them.
     package init?(_ fields: HeaderFields) {
         let server = fields["server"] ?? ""

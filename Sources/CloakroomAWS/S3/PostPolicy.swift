@@ -28,7 +28,7 @@ package struct PostTerms: Sendable, Equatable {
 package struct PresignedPost: Sendable, Equatable {
     /// The bucket's.
     package let url: String
-    /// What the form must hold besides the file, which comes last. Whoever has them may upload.
+    /// What the form must hold besides the file, which comes last. They need no credentials.
     package let fields: [FormField]
     package let expiration: Date
 }

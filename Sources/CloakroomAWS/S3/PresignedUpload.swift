@@ -31,9 +31,9 @@ package struct UploadTerms: Sendable, Equatable {
     }
 }
 
-/// Leave to PUT one object.
+/// A presigned PUT of one object.
 package struct PresignedUpload: Sendable, Equatable {
-    /// Whoever has it may upload.
+    /// A bearer URL: it needs no credentials.
     package let url: Secret
     /// What the upload must send besides `Host`, value for value.
     package let fields: HeaderFields

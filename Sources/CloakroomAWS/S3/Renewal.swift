@@ -13,16 +13,16 @@ package struct Renewal: Sendable, Equatable {
         case recentlyWritten(expiration: Date?)
         /// S3 said `NoSuchKey`; nothing else gives this outcome.
         case notFound
-        /// In an archive tier: somebody must restore it first.
+        /// In an archive tier: it must be restored first.
         case archived
         /// No object can have this key.
         case invalidKey
         /// This object cannot be renewed by us: encrypted with its owner's key, locked, metadata or tags that would be
         /// lost, …
         case unrenewable(code: String)
-        /// S3 answered 403, for the worker's permissions or for the key's own: whether others can be renewed, tells.
+        /// S3 returned 403, for the worker's permissions or for the key's own: whether others can be renewed, tells.
         case accessDenied(code: String)
-        /// S3 answered 400 or 405, or the request could not be sent; as above.
+        /// S3 returned 400 or 405, or the request could not be sent; as above.
         case refused(code: String)
         /// The credentials, the bucket, its region or its KMS keys are not as the settings say: our alarm.
         case misconfigured(code: String)

@@ -13,7 +13,7 @@ package enum BucketVersioning: String, Sendable {
 package enum BucketPresence: Sendable, Equatable {
     /// The Region as the store tells it; AWS does.
     case here(region: String?)
-    /// In another Region than the one that was asked.
+    /// In another Region than the one that the request was sent to.
     case elsewhere(region: String?)
     case forbidden(region: String?)
     case missing
@@ -29,7 +29,7 @@ extension S3Client {
         }
     }
 
-    /// Puts the configuration in place of one that was read, unless somebody has put another one meanwhile.
+    /// Puts the configuration in place of one that was read, unless it has changed meanwhile.
     ///
     /// S3 knows no condition here, so it is read once more right before; the moment in between stays.
     /// - Throws: ``AWSError``: code `ChangedMeanwhile`; else as ``put(_:deadline:)``.
@@ -60,7 +60,7 @@ extension S3Client {
             .putBucketLifecycle, "PUT", "lifecycle", fields: fields, body: body, deadline, decode: Self.done)
     }
 
-    /// Takes all rules away.
+    /// Removes all rules.
     package func deleteLifecycle(deadline: ContinuousClock.Instant) async throws(AWSError) {
         try await bucketCall(.deleteBucketLifecycle, "DELETE", "lifecycle", deadline, decode: Self.done)
     }
@@ -104,7 +104,7 @@ extension S3Client {
         }
     }
 
-    /// HEAD: an answer to everybody who may list, and the Region even to those who may not.
+    /// HEAD: a response to every caller who may list, and the Region even to those who may not.
     package func presence(deadline: ContinuousClock.Instant) async throws(AWSError) -> BucketPresence {
         try await bucketCall(.headBucket, "HEAD", "", deadline) { response throws(AWSError) in
             let region = response.fields["x-amz-bucket-region"]
@@ -141,7 +141,7 @@ extension S3Client {
     /// Makes the bucket, in the Region of the endpoint.
     ///
     /// - Returns: whether it was made; `false`: it is ours already.
-    /// - Throws: ``AWSError``: code `BucketAlreadyExists` when somebody else has it.
+    /// - Throws: ``AWSError``: code `BucketAlreadyExists` when another account owns it.
     package func createBucket(deadline: ContinuousClock.Instant) async throws(AWSError) -> Bool {
         let region = upstream.endpoint.signingRegion
         // In the oldest Region a bucket is made by saying nothing.
@@ -164,7 +164,7 @@ extension S3Client {
         try await bucketCall(.deleteBucket, "DELETE", "", deadline, decode: Self.done)
     }
 
-    /// An answer that says nothing but yes.
+    /// A response without content.
     static func done(_ response: UpstreamResponse) throws(AWSError) {
         let error = AWSErrorResponse(response.body)
         guard response.status == 200 || response.status == 204, error == nil else {

@@ -7,7 +7,7 @@ package import CloakroomHTTP
     import Foundation
 #endif
 
-/// Uploads in parts, as far as they are ours: beginning, looking, completing, giving up. The parts themselves come from
+/// Multipart uploads, as far as they are ours: create, list parts, complete, abort. The parts themselves come from
 /// those who hold their URLs.
 extension S3Client {
     /// - Parameter fields: what S3 is to keep with the object, such as `x-amz-meta-…`.
@@ -81,7 +81,7 @@ extension S3Client {
     /// - Parameters:
     ///   - parts: by number, each once.
     ///   - condition: left out for stores that do not know it here.
-    ///   - timeout: of one try; S3 may take minutes for a large object.
+    ///   - timeout: of one attempt; S3 may take minutes for a large object.
     package func completeMultipartUpload(
         _ object: ObjectAddress, uploadID: String, parts: [UploadedPart], condition: PutCondition = .ifNoneMatch,
         timeout: Duration? = nil, deadline: ContinuousClock.Instant
@@ -116,7 +116,7 @@ extension S3Client {
         !unsupportedOnCompletion.contains(condition.fieldName)
     }
 
-    /// S3 may begin its answer before it knows how it ends: with 200, blanks, and then perhaps an error. Only its result is
+    /// S3 may respond before it has the result: with 200, blanks, and then perhaps an error. Only its result is
     /// a success.
     func completeUpload(
         _ object: ObjectAddress, _ uploadID: String, _ parts: [UploadedPart], _ condition: PutCondition,

@@ -4,7 +4,7 @@ extension S3Client {
     /// For giving up an upload, after the deadline of what it was for.
     private static let abortTimeout: Duration = .seconds(10)
 
-    /// Goes on with the copy of an object beside the request that asked for it.
+    /// Goes on with the copy of an object beside the request that started it.
     ///
     /// - Returns: what is told of it meanwhile.
     func continueInBackground(with stored: StoredObject, _ object: ObjectAddress) -> Renewal.Outcome {
@@ -59,7 +59,7 @@ extension S3Client {
         }
     }
 
-    /// Copies an object onto itself in parts.
+    /// Copies an object onto itself with a multipart copy.
     ///
     /// Tags are read and sent again; the upload is given up when a part fails.
     /// - Returns: `nil` when it is no longer the object that was looked at.
@@ -130,15 +130,15 @@ extension S3Client {
         return copied.sorted { $0.number < $1.number }
     }
 
-    /// An upload of which S3 may yet make the object, or has made it unheard, is not given up: a store could take the parts
-    /// away that the object is made of. The bucket's rule about incomplete uploads removes what is left.
+    /// An upload of which S3 may yet make the object, or has made it with the response lost, is not aborted: a store
+    /// could remove the parts that the object is made of. The bucket's rule about incomplete uploads removes what is left.
     ///
     /// - Returns: `nil` when it is no longer the object that was looked at.
     private func complete(
         _ upload: String, _ parts: [UploadedPart], of stored: StoredObject, _ object: ObjectAddress,
         deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> Renewal.Outcome? {
-        // What somebody has written meanwhile stays.
+        // A concurrent write is not overwritten.
         var condition = PutCondition.ifMatch(entityTag: stored.entityTag)
         while true {
             if !isSupportedOnCompletion(condition) {
@@ -205,7 +205,7 @@ extension S3Client {
         }
     }
 
-    /// Nobody waits for that; what it leaves behind, the bucket's rule about incomplete uploads removes.
+    /// Runs in the background. What it leaves behind, the bucket's rule about incomplete uploads removes.
     private func startAbort(_ upload: String, of object: ObjectAddress) {
         let deadline = runtime.now() + Self.abortTimeout
         backgroundCopies.beginAbortion { number in

@@ -35,10 +35,10 @@ package enum PutCondition: Sendable, Equatable {
 }
 
 extension S3Client {
-    /// Stores an object of ours, in one piece.
+    /// Stores an object of ours with a single PUT.
     ///
     /// - Parameter fields: what S3 is to keep with it, such as `cache-control` or `x-amz-tagging`.
-    /// - Throws: ``AWSError``: status 412, or 409 when somebody else is writing, if the condition does not hold.
+    /// - Throws: ``AWSError``: status 412, or 409 when there is a concurrent write, if the condition does not hold.
     @discardableResult
     package func put(
         _ object: ObjectAddress, body: [UInt8], contentType: String, fields: HeaderFields = [:],
@@ -86,7 +86,7 @@ extension S3Client {
                 return PutResponse(entityTag: tag, expiration: ObjectExpiration(response.fields))
             }
         } catch {
-            // A try before may have stored it, its answer lost.
+            // An earlier attempt may have stored it, and its response was lost.
             guard error.status == 412, condition != .none, counts.attempts > 1,
                 let found = try await get(object, deadline: deadline), found.body == body
             else { throw error }

@@ -8,7 +8,7 @@ import CloakroomHTTP
 #endif
 
 extension S3Client {
-    /// Leave for somebody else to upload one object by PUT.
+    /// Presigns the upload of one object by PUT.
     ///
     /// - Returns: it ends with the credentials that signed it, if they end first.
     package func presignUpload(_ object: ObjectAddress, terms: UploadTerms) async throws(AWSError) -> PresignedUpload {
@@ -22,7 +22,7 @@ extension S3Client {
         return PresignedUpload(url: signed.urls[0], fields: fields, expiration: signed.expiration)
     }
 
-    /// Leave for somebody else to upload parts of one object, each of its own length.
+    /// Presigns the upload of parts of one object, each of its own length.
     ///
     /// - Returns: a URL for each part, and when they all end.
     package func presignParts(
@@ -37,7 +37,7 @@ extension S3Client {
         return try await upstream.presign(messages, for: Int(lifetime.components.seconds))
     }
 
-    /// Leave for somebody else to upload one object as a form.
+    /// Presigns the upload of one object as a form.
     ///
     /// - Returns: it ends with the credentials that signed it, if they end first.
     package func presignPost(key: String, terms: PostTerms) async throws(AWSError) -> PresignedPost {

@@ -14,7 +14,7 @@ package enum S3Probe: Sendable, Equatable {
 
 extension S3Client {
     /// - Returns: for ``S3Probe/listBuckets`` their names, else nothing.
-    /// - Throws: ``AWSError``: status 403 is a refusal; any other says that the request was let through to be judged.
+    /// - Throws: ``AWSError``: status 403 is a refusal; any other says that the request was authorized.
     @discardableResult
     package func send(_ probe: S3Probe, deadline: ContinuousClock.Instant) async throws(AWSError) -> [String] {
         var counts = AttemptCounts()

@@ -13,7 +13,7 @@ extension S3Client {
     /// refuses it, because the class is to be preserved, or because of what the object is, HEAD tells what must be sent
     /// again, and the copy is made only of the object that was looked at.
     ///
-    /// A large object whose copy takes longer than one try is not waited for: its copy goes on, and is told of when it is
+    /// A large object is not waited for when its copy outlasts one attempt: the copy goes on, and is told of when it is
     /// asked for again.
     package func renew(key: String, deadline: ContinuousClock.Instant) async -> Renewal {
         var counts = AttemptCounts()
@@ -68,7 +68,7 @@ extension S3Client {
         counts: inout AttemptCounts
     ) async throws(AWSError) -> Renewal.Outcome {
         var fault = AWSError(.transient, status: 412, code: "ChangedMeanwhile")
-        // Twice, because somebody may write in between.
+        // Twice: another writer may come in between.
         for _ in 0..<2 {
             switch try await headResult(at: object, deadline: deadline, counts: &counts) {
             case .outcome(let outcome): return outcome

@@ -8,7 +8,7 @@ package enum RenewalTest: Sendable, Equatable {
     case failed(AWSError)
 }
 
-/// Whether the worker may renew at all: asked when S3 refuses a key.
+/// Whether the worker may renew at all: tested when S3 refuses a key.
 extension S3Client {
     /// Behind a prefix, the object of the worker's own that is renewed.
     package static let testObjectName = "cloakroom-renewal-test"

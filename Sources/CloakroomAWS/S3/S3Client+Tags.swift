@@ -73,7 +73,7 @@ extension S3Client {
         do {
             answer = try await copy(request, object, deadline: deadline, counts: &counts)
         } catch {
-            // It may have been made, its answer lost.
+            // It may have been made, and its response was lost.
             if error.kind == .transient, !before.isEmpty {
                 _ = try? await restoreTags(before, on: object, deadline, &counts)
             }
@@ -87,7 +87,7 @@ extension S3Client {
         return answer
     }
 
-    /// Puts tags back where a copy has lost them; there is time for that beyond the deadline, for nobody else knows them.
+    /// Puts tags back where a copy has lost them. This may outlast the deadline: the tags are stored nowhere else.
     ///
     /// - Returns: whether they were lost.
     private func restoreTags(
@@ -95,7 +95,7 @@ extension S3Client {
         _ counts: inout AttemptCounts
     ) async throws(AWSError) -> Bool {
         let deadline = max(deadline, runtime.now() + Self.tagRestoreTimeout)
-        // Others than before are somebody else's work.
+        // Other tags than before are from a concurrent write.
         guard try await self.tags(of: object, deadline: deadline, counts: &counts).isEmpty else { return false }
         tagPreservation = .lost
         try await put(tags, on: object, deadline: deadline, counts: &counts)

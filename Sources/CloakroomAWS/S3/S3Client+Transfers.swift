@@ -3,14 +3,14 @@ package import CloakroomHTTP
 
 /// Objects whose bytes the caller sends and takes.
 extension S3Client {
-    /// Stores an object in one piece.
+    /// Stores an object with a single PUT.
     ///
     /// - Parameters:
     ///   - digest: of the body that ``Transfer/send`` will send.
     ///   - fields: what S3 is to keep with it, such as `content-type` or `x-amz-meta-…`.
     /// - Returns: what S3 says of it, without its size.
-    /// - Throws: ``AWSError``: status 412, or 409 when somebody else is writing, if the condition does not hold; code
-    ///   `BadDigest` or `ChecksumMismatch` when S3 got other bytes.
+    /// - Throws: ``AWSError``: status 412, or 409 when there is a concurrent write, if the condition does not hold;
+    ///   code `BadDigest` or `ChecksumMismatch` when S3 got other bytes.
     package func put(
         _ object: ObjectAddress, digest: BodyDigest, fields: HeaderFields, condition: PutCondition = .none,
         by transfer: Transfer
@@ -26,7 +26,7 @@ extension S3Client {
                 response throws(AWSError) in try Self.stored(response, digest)
             }
         } catch {
-            // A try before may have stored it, its answer lost.
+            // An earlier attempt may have stored it, and its response was lost.
             guard error.status == 412, condition != .none, counts.attempts > 1,
                 let found = try await head(object, deadline: transfer.deadline), found.md5 == digest.md5.hexadecimal
             else { throw error }
@@ -53,11 +53,11 @@ extension S3Client {
     /// Reads an object, or a part of one.
     ///
     /// - Parameters:
-    ///   - range: asked for anew for each try, so that one may go on where the last one broke off; `nil` for all of it.
+    ///   - range: called for each attempt, so that one may go on where the last one broke off; `nil` for all of it.
     ///   - entityTag: of the object that it must still be.
     /// - Returns: `nil` when S3 says `NoSuchKey`.
     /// - Throws: ``AWSError``: status 403 when we may not know, 412 when it is another object now, 416 when it has no such
-    ///   bytes; code `UnexpectedRange` for other bytes than were asked for.
+    ///   bytes; code `UnexpectedRange` for other bytes than were requested.
     package func get(
         _ object: ObjectAddress, range: () -> ObjectRange?, entityTag: String? = nil, by transfer: Transfer
     ) async throws(AWSError) -> StoredRange? {
@@ -89,7 +89,7 @@ extension S3Client {
         let error = AWSErrorResponse(response.body)
         guard response.status == 200, error == nil, let stored = StoredObject(response) else {
             var fault = AWSError(response, error: error)
-            // The next try may get through whole.
+            // The next attempt may get through whole.
             if fault.code == "BadDigest" { fault.kind = .transient }
             throw fault
         }

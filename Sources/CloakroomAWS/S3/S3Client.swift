@@ -14,7 +14,7 @@ package actor S3Client {
     let runtime: RuntimeDependencies
     var selfCopySupport = SelfCopySupport()
     var tagPreservation = TagPreservation.unknown
-    /// Learnt from refusals: the fields of conditions that the store does not know when an upload in parts is completed.
+    /// Learnt from refusals: condition fields that the store does not know when a multipart upload is completed.
     var unsupportedOnCompletion: Set<String> = []
     var backgroundCopies = BackgroundCopies()
     /// For copies of the second it was cut in.
@@ -26,7 +26,7 @@ package actor S3Client {
     /// - Parameters:
     ///   - endpoint: of this bucket.
     ///   - isolation: the actor on whose executor the client runs; `nil` for one of its own.
-    ///   - onAttempt: told of every try.
+    ///   - onAttempt: told of every attempt.
     package init(
         bucket: String, endpoint: Endpoint, transport: any Transport, credentials: CredentialSource,
         renewal: RenewalSettings = .init(), retry: RetrySettings = .init(), runtime: RuntimeDependencies = .init(),
@@ -69,7 +69,7 @@ package actor S3Client {
         }
     }
 
-    /// One try, after a copy that took too long.
+    /// One attempt, after a copy that took too long.
     func headOnce(
         _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> StoredObject? {

@@ -1,6 +1,6 @@
 /// What a process has learnt about whether its store copies objects onto themselves as they are.
 ///
-/// A store that refused is asked again each hour, by one copy for all: stores are upgraded, and endpoints moved.
+/// A store that refused is tried again each hour, by one copy for all: stores are upgraded, and endpoints moved.
 struct SelfCopySupport {
     private static let refusalLifetime: Duration = .seconds(3600)
 

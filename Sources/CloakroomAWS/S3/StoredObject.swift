@@ -24,7 +24,7 @@ package struct StoredObject: Sendable, Equatable {
         fields = response.fields
     }
 
-    /// So large that a slow copy of it goes on in parts.
+    /// So large that a slow copy of it goes on as a multipart copy.
     var isLarge: Bool { byteCount ?? 0 >= MultipartCopy.minimumMultipartBytes }
 
     /// S3 does not name the usual one.
@@ -53,7 +53,7 @@ package struct StoredObject: Sendable, Equatable {
         return fields["x-amz-restore"]?.contains("ongoing-request=\"false\"") != true
     }
 
-    /// The MD5 of its bytes in hexadecimal, where the entity tag is that: of what was stored in one piece, and not encrypted
+    /// The MD5 of its bytes in hexadecimal, where the entity tag is that: of a single upload that is not encrypted
     /// with a key of KMS or of its owner.
     ///
     /// Source: S3 API Reference, "Object", ETag.

@@ -1,6 +1,6 @@
 import CloakroomHTTP
 
-/// Which bytes of an object are asked for.
+/// Which bytes of an object are requested.
 package struct ObjectRange: Sendable, Equatable {
     package let first: Int64
     /// `nil` for all from ``first`` on.
@@ -24,12 +24,12 @@ package struct StoredRange: Sendable, Equatable {
     /// Empty when they went elsewhere.
     package let body: [UInt8]
 
-    /// - Returns: `nil` when the answer has other bytes than were asked for, or does not say which.
+    /// - Returns: `nil` when the response has other bytes than were requested, or does not say which.
     init?(_ object: StoredObject, _ response: UpstreamResponse, asked: ObjectRange?) {
         self.object = object
         body = response.body
         guard response.status == 206 else {
-            // All of it, whatever was asked for.
+            // All of it, whatever was requested.
             guard (asked?.first ?? 0) == 0, let size = object.byteCount else { return nil }
             first = 0
             objectSize = Int64(size)

@@ -6,12 +6,12 @@ package import CloakroomHTTP
     import Foundation
 #endif
 
-/// Who sends a request that is signed here: for bodies and answers that are files, which this target knows nothing of.
+/// Sends a request that is signed here: for bodies and responses that are files, which this target knows nothing of.
 package struct Transfer: Sendable {
     /// Sends the request with the body that belongs to it, and takes the body of a success; that of an error belongs into
-    /// the answer. Called for each try anew, with the time that one may take.
+    /// the response. Called for each attempt, with the time that it may take.
     ///
-    /// Its faults are judged as S3's are: a transient one is followed by another try.
+    /// Its errors are classified as S3's are: a transient one is retried.
     package typealias Sender =
         @Sendable (_ request: consuming UpstreamRequest, _ timeout: Duration) async throws(AWSError) -> UpstreamResponse
 
@@ -20,7 +20,7 @@ package struct Transfer: Sendable {
     package let send: Sender
 
     /// - Parameters:
-    ///   - timeout: of one try.
+    ///   - timeout: of one attempt.
     ///   - deadline: of all of them.
     package init(timeout: Duration, deadline: ContinuousClock.Instant, send: @escaping Sender) {
         self.timeout = timeout
@@ -32,7 +32,7 @@ package struct Transfer: Sendable {
 /// How S3 knows that a body arrived as it was sent.
 ///
 /// The MD5 stands in `Content-MD5`, which is signed, so the signature covers the body through it and the body itself need
-/// not be hashed a second time. S3 answers `BadDigest` to any other body.
+/// not be hashed a second time. S3 returns `BadDigest` for any other body.
 package struct BodyDigest: Sendable, Equatable {
     /// 16 bytes.
     package let md5: [UInt8]

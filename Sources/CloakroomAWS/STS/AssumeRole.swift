@@ -1,6 +1,6 @@
 import CloakroomHTTP
 
-/// What is asked of AssumeRole.
+/// A request of AssumeRole.
 ///
 /// Source: AWS STS API Reference, AssumeRole.
 package struct AssumeRole: Sendable, Equatable {

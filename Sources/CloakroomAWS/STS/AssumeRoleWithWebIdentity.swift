@@ -1,4 +1,4 @@
-/// What is asked of AssumeRoleWithWebIdentity, which nobody signs: the token is the proof.
+/// A request of AssumeRoleWithWebIdentity. It is unsigned: the token is the proof.
 ///
 /// Source: AWS STS API Reference, AssumeRoleWithWebIdentity.
 struct AssumeRoleWithWebIdentity {

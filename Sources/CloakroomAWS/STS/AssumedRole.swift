@@ -19,7 +19,7 @@ package struct AssumedRole: Sendable, Equatable {
     /// How much of the limit on policy and tags is used, in percent.
     package let packedPolicySize: Int?
 
-    /// What was kept of an earlier answer.
+    /// What was cached of an earlier response.
     package init(accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: Date) {
         credentials = Credentials(
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
@@ -28,10 +28,10 @@ package struct AssumedRole: Sendable, Equatable {
         (arn, identifier, packedPolicySize) = (nil, nil, nil)
     }
 
-    /// Reads AWS's answer and those of its imitators; of what they leave out, only the credentials are missed.
+    /// Reads the response of AWS and of compatible services; of what they leave out, only the credentials are missed.
     ///
-    /// - Parameter action: whose answer it is; the elements are named after it.
-    /// - Throws: ``AWSError``: transient for what is no answer of STS's; refused for one without a token or an end.
+    /// - Parameter action: whose response it is; the elements are named after it.
+    /// - Throws: ``AWSError``: transient for what is no response of STS; refused for one without a token or an end.
     init(_ response: UpstreamResponse, of action: String = "AssumeRole", now: Date) throws(AWSError) {
         if action == "AssumeRole", let plain = PlainAssumeRoleResponse(response.body) {
             try self.init(
@@ -59,7 +59,7 @@ package struct AssumedRole: Sendable, Equatable {
             packedPolicySize: Self.word(result.text(of: "PackedPolicySize")), now: now)
     }
 
-    /// Words and the end, as far as the answer has them.
+    /// Words and the end, as far as the response has them.
     private init(
         accessKeyID: String?, secretAccessKey: String?, sessionToken: String?, end: Timestamp?, arn: String?,
         identifier: String?, packedPolicySize: String?, now: Date

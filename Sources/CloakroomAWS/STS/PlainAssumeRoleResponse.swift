@@ -1,6 +1,6 @@
-/// AssumeRole's answer in the shape that AWS gives it.
+/// AssumeRole's response in the shape that AWS gives it.
 ///
-/// It saves the tree of an answer that comes for each session. ``XMLReader`` judges whatever is any different.
+/// It saves the tree of a response that comes for each session. ``XMLReader`` decodes all other shapes.
 struct PlainAssumeRoleResponse {
     /// A longer one is something else.
     private static let maximumBytes = 1 << 16

@@ -11,7 +11,7 @@ package actor STSClient {
 
     /// - Parameters:
     ///   - isolation: the actor on whose executor the client runs; `nil` for one of its own.
-    ///   - onAttempt: told of every try.
+    ///   - onAttempt: told of every attempt.
     package init(
         endpoint: Endpoint, transport: any Transport, credentials: CredentialSource, retry: RetrySettings = .init(),
         runtime: RuntimeDependencies = .init(), isolation: (any Actor)? = nil,
@@ -26,7 +26,7 @@ package actor STSClient {
 
     /// Where our own credentials are a role's, the session lasts an hour at most: for such a chain STS refuses more.
     ///
-    /// - Parameter request: consumed, so that nobody who waits for STS holds a policy that is in the body already.
+    /// - Parameter request: consumed, so that no policy is held while STS works: the body has it already.
     package func assumeRole(
         _ request: consuming AssumeRole, deadline: ContinuousClock.Instant
     ) async throws(STSError) -> AssumedRole {

@@ -1,10 +1,10 @@
 /// Why there are no credentials for a session.
 package enum STSError: Error, Sendable, Equatable {
-    /// STS is away, throttles or makes no sense, after retries too: later it may not.
+    /// STS is unreachable, throttles or sends no valid response, after retries too. Retryable.
     case unavailable(retryAfter: Duration?, code: String)
-    /// STS answered 200 with what must not be handed out: no token, no expiration, or one in the past.
+    /// STS returned 200 with what must not be handed out: no token, no expiration, or one in the past.
     case unusable(code: String)
-    /// STS said no to our role, policy or keys and would say so again: somebody has to look.
+    /// STS said no to our role, policy or keys and would say so again: a misconfiguration.
     case refused(status: Int, code: String)
     case cancelled
 

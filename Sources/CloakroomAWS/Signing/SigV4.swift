@@ -69,7 +69,7 @@ package struct SigV4: Sendable {
 
     package init(rules: Rules) { self.rules = rules }
 
-    /// Adds `x-amz-date`, what the rules ask for, the session token and `Authorization` to the fields.
+    /// Adds `x-amz-date`, what the rules require, the session token and `Authorization` to the fields.
     @discardableResult
     package func sign(
         _ message: inout Message, with credentials: Credentials, key: SigningKey, at time: Timestamp
@@ -96,7 +96,7 @@ package struct SigV4: Sendable {
         }
     }
 
-    /// Signs in the query instead of in the fields: whoever has the URL may send that one request.
+    /// Signs in the query instead of in the fields: the URL allows that one request without credentials.
     ///
     /// `message.query` becomes the whole query, signature included; `message.fields` must be sent as they then are. The
     /// payload's hash is signed and not sent: where S3 is to check a body, the message has `x-amz-content-sha256`.

@@ -6,7 +6,7 @@
 
 /// Reads documents whose shape is known and whose texts are plain words, front to back and without a tree.
 ///
-/// For answers that come with every request. It never takes what ``XMLReader`` would refuse or read otherwise; whatever
+/// For responses that each request gets. It never takes what ``XMLReader`` would refuse or read otherwise; whatever
 /// is not plain is left to it.
 struct PlainXML {
     let bytes: [UInt8]

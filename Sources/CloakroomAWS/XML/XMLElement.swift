@@ -1,4 +1,4 @@
-/// One element of a document, with everything in it. Names and texts become strings when they are asked for.
+/// One element of a document, with everything in it. Names and texts become strings when they are read.
 package struct XMLElement: Sendable {
     private let document: XMLDocument
     private let index: Int

@@ -3,17 +3,17 @@ package enum XMLError: Error, Sendable, Equatable {
     case malformed
     /// A document type declaration; what entities it may define is nothing we want to know.
     case declaration
-    /// Larger, deeper or with more elements than any answer of STS or S3 about one thing.
+    /// Larger, deeper or with more elements than any response of STS or S3 about one thing.
     case tooLarge
 }
 
-/// Reads the XML that STS, S3 and their like answer with: UTF-8, elements, text, the five named entities.
+/// Reads the XML of responses of STS, S3 and their like: UTF-8, elements, text, the five named entities.
 ///
 /// A small reader of our own, because it refuses declarations before it has read them, keeps libxml2 out of the
 /// process, and takes a fifth of the time. Attributes and namespaces are checked for form, and dropped.
 /// Source: W3C, Extensible Markup Language 1.0 (Fifth Edition).
 package struct XMLReader {
-    /// How much is read; the standard is for an answer about one thing.
+    /// How much is read; the default is for a response about one thing.
     package struct Limits: Sendable {
         package var bytes = 1 << 18
         package var elements = 4096
@@ -30,7 +30,7 @@ package struct XMLReader {
     let bytes: [UInt8]
     private var document: XMLDocument
     var position = 0
-    /// The texts of open elements as far as they do not stand in the bytes in one piece, the innermost one's last.
+    /// The texts of open elements that are not contiguous in the bytes, the innermost one's last.
     var texts: [UInt8] = []
 
     /// What has been read of a text: a piece of the bytes, as long as that is all, else what lies in `texts`.

@@ -3,7 +3,7 @@
 
     /// A digest under way.
     @safe struct DigestContext: ~Copyable, @unchecked Sendable {
-        // Unchecked: nobody else has the pointer, and what cannot be copied is used in one place at a time.
+        // Unchecked: the pointer is not shared, and what cannot be copied is used in one place at a time.
         private let handle: OpaquePointer
         private let method: OpaquePointer
         private let byteCount: Int

@@ -1,7 +1,7 @@
 #if !canImport(CryptoKit)
     import CloakroomCOpenSSL
 
-    /// - Returns: bytes nobody can foretell, from libcrypto's generator.
+    /// - Returns: unpredictable bytes, from libcrypto's generator.
     package func randomBytes(_ count: Int) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             let done = unsafe RAND_bytes(buffer.baseAddress, Int32(count))

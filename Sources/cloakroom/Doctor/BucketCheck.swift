@@ -2,7 +2,7 @@ import CloakroomAWS
 import CloakroomLoop
 import CloakroomServer
 
-/// Asks for the bucket as the worker; changes nothing.
+/// Reads the bucket as the worker; changes nothing.
 @LoopActor
 struct BucketCheck {
     private let dependencies: DoctorDependencies

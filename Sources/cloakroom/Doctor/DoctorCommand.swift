@@ -93,14 +93,14 @@ enum DoctorCommand {
         """
         Usage: cloakroom doctor --settings FILE [--url URL] [--listen ADDRESS] [--only NAMES | --skip NAMES] [--read-only] [--strict] [--json]
 
-        Checks a deployment against its settings: asks Redis, STS, S3, the issuers and nginx what the workers will ask
-        them, and prints what it found, why it matters, what to do and the command that comes next. Run it where a worker runs, and as that user, so
-        that it has the worker's own credentials.
+        Checks a deployment against its settings: sends Redis, STS, S3, the issuers and nginx the requests that workers
+        will send, and prints what it found, why it matters, what to do and the command that comes next. Run it where a
+        worker runs, and as that user, so that it has the worker's own credentials.
 
-        What it writes, it takes away again: objects below cloakroom-doctor/ (as canaries) and in the
+        What it writes, it deletes again: objects below cloakroom-doctor/ (as canaries) and in the
         folders of two invented users, cloakroom-doctor-1 and cloakroom-doctor-10; one key of Redis that ends by itself
-        within a second. On a bucket with versions, what was taken away leaves a delete marker. Sessions of the role are
-        asked for, as for a user. --read-only leaves all of that out but the sessions.
+        within a second. On a bucket with versions, what was deleted leaves a delete marker. Sessions of the role are
+        requested, as for a user. --read-only leaves all of that out but the sessions.
 
         Checks:
 
@@ -113,7 +113,7 @@ enum DoctorCommand {
 
             Options:
               --settings FILE      the settings file of the workers
-              --url URL            where nginx listens, such as https://api.example.com; without it nginx is not asked
+              --url URL            where nginx listens, such as https://api.example.com; without it nginx is not checked
               --ca FILE            PEM file of whom to trust for --url; without it, whom the system trusts
               --listen ADDRESS     where the workers listen, as given to serve; without it they are not asked themselves
               --workers N          how many there are, for a %d in the address; 1

@@ -11,7 +11,7 @@ import CloakroomServer
     import Foundation
 #endif
 
-/// Whom the doctor asks, reached as the workers reach them; and what it wrote there.
+/// The services that the doctor checks, reached as the workers reach them; and what it wrote there.
 @LoopActor
 final class DoctorDependencies {
     let settings: Settings
@@ -67,7 +67,7 @@ final class DoctorDependencies {
         return origin
     }
 
-    /// The bucket, as somebody else or renewing otherwise.
+    /// The bucket, with other credentials or another renewal mode.
     func s3(
         as credentials: CredentialSource? = nil, endpoint: Endpoint? = nil, mode: RenewalSettings.Mode? = nil
     ) -> S3Client {
@@ -83,7 +83,7 @@ final class DoctorDependencies {
 
     // MARK: What was written
 
-    /// Whether the worker may not take away what it writes; sent for an object that is not there yet.
+    /// Whether the worker may not delete what it writes; sent for an object that is not there yet.
     func refusesDeletion(of object: ObjectAddress) async -> Bool {
         do throws(AWSError) {
             try await s3.send(.delete(object), deadline: deadline)
@@ -108,7 +108,7 @@ final class DoctorDependencies {
                 }
                 findings.append(
                     CheckName.bucket.warning(
-                        "the doctor's object \(key) could not be taken away: \(error.words)",
+                        "the doctor's object \(key) could not be deleted: \(error.words)",
                         why: "it stays until the bucket's rule ends it", advice: "delete it by hand"))
             }
         }
@@ -116,7 +116,7 @@ final class DoctorDependencies {
     }
 }
 
-/// Keeps the last answer whole: what STS writes beside its codes is for people.
+/// Keeps the last response whole: what STS writes beside its codes is for people.
 @LoopActor
 final class RecordingTransport: Transport {
     private let transport: LoopCurlTransport

@@ -4,7 +4,7 @@ import CloakroomLoop
 import CloakroomServer
 import Synchronization
 
-/// One visit: check after check, each bounded in time; whatever happens, what was written is taken away at the end.
+/// One run: check after check, each bounded in time; whatever happens, what was written is deleted at the end.
 @LoopActor
 final class DoctorRun {
     struct DoctorOptions: Sendable {
@@ -76,7 +76,7 @@ final class DoctorRun {
                 once.give([
                     check.error(
                         "took longer than \(limit.components.seconds) s",
-                        why: "somebody does not answer",
+                        why: "a service does not respond",
                         advice: "look at the other findings; --timeout-seconds gives more time")
                 ])
             }

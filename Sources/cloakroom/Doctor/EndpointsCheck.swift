@@ -9,7 +9,7 @@ import CloakroomServer
     import Foundation
 #endif
 
-/// Asks STS and S3 without a signature: who answers, and what time it is there.
+/// Sends unsigned requests to STS and S3: who responds, and what time it is there.
 @LoopActor
 struct EndpointsCheck {
     private let dependencies: DoctorDependencies

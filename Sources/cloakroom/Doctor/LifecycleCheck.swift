@@ -2,7 +2,7 @@ import CloakroomAWS
 import CloakroomLoop
 import CloakroomServer
 
-/// Reads the bucket's lifecycle configuration, and judges it as `cloakroom lifecycle verify` does.
+/// Reads the bucket's lifecycle configuration, and reviews it as `cloakroom lifecycle verify` does.
 @LoopActor
 struct LifecycleCheck {
     private let dependencies: DoctorDependencies

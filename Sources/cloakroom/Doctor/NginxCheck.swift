@@ -10,7 +10,7 @@ import CloakroomServer
     import Foundation
 #endif
 
-/// Asks nginx what an app would never send; no request has a token, so nothing is done for any.
+/// Sends nginx what an app would never send; no request has a token, so none has an effect.
 @LoopActor
 struct NginxCheck {
     private let dependencies: DoctorDependencies
@@ -19,7 +19,7 @@ struct NginxCheck {
 
     func findings() async -> [Finding] {
         guard var url = dependencies.options.url else {
-            return [CheckName.front.skipped("nginx was not asked", advice: "say with --url where it listens")]
+            return [CheckName.front.skipped("nginx was not checked", advice: "give its URL with --url")]
         }
         while url.hasSuffix("/") { url.removeLast() }
         var options = LoopCurlTransport.Options()

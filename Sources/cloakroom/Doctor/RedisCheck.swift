@@ -2,7 +2,7 @@ import CloakroomLoop
 import CloakroomRedis
 import CloakroomServer
 
-/// Asks Redis what it is, how fast it is, and whether a script may write.
+/// Checks which Redis it is, how fast it is, and whether a script may write.
 @LoopActor
 struct RedisCheck {
     private let dependencies: DoctorDependencies
@@ -21,7 +21,7 @@ struct RedisCheck {
         } catch {
             return [
                 CheckName.redis.error(
-                    "\(error)", why: "no worker starts", advice: "mend redis.certificateAuthorities")
+                    "\(error)", why: "no worker starts", advice: "fix redis.certificateAuthorities")
             ]
         }
         defer { redis.close() }

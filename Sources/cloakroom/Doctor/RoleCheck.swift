@@ -8,7 +8,7 @@ import CloakroomServer
     import Foundation
 #endif
 
-/// Asks STS for a session as a worker does, and after a refusal for less, to tell what it was about.
+/// Requests a session of STS as a worker does, and after a refusal a lesser one, to find the cause.
 @LoopActor
 struct RoleCheck {
     private let dependencies: DoctorDependencies
@@ -36,7 +36,7 @@ struct RoleCheck {
         return RoleFindings(answers, vending, lifetime: lifetime, isChained: isChained, now: now).all
     }
 
-    /// As a worker asks for this user.
+    /// As a worker requests it for this user.
     static func request(
         _ vending: Settings.Vending, _ scope: Scope, _ user: UserID, _ lifetime: Duration
     ) -> AssumeRole {

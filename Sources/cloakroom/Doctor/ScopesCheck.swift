@@ -2,7 +2,7 @@ import CloakroomAWS
 import CloakroomLoop
 import CloakroomServer
 
-/// Vends for two invented users, and tries with what the one gets to reach what is the other's.
+/// Vends for two invented users, and tries to reach the objects of one with the credentials of the other.
 @LoopActor
 struct ScopesCheck {
     private let dependencies: DoctorDependencies

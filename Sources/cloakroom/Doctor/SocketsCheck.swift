@@ -3,7 +3,7 @@ import CloakroomFastCGI
 import CloakroomLoop
 import CloakroomServer
 
-/// Asks each worker over its own socket, as nginx would, whether it is ready.
+/// Checks over each worker's own socket, as nginx would, whether it is ready.
 @LoopActor
 struct SocketsCheck {
     private let dependencies: DoctorDependencies
@@ -16,7 +16,7 @@ struct SocketsCheck {
         guard !dependencies.options.sockets.isEmpty else {
             return [
                 CheckName.sockets.skipped(
-                    "the workers' sockets were not asked",
+                    "the workers' sockets were not checked",
                     advice: "say with --listen and --workers where they are, as to serve")
             ]
         }

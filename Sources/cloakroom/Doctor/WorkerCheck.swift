@@ -2,7 +2,7 @@ import CloakroomAWS
 import CloakroomLoop
 import CloakroomServer
 
-/// Tries with the worker's own credentials what a worker needs not do; see ``S3Probe`` for why that harms nobody.
+/// Tries with the worker's own credentials what a worker needs not do; see ``S3Probe`` for why that is harmless.
 @LoopActor
 struct WorkerCheck {
     private let dependencies: DoctorDependencies

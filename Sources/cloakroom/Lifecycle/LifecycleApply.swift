@@ -50,7 +50,7 @@ enum LifecycleApply {
         }
         if let refusal { return Output.fail("nothing is changed: \(refusal)") }
         guard flags.contains("yes") || isConfirmed() else {
-            return Output.fail("nothing is changed; answer y, or give --yes where nobody can answer")
+            return Output.fail("nothing is changed; answer y, or give --yes")
         }
         try await s3.put(
             plan.target, inPlaceOf: found.configuration, deadline: .now + LifecycleCommandLine.requestDeadline)
@@ -101,7 +101,7 @@ enum LifecycleApply {
 
         Puts the rules that let objects expire: one for each of lifecycle.prefixes, renewal.retentionDays after objects
         were last written; where the bucket keeps versions, old ones there after lifecycle.noncurrentDays. One more
-        rule tidies up the whole bucket: unfinished uploads in parts after lifecycle.abortMultipartDays, and delete
+        rule tidies up the whole bucket: unfinished multipart uploads after lifecycle.abortMultipartDays, and delete
         markers behind which no version is left. What this changes is shown first: + added, - removed.
 
         Prefixes that meet users' folders are refused, unless lifecycle.expiresUserFolders says that this is wanted.

@@ -75,7 +75,7 @@ enum LifecycleCanary {
     private static let help = """
         Usage: cloakroom lifecycle canary [--name N] [--textfile FILE] SETTINGS
 
-        The standing proof in production that what nobody renews is gone after renewal.retentionDays, and that what is
+        The standing proof in production that what is not renewed is gone after renewal.retentionDays, and that what is
         renewed is not. Each day it stores two small objects, one to be deleted by the bucket's rule and one to be kept,
         which is renewed halfway through its days, as clients do and by the worker's own way. It looks after all earlier
         ones: gone too early, gone though renewed, still there long after, not to be renewed. Run it once a day.

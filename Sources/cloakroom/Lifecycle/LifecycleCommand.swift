@@ -24,7 +24,7 @@ enum LifecycleCommand {
 
         Commands:
           show           the bucket's rules, and what becomes of an object
-          apply          put the rules that the settings ask for, after showing what that changes
+          apply          put the rules that the settings require, after showing what that changes
           verify         say what is wrong with the bucket's rules
           plan-prefixes  print lifecycle.prefixes that meet no user's folder, for an existing bucket
           validate       show on a bucket of its own that a renewal lets an object's life start anew

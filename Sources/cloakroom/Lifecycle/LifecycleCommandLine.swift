@@ -12,7 +12,7 @@ struct LifecycleCommandLine {
         let status: ExitStatus
     }
 
-    /// How long one question to S3 may take, tries included.
+    /// How long one request to S3 may take, retries included.
     static let requestDeadline: Duration = .seconds(30)
 
     /// - Throws: how to end, when there is nothing more to do.
@@ -36,7 +36,7 @@ struct LifecycleCommandLine {
     /// - Parameters:
     ///   - renewal: `nil` for that of the settings.
     ///   - permissions: what the command takes, for a refusal.
-    ///   - maximumResponseBytes: `nil` for what answers to a worker need at most.
+    ///   - maximumResponseBytes: `nil` for what responses to a worker need at most.
     func withUpstreams(
         renewal: RenewalSettings? = nil, permissions: String = Self.permissions, maximumResponseBytes: Int? = nil,
         _ body: @escaping @LoopActor @Sendable (Upstreams) async throws -> ExitStatus
@@ -63,16 +63,16 @@ struct LifecycleCommandLine {
         "it takes s3:GetLifecycleConfiguration and s3:GetBucketVersioning, and to apply s3:PutLifecycleConfiguration,"
         + " s3:ListBucket and s3:ListBucketVersions"
 
-    /// What went wrong, and the way out.
+    /// What went wrong, and the remedy.
     static func sentence(_ fault: AWSError, bucket: String, permissions: String = permissions) -> String {
         switch (fault.status, fault.code) {
-        case (0, let code): "S3 does not answer (\(code)); is aws.s3Endpoint right, and the network there?"
-        case (_, "NoSuchBucket"): "there is no bucket \(bucket); make it, or mend bucket in the settings"
+        case (0, let code): "S3 does not respond (\(code)); is aws.s3Endpoint right, and the network there?"
+        case (_, "NoSuchBucket"): "there is no bucket \(bucket); make it, or fix bucket in the settings"
         case (301, _), (400, "AuthorizationHeaderMalformed"):
-            "the bucket \(bucket) is in another Region; mend region in the settings"
+            "the bucket \(bucket) is in another Region; fix region in the settings"
         case (403, let code):
             "S3 says \(code) (403): these credentials may not do this; \(permissions)"
-        case (_, "ChangedMeanwhile"): "somebody changed the bucket's rules meanwhile, and nothing was put; run it again"
+        case (_, "ChangedMeanwhile"): "the bucket's rules changed meanwhile, and nothing was put; run it again"
         case (_, "RuleCount"): "S3 keeps at most 1000 rules a bucket; remove one, or give --replace"
         case (501, let code): "this store knows no lifecycle rules (\(code), 501)"
         case (let status, let code): "S3 says \(code) (\(status))"

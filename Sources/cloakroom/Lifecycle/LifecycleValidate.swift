@@ -37,7 +37,7 @@ enum LifecycleValidate {
         let description: String
     }
 
-    /// What the command line asks for.
+    /// The options of the command line.
     struct ValidationOptions {
         let bucket: String?
         let days: Int

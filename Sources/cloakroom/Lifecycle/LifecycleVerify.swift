@@ -23,7 +23,7 @@ enum LifecycleVerify {
     private static func text(_ bucket: String, _ review: LifecycleReview, _ terms: LifecycleTerms) -> String {
         var lines = review.findings.flatMap { Self.lines($0) }
         if review.isGood {
-            lines.append("\(bucket): good; what nobody renews expires after \(terms.retentionDays) days, as promised")
+            lines.append("\(bucket): good; what is not renewed expires after \(terms.retentionDays) days, as promised")
         }
         return lines.joined(separator: "\n")
     }

@@ -91,7 +91,7 @@ final class ValidationRun {
         Output.note("the rule is put: \(LifecycleDescription.rule(rule))")
     }
 
-    /// Takes away what the run has made. Doing it twice does no harm.
+    /// Deletes what the run has made. Doing it twice does no harm.
     func tidy() async throws(AWSError) {
         do throws(AWSError) {
             for object in validation.objects {

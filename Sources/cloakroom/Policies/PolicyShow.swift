@@ -22,7 +22,7 @@ enum PolicyShow {
         }
     }
 
-    /// As the service would answer a request for the scope.
+    /// As the service would respond to a request for the scope.
     private static func grant(
         tier: String?, scope: String?, _ settings: Settings
     ) throws(PolicyCommand.CommandError) -> Grant {

@@ -33,7 +33,7 @@ enum PolicyTest {
             for row in simulation.rows { Output.print(line(row)) }
             wrong += simulation.rows.count { !$0.isAsExpected }
         }
-        guard wrong == 0 else { return Output.fail("\(wrong) answers are not as expected") }
+        guard wrong == 0 else { return Output.fail("\(wrong) results are not as expected") }
         return .success
     }
 

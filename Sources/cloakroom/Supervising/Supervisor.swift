@@ -21,7 +21,7 @@ final class Supervisor {
     private var phase = Phase.running
     /// The slots still to be replaced, the one at work first.
     private var replacing: ArraySlice<WorkerSlot> = []
-    /// What was asked for meanwhile, once however often: done when all are replaced.
+    /// What was requested meanwhile, once however often: done when all are replaced.
     private var reloadsAgain = false
     private var changesProgram = false
     /// The new program, started to see whether it could take over.
@@ -150,7 +150,7 @@ final class Supervisor {
         turn(schedulesNext: false)
     }
 
-    /// One reload at a time: those that are asked for meanwhile are done afterwards, as one.
+    /// One reload at a time: those that are requested meanwhile are done afterwards, as one.
     private func replaceAll() {
         guard case .running = phase else { return }
         guard replacing.isEmpty else {
@@ -190,7 +190,7 @@ final class Supervisor {
         goOn()
     }
 
-    /// Does what was asked for while the workers were replaced.
+    /// Does what was requested while the workers were replaced.
     private func goOn() {
         if reloadsAgain {
             reloadsAgain = false

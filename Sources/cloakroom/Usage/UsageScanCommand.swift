@@ -56,14 +56,14 @@ enum UsageScanCommand {
             guard let first = unreadable.first else { return .success }
             return Output.fail(
                 "the keys of \(unreadable.count) users hold no record, \(first.text)'s among them;"
-                    + " `cloakroom user delete` takes such a key away")
+                    + " `cloakroom user delete` removes such a key")
         } catch {
             progress.end()
             return Output.fail(sentence(error) + (path.map { "; the same command goes on from \($0)" } ?? ""))
         }
     }
 
-    /// The error of the records goes to whoever called.
+    /// The error of the records goes to the caller.
     @LoopActor
     private static func record(
         _ totals: UsageTotals, _ records: UserRecords

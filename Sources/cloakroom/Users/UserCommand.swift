@@ -23,7 +23,7 @@ enum UserCommand {
         user's id as in object keys and in the audit.
 
         Commands:
-          set ID OPTION…         sets what is named; "none" takes it away again
+          set ID OPTION…         sets what is named; "none" removes it again
           get ID [--json]        shows the record
           disable ID [--reason TEXT]
                                  refuses everything from now on; what was vended before lives to its end

@@ -57,7 +57,7 @@ struct UserCommandLine {
         let status = LoopActor.run {
             do {
                 var options = try RedisConnection.Options(settings.redis)
-                // Nobody waits behind this: a slow Redis is better than none.
+                // No client waits for this: a slow Redis is better than none.
                 options.timeout = max(options.timeout, .seconds(5))
                 let redis = RedisConnection(options: options)
                 defer { redis.close() }
@@ -79,7 +79,7 @@ struct UserCommandLine {
         case .malformed(nil): "the record's key holds something else; delete the record"
         case .redis(.refused(let code)): "Redis at \(redis.address) refuses with \(code); may this user do that there?"
         case .redis(let error):
-            "Redis at \(redis.address) does not answer (\(error.label)); is it running, and is redis.address right?"
+            "Redis at \(redis.address) does not respond (\(error.label)); is it running, and is redis.address right?"
         }
     }
 }

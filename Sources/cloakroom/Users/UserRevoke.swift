@@ -56,7 +56,7 @@ enum UserRevoke {
     /// Records keep whole seconds, rounded up, and the second itself counts as revoked.
     private static func firstSignIn(after time: Date) -> String { Timestamp(time.addingTimeInterval(2)).iso8601 }
 
-    /// Tokens that do not say when they were issued are refused altogether: the operator should know before the user asks.
+    /// Tokens without a time of issue are refused altogether: the operator should know before the user does.
     @LoopActor
     private static func noteUndated(_ user: UserID, _ records: UserRecords, _ settings: Settings) async {
         let declared = settings.tokens.issuers.filter { !$0.datesTokens }.map(\.name)
@@ -90,7 +90,7 @@ enum UserRevoke {
         case .records(let error): "\(error)"
         case .busy: "vending is stopped, but \(policy) is being written by another revocation; try again"
         case .iam(let fault) where fault.status == 0:
-            "vending is stopped, but IAM does not answer (\(fault.code)); try again, or apply what revoke without "
+            "vending is stopped, but IAM does not respond (\(fault.code)); try again, or apply what revoke without "
                 + "--apply prints"
         case .iam(let fault):
             "vending is stopped, but IAM says \(fault.code) (\(fault.status)): may the worker's credentials do "
@@ -108,11 +108,11 @@ enum UserRevoke {
         Usage: cloakroom user revoke ID [--apply] [--keep-enabled] SETTINGS
 
         Stops vending to the user at once, ends all sessions and tokens from before (401, session_revoked), drops the credentials that workers keep, and denies what was vended before: STS
-        cannot take credentials back, but IAM can deny all that is asked with them. Without --apply it prints the inline
+        cannot take credentials back, but IAM can deny all requests with them. Without --apply it prints the inline
         policy that does so; with it, the policy is put on the role of vending.roleARN, merged with those of earlier
         revocations; those of the last 12 hours are kept.
 
-        `user enable` lets the user come back, who has to sign in again; what is from before the revocation stays refused
+        `user enable` lets the user in again, after a new sign-in; what is from before the revocation stays refused
         and denied, and so does what is from the time after it that a request may take: one may have been under way.
         Tokens with neither iat nor nbf are all refused; this command names the issuers that give such.
 

@@ -110,7 +110,7 @@ struct ProfileTests {
         ("region = x", "has role_arn, but neither source_profile nor credential_source"),
         ("source_profile = a\ncredential_source = Environment", "has both source_profile and credential_source"),
         ("credential_source = Cloud", "credential_source is none of Environment, EcsContainer, Ec2InstanceMetadata"),
-        ("source_profile = a\nmfa_serial = arn:aws:iam::1:mfa/me", "has mfa_serial, and nobody is here to type a code"),
+        ("source_profile = a\nmfa_serial = arn:aws:iam::1:mfa/me", "has mfa_serial, and a service cannot enter a code"),
         (
             "duration_seconds = 1\nsource_profile = a\n[profile a]\naws_access_key_id = A\naws_secret_access_key = s",
             "duration_seconds is no number from 900 to 43200"

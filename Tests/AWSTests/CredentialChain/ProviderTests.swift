@@ -128,9 +128,9 @@ struct ProviderTests {
     @Test(
         arguments: [
             ([.failure(.unreachable)], 3, "unreachable"), ([.failure(.timeout)], 3, "timeout"),
-            ([.failure(.untrusted)], 1, "untrusted"), ([Documents.json(500, "")], 3, "answers 500"),
-            ([Documents.json(403, #"{"code":"AccessDenied","message":"no"}"#)], 1, "answers 403 AccessDenied"),
-            ([Documents.json(302, "")], 1, "answers 302"), ([Documents.json(200, "<html>")], 1, "no JSON object"),
+            ([.failure(.untrusted)], 1, "untrusted"), ([Documents.json(500, "")], 3, "responds with 500"),
+            ([Documents.json(403, #"{"code":"AccessDenied","message":"no"}"#)], 1, "responds with 403 AccessDenied"),
+            ([Documents.json(302, "")], 1, "responds with 302"), ([Documents.json(200, "<html>")], 1, "no JSON object"),
             ([Documents.json(200, #"{"AccessKeyId":"A","SecretAccessKey":"s","Token":"t"}"#)], 1, "no Expiration"),
             ([Documents.json(200, #"{"AccessKeyId":"A","Token":"t","Expiration":"x"}"#)], 1, "no SecretAccessKey"),
             ([Documents.json(200, #"{"AccessKeyId":"A\r\nB","SecretAccessKey":"s"}"#)], 1, "no AccessKeyId"),
@@ -178,11 +178,11 @@ struct ProviderTests {
 
     @Test(
         arguments: [
-            ([:], [.failure(.timeout)], 1, "no metadata service of an instance answers (timeout)"),
+            ([:], [.failure(.timeout)], 1, "no metadata service of an instance responds (timeout)"),
             ([:], [Documents.json(404, "")], 1, "gives no token (404); version 2 is needed"),
             ([:], [Documents.json(403, "")], 1, "gives no token (403); version 2 is needed"),
             ([:], [Documents.json(200, "t"), Documents.json(404, "")], 2, "the instance has no role"),
-            ([:], [Documents.json(200, "t"), Documents.json(500, "")], 2, "answers 500"),
+            ([:], [Documents.json(200, "t"), Documents.json(500, "")], 2, "responds with 500"),
             (
                 [:], [Documents.json(200, "t"), Documents.json(200, "r"), Documents.json(200, #"{"Code":"Failed"}"#)],
                 3,

@@ -37,7 +37,7 @@ struct AWSCredentialProviderTests {
         let token = ["AWS_CONTAINER_AUTHORIZATION_TOKEN": "Basic x"]
         #expect(try await outcome(uri.merging(token) { $1 }) == "ASIA1")
         #expect(server.requests.map(\.target) == ["/v1/credentials?a=b"])
-        #expect(try await outcome(uri) == "container: the container's endpoint answers 401")
+        #expect(try await outcome(uri) == "container: the container's endpoint responds with 401")
     }
 
     @Test @LoopActor func `the instance's metadata service, version 2`() async throws {
@@ -60,7 +60,7 @@ struct AWSCredentialProviderTests {
         let silent = try HTTPServer { _ in [.wait(never)] }
         #expect(
             try await outcome(["AWS_EC2_METADATA_SERVICE_ENDPOINT": silent.url])
-                == "instance: no metadata service of an instance answers (timeout)")
+                == "instance: no metadata service of an instance responds (timeout)")
         #expect(silent.requests.count == 1)
     }
 
@@ -81,7 +81,7 @@ struct AWSCredentialProviderTests {
         #expect(
             try await outcome([
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI": server.url, "AWS_CONTAINER_AUTHORIZATION_TOKEN": "t",
-            ]) == "container: the container's endpoint answers 302")
+            ]) == "container: the container's endpoint responds with 302")
         #expect(elsewhere.connections == 0)
     }
 }

@@ -115,7 +115,7 @@ package struct LifecycleRule: Sendable, Equatable {
         return NoncurrentExpiration(days: days, newerVersions: expiration.number("NewerNoncurrentVersions"))
     }
 
-    /// Days after an upload in parts began.
+    /// Days after a multipart upload began.
     package var abortMultipartDays: Int? { xml["AbortIncompleteMultipartUpload"]?.number("DaysAfterInitiation") }
 
     package var transitions: [Transition] {
