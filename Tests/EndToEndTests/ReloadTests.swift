@@ -131,28 +131,23 @@ extension EndToEnd {
             #expect(isStopped)
         }
 
-        @Test func `the unit's ExecReload lines work twice in a row`() throws {
+        @Test func `the unit's ExecReload line works twice in a row`() throws {
             let unit = try String(
                 contentsOfFile: "\(Programs.checkout)/deploy/systemd/cloakroom.service", encoding: .utf8)
             let lines = unit.components(separatedBy: "\n").filter { $0.hasPrefix("ExecReload=") }
-            #expect(lines.count == 2)
+            // It reads no settings: it would find no secrets there (systemd issue 35227).
+            #expect(lines == ["ExecReload=/bin/kill -HUP $MAINPID"])
             try Stack.run("exec-reload", Self.pair) { stack in
                 let load = try Self.load(stack)
                 let old = Set(stack.workers)
                 let supervisor = try #require(stack.server).pid
                 for line in lines + lines {
-                    let words = line.dropFirst("ExecReload=".count).split(separator: " ").map { word in
-                        word == "$MAINPID"
-                            ? "\(supervisor)" : word.hasPrefix("/etc/cloakroom/") ? stack.settingsFile : String(word)
-                    }
-                    if words[0].hasSuffix("/cloakroom") {
-                        #expect(try Command(Array(words.dropFirst())).status == 0)
-                    } else {
-                        let process = try Process.run(
-                            URL(fileURLWithPath: words[0]), arguments: Array(words.dropFirst()))
-                        process.waitUntilExit()
-                        #expect(process.terminationStatus == 0)
-                    }
+                    let words = line.dropFirst("ExecReload=".count).replacing("$MAINPID", with: "\(supervisor)")
+                        .split(separator: " ").map(String.init)
+                    let process = try Process.run(
+                        URL(fileURLWithPath: words[0]), arguments: Array(words.dropFirst()))
+                    process.waitUntilExit()
+                    #expect(process.terminationStatus == 0)
                 }
                 try wait(for: "a reload") { !stack.logLines("replacing the workers").isEmpty }
                 try Self.settle(stack)
