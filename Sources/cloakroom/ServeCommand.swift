@@ -55,7 +55,9 @@ enum ServeCommand {
         case nil: return Supervisor.run(line, addresses, settings, resuming: nil)
         // The supervisor before this one asks whether this program could go on in its place.
         case SupervisorCommandLine.trial:
-            guard SupervisorState(adopting: SupervisorCommandLine.trialDescriptor, slots: count) != nil else {
+            let descriptor = SupervisorCommandLine.trialDescriptor
+            guard SupervisorState.isMissing(descriptor) || SupervisorState(adopting: descriptor, slots: count) != nil
+            else {
                 return Output.fail(
                     "cannot read the state of the supervisor that runs: this version keeps it otherwise; restart it")
             }

@@ -127,6 +127,25 @@ extension EndToEnd {
             }
         }
 
+        /// Supervisors of earlier versions start it without a descriptor.
+        @Test(arguments: [("3>&-", Int32(0)), ("3</dev/null", 1)])
+        func `a trial succeeds without a state, and fails with one that it cannot read`(
+            redirection: String, status: Int32
+        ) throws {
+            try Stack.run("trial", .init(workers: 1)) { stack in
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: "/bin/sh")
+                process.arguments = [
+                    "-c", "exec \"$0\" \"$@\" \(redirection)", try Programs.worker, "serve", "--workers", "1",
+                    "--listen", "unix:\(stack.folder)/trial.sock", "--resume", "trial", stack.settingsFile,
+                ]
+                process.environment = ProcessInfo.processInfo.environment.merging(TestSettings.environment) { $1 }
+                try process.run()
+                process.waitUntilExit()
+                #expect(process.terminationStatus == status)
+            }
+        }
+
         @Test func `reloads and changes of the program in any order end well`() throws {
             try Stack.run("mixed", Self.options) { stack in
                 let port = try #require(stack.nginx).port

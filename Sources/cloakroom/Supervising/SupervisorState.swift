@@ -57,6 +57,11 @@ struct SupervisorState: Equatable {
         self.init(text, slots: slots)
     }
 
+    /// Whether the descriptor is not open: earlier supervisors hand on no state to a trial.
+    static func isMissing(_ descriptor: Int32) -> Bool {
+        fcntl(descriptor, F_GETFD) == -1 && errno == EBADF
+    }
+
     var text: String {
         let lines = workers.map { worker in
             "worker \(worker.slot) \(worker.role.rawValue) \(worker.process) \(worker.start) "
