@@ -91,7 +91,7 @@ extension CommandSyntax {
         "lifecycle show", "the bucket's rules, and what becomes of an object", flags: ["json"])
     static let lifecycleApply = CommandSyntax(
         "lifecycle apply", "put the rules that the settings require", values: ["requests-per-second": .text],
-        flags: ["dry-run", "yes", "replace", "delete-existing", "stop-expiring"])
+        flags: ["dry-run", "yes", "replace", "delete-existing", "expire-other-objects", "stop-expiring"])
     static let lifecycleVerify = CommandSyntax(
         "lifecycle verify", "say what is wrong with the bucket's rules", flags: ["json"])
     static let lifecyclePlanPrefixes = CommandSyntax(

@@ -88,4 +88,30 @@ struct LifecycleCountTests {
             #expect(LifecycleCount.refusal(count, [flag]) == nil)
         }
     }
+
+    @Test @LoopActor func `refuses a rule for names in the bucket itself that matches other objects`() throws {
+        let text = """
+            {
+              region: "eu-central-1", bucket: "photos", uploads: {keyPrefix: "assets/"},
+              tokens: {issuers: [{issuer: "https://auth.example", audiences: ["cloakroom"], secret: {env: "SIGNING"}}]},
+              vending: {roleARN: "arn:aws:iam::000000000000:role/session"},
+            }
+            """
+        let settings = try Settings.load(
+            file: "/settings.json5", environment: ["SIGNING": "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae"]
+        ) { $0 == "/settings.json5" ? Array(text.utf8) : nil }
+        let terms = LifecycleTerms(prefixes: ["assets/", "b"], retentionDays: 30)
+        let now = Date()
+        var count = ExpirationCount(
+            from: .init(), to: LifecycleConfiguration(rules: terms.rules(.never)), now: now,
+            others: OtherObjects(settings))
+        for (key, age) in [("b0123456789abcdef0123456789abcde.bin", 900_000.0), ("backups/db-1.sql", 86_400)] {
+            count.object(key, size: 7, written: now.addingTimeInterval(-age))
+        }
+        let lines = LifecycleCount.lines(count, settings, file: "settings.json5")
+        #expect(lines.contains { $0.contains("  1 of these objects are no assets") && $0.contains("backups/db-1.sql") })
+        #expect(LifecycleCount.refusal(count, [])?.contains("--expire-other-objects") == true)
+        #expect(LifecycleCount.refusal(count, ["delete-existing", "stop-expiring"]) != nil)
+        #expect(LifecycleCount.refusal(count, ["expire-other-objects"]) == nil)
+    }
 }

@@ -20,7 +20,7 @@ extension EndToEnd {
             try Stack.run("doctor", Stack.Options(nginx: true, s3: true)) { stack in
                 let port = try #require(stack.nginx).port
                 // The store is there for all tests of this run; none of its objects lives for thirty days.
-                let rule = try Command(["lifecycle", "apply", "--yes", stack.settingsFile])
+                let rule = try Command(["lifecycle", "apply", "--yes", "--expire-other-objects", stack.settingsFile])
                 #expect(rule.status == 0, "\(rule.text)")
                 let found = try Self.visit(
                     stack, ["--url", "http://127.0.0.1:\(port)", "--listen", "unix:\(stack.socket())"], status: 0)

@@ -170,6 +170,25 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a rule for names in the bucket itself that matches other objects is refused`() throws {
+            try withStore("others") { store, folder in
+                for key in ["assets/a.bin", "b0123456789abcdef0123456789abcde.bin", "backups/db-1.sql"] {
+                    #expect(try store.ask("PUT", "/\(SeaweedFS.bucket)/\(key)", body: "four").status == 200)
+                }
+                let settings = try store.settings(folder) {
+                    $0["lifecycle"] = ["prefixes": ["assets/", "b"]] as [String: Any]
+                    $0["uploads.keyPrefix"] = "assets/"
+                }
+                let refused = try run(store, ["apply", "--yes", settings])
+                #expect(refused.status == 1 && refused.text.contains("--expire-other-objects"), "\(refused.text)")
+                #expect(refused.text.contains("1 of these objects are no assets by their keys"), "\(refused.text)")
+                #expect(refused.text.contains("the oldest is backups/db-1.sql"), "\(refused.text)")
+                #expect(try store.ask("GET", "/\(SeaweedFS.bucket)?lifecycle=").status == 404)
+                let applied = try run(store, ["apply", "--yes", "--expire-other-objects", settings])
+                #expect(applied.status == 0, "\(applied.text)")
+            }
+        }
+
         @Test func `a plan of prefixes tells of other folders in the bucket, and leaves out those to keep`() throws {
             try withStore("plan-prefixes") { store, folder in
                 for key in [

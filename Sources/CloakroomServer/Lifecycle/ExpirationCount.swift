@@ -39,6 +39,8 @@ package struct ExpirationCount: Sendable {
         package var later = Tally()
         /// The same by the prefix of the rule that lets them expire first.
         package var laterByPrefix: [String: Tally] = [:]
+        /// Of those at once and later: the ones that are no assets, under a rule for names in the bucket itself.
+        package var others = Tally()
         /// No longer.
         package var ceasing = Tally()
     }
@@ -50,17 +52,20 @@ package struct ExpirationCount: Sendable {
     private let target: [Rule]
     private let now: Date
     private let clock: ExpirationClock
+    private let others: OtherObjects?
     /// The version before, in the order of the listing: it made the next one noncurrent.
     private var newer: (key: String, written: Date)?
 
+    /// - Parameter others: which objects are no assets; `nil` counts none as such.
     package init(
         from former: LifecycleConfiguration, to target: LifecycleConfiguration, now: Date,
-        clock: ExpirationClock = ExpirationClock()
+        clock: ExpirationClock = ExpirationClock(), others: OtherObjects? = nil
     ) {
         self.former = former.rules.filter(\.isEnabled).map(Rule.init)
         self.target = target.rules.filter(\.isEnabled).map(Rule.init)
         self.now = now
         self.clock = clock
+        self.others = others
     }
 
     /// Read once, not for each object.
@@ -109,7 +114,7 @@ package struct ExpirationCount: Sendable {
         seen += 1
         guard let written else { return }
         let ends = [former, target].map { end(of: key, size, in: $0, written: written) }
-        objects.add(key, size, written, from: ends[0], to: ends[1], now: now, clock)
+        objects.add(key, size, written, from: ends[0], to: ends[1], now: now, clock, others)
     }
 
     /// - Precondition: versions of a key come one after the other, the newest first.
@@ -123,7 +128,7 @@ package struct ExpirationCount: Sendable {
         seen += 1
         guard let written else { return }
         let ends = [former, target].map { end(of: key, size, in: $0, noncurrentSince: since ?? written) }
-        versions.add(key, size, written, from: ends[0], to: ends[1], now: now, clock)
+        versions.add(key, size, written, from: ends[0], to: ends[1], now: now, clock, others)
     }
 
     /// The first end by rules that certainly match, and by those that may, with the prefix of the one that gives it.
@@ -163,13 +168,14 @@ package struct ExpirationCount: Sendable {
 extension ExpirationCount.Changes {
     fileprivate mutating func add(
         _ key: String, _ size: Int, _ written: Date, from former: ExpirationCount.End, to target: ExpirationCount.End,
-        now: Date, _ clock: ExpirationClock
+        now: Date, _ clock: ExpirationClock, _ others: OtherObjects?
     ) {
         if former.possible != nil, target.certain == nil { ceasing.add(key, size, written) }
         guard let end = target.possible, former.certain.map({ end < $0 }) ?? true else { return }
         let isSoon = end <= now.addingTimeInterval(clock.day)
         // What the former rules remove as soon is nothing new.
         if isSoon, let before = former.certain, before <= now.addingTimeInterval(clock.day) { return }
+        if others?.contains(key, under: target.prefix) == true { self.others.add(key, size, written, end: end) }
         guard !isSoon else { return atOnce.add(key, size, written) }
         later.add(key, size, written)
         laterByPrefix[target.prefix, default: ExpirationCount.Tally()].add(key, size, written, end: end)

@@ -77,7 +77,7 @@ package struct RootMatches: Sendable {
 
     /// Whether a key in the bucket itself may be a name that Cloakroom drew: 32 hexadecimal digits or more, with or without
     /// an extension.
-    private static func isDrawn(_ key: String) -> Bool {
+    static func isDrawn(_ key: String) -> Bool {
         let stem = key.utf8.prefix { $0 != UInt8(ascii: ".") }
         return stem.count >= Self.drawnDigits && stem.allSatisfy { "0123456789abcdef".utf8.contains($0) }
     }

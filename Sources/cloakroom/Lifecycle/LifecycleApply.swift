@@ -41,7 +41,7 @@ enum LifecycleApply {
         Output.print("\(settings.bucket), versioning: \(found.versioning.word)")
         plan.changes.forEach { Output.print(text($0)) }
         // A rule reaches back to what is there already.
-        let count = try await counting.count(plan, found)
+        let count = try await counting.count(plan, found, others: OtherObjects(settings))
         LifecycleCount.lines(count, settings, file: file).forEach { Output.print($0) }
         let refusal = LifecycleCount.refusal(count, flags)
         if flags.contains("dry-run") {
@@ -97,7 +97,8 @@ enum LifecycleApply {
     }
 
     private static let help = """
-        Usage: cloakroom lifecycle apply [--dry-run] [--yes] [--replace] [--delete-existing] [--stop-expiring] SETTINGS
+        Usage: cloakroom lifecycle apply [--dry-run] [--yes] [--replace] [--delete-existing]
+                                        [--expire-other-objects] [--stop-expiring] SETTINGS
 
         Puts the rules that let objects expire: one for each of lifecycle.prefixes, renewal.retentionDays after objects
         were last written; where the bucket keeps versions, old ones there after lifecycle.noncurrentDays. One more
@@ -111,13 +112,17 @@ enum LifecycleApply {
         A rule reaches back: what is older than its days goes within a day. So objects (and versions, where the bucket
         keeps them) are counted first, by a listing: those that would newly expire within a day, those that would
         later, and those that would no longer expire, each with the oldest; those that would later by prefix, with the
-        first expiration, and how to take that back. `cloakroom renew` saves some of them first.
+        first expiration, and how to take that back. `cloakroom renew` saves some of them first. A prefix without /
+        matches more than names in the bucket itself: "b" matches backups/db.sql. Such objects, and those with other
+        names than Cloakroom generates, are counted apart.
 
         Options:
           --dry-run          show what would change, and end
           --yes              do not ask
           --replace          remove every other rule as well
           --delete-existing  apply though objects that are there would go within a day
+          --expire-other-objects
+                             apply though objects that are no assets would expire, at once or later
           --stop-expiring    apply though objects would no longer expire
           --requests-per-second N
                              of the listing, 1…1000; 10

@@ -16,8 +16,11 @@ struct LifecycleCount {
     /// From the beginning of one request to that of the next.
     let interval: Duration
 
-    func count(_ plan: LifecyclePlan, _ found: BucketLifecycle) async throws(AWSError) -> ExpirationCount {
-        var count = ExpirationCount(from: found.configuration, to: plan.target, now: Date())
+    /// - Parameter others: which objects are no assets; `nil` counts none as such.
+    func count(
+        _ plan: LifecyclePlan, _ found: BucketLifecycle, others: OtherObjects? = nil
+    ) async throws(AWSError) -> ExpirationCount {
+        var count = ExpirationCount(from: found.configuration, to: plan.target, now: Date(), others: others)
         var progress = ProgressLine(what: "objects counted", total: 0)
         defer { progress.clear() }
         for prefix in ExpirationCount.prefixes(of: plan) {
@@ -99,6 +102,7 @@ struct LifecycleCount {
             let place = settings.hasAssets(under: prefix) ? "" : " (NO PLACE OF ASSETS by the settings)"
             lines += line("of them under \"\(prefix)\"\(place)", tally, indent: "  ")
         }
+        lines += line("of these \(what) are no assets by their keys", changes.others, indent: "  ")
         return lines + line("\(what) would no longer expire", changes.ceasing)
     }
 
@@ -129,6 +133,11 @@ struct LifecycleCount {
             reasons.append(
                 "objects that are there would be deleted within a day: renew those that are to stay first (cloakroom renew),"
                     + " or give --delete-existing")
+        }
+        if count.objects.others.count + count.versions.others.count > 0, !flags.contains("expire-other-objects") {
+            reasons.append(
+                "objects that are no assets would expire with them: leave out their folders (cloakroom lifecycle"
+                    + " plan-prefixes --keep FOLDER/ prints such prefixes), or give --expire-other-objects")
         }
         if count.objects.ceasing.count + count.versions.ceasing.count > 0, !flags.contains("stop-expiring") {
             reasons.append("objects would no longer expire: give --stop-expiring if that is meant")

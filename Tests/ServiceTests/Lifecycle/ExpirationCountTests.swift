@@ -47,6 +47,28 @@ struct ExpirationCountTests {
         #expect(two.objects.laterByPrefix.keys.sorted() == ["a"])
     }
 
+    @Test func `objects that are no assets are counted apart under a rule for names in the bucket itself`() throws {
+        let drawn = "b0123456789abcdef0123456789abcde.bin"
+        let keys = [
+            (drawn, 20.0), ("b0123456789abcdef0123456789abcde/part", 3), ("backups/db-1.sql", 10),
+            ("backups/db-0.sql", 40), ("b.txt", 5), ("assets/other.txt", 6), ("photos/u_1/a", 6),
+        ]
+        func others(_ members: String, _ prefixes: [String]) throws -> ExpirationCount.Tally {
+            let settings = try settings(smallest(members))
+            var count = ExpirationCount(
+                from: .init(), to: rules(LifecycleTerms(prefixes: prefixes, retentionDays: 30)), now: now,
+                others: OtherObjects(settings))
+            for (key, days) in keys { count.object(key, size: 10, written: ago(days)) }
+            return count.objects.others
+        }
+        let root = "uploads: {keyPrefix: 'assets/'}, renewal: {keyPrefix: ''}"
+        let found = try others(root, ["assets/", "b"])
+        #expect(found.count == 4 && found.bytes == 40 && found.oldest?.key == "backups/db-0.sql")
+        #expect(try others(root, [""]).count == 4)
+        #expect(try others(root, ["assets/", "backups/", "b0"]).count == 1)
+        #expect(try others(root, ["assets/", "backups/"]).count == 0)
+    }
+
     @Test func `what goes at the next midnight goes at once`() {
         var count = count([], LifecycleTerms(retentionDays: 30).rules(.never))
         count.object("a", size: 1, written: ago(30))
