@@ -173,23 +173,38 @@ package final class Renewer {
         batch.finish(position, outcome, refusals: refusals)
     }
 
-    /// Which refusals are the keys' own.
+    /// Which refusals are the keys' own. Each may take a request for its object's KMS key: as many at once as may be copied.
     private func tested(_ outcomes: [Renewal.Outcome], of batch: RenewalBatch) async -> [Renewal.Outcome] {
         var outcomes = outcomes
-        for (position, refusals) in batch.refusals {
-            var cause = RenewalPermissions.Cause.key
-            for refusal in refusals where cause == .key {
-                cause = await permissions.cause(of: refusal, until: batch.deadline)
+        var refused = Array(batch.refusals)[...]
+        while !refused.isEmpty {
+            let running = refused.prefix(copyLimiter.current).map { position, refusals in
+                let task = LoopActor.spawn { [self] in await cause(of: refusals, until: batch.deadline) }
+                return (position, refusals, task)
             }
-            switch cause {
-            case .key: outcomes[position] = outcomes[position].ofKey
-            case .kmsKey: outcomes[position] = .misconfigured(code: AWSError.deniedByKMS)
-            case .unknown: break
+            refused = refused.dropFirst(running.count)
+            for (position, refusals, task) in running {
+                switch await task.value {
+                case .key: outcomes[position] = outcomes[position].ofKey
+                case .kmsKey: outcomes[position] = .misconfigured(code: AWSError.deniedByKMS)
+                case .unknown: break
+                }
+                permissions.close(refusals)
+                metrics.renewed(outcomes[position])
             }
-            permissions.close(refusals)
-            metrics.renewed(outcomes[position])
         }
         return outcomes
+    }
+
+    /// Of all that one key was refused with: its own only if each of them is.
+    private func cause(
+        of refusals: [RenewalPermissions.Refusal], until deadline: ContinuousClock.Instant
+    ) async -> RenewalPermissions.Cause {
+        for refusal in refusals {
+            let cause = await permissions.cause(of: refusal, until: deadline)
+            guard cause == .key else { return cause }
+        }
+        return .key
     }
 
     // MARK: What is told

@@ -291,6 +291,25 @@ struct RenewerTests {
         guard case .results = await renewer.renew(["a"]) else { return _ = Issue.record("not renewed again") }
     }
 
+    @Test @LoopActor func `looks up the KMS keys of denied objects side by side, as many as may be copied`()
+        async throws
+    {
+        let running = Mutex<[Int]>([0])
+        let permissions = RenewalPermissions(
+            kmsKey: { _, _ throws(AWSError) in
+                running.withLock { $0.append(($0.last ?? 0) + 1) }
+                for _ in 0..<100 { await Task.yield() }
+                running.withLock { $0.append(($0.last ?? 0) - 1) }
+                return nil
+            }, test: { _, _ in .renewed(kmsKey: nil) })
+        let renewer = try renewer(inFlight: 4, permissions: permissions) { _ in Self.denied }
+        let keys = (1...10).map { "k\($0)" }
+        let forbidden = keys.map { RenewResult(key: $0, failure: .forbidden) }
+        #expect(await renewer.renew(keys) == .results(forbidden))
+        #expect(running.withLock { $0.max() } == 4)
+        #expect(running.withLock { $0.last } == 0 && !permissions.isAwaited)
+    }
+
     /// An object that is refused at two places is told of only when both refusals are its own.
     @Test @LoopActor func `tells nothing of a key while one of the places that refuse it cannot be renewed at`()
         async throws
