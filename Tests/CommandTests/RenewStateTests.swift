@@ -28,7 +28,7 @@ struct RenewStateTests {
         #expect(try state(source, after: 0).keep("assets/k", totals))
     }
 
-    @Test(arguments: [(older, 3600), (older, day), (.list("/none"), 21 * day)] as [(RenewSource, TimeInterval)])
+    @Test(arguments: [(older, 3600), (older, day), (.list("/none"), day)] as [(RenewSource, TimeInterval)])
     @LoopActor func `a run goes on, and keeps when it was started`(source: RenewSource, later: TimeInterval) throws {
         try leave(source)
         for _ in 0..<2 {
@@ -41,8 +41,9 @@ struct RenewStateTests {
     @Test(
         arguments: [
             (older, day + 1), (older, 21 * day), (older, -day), (.older(age: .seconds(60), prefix: ""), 61),
+            (.list("/none"), day + 1), (.list("/none"), 30 * day), (.list("/none"), -day),
         ] as [(RenewSource, TimeInterval)])
-    @LoopActor func `a run begins anew when objects it passed over may have become old enough`(
+    @LoopActor func `a run begins anew when what it renewed or passed over may be due by now`(
         source: RenewSource, later: TimeInterval
     ) throws {
         try leave(source)

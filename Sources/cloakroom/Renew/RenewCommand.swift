@@ -112,10 +112,10 @@ enum RenewCommand {
         written longer ago than that. Objects in users' folders are left alone, unless renewal.requireOwnPrefix or
         lifecycle.expiresUserFolders says that assets are there; so are the canaries and the doctor's objects.
 
-        A run that is interrupted goes on where it stopped when the same command is given again. With --older-than it
-        begins anew when it was started more than a day ago, or longer ago than AGE: objects that it passed over may have
-        become old enough. That costs a listing; what was renewed is young. Keys that are refused (archived, forbidden,
-        invalid) are printed, with the reason.
+        A run that is interrupted goes on where it stopped when the same command is given again. It begins anew when it was
+        started more than a day ago, or with --older-than longer ago than AGE: what was renewed may be due again, and
+        objects that were passed over may have become old enough. What was renewed and is still young is passed over, or
+        left as it is. Keys that are refused (archived, forbidden, invalid) are printed, with the reason.
 
         Options:
           --from-list FILE     the keys, one a line

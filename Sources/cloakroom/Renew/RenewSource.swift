@@ -17,15 +17,24 @@ enum RenewSource: Sendable {
 
     private static let maximumBytes = 1 << 28
 
-    /// How long after its start a run may still be resumed; `nil` for ever.
+    /// How long after its start a run may still be resumed.
     ///
     /// A listing passes over what is younger than the age: by the end of the run it is older by the run's length. S3 expires
     /// objects in whole days, so a day is the most that the operator's age is let slip. To begin anew costs a listing only:
-    /// what was renewed is young.
-    var maximumStateAge: Duration? {
+    /// what was renewed is young. Of a list, what was renewed before the interruption grows older likewise: a later run of
+    /// the same list is meant to renew all of it.
+    var maximumStateAge: Duration {
         switch self {
-        case .list: nil
+        case .list: .seconds(86_400)
         case .older(let age, _): min(age, .seconds(86_400))
+        }
+    }
+
+    /// Why a run that is older than that begins anew.
+    var staleness: String {
+        switch self {
+        case .list: "what was renewed then may be due again by now"
+        case .older: "objects that were too young then may be old enough by now"
         }
     }
 

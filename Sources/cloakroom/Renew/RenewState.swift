@@ -58,10 +58,9 @@ final class RenewState {
 
     private static func restart(_ started: Date?, _ source: RenewSource, _ now: Date) -> String? {
         guard let started else { return "does not say when it was started" }
-        guard let maximum = source.maximumStateAge else { return nil }
         guard started <= now else { return "was started at \(started.wireText), later than now" }
-        guard now.timeIntervalSince(started) > maximum / .seconds(1) else { return nil }
-        return "was started at \(started.wireText): objects that were too young then may be old enough by now"
+        guard now.timeIntervalSince(started) > source.maximumStateAge / .seconds(1) else { return nil }
+        return "was started at \(started.wireText): \(source.staleness)"
     }
 
     /// - Returns: whether the disk has it.
