@@ -128,6 +128,24 @@ extension EndToEnd {
             #expect(RunFolder.text(of: file) == text)
         }
 
+        @Test(arguments: ["077", "027", "000"])
+        func `init's settings are for all to read, and its secrets are not, whatever the umask is`(umask: String) throws
+        {
+            let run = try RunFolder.make("init")
+            let folder = "\(run)/etc"
+            let program = try RunningProgram(
+                "/bin/sh",
+                ["-c", #"umask "$1" && shift && exec "$@""#, "sh", umask, try Programs.worker, "init", folder],
+                output: "\(run)/output")
+            #expect(try program.waitForEnd(within: .seconds(10)) == 0, "\(program.text)")
+            for (name, mode) in [
+                ("", 0o755), ("/cloakroom.json5", 0o644), ("/secrets", 0o700), ("/secrets/token", 0o600),
+            ] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: folder + name)
+                #expect(attributes[.posixPermissions] as? Int == mode, "\(name)")
+            }
+        }
+
         @Test func `init follows no symbolic link, and leaves nothing half done`() throws {
             let folder = try RunFolder.make("init")
             let target = "\(folder)/target"

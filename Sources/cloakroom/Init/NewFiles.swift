@@ -15,7 +15,8 @@ struct NewFiles {
 
     func path(_ name: String) -> String { folder == "." ? name : "\(folder)/\(name)" }
 
-    /// Makes the folders that the file needs, and the file.
+    /// Makes the folders that the file needs, and the file, with these permissions whatever the umask is: the service's
+    /// user has to read the settings.
     ///
     /// - Throws: where there is such a file, or a symbolic link of that name.
     mutating func write(_ text: String, to name: String, mode: mode_t) throws(WriteError) {
@@ -25,6 +26,11 @@ struct NewFiles {
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw Self.failure(file) }
         written.append(file)
+        guard fchmod(descriptor, mode) == 0 else {
+            let failure = Self.failure(file)
+            close(descriptor)
+            throw failure
+        }
         let bytes = Array(text.utf8)
         let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
         let isSafe = count == bytes.count && fsync(descriptor) == 0
@@ -40,6 +46,7 @@ struct NewFiles {
     private mutating func makeFolder(_ path: String, mode: mode_t) throws(WriteError) {
         if mkdir(path, mode) == 0 {
             folders.append(path)
+            guard chmod(path, mode) == 0 else { throw Self.failure(path) }
         } else if errno != EEXIST {
             throw Self.failure(path)
         }
