@@ -17,8 +17,12 @@ struct RenewStateTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @LoopActor private func state(_ source: RenewSource, after seconds: TimeInterval) throws -> RenewState {
-        try RenewState(path: path, source: source, bucket: "b", now: Self.start + seconds)
+    @LoopActor private func state(
+        _ source: RenewSource, after seconds: TimeInterval, bucket: String = "b",
+        endpoint: String = "https://s3.example", region: String = "eu-west-1"
+    ) throws -> RenewState {
+        let location = BucketLocation(bucket: bucket, endpoint: endpoint, region: region)
+        return try RenewState(path: path, source: source, location: location, now: Self.start + seconds)
     }
 
     /// A state that an interrupted run leaves.
@@ -51,6 +55,31 @@ struct RenewStateTests {
         #expect(state.position == nil && state.totals == RenewalRun.Totals())
         #expect(state.restart?.contains("was started at 2027-01-15T08:00:00Z") == true)
         #expect(state.started == Self.start + later)
+    }
+
+    @Test @LoopActor func `a run does not go on from the state of another store`() throws {
+        try leave(Self.older)
+        for (bucket, endpoint, region) in [
+            ("c", "https://s3.example", "eu-west-1"), ("b", "https://s3.staging.example", "eu-west-1"),
+            ("b", "https://s3.example", "eu-west-2"),
+        ] {
+            var refusal: String?
+            do {
+                _ = try state(Self.older, after: 60, bucket: bucket, endpoint: endpoint, region: region)
+            } catch { refusal = "\(error)" }
+            #expect(refusal?.contains("belongs to a run with other keys, or of another store") == true, "\(endpoint)")
+        }
+        #expect(try state(Self.older, after: 60).position == "assets/k")
+    }
+
+    @Test @LoopActor func `a state of earlier versions, which tells no store, begins anew`() throws {
+        try leave(Self.older)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let former = text.replacing(#""endpoint":"https://s3.example","region":"eu-west-1","#, with: "")
+        #expect(former != text)
+        try former.write(toFile: path, atomically: true, encoding: .utf8)
+        let state = try state(Self.older, after: 60)
+        #expect(state.position == nil && state.restart == "does not say of which store it is")
     }
 
     @Test(arguments: [older, .list("/none")])

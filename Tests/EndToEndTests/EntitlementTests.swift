@@ -233,8 +233,9 @@ extension EndToEnd {
                 try user(stack, "set", "s_gone", "--storage-used", "99")
                 let rate = ["--requests-per-second", "1000"]
                 // What an interrupted scan leaves: one page, and a line that was cut off.
+                let store = #""endpoint":"\#(s3.url)/photos","region":"\#(SeaweedFS.region)""#
                 let left = """
-                    {"bucket":"photos","prefixes":["photos","thumbnails","metadata"]}
+                    {"bucket":"photos",\(store),"prefixes":["photos","thumbnails","metadata"]}
                     {"prefix":0,"objects":1,"last":true,"key":"photos/s_10/a.jpg","bytes":{"s_1":15,"s_10":7}}
                     {"prefix":1,"obj
                     """

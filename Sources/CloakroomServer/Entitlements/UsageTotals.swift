@@ -8,14 +8,14 @@ import CloakroomJSON
 package struct UsageTotals: Sendable, Equatable {
     /// What is scanned; the sums of one scan mean nothing to another.
     package struct Subject: Sendable, Equatable {
-        package let bucket: String
+        package let location: BucketLocation
         /// Each user has a folder under each; an empty one is the bucket itself.
         package let prefixes: [String]
         /// `nil` for all users.
         package let user: UserID?
 
-        package init(bucket: String, prefixes: [String], user: UserID?) {
-            self.bucket = bucket
+        package init(location: BucketLocation, prefixes: [String], user: UserID?) {
+            self.location = location
             // Nothing is counted twice.
             self.prefixes = prefixes.reduce(into: []) { unique, prefix in
                 if !unique.contains(prefix) { unique.append(prefix) }
@@ -82,7 +82,11 @@ package struct UsageTotals: Sendable, Equatable {
         var writer = JSONWriter()
         writer.beginObject()
         writer.plainName("bucket")
-        writer.string(subject.bucket)
+        writer.string(subject.location.bucket)
+        writer.plainName("endpoint")
+        writer.string(subject.location.endpoint)
+        writer.plainName("region")
+        writer.string(subject.location.region)
         writer.plainName("prefixes")
         writer.beginArray()
         for prefix in subject.prefixes { writer.string(prefix) }

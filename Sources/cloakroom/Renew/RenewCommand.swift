@@ -47,7 +47,7 @@ enum RenewCommand {
     private static func renew(
         _ source: RenewSource, _ settings: Settings, _ s3: S3Client, interval: Duration, state path: String
     ) async throws -> ExitStatus {
-        let state = try RenewState(path: path, source: source, bucket: settings.bucket)
+        let state = try RenewState(path: path, source: source, location: settings.bucketLocation)
         if let restart = state.restart { Output.note("\(path) \(restart); beginning anew") }
         if state.position != nil {
             Output.note("going on with \(path), started at \(state.started.wireText): \(words(state.totals))")

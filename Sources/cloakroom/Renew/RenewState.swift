@@ -14,7 +14,7 @@ import CloakroomJSON
 final class RenewState {
     private let file: StateFile
     private let source: String
-    private let bucket: String
+    private let location: BucketLocation
     /// When the run began that this is the state of.
     let started: Date
     /// What the source goes on from; `nil` for its beginning.
@@ -24,26 +24,30 @@ final class RenewState {
     let totals: RenewalRun.Totals
 
     init(
-        path: String, source: RenewSource, bucket: String, now: Date = Date()
+        path: String, source: RenewSource, location: BucketLocation, now: Date = Date()
     ) throws(StateFile.FileError) {
         file = try StateFile(path: path)
         self.source = source.name
-        self.bucket = bucket
+        self.location = location
         guard let state = try file.read() else {
             (started, position, restart) = (now, nil, nil)
             totals = RenewalRun.Totals()
             return
         }
         guard let object = state.object, object["version"]?.integer == 1, object["source"]?.string == source.name,
-            object["bucket"]?.string == bucket, let position = object["position"]?.string,
+            object["bucket"]?.string == location.bucket,
+            object["endpoint"].map({ $0.string == location.endpoint }) ?? true,
+            object["region"].map({ $0.string == location.region }) ?? true, let position = object["position"]?.string,
             let renewed = object["renewed"]?.integer, let gone = object["gone"]?.integer,
             let refused = object["refused"]?.integer, let skipped = object["skipped"]?.integer
         else {
             throw StateFile.FileError(
-                description: "\(path) belongs to a run with other keys; delete it, or name another with --state")
+                description: "\(path) belongs to a run with other keys, or of another store;"
+                    + " delete it, or name another with --state")
         }
         let began = object["started"]?.string.flatMap { Timestamp(iso8601: $0)?.date }
-        restart = Self.restart(began, source, now)
+        let namesStore = object["endpoint"] != nil && object["region"] != nil
+        restart = Self.restart(began, source, now) ?? (namesStore ? nil : "does not say of which store it is")
         guard restart == nil else {
             (started, self.position) = (now, nil)
             totals = RenewalRun.Totals()
@@ -66,7 +70,8 @@ final class RenewState {
     /// - Returns: whether the disk has it.
     func keep(_ position: String, _ totals: RenewalRun.Totals) -> Bool {
         let state: JSON = [
-            "version": .number(1), "source": .string(source), "bucket": .string(bucket), "position": .string(position),
+            "version": .number(1), "source": .string(source), "bucket": .string(location.bucket),
+            "endpoint": .string(location.endpoint), "region": .string(location.region), "position": .string(position),
             "started": .string(started.wireText),
             "renewed": .number(Double(totals.renewed)), "gone": .number(Double(totals.gone)),
             "refused": .number(Double(totals.refused)), "skipped": .number(Double(totals.skipped)),

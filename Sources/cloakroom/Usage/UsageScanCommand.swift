@@ -20,7 +20,7 @@ enum UsageScanCommand {
             }
             let settings = line.settings
             let subject = UsageTotals.Subject(
-                bucket: settings.bucket, prefixes: settings.vending.prefixes, user: user)
+                location: settings.bucketLocation, prefixes: settings.vending.prefixes, user: user)
             // One user is soon counted anew.
             let path = values["state"] ?? (user == nil ? "cloakroom-usage.state" : nil)
             return line.withRecords { records in

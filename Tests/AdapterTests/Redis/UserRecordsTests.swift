@@ -101,7 +101,8 @@ struct UserRecordsTests {
         try await withRecords { records, redis in
             _ = await redis.outcome("SET", "c:user:{u_1}", "x")
             try await records.recordUsage(12, of: UserID("u_2")!)
-            let totals = UsageTotals(UsageTotals.Subject(bucket: "b", prefixes: [], user: nil))
+            let location = BucketLocation(bucket: "b", endpoint: "http://127.0.0.1:8333", region: "us-east-1")
+            let totals = UsageTotals(UsageTotals.Subject(location: location, prefixes: [], user: nil))
             let (written, unreadable) = try await records.record(totals)
             #expect(written == 1 && unreadable == [user])
             #expect(await redis.outcome("HGET", "c:user:{u_2}", "storageUsed") == .success(.text(Array("0".utf8))))

@@ -77,9 +77,13 @@ struct UsageScanTests {
         ("photosx/u_1/a", 1000),
     ]
 
-    private func subject(_ user: String? = nil, _ prefixes: [String] = ["photos", "thumbnails"]) -> UsageTotals.Subject
-    {
-        UsageTotals.Subject(bucket: "photos", prefixes: prefixes, user: user.flatMap { UserID($0) })
+    private func subject(
+        _ user: String? = nil, _ prefixes: [String] = ["photos", "thumbnails"], endpoint: String = "https://s3.example",
+        region: String = "eu-west-1"
+    ) -> UsageTotals.Subject {
+        UsageTotals.Subject(
+            location: BucketLocation(bucket: "photos", endpoint: endpoint, region: region), prefixes: prefixes,
+            user: user.flatMap { UserID($0) })
     }
 
     private func named(_ totals: UsageTotals) -> [String: Int] {
@@ -89,8 +93,7 @@ struct UsageScanTests {
     @Test @LoopActor func `counts a prefix once that the settings name twice`() async throws {
         let store = Store([("photos/u_1/a", 5)])
         let user = try #require(UserID("u_1"))
-        let subject = UsageTotals.Subject(bucket: "b", prefixes: ["photos", "photos"], user: nil)
-        #expect(try await store.scan(UsageTotals(subject)).bytes == [user: 5])
+        #expect(try await store.scan(UsageTotals(subject(nil, ["photos", "photos"]))).bytes == [user: 5])
     }
 
     @Test @LoopActor func `adds up what each user has under all prefixes`() async throws {
@@ -128,10 +131,14 @@ struct UsageScanTests {
 
     @Test @LoopActor func `does not go on with the sums of another scan`() async throws {
         let file = UsageTotals(subject()).head
-        for other in [subject("u_1"), subject(nil, ["photos"])] {
+        for other in [
+            subject("u_1"), subject(nil, ["photos"]), subject(endpoint: "https://s3.staging.example"),
+            subject(region: "eu-west-2"),
+        ] {
             #expect(throws: UsageTotals.ResumeError.otherScan) { try UsageTotals.resumed(other, from: file) }
         }
-        for text in ["", "{}\n", "nonsense"] {
+        // The last is of an earlier version, which did not name the store.
+        for text in ["", "{}\n", "nonsense", #"{"bucket":"photos","prefixes":["photos","thumbnails"]}"# + "\n"] {
             #expect(throws: UsageTotals.ResumeError.otherScan) {
                 try UsageTotals.resumed(subject(), from: Array(text.utf8))
             }
