@@ -82,6 +82,40 @@ struct RenewStateTests {
         #expect(state.position == nil && state.restart == "does not say of which store it is")
     }
 
+    @Test(
+        arguments: [
+            (older, day, false), (older, day + 1, true), (.older(age: .seconds(60), prefix: ""), 60, false),
+            (.older(age: .seconds(60), prefix: ""), 61, true), (.list("/none"), 30 * day, false),
+        ] as [(RenewSource, TimeInterval, Bool)])
+    @LoopActor func `a listing that took longer than its state is good for is followed by another`(
+        source: RenewSource, later: TimeInterval, expected: Bool
+    ) throws {
+        let state = try state(source, after: 0)
+        #expect(state.needsAnotherPass(now: Self.start + later) == expected)
+    }
+
+    @Test(arguments: [1.5 * day, 7 * day, 60 * day])
+    @LoopActor func `passes come to an end, however long each takes`(length: TimeInterval) throws {
+        let state = try state(Self.older, after: 0)
+        var (now, passes) = (Self.start + length, 1)
+        while state.needsAnotherPass(now: now), passes < 100 {
+            #expect(state.beginPass(RenewalRun.Totals(), now: now) && state.started == now)
+            (now, passes) = (now + length, passes + 1)
+        }
+        // The last one began when all that was there at the start was old enough.
+        #expect(state.started >= Self.start + 20 * Self.day && state.started < Self.start + 20 * Self.day + length)
+        #expect(state.firstStarted == Self.start)
+    }
+
+    @Test @LoopActor func `an interrupted second pass goes on, with the totals of the first`() throws {
+        var totals = RenewalRun.Totals()
+        totals.renewed = 7
+        #expect(try state(Self.older, after: 0).beginPass(totals, now: Self.start + 2 * Self.day))
+        let state = try state(Self.older, after: 2 * Self.day + 60)
+        #expect(state.position == "" && state.restart == nil && state.totals.renewed == 7)
+        #expect(state.started == Self.start + 2 * Self.day)
+    }
+
     @Test(arguments: [older, .list("/none")])
     @LoopActor func `a state of earlier versions, which tells no start, begins anew`(source: RenewSource) throws {
         try leave(source)

@@ -260,6 +260,25 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a listing that took longer than the age is followed by another`() throws {
+            try withStore("renew-again") { store, folder in
+                for number in 0...100 {
+                    #expect(try store.ask("PUT", "/\(SeaweedFS.bucket)/assets/\(number)", body: "four").status == 200)
+                }
+                let settings = try store.settings(folder) { $0["renewal.minimumAgeSeconds"] = 0 }
+                usleep(1_100_000)
+                // Two batches, the second at least two seconds after the first.
+                let renewed = try Command(
+                    [
+                        "renew", "--older-than", "1s", "--prefix", "assets/", "--keys-per-second", "50", "--state",
+                        "\(folder)/state", settings,
+                    ], environment: store.environment, within: .seconds(30))
+                #expect(renewed.status == 0 && renewed.text.contains("101 renewed or young enough"), "\(renewed.text)")
+                #expect(renewed.text.contains("may be old enough by now; listing again"), "\(renewed.text)")
+                #expect(!FileManager.default.fileExists(atPath: "\(folder)/state"))
+            }
+        }
+
         @Test func `a key that S3 refuses is printed, and the renewal run goes on`() throws {
             let upstream = try ScriptedUpstream()
             defer { upstream.s3.stop() }

@@ -65,12 +65,22 @@ enum RenewCommand {
             onRefusal: { key, failure in Output.print("\(key): \(failure.rawValue)") })
         var progress = ProgressLine(what: "renewed", total: 0)
         do throws(RenewalRun.RunError) {
-            try await source.batches(from: state.position, s3) { keys, position throws(RenewalRun.RunError) in
-                try await run.renew(keys)
-                guard state.keep(position, run.totals) else { throw .notKept }
-                progress.show(run.totals.renewed)
+            var (start, latest) = (state.position, Date.distantFuture)
+            while true {
+                try await source.batches(from: start, writtenBefore: latest, s3) {
+                    keys, position throws(RenewalRun.RunError) in
+                    try await run.renew(keys)
+                    guard state.keep(position, run.totals) else { throw .notKept }
+                    progress.show(run.totals.renewed)
+                }
+                progress.clear()
+                guard state.needsAnotherPass() else { break }
+                Output.note("the listing was started at \(state.started.wireText): \(source.staleness); listing again")
+                guard state.beginPass(run.totals) else { throw RenewalRun.RunError.notKept }
+                // A store may tell whole seconds only.
+                let first = state.firstStarted.timeIntervalSince1970.rounded(.down)
+                (start, latest) = (nil, Date(timeIntervalSince1970: first))
             }
-            progress.clear()
             state.remove()
             Output.print(words(run.totals))
             return run.totals.refused == 0 ? .success : .failure
@@ -115,7 +125,8 @@ enum RenewCommand {
         A run that is interrupted goes on where it stopped when the same command is given again. It begins anew when it was
         started more than a day ago, or with --older-than longer ago than AGE: what was renewed may be due again, and
         objects that were passed over may have become old enough. What was renewed and is still young is passed over, or
-        left as it is. Keys that are refused (archived, forbidden, invalid) are printed, with the reason.
+        left as it is. For the same reason a listing that took as long is followed by another, of what was written before
+        the run and is old enough by then. Keys that are refused (archived, forbidden, invalid) are printed, with the reason.
 
         Options:
           --from-list FILE     the keys, one a line

@@ -55,15 +55,22 @@ enum RenewSource: Sendable {
     typealias Body = @LoopActor ([String], String) async throws(RenewalRun.RunError) -> Void
 
     /// - Parameters:
-    ///   - position: what the body was last given; `nil` for the beginning.
+    ///   - position: what the body was last given; `nil` or empty for the beginning.
+    ///   - latest: a listing passes over what was written at this time or later.
     ///   - body: takes a batch, and where the next one begins.
     @LoopActor
     func batches(
-        from position: String?, _ s3: S3Client, _ body: Body
+        from position: String?, writtenBefore latest: Date = .distantFuture, now: () -> Date = { Date() },
+        _ s3: S3Client, _ body: Body
     ) async throws(RenewalRun.RunError) {
         switch self {
         case .list(let path): try await list(path, from: position.flatMap { Int($0) } ?? 0, body)
-        case .older(let age, let prefix): try await older(age, prefix, after: position, s3, body)
+        case .older(let age, let prefix):
+            let start = position.flatMap { $0.isEmpty ? nil : S3Client.ListPosition.after(key: $0) } ?? .start
+            try await older(prefix, from: start, s3, body) {
+                // A run may take days, in which what it comes to grows older.
+                min(now().addingTimeInterval(-(age / .seconds(1))), latest)
+            }
         }
     }
 
@@ -90,11 +97,12 @@ enum RenewSource: Sendable {
         }
     }
 
+    /// - Parameter limit: what was written before it is old enough.
     @LoopActor
     private func older(
-        _ age: Duration, _ prefix: String, after key: String?, _ s3: S3Client, _ body: Body
+        _ prefix: String, from start: S3Client.ListPosition, _ s3: S3Client, _ body: Body, limit: () -> Date
     ) async throws(RenewalRun.RunError) {
-        var position: S3Client.ListPosition = key.map { .after(key: $0) } ?? .start
+        var position = start
         while true {
             let page: ObjectPage
             do throws(AWSError) {
@@ -103,8 +111,7 @@ enum RenewSource: Sendable {
                 if error.status == 403 { throw .misconfigured(code: error.code) }
                 throw .unavailable(code: error.code)
             }
-            // A run may take days, in which what it comes to grows older.
-            let limit = Date().addingTimeInterval(-(age / .seconds(1)))
+            let limit = limit()
             let old = page.entries.filter { $0.lastModified.map { $0 < limit } ?? false }.map(\.key)
             for start in stride(from: 0, to: old.count, by: RenewalRun.batchSize) {
                 let keys = Array(old[start..<min(start + RenewalRun.batchSize, old.count)])

@@ -13,10 +13,14 @@ import CloakroomJSON
 @LoopActor
 final class RenewState {
     private let file: StateFile
-    private let source: String
+    private let source: RenewSource
+    /// Made once: that of a list takes a digest of its file.
+    private let name: String
     private let location: BucketLocation
-    /// When the run began that this is the state of.
-    let started: Date
+    /// When the pass over the keys began that this is the state of.
+    private(set) var started: Date
+    /// As it was when this process began.
+    let firstStarted: Date
     /// What the source goes on from; `nil` for its beginning.
     let position: String?
     /// Why the run begins anew although there is a state; `nil` where it does not.
@@ -27,14 +31,16 @@ final class RenewState {
         path: String, source: RenewSource, location: BucketLocation, now: Date = Date()
     ) throws(StateFile.FileError) {
         file = try StateFile(path: path)
-        self.source = source.name
+        self.source = source
+        let name = source.name
+        self.name = name
         self.location = location
         guard let state = try file.read() else {
-            (started, position, restart) = (now, nil, nil)
+            (started, firstStarted, position, restart) = (now, now, nil, nil)
             totals = RenewalRun.Totals()
             return
         }
-        guard let object = state.object, object["version"]?.integer == 1, object["source"]?.string == source.name,
+        guard let object = state.object, object["version"]?.integer == 1, object["source"]?.string == name,
             object["bucket"]?.string == location.bucket,
             object["endpoint"].map({ $0.string == location.endpoint }) ?? true,
             object["region"].map({ $0.string == location.region }) ?? true, let position = object["position"]?.string,
@@ -49,11 +55,11 @@ final class RenewState {
         let namesStore = object["endpoint"] != nil && object["region"] != nil
         restart = Self.restart(began, source, now) ?? (namesStore ? nil : "does not say of which store it is")
         guard restart == nil else {
-            (started, self.position) = (now, nil)
+            (started, firstStarted, self.position) = (now, now, nil)
             totals = RenewalRun.Totals()
             return
         }
-        started = began ?? now
+        (started, firstStarted) = (began ?? now, began ?? now)
         self.position = position
         var totals = RenewalRun.Totals()
         (totals.renewed, totals.gone, totals.refused, totals.skipped) = (renewed, gone, refused, skipped)
@@ -70,7 +76,7 @@ final class RenewState {
     /// - Returns: whether the disk has it.
     func keep(_ position: String, _ totals: RenewalRun.Totals) -> Bool {
         let state: JSON = [
-            "version": .number(1), "source": .string(source), "bucket": .string(location.bucket),
+            "version": .number(1), "source": .string(name), "bucket": .string(location.bucket),
             "endpoint": .string(location.endpoint), "region": .string(location.region), "position": .string(position),
             "started": .string(started.wireText),
             "renewed": .number(Double(totals.renewed)), "gone": .number(Double(totals.gone)),
@@ -82,6 +88,25 @@ final class RenewState {
         } catch {
             return false
         }
+    }
+
+    /// At the end of a pass: whether another has to follow, since objects that this one passed over may have become old
+    /// enough.
+    ///
+    /// One that began later than the age after the first has met all that was written before that, and nothing else is
+    /// listed again: the passes come to an end, however long each takes.
+    func needsAnotherPass(now: Date = Date()) -> Bool {
+        guard case .older(let age, _) = source else { return false }
+        return now.timeIntervalSince(started) > source.maximumStateAge / .seconds(1)
+            && started.timeIntervalSince(firstStarted) < age / .seconds(1)
+    }
+
+    /// Begins another pass; it is for what was written before the first, so as not to meet what that renewed.
+    ///
+    /// - Returns: whether the disk has it.
+    func beginPass(_ totals: RenewalRun.Totals, now: Date = Date()) -> Bool {
+        started = now
+        return keep("", totals)
     }
 
     func remove() { file.remove() }
