@@ -32,6 +32,8 @@ struct LifecycleCountTests {
                     \(Self.entry("Version", isSecond ? "b" : "a", "<IsLatest>\(!isSecond)</IsLatest>"))\
                     </ListVersionsResult>
                     """
+                } else if request.target.contains("prefix=none") {
+                    "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
                 } else {
                     """
                     <ListBucketResult><EncodingType>url</EncodingType>\
@@ -54,12 +56,16 @@ struct LifecycleCountTests {
 
     private static let terms = LifecycleTerms(prefixes: ["assets/"], retentionDays: 30)
 
-    @LoopActor private func count(_ versioning: String) async throws -> ExpirationCount {
-        let s3 = S3Client(
+    @LoopActor private func bucket(_ versioning: String) throws -> S3Client {
+        S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"),
             transport: Bucket(versioning: versioning),
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
             isolation: LoopActor.shared)
+    }
+
+    @LoopActor private func count(_ versioning: String) async throws -> ExpirationCount {
+        let s3 = try bucket(versioning)
         let found = try await BucketLifecycle(s3)
         let plan = LifecyclePlan(found.configuration, found.versioning, Self.terms, replacesAll: false)
         return try await LifecycleCount(s3: s3, interval: .zero).count(plan, found)
@@ -72,6 +78,12 @@ struct LifecycleCountTests {
             let kept = try await count("<Status>\(state)</Status>")
             #expect(kept.objects.atOnce.count == 1 && kept.versions.atOnce.count == 1)
         }
+    }
+
+    @Test @LoopActor func `finds the folders that are not in the bucket`() async throws {
+        let count = LifecycleCount(s3: try bucket(""), interval: .zero)
+        #expect(try await count.absent(["assets/", "none/", "none/at/all/"]) == ["none/", "none/at/all/"])
+        #expect(try await count.absent([]) == [])
     }
 
     /// Bytes of an older version are as gone as those of an object.

@@ -206,10 +206,18 @@ extension EndToEnd {
                 #expect(found.text.contains(#"under "d": 1 object with other names than assets', such as "dad.jpg""#))
                 #expect(!found.text.contains(#"under "e":"#) && found.text.contains("--keep FOLDER/"))
                 #expect(try run(store, ["plan-prefixes", "--offline", settings]).status == 0)
-                #expect(try run(store, ["plan-prefixes", "--keep", "backups", settings]).status == 2)
+                for wrong in ["backups", "/backups/", "backups/, exports/"] {
+                    #expect(try run(store, ["plan-prefixes", "--keep", wrong, settings]).status == 2, "\(wrong)")
+                }
                 #expect(try store.ask("DELETE", "/\(SeaweedFS.bucket)/dad.jpg").status == 204)
                 let kept = try run(store, ["plan-prefixes", "--keep", "backups/", settings])
                 #expect(kept.status == 0 && kept.text.contains("only assets are under them: checked"), "\(kept.text)")
+                #expect(!kept.text.contains("is not in the bucket"), "\(kept.text)")
+                let typo = try run(store, ["plan-prefixes", "--keep", "backups/,backups/dialy/,bakcups/", settings])
+                #expect(typo.status == 0 && !typo.text.contains("// backups/ is not"), "\(typo.text)")
+                for folder in ["backups/dialy/", "bakcups/"] {
+                    #expect(typo.text.contains("// \(folder) is not in the bucket: "), "\(typo.text)")
+                }
             }
         }
 

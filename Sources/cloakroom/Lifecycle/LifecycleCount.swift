@@ -48,6 +48,19 @@ struct LifecycleCount {
         return matches
     }
 
+    /// - Returns: those of the folders that no key of the bucket begins with.
+    func absent(_ folders: [String]) async throws(AWSError) -> [String] {
+        var absent: [String] = []
+        for folder in folders {
+            let next = ContinuousClock.now + interval
+            let page = try await s3.list(
+                prefix: folder, delimiter: "/", from: .start, deadline: .now + .seconds(60))
+            if page.entries.isEmpty, page.folders.isEmpty, page.continuation == nil { absent.append(folder) }
+            try await wait(next)
+        }
+        return absent
+    }
+
     private func objects(
         _ prefix: String, delimiter: String? = nil, _ body: (ObjectPage) -> Void
     ) async throws(AWSError) {

@@ -13,10 +13,10 @@ enum LifecyclePlanPrefixes {
         guard let rate = Int(options.values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
             return Output.usage("--requests-per-second takes 1…1000", see: see)
         }
-        let kept =
-            options.values["keep"]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
-        guard kept.allSatisfy({ $0.count > 1 && $0.hasSuffix("/") }) else {
-            return Output.usage("--keep takes folders that end in /, with commas between them", see: see)
+        guard let kept = folders(options.values["keep"]) else {
+            return Output.usage(
+                "--keep takes folders that end in / and begin with neither / nor white space, with commas between them",
+                see: see)
         }
         do throws(PrefixPlan.Refusal) {
             let plan = try PrefixPlan(settings, keeping: kept)
@@ -26,7 +26,7 @@ enum LifecyclePlanPrefixes {
             let permissions = "it takes s3:ListBucket; --offline does without"
             return line.withUpstreams(permissions: permissions, maximumResponseBytes: ObjectPage.maximumBytes) {
                 let matches = RootMatches(plan, settings, keeping: kept)
-                return try await look(matches, LifecycleCount(s3: $0.s3, interval: .seconds(1) / rate))
+                return try await look(matches, kept, LifecycleCount(s3: $0.s3, interval: .seconds(1) / rate))
             }
         } catch {
             switch error {
@@ -40,10 +40,28 @@ enum LifecyclePlanPrefixes {
         }
     }
 
+    /// Reads the value of `--keep`.
+    ///
+    /// - Returns: `nil` where one cannot be a folder beside assets: a key that begins with `/` or white space is more likely
+    ///   a slip, and the proof would be about a folder that is not there.
+    static func folders(_ text: String?) -> [String]? {
+        guard let text else { return [] }
+        let folders = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+        let areGood = folders.allSatisfy { folder in
+            folder.hasSuffix("/") && !folder.hasPrefix("/") && folder.first?.isWhitespace == false
+        }
+        return areGood ? folders : nil
+    }
+
     @LoopActor
-    private static func look(_ matches: RootMatches, _ listing: LifecycleCount) async throws(AWSError) -> ExitStatus {
+    private static func look(
+        _ matches: RootMatches, _ kept: [String], _ listing: LifecycleCount
+    ) async throws(AWSError) -> ExitStatus {
         let matches = try await listing.root(matches)
         matches.lines.forEach { Output.print($0) }
+        for folder in try await listing.absent(kept) {
+            Output.print("// \(folder) is not in the bucket: no key begins with it; is --keep right?")
+        }
         guard !matches.isEmpty else { return .success }
         return Output.fail(
             "rules for these prefixes would delete more than assets: give --keep FOLDER/ for each folder that is to stay, and"
@@ -61,7 +79,8 @@ enum LifecyclePlanPrefixes {
         prefixes matches them.
 
         Options:
-          --keep FOLDER/,…   other folders that are to stay: the prefixes are split around them as well
+          --keep FOLDER/,…   other folders that are to stay: the prefixes are split around them as well, and it is said
+                             which of them are not in the bucket
           --offline          do not list the bucket
           --requests-per-second N
                              of the listing, 1…1000; 10
