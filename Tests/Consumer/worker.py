@@ -13,7 +13,7 @@ _REFUSED = {"error": "Invalid auth token", "code": "unauthorized"}
 
 class Worker(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        known = self.path == "/api/v1/auth/sts-token" and self.headers["Authorization"] == "Bearer a token"
+        known = self.path == "/api/v1/auth/sts-token" and self.headers["Authorization"] == "Bearer consumer-token"
         body = json.dumps(_VENDED if known else _REFUSED).encode()
         self.send_response(200 if known else 401)
         self.send_header("Content-Type", "application/json")

@@ -25,7 +25,7 @@ guard CommandLine.arguments.count == 2, let endpoint = URL(string: CommandLine.a
     print("Usage: consumer URL")
     exit(2)
 }
-let client = CloakroomClient(endpoint: endpoint, transport: CurlTransport()) { "a token" }
+let client = CloakroomClient(endpoint: endpoint, transport: CurlTransport()) { "consumer-token" }
 let credentials = try await client.vendCredentials()
 print("vended", credentials.accessKeyID)
 // A database by the kit's own C module of the same header.
