@@ -24,10 +24,10 @@ private func replies(_ pieces: [ArraySlice<UInt8>]) -> [RedisReply]? {
             case .incomplete: break reading
             case .garbage: return replies
             }
-            var reading = reader.reading
-            replies.append(RedisReply(&reading))
-            reading = reader.reading
-            _ = try? UserRecord.parse(&reading)
+            var cursor = reader.cursor
+            replies.append(RedisReply(&cursor))
+            cursor = reader.cursor
+            _ = try? UserRecord.parse(&cursor)
             _ = reader.refusal(0)
             reader.clear()
         }
