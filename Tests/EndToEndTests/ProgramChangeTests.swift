@@ -71,7 +71,7 @@ extension EndToEnd {
                 let counted = Metrics(try stack.askNginx(.metrics).text)
                 #expect(counted.sum("cloakroom_worker_starts_total") == 6)
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.warnings)")
                 let victim = try #require(stack.workers.first)
                 kill(victim, SIGKILL)
                 try wait(for: "its successor", within: .seconds(2)) {
@@ -120,10 +120,10 @@ extension EndToEnd {
                 try Self.install(try Self.programOfAnotherLayout(in: stack), in: stack)
                 stack.server?.signal(SIGUSR2)
                 let message = "the program at the supervisor's path cannot take over; this one goes on"
-                try wait(for: "the refusal \(stack.troubles)") { stack.logLines(message).count == 1 }
+                try wait(for: "the refusal \(stack.warnings)") { stack.logLines(message).count == 1 }
                 #expect(stack.server?.isRunning == true && stack.workers == workers)
                 #expect(stack.logLines("the supervisor runs its program anew").isEmpty)
-                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.warnings)")
             }
         }
 
@@ -161,7 +161,7 @@ extension EndToEnd {
                     stack.workers.count == 2
                         && (try? (1...2).map { try Socket(path: stack.socket($0)).peer }.sorted()) == stack.workers
                 }
-                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.warnings)")
             }
         }
     }

@@ -68,7 +68,7 @@ extension EndToEnd {
                 if gap == 0 { #expect(stack.logLines("replacing the workers").count <= 3) }
                 try wait(for: "requests after it") { [seen = load.soFar.total] in load.soFar.total > seen + 50 }
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.warnings)")
                 #expect(stack.logLines("worker ended").isEmpty)
             }
         }
@@ -103,7 +103,7 @@ extension EndToEnd {
                 try wait(for: "one more reload") { stack.logLines("replacing the workers").count > reloads }
                 try Self.settle(stack)
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.troubles)")
+                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.warnings)")
                 #expect(tally.byStatus[502, default: 0] <= 15)
             }
         }
@@ -152,7 +152,7 @@ extension EndToEnd {
                 try wait(for: "a reload") { !stack.logLines("replacing the workers").isEmpty }
                 try Self.settle(stack)
                 #expect(old.isDisjoint(with: stack.workers))
-                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.warnings)")
             }
         }
 

@@ -75,7 +75,7 @@ extension EndToEnd {
         /// A session, and an upload that it has begun.
         private func begun(_ stack: Stack, _ identity: String) throws -> (user: String, token: String, upload: String) {
             let reply = try signIn(stack, identity)
-            let token = Secrets.keep(try #require(reply["token"], "\(reply.told)\(stack.troubles)"))
+            let token = Secrets.keep(try #require(reply["token"], "\(reply.told)\(stack.warnings)"))
             let upload = try #require(try stack.ask(begin(token))["uploadId"])
             return (try #require(reply["userId"]), token, upload)
         }

@@ -84,7 +84,7 @@ extension EndToEnd {
                 #expect(try stack.askNginx(session(#"{"identityToken":"\#(identity)"}"#)).status == 401)
                 #expect(try stack.askNginx(.vend(identity)).status == 401)
                 let signedIn = try stack.askNginx(session(#"{"identityToken":"\#(identity)","nonce":"raw"}"#))
-                #expect(signedIn.status == 200, "\(signedIn.told)\(stack.troubles)")
+                #expect(signedIn.status == 200, "\(signedIn.told)\(stack.warnings)")
                 let user = try #require(signedIn["userId"])
                 let token = Secrets.keep(try #require(signedIn["token"]))
                 #expect(try stack.askNginx(.vend(token)).status == 200)

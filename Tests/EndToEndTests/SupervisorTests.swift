@@ -39,7 +39,7 @@ extension EndToEnd {
                 }
                 let tally = load.stop()
                 #expect(tally.total > 300)
-                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.troubles)")
+                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.warnings)")
                 #expect(tally.byStatus[502, default: 0] <= 12)
                 #expect(stack.logLines("worker ended").count == 3)
             }
@@ -61,7 +61,7 @@ extension EndToEnd {
                     }
                 }
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.troubles)")
+                #expect(Set(tally.byStatus.keys).isSubset(of: [200, 502]), "\(tally) \(stack.warnings)")
                 let line = try #require(stack.logLines("worker does not answer; it is ended").first)
                 #expect(line["process"] as? Int == Int(victim))
             }
@@ -73,7 +73,7 @@ extension EndToEnd {
                 let workers = stack.workers
                 let load = try Self.load(stack, pause: .zero)
                 try wait(for: "two seconds of load", within: .seconds(10)) { load.soFar.total > 2000 }
-                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.warnings)")
                 #expect(stack.workers == workers)
             }
         }
@@ -98,7 +98,7 @@ extension EndToEnd {
                 }
                 try wait(for: "enough requests", within: .seconds(20)) { load.soFar.total >= 2000 }
                 let tally = load.stop()
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.warnings)")
                 #expect(stack.logLines("worker ended").isEmpty)
             }
         }
@@ -116,7 +116,7 @@ extension EndToEnd {
                 }
                 let tally = load.stop()
                 #expect(tally.total > 300)
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.warnings)")
             }
         }
 
@@ -134,7 +134,7 @@ extension EndToEnd {
                     stack.logLines("a new worker did not come up; the others stay").count == 1
                 }
                 #expect(stack.workers == workers)
-                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.troubles)")
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.warnings)")
             }
         }
 
@@ -153,7 +153,7 @@ extension EndToEnd {
                 }
                 let tally = load.stop()
                 #expect(tally.total > 100)
-                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.troubles)")
+                #expect(Set(tally.byStatus.keys) == [200], "\(tally) \(stack.warnings)")
             }
         }
 

@@ -89,7 +89,7 @@ extension EndToEnd {
             let target = "/api/v1/auth/session"
             let identity = issuer.token(issuer.server.url, #""sub":"person""#)
             let reply = try transcript.send("sign in", post(target, nil, #"{"identityToken":"\#(identity)"}"#))
-            let session = Secrets.keep(try #require(reply["token"], "\(reply.told)\(stack.troubles)"))
+            let session = Secrets.keep(try #require(reply["token"], "\(reply.told)\(stack.warnings)"))
             Secrets.keep(try transcript.send("continue the session", post(target, session, "{}"))["token"] ?? "")
             try transcript.send("vend with a session", .vend(session))
             try transcript.send("vend with an identity token", .vend(identity))

@@ -1,4 +1,4 @@
-/// How patient a client is.
+/// How often a call is attempted, and how long each attempt may take.
 ///
 /// Source: botocore 1.44.5, `retries/standard.py`.
 package struct RetrySettings: Sendable, Equatable {

@@ -115,7 +115,7 @@ extension S3Client {
     }
 
     /// HEAD refuses without a body, so without a reason: a wrong bucket looks like a missing object, an expired token like
-    /// an object with its owner's key. GET tells them apart, and mends what is wrong with our token or our clock.
+    /// an object with its owner's key. GET tells them apart, and its error lets a stale token or clock be corrected.
     func headResult(
         at object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> HeadResult {

@@ -117,7 +117,7 @@ package final class Authenticator {
         }
     }
 
-    // MARK: Believing
+    // MARK: Which tokens are good for what
 
     /// What an identity is required for. Tokens of one issuer are signed alike: what each is good for must be told apart
     /// by what it says.

@@ -34,8 +34,8 @@ extension LifecycleValidation {
 
     private var moved: Check {
         let title = "A renewal moves LastModified"
-        if let object = renewed.first(where: { $0.trouble != nil }) {
-            return Check(result: .failed, title: title, detail: "\(object.key): \(object.trouble ?? "")")
+        if let object = renewed.first(where: { $0.problem != nil }) {
+            return Check(result: .failed, title: title, detail: "\(object.key): \(object.problem ?? "")")
         }
         guard renewed.allSatisfy({ !$0.renewals.isEmpty }), let first = renewed.first?.renewals.first else {
             return Check(result: .open, title: title, detail: "not yet renewed")
@@ -85,8 +85,8 @@ extension LifecycleValidation {
                 result: .failed, title: title,
                 detail: "\(early.key) was gone at \(early.missed?.wireText ?? ""), before its expiration at \(end)")
         }
-        if let broken = controls.first(where: { $0.trouble != nil }) {
-            return Check(result: .failed, title: title, detail: "\(broken.key): \(broken.trouble ?? "")")
+        if let broken = controls.first(where: { $0.problem != nil }) {
+            return Check(result: .failed, title: title, detail: "\(broken.key): \(broken.problem ?? "")")
         }
         let gone = controls.compactMap(\.missed)
         if gone.count == controls.count, let last = gone.max() {

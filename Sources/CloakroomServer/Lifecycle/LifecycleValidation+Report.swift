@@ -31,7 +31,7 @@ extension LifecycleValidation {
             "firstExpiration": .wire(firstExpiration(object)),
             "renewals": .array(object.renewals.map { ["from": .wire($0.from), "to": .wire($0.to)] }),
             "expiration": .wire(expiration(object)), "lastSeen": .wire(object.lastSeen),
-            "missed": .wire(object.missed), "trouble": object.trouble.map(JSON.string) ?? .null,
+            "missed": .wire(object.missed), "trouble": object.problem.map(JSON.string) ?? .null,
         ]
     }
 

@@ -46,7 +46,7 @@ extension LifecycleValidation.Object {
             "toldExpiration": .time(toldExpiration),
             "renewals": .array(renewals.map { ["from": .time($0.from), "to": .time($0.to)] }),
             "toldRenewedExpiration": .time(toldRenewedExpiration), "lastSeen": .time(lastSeen),
-            "missed": .time(missed), "trouble": trouble.map(JSON.string) ?? .null,
+            "missed": .time(missed), "trouble": problem.map(JSON.string) ?? .null,
         ]
     }
 
@@ -64,7 +64,7 @@ extension LifecycleValidation.Object {
         toldRenewedExpiration = object["toldRenewedExpiration"]?.time
         lastSeen = object["lastSeen"]?.time
         missed = object["missed"]?.time
-        trouble = object["trouble"]?.string
+        problem = object["trouble"]?.string
     }
 }
 

@@ -64,7 +64,7 @@ package struct LifecycleValidation: Sendable, Equatable {
         /// When S3 first said that it is gone.
         package var missed: Date?
         /// What else went wrong with it, in words.
-        package var trouble: String?
+        package var problem: String?
 
         package var lastWritten: Date? { renewals.last?.to ?? written }
     }
@@ -189,7 +189,7 @@ package struct LifecycleValidation: Sendable, Equatable {
         guard let from = objects[index].lastWritten else { return }
         objects[index].lastSeen = now
         guard written > from else {
-            objects[index].trouble = "LastModified did not move by the renewal"
+            objects[index].problem = "LastModified did not move by the renewal"
             return
         }
         objects[index].renewals.append(.init(from: from, to: written))
@@ -198,12 +198,12 @@ package struct LifecycleValidation: Sendable, Equatable {
 
     package mutating func saw(_ index: Int, at now: Date, isIntact: Bool) {
         objects[index].lastSeen = now
-        if !isIntact { objects[index].trouble = "its bytes are no longer those that were uploaded" }
+        if !isIntact { objects[index].problem = "its bytes are no longer those that were uploaded" }
     }
 
     package mutating func missed(_ index: Int, at now: Date) { objects[index].missed = now }
 
-    package mutating func recordProblem(_ index: Int, _ text: String) { objects[index].trouble = text }
+    package mutating func recordProblem(_ index: Int, _ text: String) { objects[index].problem = text }
 
     package mutating func looked(at now: Date) { lastLook = now }
 
@@ -211,7 +211,7 @@ package struct LifecycleValidation: Sendable, Equatable {
 
     /// `nil` while it is open.
     package func verdict(_ now: Date) -> Verdict? {
-        if objects.contains(where: { $0.trouble != nil || isEarly($0) }) { return .failed }
+        if objects.contains(where: { $0.problem != nil || isEarly($0) }) { return .failed }
         if renewed.contains(where: { $0.missed != nil || cameLate($0) }) { return .inconclusive }
         if survivors != nil { return .proven }
         guard let end = controlsExpire, let lastLook, !controlsAreGone else { return nil }

@@ -87,7 +87,7 @@ final class Stack {
     }
 
     /// The log's warnings and errors, for the message of a test that fails.
-    var troubles: String {
+    var warnings: String {
         let lines = log.split(separator: "\n").filter {
             $0.contains(#""level":"warning""#) || $0.contains(#""level":"error""#)
         }
