@@ -37,11 +37,19 @@ extension OutputSpan<UInt8> {
 
     /// Appends a number that is not below zero: at most 19 characters.
     @inlinable package mutating func append(decimal number: Int) {
-        var unit = 1
-        while number / unit >= 10 { unit *= 10 }
-        while unit > 0 {
-            append(UInt8(ascii: "0") + UInt8(number / unit % 10))
-            unit /= 10
+        let number = UInt(number)
+        var (digits, limit) = (1, UInt(10))
+        while digits < 19, number >= limit { (digits, limit) = (digits + 1, limit &* 10) }
+        withUnsafeMutableBufferPointer { output, count in
+            precondition(digits <= output.count - count, "there is no room")
+            guard let start = output.baseAddress else { return }
+            var rest = number
+            for index in stride(from: count + digits - 1, through: count, by: -1) {
+                let quotient = rest / 10
+                (start + index).initialize(to: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10))
+                rest = quotient
+            }
+            count += digits
         }
     }
 }

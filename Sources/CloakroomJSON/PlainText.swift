@@ -50,12 +50,19 @@ extension OutputSpan<UInt8> {
     /// At most 20 characters.
     mutating func append(decimal number: Int) {
         if number < 0 { append(UInt8(ascii: "-")) }
-        let rest = number.magnitude
-        var place: UInt = 1
-        while rest / place >= 10 { place *= 10 }
-        while place > 0 {
-            append(UInt8(ascii: "0") + UInt8(rest / place % 10))
-            place /= 10
+        let number = number.magnitude
+        var (digits, limit) = (1, UInt(10))
+        while digits < 19, number >= limit { (digits, limit) = (digits + 1, limit &* 10) }
+        precondition(digits <= freeCapacity)
+        withUnsafeMutableBufferPointer { buffer, count in
+            let room = UnsafeMutableRawBufferPointer(buffer)
+            var rest = number
+            for index in stride(from: count + digits - 1, through: count, by: -1) {
+                let quotient = rest / 10
+                room[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
+                rest = quotient
+            }
+            count += digits
         }
     }
 

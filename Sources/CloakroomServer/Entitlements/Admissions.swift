@@ -8,13 +8,25 @@ import CloakroomRedis
 #endif
 
 /// Whether one request may be served: what is left of the device's limit, and what the user is entitled to.
-struct Admission: Sendable {
+///
+/// An object, for it is large and goes with the request to its response.
+final class Admission: Sendable {
     let decision: RateLimitDecision
     /// The limits that were applied.
     let terms: RateLimitPolicy
     let entitlement: Result<Entitlement, Entitlement.Refusal>
     /// In how many seconds an identity token made then would be accepted; `nil` where none made now would be refused.
-    var signInWait: Int?
+    let signInWait: Int?
+
+    init(
+        _ decision: RateLimitDecision, by terms: RateLimitPolicy, _ entitlement: Result<Entitlement, Entitlement.Refusal>,
+        signInWait: Int? = nil
+    ) {
+        self.decision = decision
+        self.terms = terms
+        self.entitlement = entitlement
+        self.signInWait = signInWait
+    }
 }
 
 /// Counts a request and reads its user's record, both in one round trip to Redis.
@@ -59,13 +71,9 @@ final class Admissions {
         case .success(let before):
             let record = self.record(request, &cursor)
             let entitlement = record.flatMap { self.entitlement(request, signIn, $0) }
-            guard let wait = (try? record.get())?.signInWait(at: now()) else {
-                return decide(request, before, entitlement, completion)
-            }
-            decide(request, before, entitlement) {
-                var admission = $0
-                admission.signInWait = wait
-                completion(admission)
+            let wait = (try? record.get())?.signInWait(at: now())
+            decide(request, before, entitlement) { decision, terms in
+                completion(Admission(decision, by: terms, entitlement, signInWait: wait))
             }
         }
     }
@@ -76,14 +84,14 @@ final class Admissions {
         let claimed = claimed(by: request.subject)
         let terms = claimed.tier.terms(of: request.cost)
         return Admission(
-            decision: limiter.decideWithoutRedis(request, by: terms, error), terms: terms,
-            entitlement: refusal.map { .failure($0) } ?? .success(claimed))
+            limiter.decideWithoutRedis(request, by: terms, error), by: terms,
+            refusal.map { .failure($0) } ?? .success(claimed))
     }
 
     /// Decides by the terms of the tier that the record names; Redis counted by those it had last.
     private func decide(
         _ request: RateLimitRequest, _ before: RateLimitCount, _ entitlement: Result<Entitlement, Entitlement.Refusal>,
-        _ completion: @escaping @LoopActor (Admission) -> Void
+        _ completion: @escaping @LoopActor (RateLimitDecision, RateLimitPolicy) -> Void
     ) {
         let terms =
             switch entitlement {
@@ -93,14 +101,12 @@ final class Admissions {
             }
         let decision = RateLimitDecision(request.cost, before, by: terms)
         guard request.terms.hasQuotas(of: terms) else {
-            return correctCount(request, before, decision, terms) {
-                completion(Admission(decision: $0, terms: terms, entitlement: entitlement))
-            }
+            return correctCount(request, before, decision, terms) { completion($0, terms) }
         }
         // Of two calls one may have counted what the other refused. Nothing waits for the refund: the next request of
         // anybody is counted after it.
         if !decision.isAllowed { limiter.refund(request.taken(before), of: request, by: terms) }
-        completion(Admission(decision: decision, terms: terms, entitlement: entitlement))
+        completion(decision, terms)
     }
 
     /// Puts right what Redis has counted by terms that hold no longer.

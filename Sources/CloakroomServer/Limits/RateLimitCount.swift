@@ -6,7 +6,7 @@ struct RateLimitCount: Sendable {
     struct Window: Sendable {
         let used: Int
         /// Until it ends.
-        let left: Duration
+        let left: Milliseconds
 
         func admits(_ cost: Int, by quota: Int) -> Bool { cost == 0 || used <= quota - cost }
     }
@@ -32,7 +32,7 @@ struct RateLimitCount: Sendable {
         let name: RateLimitName
         /// Whether it is the window of the user.
         let isOfUser: Bool
-        let left: Duration
+        let left: Milliseconds
     }
 
     /// - Returns: of the windows that refuse the one that ends last.
@@ -57,7 +57,7 @@ struct RateLimitLevels: OptionSet, Sendable {
 
 extension RateLimitCount.Pair {
     fileprivate func refusal(_ cost: RateLimitCost, _ quota: Int, _ quantityQuota: Int?) -> (
-        name: RateLimitName, left: Duration
+        name: RateLimitName, left: Milliseconds
     )? {
         let first = requests.admits(1, by: quota) ? nil : (cost.name, requests.left)
         guard let quantityQuota, let name = cost.name.quantity, let quantity,
@@ -66,6 +66,21 @@ extension RateLimitCount.Pair {
         guard let first, first.1 >= quantity.left else { return (name, quantity.left) }
         return first
     }
+}
+
+/// A time left, as Redis tells it. `Duration` has 128 bits, whose divisions would be most of what writing it costs.
+struct Milliseconds: Sendable, Comparable {
+    private let count: Int
+
+    static func milliseconds(_ count: Int) -> Milliseconds { Milliseconds(count: count) }
+
+    static let zero = Milliseconds(count: 0)
+
+    var duration: Duration { .milliseconds(count) }
+    /// Rounded up: a client that comes back then finds a new window.
+    var wholeSeconds: Int { (count + 999) / 1000 }
+
+    static func < (left: Milliseconds, right: Milliseconds) -> Bool { left.count < right.count }
 }
 
 extension Duration {

@@ -15,7 +15,9 @@ package struct RateLimitDecision: Sendable, Equatable {
     package struct Window: Sendable, Equatable {
         package let remaining: Int
         /// Until it ends.
-        package let reset: Duration
+        let left: Milliseconds
+
+        package var reset: Duration { left.duration }
     }
 
     package let verdict: Verdict
@@ -28,16 +30,17 @@ package struct RateLimitDecision: Sendable, Equatable {
     package let quantity: Window?
     package let userRequests: Window
     package let userQuantity: Window?
-    /// When the same may be requested again.
-    package let retryAfter: Duration
+    /// Until the same may be requested again.
+    let wait: Milliseconds
 
+    package var retryAfter: Duration { wait.duration }
     package var isAllowed: Bool { verdict == .allowed || verdict == .open }
 
     /// Redis is unreachable, and the state is unknown.
     static let closed = RateLimitDecision(
-        verdict: .closed, refusing: nil, refusesUser: false, requests: Window(remaining: 0, reset: .zero),
+        verdict: .closed, refusing: nil, refusesUser: false, requests: Window(remaining: 0, left: .zero),
         quantity: nil,
-        userRequests: Window(remaining: 0, reset: .zero), userQuantity: nil, retryAfter: .seconds(1))
+        userRequests: Window(remaining: 0, left: .zero), userQuantity: nil, wait: .milliseconds(1000))
 }
 
 extension RateLimitDecision {
@@ -65,12 +68,12 @@ extension RateLimitDecision {
         userQuantity = terms.quantity.flatMap { limit in
             count.user.quantity.map { Window($0, quota: limit.userQuota, taken: amount) }
         }
-        retryAfter = refusing?.left ?? .zero
+        wait = refusing?.left ?? .zero
     }
 }
 
 extension RateLimitDecision.Window {
     fileprivate init(_ window: RateLimitCount.Window, quota: Int, taken: Int) {
-        self.init(remaining: max(0, quota - window.used - taken), reset: window.left)
+        self.init(remaining: max(0, quota - window.used - taken), left: window.left)
     }
 }

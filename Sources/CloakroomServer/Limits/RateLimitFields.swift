@@ -28,7 +28,7 @@ extension HeaderFields {
             }
             add("RateLimit", text)
         }
-        if !decision.isAllowed { add("Retry-After", String(Swift.max(1, decision.retryAfter.wholeSeconds))) }
+        if !decision.isAllowed { add("Retry-After", String(Swift.max(1, decision.wait.wholeSeconds))) }
     }
 }
 
@@ -46,14 +46,6 @@ extension OutputSpan<UInt8> {
         append(UInt8(ascii: ";"))
         append(UInt8(ascii: "t"))
         append(UInt8(ascii: "="))
-        append(decimal: window.reset.wholeSeconds)
-    }
-}
-
-extension Duration {
-    /// Rounded up, but for less than a millisecond: who comes back then finds a new window.
-    fileprivate var wholeSeconds: Int {
-        let (seconds, attoseconds) = components
-        return Int(seconds) + (attoseconds >= 1_000_000_000_000_000 ? 1 : 0)
+        append(decimal: window.left.wholeSeconds)
     }
 }

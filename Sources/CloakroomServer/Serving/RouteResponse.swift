@@ -10,10 +10,15 @@ struct RouteResponse {
     /// The limit that is told instead of the one by which the request was let in.
     var limited: Limited?
 
-    /// A decision, and the terms that it was made by.
-    struct Limited {
+    /// A decision, and the terms that it was made by. An object, for hardly a response has one and all are copied.
+    final class Limited: Sendable {
         let terms: RateLimitPolicy
         let decision: RateLimitDecision
+
+        init(terms: RateLimitPolicy, decision: RateLimitDecision) {
+            self.terms = terms
+            self.decision = decision
+        }
     }
 
     private static let fields: HeaderFields = ["Content-Type": "application/json", "Cache-Control": "no-store"]

@@ -14,8 +14,8 @@ struct LocalRateLimiterTests {
             notification: limit)
     }
 
-    private func window(_ remaining: Int, _ reset: Duration) -> RateLimitDecision.Window {
-        RateLimitDecision.Window(remaining: remaining, reset: reset)
+    private func window(_ remaining: Int, _ left: Duration) -> RateLimitDecision.Window {
+        RateLimitDecision.Window(remaining: remaining, left: .milliseconds(left.milliseconds))
     }
 
     @Test func `counts in windows that begin with the first request`() {
