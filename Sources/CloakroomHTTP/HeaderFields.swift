@@ -93,6 +93,24 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
 
     package mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) { append(name, value) }
 
+    /// Adds a field whose value `write` appends, at most `capacity` bytes.
+    package mutating func add(
+        _ name: String, addingCapacity capacity: Int, _ write: (inout OutputSpan<UInt8>) -> Void
+    ) {
+        let start = text.count
+        let colon = start + name.utf8.count
+        name.withUTF8Span { name in
+            text.append(addingCapacity: name.count + capacity + 3) { text in
+                text.append(copying: name)
+                text.append(UInt8(ascii: ":"))
+                text.append(UInt8(ascii: " "))
+                write(&text)
+                text.append(0)
+            }
+        }
+        locations.append(Location(start: Int32(start), colon: Int32(colon), end: Int32(text.count - 1)))
+    }
+
     /// All of them, in their order.
     package mutating func add(_ fields: HeaderFields) {
         let offset = Int32(text.count)

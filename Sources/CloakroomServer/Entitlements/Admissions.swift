@@ -69,11 +69,13 @@ final class Admissions {
             let record = request.readsRecord ? try? UserRecord.parse(&cursor) : nil
             completion(admission(request, without: error, refusal: record?.refusal(of: signIn)))
         case .success(let before):
-            let record = self.record(request, &cursor)
-            let entitlement = record.flatMap { self.entitlement(request, signIn, $0) }
-            let wait = (try? record.get())?.signInWait(at: now())
-            decide(request, before, entitlement) { decision, terms in
-                completion(Admission(decision, by: terms, entitlement, signInWait: wait))
+            switch record(request, &cursor) {
+            case .failure(let refusal): decide(request, before, .failure(refusal), completion)
+            case .success(let record):
+                let entitlement = entitlement(request, signIn, record)
+                let isRevoked = if case .failure(.sessionRevoked) = entitlement { true } else { false }
+                let wait = isRevoked ? record?.signInWait(at: now()) : nil
+                decide(request, before, entitlement, signInWait: wait, completion)
             }
         }
     }
@@ -91,7 +93,7 @@ final class Admissions {
     /// Decides by the terms of the tier that the record names; Redis counted by those it had last.
     private func decide(
         _ request: RateLimitRequest, _ before: RateLimitCount, _ entitlement: Result<Entitlement, Entitlement.Refusal>,
-        _ completion: @escaping @LoopActor (RateLimitDecision, RateLimitPolicy) -> Void
+        signInWait: Int? = nil, _ completion: @escaping @LoopActor (Admission) -> Void
     ) {
         let terms =
             switch entitlement {
@@ -101,12 +103,14 @@ final class Admissions {
             }
         let decision = RateLimitDecision(request.cost, before, by: terms)
         guard request.terms.hasQuotas(of: terms) else {
-            return correctCount(request, before, decision, terms) { completion($0, terms) }
+            return correctCount(request, before, decision, terms) {
+                completion(Admission($0, by: terms, entitlement, signInWait: signInWait))
+            }
         }
         // Of two calls one may have counted what the other refused. Nothing waits for the refund: the next request of
         // anybody is counted after it.
         if !decision.isAllowed { limiter.refund(request.taken(before), of: request, by: terms) }
-        completion(decision, terms)
+        completion(Admission(decision, by: terms, entitlement, signInWait: signInWait))
     }
 
     /// Puts right what Redis has counted by terms that hold no longer.

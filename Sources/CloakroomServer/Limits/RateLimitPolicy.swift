@@ -1,3 +1,5 @@
+import CloakroomHTTP
+
 /// The limits of one tier for one kind of request, and how they are told.
 package final class RateLimitPolicy: Sendable {
     /// What a tier has of its own, in the windows of everybody.
@@ -18,8 +20,8 @@ package final class RateLimitPolicy: Sendable {
     let requests: Settings.Limit
     /// `nil` where nothing but requests is counted.
     let quantity: Settings.Limit?
-    /// The value of `RateLimit-Policy`.
-    let policy: String
+    /// `RateLimit-Policy`.
+    let policy: HeaderFields
     /// What stands before the numbers of a window in `RateLimit`, such as `"renew";r=`.
     let label: [UInt8]
     let quantityLabel: [UInt8]
@@ -39,8 +41,8 @@ package final class RateLimitPolicy: Sendable {
         var limited = [(name, requests)]
         self.quantity = name.quantity.map { limits[$0].with(quantity) }
         if let other = name.quantity, let quantity = self.quantity { limited.append((other, quantity)) }
-        policy =
-            (limited.map { $1.policy(named: $0) } + limited.map { $1.userPolicy(named: $0) }).joined(separator: ", ")
+        let windows = limited.map { $1.policy(named: $0) } + limited.map { $1.userPolicy(named: $0) }
+        policy = ["RateLimit-Policy": windows.joined(separator: ", ")]
     }
 
     private static func label(_ name: String) -> [UInt8] { Array("\"\(name)\";r=".utf8) }

@@ -62,7 +62,7 @@ extension CloakroomService {
         _ limited: RouteResponse.Limited? = nil
     ) -> RequestOutcome {
         let issue = AuditLog.Issuance(.credentials(vended.audited), to: subject, tier: tier, by: request)
-        var answer = RouteResponse.json(vended.body(for: route, settings: dependencies.settings))
+        var answer = RouteResponse.json(vended.body(for: route, dependencies.settings))
         answer.limited = limited
         return .issued(issue, answer)
     }

@@ -138,8 +138,14 @@ package final class CloakroomService {
 extension Request {
     /// Whether the body is as long as its header says; nginx sends an empty value for none.
     fileprivate var hasTrueLength: Bool {
-        guard let text = fields["Content-Length"], !text.isEmpty else { return true }
-        return Int(text) == body.count
+        guard let value = fields.location(of: "Content-Length")?.value, !value.isEmpty else { return true }
+        var length = 0
+        for byte in fields.text[value] {
+            // RFC 9110 §8.6: digits, leading zeros among them. No body is that long.
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte), length < 1 << 53 else { return false }
+            length = length * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return length == body.count
     }
 }
 

@@ -65,8 +65,8 @@ final class RequestPipeline {
         let admission: Admission
     }
 
-    private func take(_ outcome: RequestOutcome, _ counted: Counted) {
-        switch outcome {
+    private func take(_ outcome: consuming RequestOutcome, _ counted: Counted) {
+        switch consume outcome {
         case .answered(let answer): finish(answer, counted)
         case .issued(let issue, let answer):
             service.dependencies.audit.record(issue) { [self] isKept in
@@ -76,7 +76,7 @@ final class RequestPipeline {
         }
     }
 
-    private func issued(_ issue: AuditLog.Issuance, _ answer: RouteResponse) -> RouteResponse {
+    private func issued(_ issue: AuditLog.Issuance, _ answer: consuming RouteResponse) -> RouteResponse {
         service.dependencies.metrics.issued(issue.kind)
         return answer
     }
@@ -87,8 +87,7 @@ final class RequestPipeline {
         return .unavailable(retryAfter: .seconds(5), reason: "audit")
     }
 
-    private func finish(_ answer: RouteResponse, _ counted: Counted) {
-        var answer = answer
+    private func finish(_ answer: consuming RouteResponse, _ counted: Counted) {
         let admission = counted.admission
         let limited = answer.limited
         answer.response.fields.add(limited?.terms ?? admission.terms, limited?.decision ?? admission.decision)

@@ -49,7 +49,9 @@ package final class VendedSession {
     nonisolated func isRevoked(before time: Date?) -> Bool { time.map { issued < $0 } ?? false }
 
     /// The response of a vending route, in JSON.
-    func body(for route: Route, settings: Settings) -> [UInt8] {
+    ///
+    /// - Parameter settings: where the bucket is; read for the first response only.
+    func body(for route: Route, _ settings: @autoclosure () -> Settings) -> [UInt8] {
         let isContainer = route == .containerCredentials
         if let known = isContainer ? containerBody : stsTokenBody { return known }
         if isContainer {
@@ -57,7 +59,7 @@ package final class VendedSession {
             containerBody = body
             return body
         }
-        let body = stsToken(settings).encoded
+        let body = stsToken(settings()).encoded
         stsTokenBody = body
         return body
     }
