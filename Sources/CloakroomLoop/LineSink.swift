@@ -26,7 +26,7 @@ package final class LineSink {
 
     /// Put down at the end of the turn, or lost.
     ///
-    /// - Parameter line: without its line feed.
+    /// - Parameter line: without a line feed.
     package func append(_ line: [UInt8]) {
         bytes += line
         bytes.append(UInt8(ascii: "\n"))
@@ -55,10 +55,11 @@ package final class LineSink {
         guard !bytes.isEmpty else { return }
         let (count, lines) = (bytes.count, lines)
         let written = put(bytes)
+        let kept = written == count ? lines : bytes[..<written].count { $0 == UInt8(ascii: "\n") }
         bytes.removeAll(keepingCapacity: count < 1 << 20)
         self.lines = 0
-        // A part of the lines is not the lines: what reads them cannot tell which were cut. Who is told may append.
-        if written < count { onLoss?(lines) }
+        // Last, for the callback may append.
+        if kept < lines { onLoss?(lines - kept) }
     }
 
     /// - Returns: how many of the bytes were taken.

@@ -61,6 +61,26 @@ struct LineSinkTests {
         #expect(String(decoding: buffer[..<max(0, next)], as: UTF8.self) == "\nwhole\n")
     }
 
+    @Test @LoopActor func `counts only those lines as lost that were cut or not taken at all`() async throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder["pipe"], 0o600) == 0)
+        let reader = open(folder["pipe"], O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let sink = try LineSink(path: folder["pipe"])
+        var lost: [Int] = []
+        sink.onLoss = { lost.append($0) }
+        // A pipe holds 64 KiB: six lines and a part of the seventh.
+        for _ in 0..<10 { sink.append([UInt8](repeating: UInt8(ascii: "x"), count: 9999)) }
+        #expect(sink.write([]) == 0)
+        #expect(lost == [4])
+        var buffer = [UInt8](repeating: 0, count: 1 << 17)
+        #expect(read(reader, &buffer, buffer.count) == 65_536)
+        // Of what was cut only the line feed is missing, and the line counts as lost all the same.
+        for _ in 0..<2 { sink.append([UInt8](repeating: UInt8(ascii: "x"), count: 65_535)) }
+        #expect(sink.write([]) == 0)
+        #expect(lost == [4, 2])
+    }
+
     @Test @LoopActor func `keeps a line about lines that were lost`() async throws {
         let folder = try TemporaryFolder()
         try #require(mkfifo(folder["pipe"], 0o600) == 0)
