@@ -167,12 +167,20 @@ extension CloakroomService {
 }
 
 extension RouteResponse {
-    /// 429; the window that refuses is named in the log.
-    static func tooMany(_ cost: RateLimitCost, _ decision: RateLimitDecision) -> RouteResponse {
-        let name = decision.refusing ?? cost.name
-        return error(
-            429, name.refusal, .tooManyRequests,
-            reason: "\(decision.verdict.rawValue): \(decision.refusesUser ? name.ofUser : name.rawValue)")
+    /// 429, or 503 where nothing is served without Redis; the window that refuses is named in the log.
+    ///
+    /// The decision's own header fields, `Retry-After` among them, are still to be added.
+    /// - Precondition: the decision lets nothing in.
+    static func refused(_ cost: RateLimitCost, _ decision: RateLimitDecision) -> RouteResponse {
+        switch decision.verdict {
+        case .refused, .openRefused:
+            let name = decision.refusing ?? cost.name
+            return error(
+                429, name.refusal, .tooManyRequests,
+                reason: "\(decision.verdict.rawValue): \(decision.refusesUser ? name.ofUser : name.rawValue)")
+        case .closed: return error(503, "Temporarily unavailable", .unavailable, reason: "redis")
+        case .allowed, .open: preconditionFailure("the limit lets it in")
+        }
     }
 }
 

@@ -96,27 +96,25 @@ extension CloakroomService {
     /// Counted, but no entitlement is read: this is Apple, and its user may be disabled already.
     private func take(_ notification: AppleNotification, of subject: Subject) async -> RouteResponse {
         guard notification.event.endsAccess else { return .taken(subject) }
-        let decision = await dependencies.limiter.take(.notification, for: subject)
+        let decision = await dependencies.limiter.take(.notification, for: subject, by: notificationTerms)
         dependencies.metrics.limited(.notification, decision)
-        var answer: RouteResponse
-        switch decision.verdict {
-        case .allowed, .open:
-            do throws(UserRecordError) {
-                try await dependencies.users.disable(subject.userID, reason: notification.event.rawValue)
-                dependencies.log.info(
-                    "user disabled",
-                    ["user": .text(subject.userID.text), "reason": .text(notification.event.rawValue)])
-                answer = .taken(subject)
-            } catch {
-                answer = .unavailable(reason: "redis")
-            }
-        case .refused, .openRefused:
-            answer = .tooMany(.notification, decision)
-            answer.response.fields.add(RateLimitPolicy(.notification, dependencies.settings.limits), decision)
-        case .closed: answer = .unavailable(reason: "redis")
-        }
+        var answer =
+            decision.isAllowed
+            ? await disabled(subject, because: notification.event) : .refused(.notification, decision)
+        answer.response.fields.add(notificationTerms, decision)
         answer.user = subject.userID.text
         return answer
+    }
+
+    private func disabled(_ subject: Subject, because event: AppleNotification.Event) async -> RouteResponse {
+        do throws(UserRecordError) {
+            try await dependencies.users.disable(subject.userID, reason: event.rawValue)
+        } catch {
+            return .unavailable(reason: "redis")
+        }
+        dependencies.log.info(
+            "user disabled", ["user": .text(subject.userID.text), "reason": .text(event.rawValue)])
+        return .taken(subject)
     }
 }
 

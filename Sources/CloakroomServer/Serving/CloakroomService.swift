@@ -9,7 +9,7 @@ package import CloakroomLoop
     package import Foundation
 #endif
 
-/// The worker's response to every request: finds the route and what is to be done; an ``RequestPipeline`` does it.
+/// Answers every request: finds the route and what is to be done; a ``RequestPipeline`` does it.
 @LoopActor
 package final class CloakroomService {
     /// What the service is built from; `cloakroom serve` and the tests build the same.
@@ -54,6 +54,8 @@ package final class CloakroomService {
 
     let dependencies: Dependencies
     let admissions: Admissions
+    /// The limit of an issuer's notifications: the same for all tiers.
+    let notificationTerms: RateLimitPolicy
     private let routes = RouteTable()
     private var ids = RequestIDs()
 
@@ -62,6 +64,7 @@ package final class CloakroomService {
         admissions = Admissions(
             limiter: dependencies.limiter, tiers: Tiers(dependencies.settings),
             settings: dependencies.settings.entitlements, now: dependencies.now)
+        notificationTerms = RateLimitPolicy(.notification, dependencies.settings.limits)
     }
 
     /// The header fields that are read of a request; no other is even copied.

@@ -44,15 +44,14 @@ final class RequestPipeline {
             let decision = admission.decision
             service.dependencies.metrics.limited(plan.cost, decision)
             switch (decision.verdict, admission.entitlement) {
-            case (.closed, _):
-                finish(.error(503, "Temporarily unavailable", .unavailable, reason: "redis"), counted)
+            case (.closed, _): finish(.refused(plan.cost, decision), counted)
             case (_, .failure(let refusal)):
                 var answer = service.refused(refusal)
                 if plan.isSignIn, decision.isAllowed, let wait = admission.signInWait {
                     answer.response.fields.add("Retry-After", String(wait))
                 }
                 finish(answer, counted)
-            case (.refused, _), (.openRefused, _): finish(.tooMany(plan.cost, decision), counted)
+            case (.refused, _), (.openRefused, _): finish(.refused(plan.cost, decision), counted)
             case (.allowed, .success(let entitlement)), (.open, .success(let entitlement)):
                 take(plan.work(subject, entitlement), counted)
             }

@@ -32,9 +32,6 @@ final class VendPermit {
 
     /// The response where STS may not be called; `nil` if it may, or was not to be called.
     var refusal: RouteResponse? {
-        guard let limited, !limited.decision.isAllowed else { return nil }
-        return limited.decision.verdict == .closed
-            ? .error(503, "Temporarily unavailable", .unavailable, reason: "redis")
-            : .tooMany(.vend, limited.decision)
+        limited.flatMap { $0.decision.isAllowed ? nil : .refused(.vend, $0.decision) }
     }
 }
