@@ -11,7 +11,8 @@ package final class RateLimiter {
     static let script = RedisScript(
         source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
     private var local = LocalRateLimiter(capacity: 100_000)
-    private var cachedRequests: [RateLimitRequest.Client: RateLimitRequest] = [:]
+    /// As many as tokens are remembered.
+    private var cachedRequests = GenerationalCache<RateLimitRequest.Client, RateLimitRequest>(capacity: 10_000)
 
     /// Called with why Redis did not respond; the word is for a metric.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
@@ -56,7 +57,7 @@ package final class RateLimiter {
         _ cost: RateLimitCost, _ subject: Subject, expecting terms: @autoclosure () -> RateLimitPolicy,
         readsRecord: Bool
     ) -> RateLimitRequest {
-        let known = cachedRequests[RateLimitRequest.Client(cost, subject)]
+        let known = cachedRequests.value(for: RateLimitRequest.Client(cost, subject))
         if let known, known.isFor(cost, subject, readsRecord: readsRecord) { return known }
         return keep(cost, subject, known?.terms ?? terms(), readsRecord: readsRecord)
     }
@@ -117,8 +118,7 @@ package final class RateLimiter {
         let record = readsRecord ? UserRecords.read(subject.userID, prefix: keyPrefix) : nil
         let request = RateLimitRequest(
             cost, subject, by: terms, RedisRequest(calls(cost, subject, terms), beside: record, mayRepeat: true))
-        if cachedRequests.count >= 4096 { cachedRequests.removeAll(keepingCapacity: true) }
-        cachedRequests[RateLimitRequest.Client(cost, subject)] = request
+        cachedRequests.insert(request, for: RateLimitRequest.Client(cost, subject))
         return request
     }
 

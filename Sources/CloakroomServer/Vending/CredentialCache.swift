@@ -8,8 +8,6 @@ import CloakroomLoop
 #endif
 
 /// What this process has vended, by subject and grant: a thousand devices of one user cost one call of STS.
-///
-/// Two generations of half the capacity, as for verified tokens: nothing is searched for a victim.
 @LoopActor
 final class CredentialCache {
     struct Key: Hashable, Sendable {
@@ -39,25 +37,20 @@ final class CredentialCache {
         let refusal: STSError?
     }
 
-    private let generationSize: Int
     private let now: @Sendable () -> Date
-    private var young: [Key: VendedSession] = [:]
-    private var old: [Key: VendedSession] = [:]
+    private var held: GenerationalCache<Key, VendedSession>
     private var calls: [Key: Task<Outcome, Never>] = [:]
     private var pauses: [Key: Pause] = [:]
 
     init(capacity: Int, waitLimit: Duration = .seconds(1), now: @escaping @Sendable () -> Date) {
-        generationSize = max(1, capacity / 2)
+        held = GenerationalCache(capacity: capacity)
         self.waitLimit = waitLimit
         self.now = now
     }
 
     /// What is held and may still be handed out.
     func reusable(_ key: Key) -> VendedSession? {
-        if let known = young[key] { return known.isReusable(at: now()) ? known : nil }
-        guard let known = old[key], known.isReusable(at: now()) else { return nil }
-        insert(known, key)
-        return known
+        held.value(for: key) { $0.isReusable(at: now()) }
     }
 
     /// - Parameter fetch: called by the first caller, with what could stand in; the others wait for it. What it gives
@@ -66,7 +59,7 @@ final class CredentialCache {
         _ key: Key, fetch: @escaping @LoopActor @Sendable (VendedSession?) async -> Outcome
     ) async -> Outcome {
         if calls[key] == nil, let known = reusable(key) { return (.success(known), .hit) }
-        let known = (young[key] ?? old[key]).flatMap { $0.mayStandIn(at: now()) ? $0 : nil }
+        let known = held.peek(key).flatMap { $0.mayStandIn(at: now()) ? $0 : nil }
         if let call = calls[key] {
             let awaited = await awaitOutcome(of: call, known)
             return awaited.outcome == .previous ? awaited : (awaited.result, .joined)
@@ -103,7 +96,8 @@ final class CredentialCache {
     private func settled(_ key: Key, _ fetched: Outcome, _ known: VendedSession?) -> Outcome {
         switch fetched.result {
         case .success(let vended):
-            insert(vended, key)
+            pauses[key] = nil
+            held.insert(vended, for: key)
             // Another worker's stand in like our own: they are past being fresh, and STS is not called for a while.
             if fetched.outcome == .previous { pause(key, nil) }
             return fetched
@@ -136,17 +130,5 @@ final class CredentialCache {
     }
 
     /// Forgets what is held; what is on its way comes all the same.
-    func drop(_ key: Key) {
-        young[key] = nil
-        old[key] = nil
-    }
-
-    private func insert(_ vended: VendedSession, _ key: Key) {
-        pauses[key] = nil
-        if young.count >= generationSize {
-            old = young
-            young = [:]
-        }
-        young[key] = vended
-    }
+    func drop(_ key: Key) { held.remove(key) }
 }

@@ -1,8 +1,11 @@
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomTestSupport
 import Testing
 
 @testable import CloakroomServer
 
-@Suite struct RateLimitRequestTests {
+@Suite(.onLoop) struct RateLimitRequestTests {
     /// Otherwise many accounts on one device would have each search go past all of them.
     @Test func `users of one device are spread over a table`() throws {
         let hashes = try (0..<1000).map { number in
@@ -11,5 +14,28 @@ import Testing
             return RateLimitRequest.Client(.vend, subject).hashValue
         }
         #expect(Set(hashes).count == hashes.count)
+    }
+
+    /// Otherwise its next refusal is by the terms of its token, and takes a second round trip to put right.
+    @Test @LoopActor func `a client that goes on sending keeps what its record gave it, however many others come`() throws {
+        let redis = RedisConnection(options: .init(address: .unix(path: "/nowhere/redis.sock")))
+        defer { redis.close() }
+        let limit = Settings.Limit(quota: 2, window: .seconds(3600), whenRedisIsAway: .open)
+        let limits = Settings.Limits(
+            renew: limit, renewKeys: limit, vend: limit, upload: limit, uploadBytes: limit, session: limit,
+            notification: limit)
+        let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: limits)
+        let common = RateLimitPolicy(.vend, limits)
+        func request(_ user: String) throws -> RateLimitRequest {
+            let subject = Subject(
+                userID: try #require(UserID(user)), deviceID: nil, tier: nil, issuer: "https://a.example")
+            return limiter.request(.vend, subject, expecting: common, readsRecord: true)
+        }
+        let own = RateLimitPolicy(.vend, limits, quota: .init(5))
+        limiter.remember(own, of: try request("u_1"))
+        for number in 2...6000 {
+            _ = try request("u_\(number)")
+            if number.isMultiple(of: 1000) { #expect(try request("u_1").terms === own) }
+        }
     }
 }
