@@ -37,7 +37,9 @@ private final class ProgramRun {
     private let limit: Int
     private let output: Descriptor
     private let process: Descriptor
-    private var watches: [EventPoller.Watch] = []
+    private var outputWatch: EventPoller.Watch?
+    /// Until the process has ended and is waited for; it keeps this object.
+    private var processWatch: EventPoller.Watch?
     private var timer: TimerID?
     private var continuation: CheckedContinuation<Outcome, Never>?
     private var bytes: [UInt8] = []
@@ -67,10 +69,8 @@ private final class ProgramRun {
 
     func start(_ continuation: CheckedContinuation<Outcome, Never>, timeout: Duration) {
         self.continuation = continuation
-        watches = [
-            EventPoller.shared.watch(output.raw, for: [.readable, .hangup]) { _ in self.read() },
-            EventPoller.shared.watch(process.raw, for: .readable) { _ in self.ended() },
-        ]
+        outputWatch = EventPoller.shared.watch(output.raw, for: [.readable, .hangup]) { _ in self.read() }
+        processWatch = EventPoller.shared.watch(process.raw, for: .readable) { _ in self.ended() }
         timer = EventPoller.shared.schedule(after: timeout) { self.giveUp(because: .timeout) }
     }
 
@@ -82,7 +82,7 @@ private final class ProgramRun {
             }
             guard count > 0 else {
                 // All was read; only its end is left to wait for.
-                if count == 0, !watches.isEmpty { EventPoller.shared.unwatch(watches[0]) }
+                if count == 0, let outputWatch { EventPoller.shared.unwatch(outputWatch) }
                 return
             }
             guard bytes.count + count <= limit else { return giveUp(because: .tooMuch) }
@@ -91,10 +91,13 @@ private final class ProgramRun {
     }
 
     private func ended() {
-        read()
-        guard continuation != nil else { return }
+        if continuation != nil { read() }
         var status: Int32 = 0
-        guard unsafe waitpid(child, &status, WNOHANG) == child else { return }
+        let waited = unsafe waitpid(child, &status, WNOHANG)
+        guard waited != 0 else { return }
+        if let processWatch { EventPoller.shared.unwatch(processWatch) }
+        processWatch = nil
+        guard waited == child, continuation != nil else { return }
         let signal = cloakroom_signalled(status)
         let code = cloakroom_exited(status)
         if signal >= 0 {
@@ -107,14 +110,13 @@ private final class ProgramRun {
     private func giveUp(because error: ChildProcess.OutputError) {
         guard continuation != nil else { return }
         CloakroomCLinux.kill(-child, SIGKILL)
-        // A process that is killed goes at once.
-        waitpid(child, nil, 0)
         finish(.failure(error))
     }
 
+    /// The outcome is known; the process may have yet to end: one that is killed while it waits for a disk does so late.
     private func finish(_ outcome: Outcome) {
-        for watch in watches { EventPoller.shared.unwatch(watch) }
-        watches = []
+        if let outputWatch { EventPoller.shared.unwatch(outputWatch) }
+        outputWatch = nil
         if let timer { EventPoller.shared.cancel(timer) }
         let continuation = continuation
         self.continuation = nil

@@ -1,5 +1,6 @@
 import CloakroomLoop
 import CloakroomTestSupport
+import Foundation
 import Testing
 
 /// Programs that a worker runs, with a shell as the program.
@@ -40,5 +41,15 @@ struct ProgramOutputTests {
 
     @Test @LoopActor func `a closed output is not the end of a program`() async {
         #expect(await outcome("exec >&-; sleep 0.05; exit 4") == .failure(.ended(.exited(status: 4))))
+    }
+
+    @Test @LoopActor func `waits in the end for one that it has killed`() async throws {
+        let folder = try TemporaryFolder()
+        let script = "echo $$ > '\(folder["id"])'; while :; do echo 0123456789; done"
+        #expect(await outcome(script) == .failure(.tooMuch))
+        let text = try String(contentsOfFile: folder["id"], encoding: .utf8)
+        let child = try #require(Int32(text.dropLast()))
+        // A process that nobody has waited for still has its id.
+        while kill(child, 0) == 0 { try await LoopActor.sleep(for: .milliseconds(1)) }
     }
 }
