@@ -45,15 +45,9 @@ private final class ProgramRun {
     private var bytes: [UInt8] = []
 
     init(_ arguments: [String], limit: Int) throws(SystemError) {
-        var ends: (Int32, Int32) = (-1, -1)
-        let made = unsafe withUnsafeMutablePointer(to: &ends) { ends in
-            unsafe cloakroom_pipe(UnsafeMutableRawPointer(ends).assumingMemoryBound(to: Int32.self))
-        }
-        guard made == 0 else { throw SystemError() }
-        let output = Descriptor(owning: ends.0)
-        let input = Descriptor(owning: ends.1)
-        _ = cloakroom_nonblocking(output.raw)
-        child = try Self.spawn(arguments, output: input.raw)
+        let pipe = try Pipe()
+        _ = cloakroom_nonblocking(pipe.readEnd.raw)
+        child = try Self.spawn(arguments, output: pipe.writeEnd.raw)
         self.limit = limit
         // Readable when the process has ended (pidfd_open(2)).
         let process = cloakroom_pidfd(child)
@@ -63,7 +57,7 @@ private final class ProgramRun {
             waitpid(child, nil, 0)
             throw error
         }
-        self.output = output
+        output = pipe.readEnd
         self.process = Descriptor(owning: process)
     }
 

@@ -12,9 +12,9 @@ extension ChildProcess {
     ) -> SystemError {
         for descriptor in descriptors { _ = cloakroom_close_on_exec(descriptor, 0) }
         defer { for descriptor in descriptors { _ = cloakroom_close_on_exec(descriptor, 1) } }
-        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { unsafe words.forEach { unsafe free($0) } }
-        _ = unsafe execve(path, &words, cloakroom_environment())
-        return SystemError()
+        return unsafe withArguments(arguments) { words in
+            _ = unsafe execve(path, words, cloakroom_environment())
+            return SystemError()
+        }
     }
 }

@@ -59,17 +59,25 @@ package enum ChildProcess {
         let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (leadsGroup ? POSIX_SPAWN_SETPGROUP : 0)
         unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
 
-        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { unsafe words.forEach { unsafe free($0) } }
         var child: Int32 = 0
-        let code =
+        let code = unsafe withArguments(arguments) { words in
             if let path {
-                unsafe posix_spawn(&child, path, &actions, &attributes, &words, cloakroom_environment())
+                unsafe posix_spawn(&child, path, &actions, &attributes, words, cloakroom_environment())
             } else {
-                unsafe posix_spawnp(&child, arguments[0], &actions, &attributes, &words, cloakroom_environment())
+                unsafe posix_spawnp(&child, arguments[0], &actions, &attributes, words, cloakroom_environment())
             }
+        }
         guard code == 0 else { throw SystemError(code: code) }
         return child
+    }
+
+    /// - Parameter body: given the arguments as a program's `argv`, which goes when this returns.
+    static func withArguments<Result>(
+        _ arguments: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        let words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        defer { unsafe words.forEach { unsafe free($0) } }
+        return unsafe body(words)
     }
 
     /// - Returns: those that have ended since the last call; signals about them merge, so ask for all.
@@ -103,12 +111,8 @@ package struct Lifeline: ~Copyable {
     package var ends: (read: Int32, write: Int32) { (readEnd.raw, writeEnd.raw) }
 
     package init() throws(SystemError) {
-        var ends: (Int32, Int32) = (-1, -1)
-        let made = unsafe withUnsafeMutablePointer(to: &ends) { ends in
-            unsafe cloakroom_pipe(UnsafeMutableRawPointer(ends).assumingMemoryBound(to: Int32.self))
-        }
-        guard made == 0 else { throw SystemError() }
-        readEnd = Descriptor(owning: ends.0)
-        writeEnd = Descriptor(owning: ends.1)
+        let pipe = try Pipe()
+        readEnd = pipe.readEnd
+        writeEnd = pipe.writeEnd
     }
 }

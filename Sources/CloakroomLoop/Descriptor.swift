@@ -16,6 +16,22 @@ package struct Descriptor: ~Copyable, Sendable {
     deinit { close(raw) }
 }
 
+/// The two ends of a pipe(2); close-on-exec.
+struct Pipe: ~Copyable {
+    let readEnd: Descriptor
+    let writeEnd: Descriptor
+
+    init() throws(SystemError) {
+        var ends: (Int32, Int32) = (-1, -1)
+        let made = unsafe withUnsafeMutablePointer(to: &ends) { ends in
+            unsafe cloakroom_pipe(UnsafeMutableRawPointer(ends).assumingMemoryBound(to: Int32.self))
+        }
+        guard made == 0 else { throw SystemError() }
+        readEnd = Descriptor(owning: ends.0)
+        writeEnd = Descriptor(owning: ends.1)
+    }
+}
+
 /// A failed system call.
 package struct SystemError: Error, Equatable, CustomStringConvertible {
     package let code: Int32
