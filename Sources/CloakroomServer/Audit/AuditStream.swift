@@ -1,4 +1,3 @@
-import CloakroomCrypto
 package import CloakroomLoop
 package import CloakroomRedis
 
@@ -12,8 +11,6 @@ package final class AuditStream {
     private let redis: RedisConnection
     private let key: String
     private let maximumLength: Int
-    static let script = RedisScript(
-        source: AuditStream.source, digest: SHA1.hash(Array(AuditStream.source.utf8)).hexadecimal)
 
     /// Called with why Redis did not take lines.
     package var onFailure: (@LoopActor (RedisError) -> Void)?
@@ -48,10 +45,11 @@ package final class AuditStream {
     }
 
     /// A script, so that it is all lines or none: what refuses a write refuses the first.
-    private static let source = """
-        for index = 2, #ARGV do
-          redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', '\(field)', ARGV[index])
-        end
-        return #ARGV - 1
-        """
+    static let script = RedisScript(
+        text: """
+            for index = 2, #ARGV do
+              redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', '\(field)', ARGV[index])
+            end
+            return #ARGV - 1
+            """)
 }

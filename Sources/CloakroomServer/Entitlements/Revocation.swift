@@ -111,9 +111,9 @@ package struct Revocation {
         return false
     }
 
-    private static let source = """
-        if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-        return 0
-        """
-    private static let unlock = RedisScript(source: source, digest: SHA1.hash(Array(source.utf8)).hexadecimal)
+    private static let unlock = RedisScript(
+        text: """
+            if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+            return 0
+            """)
 }

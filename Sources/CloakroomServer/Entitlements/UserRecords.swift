@@ -1,4 +1,3 @@
-import CloakroomCrypto
 package import CloakroomLoop
 package import CloakroomRedis
 
@@ -14,8 +13,6 @@ package final class UserRecords {
     package let redis: RedisConnection
     let keyPrefix: String
     private let now: @Sendable () -> Date
-    static let script = RedisScript(
-        source: UserRecords.source, digest: SHA1.hash(Array(UserRecords.source.utf8)).hexadecimal)
 
     /// - Parameter keyPrefix: of all our keys.
     package init(redis: RedisConnection, keyPrefix: String, now: @escaping @Sendable () -> Date = { Date() }) {
@@ -121,12 +118,13 @@ package final class UserRecords {
     }
 
     /// The first argument tells how many of the others are names and values to set; the rest are names to remove.
-    private static let source = """
-        local count = tonumber(ARGV[1])
-        if count > 0 then redis.call('HSET', KEYS[1], unpack(ARGV, 2, 1 + count)) end
-        if #ARGV > 1 + count then redis.call('HDEL', KEYS[1], unpack(ARGV, 2 + count)) end
-        return 1
-        """
+    static let script = RedisScript(
+        text: """
+            local count = tonumber(ARGV[1])
+            if count > 0 then redis.call('HSET', KEYS[1], unpack(ARGV, 2, 1 + count)) end
+            if #ARGV > 1 + count then redis.call('HDEL', KEYS[1], unpack(ARGV, 2 + count)) end
+            return 1
+            """)
 }
 
 extension UserRecordError {

@@ -1,4 +1,3 @@
-import CloakroomCrypto
 package import CloakroomLoop
 package import CloakroomRedis
 
@@ -8,8 +7,6 @@ package final class RateLimiter {
     private let redis: RedisConnection
     private let keyPrefix: String
     private let limits: Settings.Limits
-    static let script = RedisScript(
-        source: RateLimiter.source, digest: SHA1.hash(Array(RateLimiter.source.utf8)).hexadecimal)
     private var local = LocalRateLimiter(capacity: 100_000)
     /// As many as tokens are remembered.
     private var cachedRequests = GenerationalCache<RateLimitRequest.Client, RateLimitRequest>(capacity: 10_000)
@@ -175,23 +172,24 @@ package final class RateLimiter {
 
     /// Adds to all windows or to none. A key without an end, or with one beyond its window (Redis' clock was set back, or
     /// the setting was longer), however it came to be, is given one. A window that is given back whole has not begun.
-    private static let source = """
-        local answer, refused = {}, false
-        for i = 1, #KEYS do
-          local cost, quota = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
-          local count = redis.call('INCRBY', KEYS[i], ARGV[3 * i - 2])
-          if cost < 0 and count <= 0 then redis.call('DEL', KEYS[i]) end
-          local left, window = redis.call('PTTL', KEYS[i]), tonumber(ARGV[3 * i])
-          if left < 0 or left > window then
-            redis.call('PEXPIRE', KEYS[i], ARGV[3 * i])
-            left = window
-          end
-          refused = refused or (cost > 0 and count > quota)
-          answer[2 * i - 1], answer[2 * i] = count - cost, left
-        end
-        if refused then
-          for i = 1, #KEYS do redis.call('DECRBY', KEYS[i], ARGV[3 * i - 2]) end
-        end
-        return answer
-        """
+    static let script = RedisScript(
+        text: """
+            local answer, refused = {}, false
+            for i = 1, #KEYS do
+              local cost, quota = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+              local count = redis.call('INCRBY', KEYS[i], ARGV[3 * i - 2])
+              if cost < 0 and count <= 0 then redis.call('DEL', KEYS[i]) end
+              local left, window = redis.call('PTTL', KEYS[i]), tonumber(ARGV[3 * i])
+              if left < 0 or left > window then
+                redis.call('PEXPIRE', KEYS[i], ARGV[3 * i])
+                left = window
+              end
+              refused = refused or (cost > 0 and count > quota)
+              answer[2 * i - 1], answer[2 * i] = count - cost, left
+            end
+            if refused then
+              for i = 1, #KEYS do redis.call('DECRBY', KEYS[i], ARGV[3 * i - 2]) end
+            end
+            return answer
+            """)
 }

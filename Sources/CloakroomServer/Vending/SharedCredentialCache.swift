@@ -147,7 +147,3 @@ package final class SharedCredentialCache {
             return 1
             """)
 }
-
-extension RedisScript {
-    fileprivate init(text: String) { self.init(source: text, digest: SHA1.hash(Array(text.utf8)).hexadecimal) }
-}

@@ -1,0 +1,7 @@
+import CloakroomCrypto
+import CloakroomRedis
+
+extension RedisScript {
+    /// - Parameter text: in Lua; Redis keeps it under its SHA-1.
+    init(text: String) { self.init(source: text, digest: SHA1.hash(Array(text.utf8)).hexadecimal) }
+}
