@@ -1,3 +1,5 @@
+import CloakroomWire
+
 /// How an object is cut: all parts of one size, the last of what is left.
 ///
 /// Source: Amazon S3 User Guide, "Multipart upload limits": 5 MiB to 5 GiB a part, the last may be smaller, at most
@@ -50,7 +52,7 @@ struct MultipartLayout: Sendable, Equatable {
             QueryParameters.integer($0)
         }
         guard let first = ends[0], let last = ends[ends.count - 1], first >= 1, first <= last, last <= partCount,
-            last - first < 100
+            last - first < WireLimits.maximumPartsPerRequest
         else { throw .partNumbers(count: partCount) }
         return first...last
     }

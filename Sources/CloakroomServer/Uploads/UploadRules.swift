@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomWire
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -31,7 +32,8 @@ struct UploadRules: Sendable {
             case .malformedQuery: "Invalid query"
             case .malformedBody: "Invalid request body"
             case .partNumbers(let count):
-                "numbers must name at most 100 parts from 1 to \(count), such as 1-\(min(count, 100))"
+                "numbers must name at most \(WireLimits.maximumPartsPerRequest) parts from 1 to \(count), such as "
+                    + "1-\(min(count, WireLimits.maximumPartsPerRequest))"
             }
         }
     }
