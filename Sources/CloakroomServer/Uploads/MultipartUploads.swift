@@ -185,12 +185,8 @@ extension MultipartLayout {
     static func md5(ofParts etags: [String]) -> String? {
         var digests: [UInt8] = []
         for etag in etags {
-            let digits = bare(etag).utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
-            guard digits.count == 2 * MD5.byteCount else { return nil }
-            for place in stride(from: 0, to: digits.count, by: 2) {
-                guard let high = digits[place], let low = digits[place + 1] else { return nil }
-                digests.append(UInt8(high << 4 | low))
-            }
+            guard let digest = [UInt8](hexadecimal: bare(etag).utf8), digest.count == MD5.byteCount else { return nil }
+            digests += digest
         }
         return MD5.hash(digests).hexadecimal
     }

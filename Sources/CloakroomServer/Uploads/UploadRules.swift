@@ -73,16 +73,8 @@ struct UploadRules: Sendable {
     /// - Returns: the digest's bytes.
     func checksum(_ text: String) throws(Refusal) -> [UInt8] {
         let isHexadecimal = text.utf8.count == 2 * SHA256.byteCount
-        let bytes = isHexadecimal ? Self.hexadecimal(text) : Data(base64Encoded: text).map(Array.init)
+        let bytes = isHexadecimal ? [UInt8](hexadecimal: text.utf8) : Data(base64Encoded: text).map(Array.init)
         guard let bytes, bytes.count == SHA256.byteCount else { throw .checksum }
         return bytes
-    }
-
-    private static func hexadecimal(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).compactMap { index in
-            UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
-        }
     }
 }

@@ -14,11 +14,10 @@ package final class Scope: Sendable {
     init(name: String, policy: SessionPolicy) {
         self.name = name
         self.policy = policy
-        let hash = SHA256.hash(Array(policy.open.utf8)).prefix(8)
+        digest = SHA256.hash(Array(policy.open.utf8)).prefix(8).hexadecimal
         writes = policy.language.statements.contains { statement in
             statement.actions.patterns.contains { $0.matches("s3:putobject") }
         }
-        digest = hash.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     /// For keys that outlive the process, such as those of a shared cache: `full@0123456789abcdef`.
