@@ -15,6 +15,8 @@ import CloakroomJSON
 package struct SessionTokens: Sendable {
     /// Ourselves, as an issuer among others.
     let issuer: Issuer
+    /// The public keys as a JWK set (RFC 7517 §5): what others verify our tokens with. Secrets are not among them.
+    let keySet: [UInt8]
     private let settings: Settings.Session
     private let signer: TokenSigner
     private let now: @Sendable () -> Date
@@ -29,6 +31,9 @@ package struct SessionTokens: Sendable {
             name: settings.issuer, audiences: [settings.audience],
             algorithms: Set(settings.keys.map(\.algorithm)),
             keys: .fixed(KeySet(own: settings.keys.map(\.verificationKey))))
+        var writer = JSONWriter()
+        writer.value(["keys": .array(settings.keys.compactMap(\.jwk))])
+        keySet = writer.bytes
     }
 
     struct Issued {
@@ -63,12 +68,5 @@ package struct SessionTokens: Sendable {
         }
         payload.endObject()
         return Issued(token: signer.sign(payload.bytes), id: id, expiration: expiration)
-    }
-
-    /// The public keys as a JWK set (RFC 7517 §5): what others verify our tokens with. Secrets are not among them.
-    var keySet: [UInt8] {
-        var writer = JSONWriter()
-        writer.value(["keys": .array(settings.keys.compactMap(\.jwk))])
-        return writer.bytes
     }
 }
