@@ -30,7 +30,8 @@ package final class RedisHealth {
 
     /// Takes note that a request was not served.
     package func failed(_ error: RedisError) {
-        guard case .refused = error else { return }
+        // While Redis is unwell every request comes here: a check that is running needs no task beside it.
+        guard case .refused = error, !isChecking else { return }
         LoopActor.spawn { [self] in await checkUntilWell() }
     }
 
