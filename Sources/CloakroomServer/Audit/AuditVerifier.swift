@@ -84,7 +84,7 @@ package struct AuditVerifier: Sendable {
 
     /// What a full disk left of one worker's line, the next line of another worker follows on the same line.
     ///
-    /// - Returns: the line that is whole, if there is one; quotes within a line are escaped, so there is but one location
+    /// - Returns: the line that is whole, if there is one; quotes within a line are escaped, so there is but one place
     ///   where it can begin.
     private static func afterPiece(_ line: [UInt8]) -> [UInt8]? {
         let head = Array(#"{"time":""#.utf8)

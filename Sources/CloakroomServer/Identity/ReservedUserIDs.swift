@@ -26,9 +26,9 @@ extension ReservedUserIDs {
     /// - Parameter overlaps: those below the bucket itself reserve an id; all others are faults of the settings.
     init(_ overlaps: [PrefixOverlaps.Overlap]) {
         var components: [Component] = []
-        for meeting in overlaps where meeting.folder.prefix.isEmpty {
-            guard !components.contains(where: { $0.id == meeting.id.text }) else { continue }
-            components.append(Component(id: meeting.id.text, setting: meeting.other.setting))
+        for overlap in overlaps where overlap.folder.prefix.isEmpty {
+            guard !components.contains(where: { $0.id == overlap.id.text }) else { continue }
+            components.append(Component(id: overlap.id.text, setting: overlap.other.setting))
         }
         self.init(components: components)
     }

@@ -19,7 +19,7 @@ struct CredentialSeal: Sendable {
     }
 
     /// - Parameter jitter: 0…1, how late the credentials are refreshed.
-    /// - Returns: `nil` for what was sealed for another sharedKey, with another key, or not sealed at all.
+    /// - Returns: `nil` for what was sealed for another place, with another key, or not sealed at all.
     func open(_ text: [UInt8], for sharedKey: SharedCredentialKey, jitter: Double) -> VendedSession? {
         guard let sealed = Base64URL.decode(text) else { return nil }
         let context = sharedKey.context

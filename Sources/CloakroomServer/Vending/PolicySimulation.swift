@@ -18,8 +18,8 @@ package struct PolicySimulation: Sendable {
     package let rows: [Row]
 
     package init(_ scope: Scope, user: UserID, bucket: String, partition: String) {
-        let bench = PolicySimulator(policy: scope.policy, user: user, bucket: bucket, partition: partition)
-        rows = bench.objects + bench.copies + bench.lists + bench.rest
+        let simulator = PolicySimulator(policy: scope.policy, user: user, bucket: bucket, partition: partition)
+        rows = simulator.objects + simulator.copies + simulator.lists + simulator.rest
     }
 }
 

@@ -133,7 +133,7 @@ struct SharedCredentialCacheTests {
         }
     }
 
-    /// The sharedKey has the scope, or a device with `read` would be handed what another with `full` left there.
+    /// The key has the scope, or a device with `read` would be handed what another with `full` left there.
     @Test @LoopActor func `shares nothing between scopes, tiers and lifetimes`() async throws {
         try await withWorkers { one, two, _ in
             let dependencies = Dependencies()
