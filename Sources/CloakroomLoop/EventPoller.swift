@@ -141,6 +141,11 @@ package enum Monotonic {
 }
 
 extension Duration {
+    /// Whole milliseconds.
+    package var milliseconds: Int {
+        Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
+    }
+
     /// Whole nanoseconds, at least zero, at most some 290 years.
     package var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components

@@ -1,21 +1,19 @@
-package import CloakroomHTTP
+import CloakroomHTTP
 
 /// Where in a request its token may stand.
-package struct TokenSource: Sendable {
+struct TokenSource: Sendable {
     /// Besides `Authorization`.
-    package let header: String
-
-    package init(header: String) { self.header = header }
+    let header: String
 
     /// - Returns: `nil` when there is none.
-    package func token(in fields: HeaderFields, acceptsBare: Bool = false) -> [UInt8]? {
-        tokenRange(in: fields, acceptsBare: acceptsBare).map { Array(fields.text[$0]) }
+    func token(in fields: HeaderFields) -> [UInt8]? {
+        tokenRange(in: fields, acceptsBare: false).map { Array(fields.text[$0]) }
     }
 
     /// - Parameter acceptsBare: whether `Authorization` may hold the token alone, as AWS SDKs send it
     ///   (AWS SDKs and Tools Reference Guide, "Container credential provider").
     /// - Returns: where in the fields' text the token stands; `nil` when there is none.
-    func tokenRange(in fields: HeaderFields, acceptsBare: Bool = false) -> Range<Int>? {
+    func tokenRange(in fields: HeaderFields, acceptsBare: Bool) -> Range<Int>? {
         if let field = fields.location(of: "Authorization") {
             let value = field.value
             let authorization = fields.text.span.extracting(value)

@@ -82,10 +82,3 @@ struct Milliseconds: Sendable, Comparable {
 
     static func < (left: Milliseconds, right: Milliseconds) -> Bool { left.count < right.count }
 }
-
-extension Duration {
-    /// Whole milliseconds.
-    package var milliseconds: Int {
-        Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
-    }
-}

@@ -24,7 +24,7 @@ struct MetricsLayout {
         var series: [Series] = []
     }
 
-    static let routes = Route.allCases.map(MetricsLayout.label) + ["unknown"]
+    static let routes = Route.allCases.map(\.rawValue) + ["unknown"]
     static let statuses = [200, 400, 401, 403, 404, 405, 409, 413, 415, 429, 500, 503]
     /// Upper bounds in seconds; `+Inf` follows.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -44,8 +44,6 @@ struct MetricsLayout {
         "unavailable", "timeout", "interrupted", "noscript", "readonly", "busy", "oom", "noauth", "masterdown",
         "loading", "wrongpass", "noperm", "maxclients", "misconf", "noreplicas", "clusterdown", "moved", "other",
     ]
-
-    static func label(_ route: Route) -> String { route.rawValue }
 
     /// Among ``routes``.
     static func index(of route: Route?) -> Int {

@@ -90,7 +90,7 @@ package struct RedisSelfTest: Sendable {
         case .reply(var cursor):
             if let refusal = cursor.refusal { return refusal }
             guard request.replies == 2 else { return nil }
-            cursor.goToOther()
+            cursor.goTo(reply: 1)
             return cursor.refusal
         }
     }

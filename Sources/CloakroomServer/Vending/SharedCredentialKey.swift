@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomLoop
 
 /// Where a user's credentials are kept for all workers, and what they are tied to.
 struct SharedCredentialKey: Sendable, Hashable {
