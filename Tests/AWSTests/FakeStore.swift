@@ -12,6 +12,7 @@ final class FakeStore: Transport {
     var requests: [UpstreamRequest] { asked.withLock { $0 } }
 
     func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
+        if Task.isCancelled { throw .cancelled }
         asked.withLock { $0.append(request) }
         return answer(request)
     }

@@ -274,6 +274,39 @@ struct RenewalAfterHeadTests {
         #expect(store.requests.last?.operation == "put_object_tagging")
     }
 
+    @Test(arguments: [
+        UpstreamResponse.s3Error(503, "SlowDown"), .s3Error(403, "AccessDenied"), .s3Error(403, "ExpiredToken"),
+    ])
+    func `puts tags back that an earlier attempt has lost`(last: UpstreamResponse) async throws {
+        let isRetry = FakeStore.Flag()
+        let store = forgetful {
+            defer { isRetry.set() }
+            return isRetry.isSet ? last : UpstreamResponse(status: 500)
+        }
+        _ = await (try client(store, .init(mode: .replace))).renew(key: "a.bin", deadline: fake.deadline())
+        #expect(store.requests.count { $0.operation == "copy_object" } > 1)
+        #expect(store.requests.last?.operation == "put_object_tagging")
+    }
+
+    @Test func `puts lost tags back when the renewal is cancelled`() async throws {
+        let store = forgetful {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return UpstreamResponse(status: 500)
+        }
+        let client = try client(store, .init(mode: .replace))
+        let renewal = Task { await client.renew(key: "a.bin", deadline: fake.deadline()) }
+        _ = await renewal.value
+        #expect(
+            store.requests.map(\.operation).suffix(3) == ["copy_object", "get_object_tagging", "put_object_tagging"])
+    }
+
+    @Test func `leaves the tags alone when the first attempt is refused`() async throws {
+        let (outcome, requests) = try await renew(
+            .init(mode: .replace), Self.tagged, Self.tag, .s3Error(403, "AccessDenied"))
+        #expect(outcome == .accessDenied(code: "AccessDenied"))
+        #expect(requests.map(\.operation) == ["head_object", "get_object_tagging", "copy_object"])
+    }
+
     @Test func `learns nothing about tags from a copy that was not made`() async throws {
         let failed = UpstreamResponse(status: 500)
         let transport = ScriptedTransport(

@@ -69,13 +69,19 @@ extension S3Client {
             return try await copy(request, object, deadline: deadline, counts: &counts)
         }
         let before = try await tags(of: object, deadline: deadline, counts: &counts)
+        let attempts = counts.attempts
         let answer: CopyResponse
         do {
             answer = try await copy(request, object, deadline: deadline, counts: &counts)
         } catch {
-            // It may have been made, and its response was lost.
-            if error.kind == .transient, !before.isEmpty {
-                _ = try? await restoreTags(before, on: object, deadline, &counts)
+            // It may have been made, by this attempt or by an earlier one, and the response was lost.
+            let isUncertain = [.transient, .cancelled].contains(error.kind) || counts.attempts > attempts + 1
+            if isUncertain, !before.isEmpty {
+                if error.kind == .cancelled {
+                    await runtime.spawn { await self.restoreTagsIfLost(before, on: object, deadline) }.value
+                } else {
+                    _ = try? await restoreTags(before, on: object, deadline, &counts)
+                }
             }
             throw error
         }
@@ -100,6 +106,14 @@ extension S3Client {
         tagPreservation = .lost
         try await put(tags, on: object, deadline: deadline, counts: &counts)
         return true
+    }
+
+    /// For a task of its own: nothing is sent in one that is cancelled.
+    private func restoreTagsIfLost(
+        _ tags: [String: String], on object: ObjectAddress, _ deadline: ContinuousClock.Instant
+    ) async {
+        var counts = AttemptCounts()
+        _ = try? await restoreTags(tags, on: object, deadline, &counts)
     }
 
     /// The value of `x-amz-tagging` for an object made anew; `nil` without tags.
