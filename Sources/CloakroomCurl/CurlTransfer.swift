@@ -212,11 +212,10 @@ extension TransportError {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: self = .unreachable
         case CURLE_OPERATION_TIMEDOUT: self = .timeout
         case CURLE_URL_MALFORMAT: self = .invalidRequest
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
-            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_INVALIDCERTSTATUS:
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,
+            CURLE_SSL_INVALIDCERTSTATUS:
             self = .untrusted
-        case CURLE_FILESIZE_EXCEEDED: self = .tooLarge
-        case CURLE_ABORTED_BY_CALLBACK: self = .cancelled
+        // CURLE_SSL_CONNECT_ERROR too: a handshake breaks off for many reasons, and not all of them last.
         // CURLE_UNSUPPORTED_PROTOCOL too: with a URL of HTTP it means a response that is none.
         default: self = .interrupted
         }

@@ -47,11 +47,11 @@ package struct UpstreamResponse: Sendable, Equatable {
 package enum TransportError: Error, Sendable, Equatable {
     /// The name did not resolve, or the connection was refused.
     case unreachable
-    /// The certificate, its name or the protocol version was not acceptable; trying again changes nothing.
+    /// The certificate or its name was not acceptable; trying again changes nothing.
     case untrusted
     /// No whole response within the timeout.
     case timeout
-    /// The connection broke before the response was whole.
+    /// The connection broke, in its TLS handshake or before the response was whole.
     case interrupted
     /// The response was larger than one of STS or S3 may be.
     case tooLarge

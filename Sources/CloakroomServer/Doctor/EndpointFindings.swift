@@ -51,7 +51,12 @@ package enum EndpointFindings {
                 )
             case .unreachable: ("\(answer.url) is unreachable", "fix the endpoint, the name server or the firewall")
             case .timeout: ("\(answer.url) does not respond in time", "look at the route, the proxy and the firewall")
-            case .interrupted, .tooLarge, .cancelled, .invalidRequest:
+            case .interrupted:
+                (
+                    "\(answer.url) breaks off the connection, or does not speak HTTP",
+                    "fix the endpoint: host, port, scheme and TLS version (1.2 at least)"
+                )
+            case .tooLarge, .cancelled, .invalidRequest:
                 ("\(answer.url) does not speak HTTP", "fix the endpoint: host, port and scheme")
             }
         return check.error("\(answer.name): \(found)", why: "nothing can be vended or renewed", advice: advice)

@@ -85,7 +85,7 @@ package struct NginxFindings {
             case .unreachable: ("nginx is unreachable", "start nginx, or fix --url")
             case .timeout: ("no response in time", "look at the firewall and nginx's error log")
             case .interrupted, .tooLarge, .cancelled, .invalidRequest:
-                ("no HTTP response", "fix --url: scheme, host and port")
+                ("no HTTP response", "fix --url (scheme, host and port), or ssl_protocols (TLS 1.2 at least)")
             }
         return check.error("\(answers.url): \(found)", why: "no app reaches the workers", advice: advice)
     }

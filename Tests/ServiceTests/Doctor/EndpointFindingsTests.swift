@@ -45,7 +45,9 @@ struct EndpointFindingsTests {
     @Test(arguments: [
         (TransportError.untrusted, "the certificate of https://s is not trusted"),
         (.unreachable, "https://s is unreachable"),
-        (.timeout, "https://s does not respond in time"), (.interrupted, "https://s does not speak HTTP"),
+        (.timeout, "https://s does not respond in time"),
+        (.interrupted, "https://s breaks off the connection, or does not speak HTTP"),
+        (.tooLarge, "https://s does not speak HTTP"),
     ])
     func `tells why nobody answers`(error: TransportError, expected: String) {
         #expect(Self.lines(url: "https://s", error: error) == ["error: STS: \(expected)"])
