@@ -13,6 +13,8 @@ struct CurlResponseHead {
     /// - Returns: whether there was room. A field is never left out: what is missing of an object's metadata would be lost
     ///   with a copy.
     mutating func take(_ line: Span<UInt8>) -> Bool {
+        // Trailer fields, after the body, are none of the head's.
+        if isWhole, !Self.isStatus(line) { return true }
         if Self.isEnd(line) {
             isWhole = true
         } else if Self.isStatus(line) {

@@ -140,6 +140,19 @@ struct LoopCurlTransportTests {
         #expect(response.body == Array(("abc" + String(repeating: "d", count: 300)).utf8))
     }
 
+    @Test @LoopActor func `takes no field after the body for one of the head's`() async throws {
+        let server = try HTTPServer { _ in
+            [
+                .text(
+                    HTTPServer.Step.head(200, [("Transfer-Encoding", "chunked")])
+                        + "2\r\nok\r\n0\r\nX-Late: 1\r\nDate: never\r\n\r\n")
+            ]
+        }
+        let response = try await get(server)
+        #expect(response.fields.map(\.name) == ["Transfer-Encoding"])
+        #expect(response.body == Array("ok".utf8))
+    }
+
     @Test @LoopActor func `keeps one connection for requests one after the other`() async throws {
         let server = try HTTPServer { request in [.answer(200, request.target)] }
         let transport = LoopCurlTransport()
