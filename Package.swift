@@ -40,8 +40,11 @@ let package = Package(
             name: "CloakroomFastCGI",
             dependencies: ["CloakroomCFastCGI", "CloakroomCLinux", "CloakroomLoop", "CloakroomHTTP"],
             swiftSettings: unsafeSettings),
+        // What the worker's transport and the kit's both need of libcurl.
+        .target(name: "CloakroomLibcurl", dependencies: ["CloakroomCCurl"], swiftSettings: unsafeSettings),
         .target(
-            name: "CloakroomCurl", dependencies: ["CloakroomCCurl", "CloakroomLoop", "CloakroomHTTP"],
+            name: "CloakroomCurl",
+            dependencies: ["CloakroomCCurl", "CloakroomLibcurl", "CloakroomLoop", "CloakroomHTTP"],
             swiftSettings: unsafeSettings),
         .target(
             name: "CloakroomRedis",
@@ -76,7 +79,8 @@ let package = Package(
             swiftSettings: swiftSettings),
         // For Linux, where URLSession takes CPU time while it waits; the kit itself goes without.
         .target(
-            name: "CloakroomCurlTransport", dependencies: ["CloakroomCCurl", "CloakroomKit"],
+            name: "CloakroomCurlTransport",
+            dependencies: ["CloakroomCCurl", "CloakroomLibcurl", "CloakroomHTTP", "CloakroomKit"],
             swiftSettings: unsafeSettings),
         .target(
             name: "CloakroomServer",

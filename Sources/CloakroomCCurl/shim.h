@@ -13,7 +13,6 @@ static inline CURLcode cloakroom_set_list(CURL *h, CURLoption o, struct curl_sli
 typedef size_t (*cloakroom_data_callback)(char *, size_t, size_t, void *);
 static inline CURLcode cloakroom_set_data_callback(CURL *h, CURLoption o, cloakroom_data_callback v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode cloakroom_set_seek_callback(CURL *h, curl_seek_callback v) { return curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, v); }
-static inline CURLcode cloakroom_get_long(CURL *h, CURLINFO i, long *v) { return curl_easy_getinfo(h, i, v); }
 static inline CURLcode cloakroom_get_pointer(CURL *h, CURLINFO i, void **v) { return curl_easy_getinfo(h, i, v); }
 static inline CURLMcode cloakroom_multi_long(CURLM *m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }
 static inline CURLMcode cloakroom_multi_pointer(CURLM *m, CURLMoption o, void *v) { return curl_multi_setopt(m, o, v); }

@@ -1,5 +1,6 @@
 import CloakroomCCurl
 import CloakroomHTTP
+import CloakroomLibcurl
 import CloakroomLoop
 
 /// One easy handle, used for one request after another.
@@ -7,7 +8,7 @@ import CloakroomLoop
 /// What one request sets and the next wants too stays as it is: to set an option costs more than to compare.
 @LoopActor
 @safe final class CurlTransfer {
-    let handle: OpaquePointer
+    let easy: CurlEasyHandle
     /// Who waits for the response. Unchecked: ``LoopCurlTransport`` has one place that takes it out, and there it is resumed.
     var continuation: UnsafeContinuation<Result<UpstreamResponse, TransportError>, Never>?
     var isRunning: Bool { unsafe continuation != nil }
@@ -37,48 +38,32 @@ import CloakroomLoop
     init(
         options: LoopCurlTransport.Options, suppressedFields: SuppressedHeaderFields, transport: UnsafeMutableRawPointer
     ) {
-        guard let easy = unsafe curl_easy_init() else { preconditionFailure("curl_easy_init") }
         guard let address = unsafe curl_url() else { preconditionFailure("curl_url") }
-        unsafe handle = OpaquePointer(easy)
         unsafe self.address = address
+        // Responses of S3 fit into the buffer; a long one of STS takes a second read.
+        easy = CurlEasyHandle(bufferBytes: 2048, certificateAuthorities: options.certificateAuthorities)
         self.suppressedFields = suppressedFields
         response = CurlResponse(maximumBytes: options.maximumResponseBytes)
         let response = unsafe Unmanaged.passUnretained(response).toOpaque()
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_PRIVATE, Unmanaged.passUnretained(self).toOpaque()))
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_CURLU, UnsafeMutableRawPointer(address)))
-        unsafe check(cloakroom_set_list(easy, CURLOPT_HTTPHEADER, suppressedFields.all))
-        set(CURLOPT_NOSIGNAL, 1)
-        // A name that is still being looked up is given up with its request; otherwise libcurl would wait for the
-        // resolver's thread, and the loop with it, for as long as requests to a silent name server are repeated: 20 s.
-        set(CURLOPT_QUICK_EXIT, 1)
-        set(CURLOPT_PATH_AS_IS, 1)
-        set(CURLOPT_FOLLOWLOCATION, 0)
-        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-        set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        set(CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.nanoseconds / 1_000_000))
-        set(CURLOPT_TCP_KEEPALIVE, 1)
-        // A buffer belongs to every request on the way. Responses of S3 fit; a long one of STS takes a second read.
-        set(CURLOPT_BUFFERSIZE, 2048)
-        set(CURLOPT_PROTOCOLS_STR, "http,https")
-        set(CURLOPT_PROXY, "")
-        // Else libcurl looks into the environment for each request.
-        set(CURLOPT_NOPROXY, "*")
-        if let file = options.certificateAuthorities { set(CURLOPT_CAINFO, file) }
-        if options.readsCertificates { set(CURLOPT_CERTINFO, 1) }
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_WRITEDATA, response))
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_HEADERDATA, response))
-        unsafe check(cloakroom_set_data_callback(easy, CURLOPT_WRITEFUNCTION, receiveCurlBody))
-        unsafe check(cloakroom_set_data_callback(easy, CURLOPT_HEADERFUNCTION, receiveCurlHeaderLine))
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_OPENSOCKETDATA, transport))
-        unsafe check(cloakroom_set_open_callback(easy, openCurlSocket))
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_CLOSESOCKETDATA, transport))
-        unsafe check(cloakroom_set_close_callback(easy, closeCurlSocket))
+        unsafe easy.set(CURLOPT_PRIVATE, Unmanaged.passUnretained(self).toOpaque())
+        unsafe easy.set(CURLOPT_CURLU, UnsafeMutableRawPointer(address))
+        unsafe easy.setFields(suppressedFields.all)
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.nanoseconds / 1_000_000))
+        if options.readsCertificates { easy.set(CURLOPT_CERTINFO, 1) }
+        unsafe easy.set(CURLOPT_WRITEDATA, response)
+        unsafe easy.set(CURLOPT_HEADERDATA, response)
+        unsafe easy.check(cloakroom_set_data_callback(easy.pointer, CURLOPT_WRITEFUNCTION, receiveCurlBody))
+        unsafe easy.check(cloakroom_set_data_callback(easy.pointer, CURLOPT_HEADERFUNCTION, receiveCurlHeaderLine))
+        unsafe easy.set(CURLOPT_OPENSOCKETDATA, transport)
+        unsafe easy.check(cloakroom_set_open_callback(easy.pointer, openCurlSocket))
+        unsafe easy.set(CURLOPT_CLOSESOCKETDATA, transport)
+        unsafe easy.check(cloakroom_set_close_callback(easy.pointer, closeCurlSocket))
     }
 
-    /// The end of the handle; the object is of no use afterwards.
+    /// What the transfer owns beside its handle; the object is of no use afterwards.
     func free() {
         reset()
-        unsafe curl_easy_cleanup(UnsafeMutableRawPointer(handle))
+        easy.unset(CURLOPT_CURLU)
         unsafe curl_url_cleanup(address)
     }
 
@@ -86,8 +71,7 @@ import CloakroomLoop
     static func of(_ easy: UnsafeMutableRawPointer) -> CurlTransfer {
         var pointer: UnsafeMutableRawPointer?
         unsafe cloakroom_get_pointer(easy, CURLINFO_PRIVATE, &pointer)
-        guard let pointer = unsafe pointer else { preconditionFailure("libcurl lost its context") }
-        return unsafe Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
+        return unsafe curlContext(pointer)
     }
 
     // MARK: One request
@@ -105,7 +89,7 @@ import CloakroomLoop
         use(method: request.method)
         useNamesHost(request.fields.location(of: "host") != nil)
         use(timeoutMilliseconds: max(1, Int(timeout.nanoseconds / 1_000_000)))
-        unsafe check(cloakroom_set_text(UnsafeMutableRawPointer(handle), CURLOPT_REQUEST_TARGET, head))
+        unsafe easy.check(cloakroom_set_text(easy.pointer, CURLOPT_REQUEST_TARGET, head))
         return true
     }
 
@@ -123,8 +107,8 @@ import CloakroomLoop
     private func use(_ kind: Kind) {
         guard kind != self.kind else { return }
         self.kind = kind
-        set(CURLOPT_HTTPGET, 1)
-        if kind == .head { set(CURLOPT_NOBODY, 1) }
+        easy.set(CURLOPT_HTTPGET, 1)
+        if kind == .head { easy.set(CURLOPT_NOBODY, 1) }
     }
 
     /// - Parameter method: libcurl knows the two that need no name of their own.
@@ -132,45 +116,43 @@ import CloakroomLoop
         guard method != self.method else { return }
         self.method = method
         if method == "GET" || method == "HEAD" {
-            unset(CURLOPT_CUSTOMREQUEST)
+            easy.unset(CURLOPT_CUSTOMREQUEST)
         } else {
-            set(CURLOPT_CUSTOMREQUEST, method)
+            easy.set(CURLOPT_CUSTOMREQUEST, method)
         }
     }
 
     private func useNamesHost(_ namesHost: Bool) {
         guard namesHost != self.namesHost else { return }
         self.namesHost = namesHost
-        let fields = unsafe namesHost ? suppressedFields.all : suppressedFields.allButHost
-        unsafe check(cloakroom_set_list(UnsafeMutableRawPointer(handle), CURLOPT_HTTPHEADER, fields))
+        unsafe easy.setFields(namesHost ? suppressedFields.all : suppressedFields.allButHost)
     }
 
     private func use(timeoutMilliseconds: Int) {
         guard timeoutMilliseconds != self.timeoutMilliseconds else { return }
         self.timeoutMilliseconds = timeoutMilliseconds
-        set(CURLOPT_TIMEOUT_MS, timeoutMilliseconds)
+        easy.set(CURLOPT_TIMEOUT_MS, timeoutMilliseconds)
     }
 
     private func takeRequestBody(_ bytes: [UInt8]) {
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
         _ = unsafe copy.initialize(from: bytes)
         unsafe requestBody = copy
-        let easy = unsafe UnsafeMutableRawPointer(handle)
-        unsafe check(cloakroom_set_off(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)))
-        unsafe check(cloakroom_set_pointer(easy, CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(copy.baseAddress)))
+        easy.setByteCount(CURLOPT_POSTFIELDSIZE_LARGE, Int64(bytes.count))
+        unsafe easy.set(CURLOPT_POSTFIELDS, UnsafeMutableRawPointer(copy.baseAddress))
     }
 
     func result(_ code: CURLcode) -> Result<UpstreamResponse, TransportError> {
-        guard code == CURLE_OK else { return .failure(response.isTooLarge ? .tooLarge : TransportError(code)) }
-        guard response.head.isWhole else { return .failure(.interrupted) }
-        var status = 0
-        unsafe cloakroom_get_long(UnsafeMutableRawPointer(handle), CURLINFO_RESPONSE_CODE, &status)
-        return .success(UpstreamResponse(status: status, fields: response.head.fields, body: response.body))
+        guard code == CURLE_OK else {
+            return .failure(response.isTooLarge ? .tooLarge : TransportError(CurlFailure(code)))
+        }
+        guard response.hasHead else { return .failure(.interrupted) }
+        return .success(UpstreamResponse(status: response.status, fields: response.fields, body: response.body))
     }
 
     /// `nil` without TLS, and on a connection that was there before.
     var certificateEnd: String? {
-        var line = unsafe cloakroom_certificate(UnsafeMutableRawPointer(handle))
+        var line = unsafe cloakroom_certificate(easy.pointer)
         while let entry = unsafe line {
             let text = unsafe entry.pointee.data.map { unsafe String(cString: $0) } ?? ""
             if text.hasPrefix("Expire date:") { return String(text.dropFirst("Expire date:".count)) }
@@ -183,41 +165,20 @@ import CloakroomLoop
     func reset() {
         response.reset()
         guard let body = unsafe requestBody else { return }
-        unsafe check(cloakroom_set_pointer(UnsafeMutableRawPointer(handle), CURLOPT_POSTFIELDS, nil))
+        easy.unset(CURLOPT_POSTFIELDS)
         unsafe body.deallocate()
         unsafe requestBody = nil
     }
-
-    // MARK: Options
-
-    private func set(_ option: CURLoption, _ value: Int) {
-        unsafe check(cloakroom_set_long(UnsafeMutableRawPointer(handle), option, value))
-    }
-
-    private func set(_ option: CURLoption, _ value: String) {
-        unsafe check(cloakroom_set_text(UnsafeMutableRawPointer(handle), option, value))
-    }
-
-    private func unset(_ option: CURLoption) {
-        unsafe check(cloakroom_set_text(UnsafeMutableRawPointer(handle), option, nil))
-    }
-
-    private func check(_ code: CURLcode) { precondition(code == CURLE_OK, "curl_easy_setopt \(code.rawValue)") }
 }
 
 extension TransportError {
-    /// The one place that knows libcurl's codes.
-    init(_ code: CURLcode) {
-        switch code {
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: self = .unreachable
-        case CURLE_OPERATION_TIMEDOUT: self = .timeout
-        case CURLE_URL_MALFORMAT: self = .invalidRequest
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,
-            CURLE_SSL_INVALIDCERTSTATUS:
-            self = .untrusted
-        // CURLE_SSL_CONNECT_ERROR too: a handshake breaks off for many reasons, and not all of them last.
-        // CURLE_UNSUPPORTED_PROTOCOL too: with a URL of HTTP it means a response that is none.
-        default: self = .interrupted
+    fileprivate init(_ failure: CurlFailure) {
+        switch failure {
+        case .unreachable: self = .unreachable
+        case .untrusted: self = .untrusted
+        case .timedOut: self = .timeout
+        case .invalidRequest: self = .invalidRequest
+        case .interrupted: self = .interrupted
         }
     }
 }

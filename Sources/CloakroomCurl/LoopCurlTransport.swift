@@ -1,5 +1,6 @@
 import CloakroomCCurl
 package import CloakroomHTTP
+import CloakroomLibcurl
 package import CloakroomLoop
 
 /// libcurl's multi interface on the loop: any number of requests at once, one thread, connections kept.
@@ -21,7 +22,7 @@ package import CloakroomLoop
         package init() {}
     }
 
-    private let multi: OpaquePointer
+    private let multi: CurlMulti
     private let options: Options
     private let suppressedFields = SuppressedHeaderFields()
     private var transfers: [CurlTransfer] = []
@@ -34,24 +35,20 @@ package import CloakroomLoop
     package private(set) var certificateEnd: String?
 
     package init(options: Options = Options()) {
-        precondition(curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK, "curl_global_init")
-        guard let multi = unsafe curl_multi_init() else { preconditionFailure("curl_multi_init") }
-        unsafe self.multi = OpaquePointer(multi)
+        multi = CurlMulti(keptConnections: options.keptConnections)
         self.options = options
         timer = CurlTimer { [weak self] in self?.act(CURL_SOCKET_TIMEOUT, 0) }
         let me = unsafe Unmanaged.passUnretained(self).toOpaque()
-        unsafe set(cloakroom_multi_long(multi, CURLMOPT_MAXCONNECTS, options.keptConnections))
-        unsafe set(cloakroom_multi_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)))
-        unsafe set(cloakroom_multi_pointer(multi, CURLMOPT_SOCKETDATA, me))
-        unsafe set(cloakroom_multi_pointer(multi, CURLMOPT_TIMERDATA, me))
-        unsafe set(cloakroom_multi_timer_callback(multi, setCurlTimer))
-        unsafe set(cloakroom_multi_socket_callback(multi, setCurlInterest))
+        unsafe multi.check(cloakroom_multi_pointer(multi.pointer, CURLMOPT_SOCKETDATA, me))
+        unsafe multi.check(cloakroom_multi_pointer(multi.pointer, CURLMOPT_TIMERDATA, me))
+        unsafe multi.check(cloakroom_multi_timer_callback(multi.pointer, setCurlTimer))
+        unsafe multi.check(cloakroom_multi_socket_callback(multi.pointer, setCurlInterest))
     }
 
     isolated deinit {
         timer?.stop()
         for transfer in transfers { transfer.free() }
-        unsafe curl_multi_cleanup(UnsafeMutableRawPointer(multi))
+        multi.cleanUp()
     }
 
     // MARK: Transport
@@ -69,7 +66,7 @@ package import CloakroomLoop
         let result = await withTaskCancellationHandler {
             unsafe await withUnsafeContinuation { continuation in
                 unsafe transfer.continuation = continuation
-                start(transfer)
+                multi.add(transfer.easy)
             }
         } onCancel: {
             LoopActor.spawn { self.cancel(transfer, number) }
@@ -84,12 +81,6 @@ package import CloakroomLoop
         return transfer
     }
 
-    private func start(_ transfer: CurlTransfer) {
-        let added = unsafe curl_multi_add_handle(
-            UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
-        precondition(added == CURLM_OK, "curl_multi_add_handle")
-    }
-
     private func cancel(_ transfer: CurlTransfer, _ number: Int) {
         // Its response may have come meanwhile, and the handle may be another request's.
         guard transfer.isRunning, transfer.requestNumber == number else { return }
@@ -97,7 +88,7 @@ package import CloakroomLoop
     }
 
     private func finish(_ transfer: CurlTransfer, _ result: Result<UpstreamResponse, TransportError>) {
-        unsafe curl_multi_remove_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
+        multi.remove(transfer.easy)
         let continuation = unsafe transfer.continuation.take()
         transfer.reset()
         idle.append(transfer)
@@ -107,8 +98,7 @@ package import CloakroomLoop
     // MARK: What libcurl asks for
 
     fileprivate nonisolated static func at(_ pointer: UnsafeMutableRawPointer?) -> LoopCurlTransport {
-        guard let pointer = unsafe pointer else { preconditionFailure("libcurl lost its context") }
-        return unsafe Unmanaged<LoopCurlTransport>.fromOpaque(pointer).takeUnretainedValue()
+        unsafe curlContext(pointer)
     }
 
     fileprivate nonisolated func setTimer(_ milliseconds: Int) {
@@ -153,20 +143,13 @@ package import CloakroomLoop
 
     private func act(_ socket: Int32, _ events: Int32) {
         var stillRunning: Int32 = 0
-        unsafe curl_multi_socket_action(UnsafeMutableRawPointer(multi), socket, events, &stillRunning)
-        var left: Int32 = 0
-        while let message = unsafe curl_multi_info_read(UnsafeMutableRawPointer(multi), &left) {
-            guard unsafe message.pointee.msg == CURLMSG_DONE, let easy = unsafe message.pointee.easy_handle else {
-                continue
-            }
-            let code = unsafe message.pointee.data.result
+        unsafe curl_multi_socket_action(multi.pointer, socket, events, &stillRunning)
+        while let (easy, code) = unsafe multi.nextEnded() {
             let transfer = unsafe CurlTransfer.of(easy)
             if options.readsCertificates { certificateEnd = transfer.certificateEnd ?? certificateEnd }
             finish(transfer, transfer.result(code))
         }
     }
-
-    private func set(_ code: CURLMcode) { precondition(code == CURLM_OK, "curl_multi_setopt \(code.rawValue)") }
 }
 
 // libcurl's callbacks; closures of the loop's own code would be checked for their thread each time they run.

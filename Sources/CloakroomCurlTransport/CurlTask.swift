@@ -1,15 +1,17 @@
 import CloakroomCCurl
+import CloakroomHTTP
 import CloakroomKit
+import CloakroomLibcurl
 import Foundation
 
 /// One request on its way, and what has come of its response.
 final class CurlTask: @unchecked Sendable {
-    // Cancellation comes from any thread and is under `lock`; all other changes are made on the thread's thread.
+    // Cancellation comes from any thread and is under `lock`; all other changes are made on the thread of ``CurlThread``.
     private let lock = NSLock()
     private var wasCancelled = false
 
     private let request: HTTPRequest
-    private let fields: [(name: String, value: String)]
+    private let fields: CurlFieldLines
     private let body: RequestBodyReader
     private let progress: (@Sendable (HTTPProgress) -> Void)?
     private var position: Int64 = 0
@@ -28,12 +30,21 @@ final class CurlTask: @unchecked Sendable {
             fields.append(("Accept-Encoding", "identity"))
         }
         self.request = request
-        self.fields = fields
+        self.fields = Self.lines(fields)
         body = try RequestBodyReader(request.body)
         response = try ResponseAccumulator(request.destination, isHead: request.method == "HEAD")
         self.progress = progress
         lastMove = ContinuousClock.now
         lastEnd = lastMove + request.timeout
+    }
+
+    /// - Parameter fields: an empty value is sent as one; what libcurl would add by itself is left out.
+    private static func lines(_ fields: [(name: String, value: String)]) -> CurlFieldLines {
+        var lines = CurlFieldLines()
+        for line in ["Expect:", "Accept:"] { lines.append(line) }
+        // A name with a semicolon is libcurl's way to send an empty value.
+        for (name, value) in fields { lines.append(value.isEmpty ? name + ";" : "\(name): \(value)") }
+        return lines
     }
 
     /// When it is over if nothing moves any more.
@@ -44,36 +55,24 @@ final class CurlTask: @unchecked Sendable {
     func cancel() { lock.withLock { wasCancelled = true } }
 
     /// - Returns: whether libcurl takes the request.
-    func prepare(_ handle: EasyHandle) -> Bool {
-        let (origin, target) = request.url.originAndTarget
-        guard handle.setOrigin(origin) else { return false }
-        handle.set(CURLOPT_NOSIGNAL, 1)
-        // A name that is still being looked up is given up with its task; otherwise libcurl would wait for the
-        // resolver's thread.
-        handle.set(CURLOPT_QUICK_EXIT, 1)
-        handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
-        handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-        handle.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        handle.set(CURLOPT_FOLLOWLOCATION, 0)
-        handle.set(CURLOPT_PROXY, "")
-        handle.set(CURLOPT_NOPROXY, "*")
-        handle.set(CURLOPT_TCP_KEEPALIVE, 1)
-        handle.set(CURLOPT_BUFFERSIZE, 64 << 10)
+    func prepare(_ handle: CurlEasyHandle) -> Bool {
+        guard let (origin, target) = request.url.absoluteString.originAndTarget, handle.setOrigin(origin + "/") else {
+            return false
+        }
         handle.set(CURLOPT_UPLOAD_BUFFERSIZE, 64 << 10)
         let connectTime = min(request.timeout, request.idleTimeout) / .milliseconds(1)
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(86_400_000, max(1, connectTime.rounded(.up)))))
         handle.set(callbacksOf: self)
-        handle.set(fields)
+        unsafe handle.setFields(fields.first)
         switch request.method {
         case "GET": handle.set(CURLOPT_HTTPGET, 1)
         case "HEAD": handle.set(CURLOPT_NOBODY, 1)
         default:
             handle.set(CURLOPT_UPLOAD, 1)
-            handle.setBodyLength(body.byteCount)
+            handle.setByteCount(CURLOPT_INFILESIZE_LARGE, body.byteCount)
             handle.set(CURLOPT_CUSTOMREQUEST, request.method)
         }
         // What is signed is what is sent: libcurl parses only the origin.
-        handle.set(CURLOPT_PATH_AS_IS, 1)
         handle.set(CURLOPT_REQUEST_TARGET, target)
         return true
     }
@@ -83,7 +82,7 @@ final class CurlTask: @unchecked Sendable {
         if isCancelled { return .failure(.cancelled) }
         if body.hasFailed { return .failure(.unreadableFile) }
         if let problem { return .failure(problem) }
-        guard code == CURLE_OK else { return .failure(HTTPTransportError(code)) }
+        guard code == CURLE_OK else { return .failure(HTTPTransportError(CurlFailure(code))) }
         // libcurl takes a head that breaks off for a whole one.
         return head.isWhole ? response.finish() : .failure(.interrupted)
     }
@@ -130,13 +129,14 @@ extension CurlTask {
     func seek(to position: Int64) { self.position = position }
 }
 
-extension URL {
-    /// The scheme and the authority, with a slash; and path and query as they are.
-    fileprivate var originAndTarget: (origin: String, target: String) {
-        let text = absoluteString.prefix { $0 != "#" }
-        guard let authority = text.range(of: "://")?.upperBound else { return ("", "") }
-        let end = text[authority...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex
-        let target = text[end...]
-        return (text[..<end] + "/", target.first == "/" ? String(target) : "/" + target)
+extension HTTPTransportError {
+    fileprivate init(_ failure: CurlFailure) {
+        switch failure {
+        case .unreachable: self = .unreachable
+        case .untrusted: self = .untrusted
+        case .timedOut: self = .timedOut
+        case .invalidRequest: self = .invalidRequest
+        case .interrupted: self = .interrupted
+        }
     }
 }

@@ -1,5 +1,6 @@
 import CloakroomCCurl
 import CloakroomKit
+import CloakroomLibcurl
 import Foundation
 
 /// The thread of a transport, and all that libcurl does on it.
@@ -9,10 +10,10 @@ import Foundation
     private let lock = NSLock()
     private var commands: [Command] = []
     private var isOver = false
-    private let multi: OpaquePointer
+    private let multi: CurlMulti
 
     private var running: [UInt: Running] = [:]
-    private var idle: [EasyHandle] = []
+    private var idle: [CurlEasyHandle] = []
     private var isStopping = false
     /// Nothing that runs ends by the clock before.
     private var nextEnd: ContinuousClock.Instant?
@@ -29,22 +30,15 @@ import Foundation
 
     private struct Running {
         let task: CurlTask
-        let handle: EasyHandle
+        let handle: CurlEasyHandle
         let waiter: Waiter
     }
 
-    /// libcurl's own, once in a process.
-    private static let isReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
-
     init(maximumConnectionsPerHost: Int, certificateAuthorities: String?) {
-        precondition(Self.isReady, "curl_global_init")
-        guard let multi = unsafe curl_multi_init() else { preconditionFailure("curl_multi_init") }
-        unsafe self.multi = OpaquePointer(multi)
+        multi = CurlMulti(keptConnections: maximumConnectionsPerHost)
         maximumIdle = maximumConnectionsPerHost
         self.certificateAuthorities = certificateAuthorities
-        unsafe check(cloakroom_multi_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maximumConnectionsPerHost))
-        unsafe check(cloakroom_multi_long(multi, CURLMOPT_MAXCONNECTS, maximumConnectionsPerHost))
-        unsafe check(cloakroom_multi_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)))
+        multi.set(CURLMOPT_MAX_HOST_CONNECTIONS, maximumConnectionsPerHost)
     }
 
     func start() { Thread.detachNewThread { self.run() } }
@@ -66,7 +60,7 @@ import Foundation
         lock.withLock {
             guard !isOver else { return false }
             commands.append(command)
-            unsafe curl_multi_wakeup(UnsafeMutableRawPointer(multi))
+            unsafe curl_multi_wakeup(multi.pointer)
             return true
         }
     }
@@ -83,7 +77,7 @@ import Foundation
             while act() {}
             failTimedOut()
             var count: Int32 = 0
-            unsafe check(curl_multi_poll(UnsafeMutableRawPointer(multi), nil, 0, longestWait, &count))
+            unsafe multi.check(curl_multi_poll(multi.pointer, nil, 0, longestWait, &count))
         }
     }
 
@@ -114,28 +108,24 @@ import Foundation
 
     private func begin(_ task: CurlTask, _ waiter: Waiter) {
         guard !isStopping, !task.isCancelled else { return waiter.resume(returning: .failure(.cancelled)) }
-        let handle = idle.popLast() ?? EasyHandle()
+        let handle =
+            idle.popLast() ?? CurlEasyHandle(bufferBytes: 64 << 10, certificateAuthorities: certificateAuthorities)
         guard task.prepare(handle) else {
             idle.append(handle)
             return waiter.resume(returning: .failure(.invalidRequest))
         }
-        if let certificateAuthorities { handle.set(CURLOPT_CAINFO, certificateAuthorities) }
         running[handle.id] = Running(task: task, handle: handle, waiter: waiter)
         nextEnd = min(nextEnd ?? task.end, task.end)
-        unsafe check(curl_multi_add_handle(UnsafeMutableRawPointer(multi), handle.pointer))
+        multi.add(handle)
     }
 
     /// - Returns: whether a transfer has ended.
     private func act() -> Bool {
         var hasEnded = false
         var count: Int32 = 0
-        let code = unsafe curl_multi_perform(UnsafeMutableRawPointer(multi), &count)
-        while let message = unsafe curl_multi_info_read(UnsafeMutableRawPointer(multi), &count) {
-            guard unsafe message.pointee.msg == CURLMSG_DONE, let easy = unsafe message.pointee.easy_handle else {
-                continue
-            }
-            let code = unsafe message.pointee.data.result
-            let id = UInt(bitPattern: easy)
+        let code = unsafe curl_multi_perform(multi.pointer, &count)
+        while let (easy, code) = unsafe multi.nextEnded() {
+            let id = unsafe UInt(bitPattern: easy)
             hasEnded = true
             if let task = running[id]?.task { finish(id, task.result(code)) }
         }
@@ -160,7 +150,7 @@ import Foundation
 
     private func finish(_ id: UInt, _ result: Result<HTTPResponse, HTTPTransportError>) {
         guard let ended = running.removeValue(forKey: id) else { return }
-        unsafe check(curl_multi_remove_handle(UnsafeMutableRawPointer(multi), ended.handle.pointer))
+        multi.remove(ended.handle)
         ended.handle.reset()
         if idle.count < maximumIdle { idle.append(ended.handle) }
         ended.waiter.resume(returning: result)
@@ -177,9 +167,7 @@ import Foundation
             isOver = true
             return commands
         }
-        unsafe curl_multi_cleanup(UnsafeMutableRawPointer(multi))
+        multi.cleanUp()
         for case .start(_, let waiter) in late { waiter.resume(returning: .failure(.cancelled)) }
     }
-
-    private func check(_ code: CURLMcode) { precondition(code == CURLM_OK, "curl_multi \(code.rawValue)") }
 }

@@ -16,18 +16,27 @@ package struct UpstreamRequest: Sendable, Equatable {
         self.body = body
     }
 
-    /// - Parameter url: absolute.
+    /// - Parameter url: absolute; one that is not is refused by the transport.
     package init(method: String, url: String, fields: HeaderFields = [:], body: [UInt8] = []) {
-        let host = url.firstRange(of: "://")?.upperBound ?? url.startIndex
-        let target = url[host...].firstIndex { $0 == "/" || $0 == "?" } ?? url.endIndex
-        self.method = method
-        origin = String(url[..<target])
-        self.target = (target < url.endIndex && url[target] == "?" ? "/" : "") + url[target...]
-        self.fields = fields
-        self.body = body
+        let (origin, target) = url.originAndTarget ?? (url, "")
+        self.init(method: method, origin: origin, target: target, fields: fields, body: body)
     }
 
     package var url: String { origin + target }
+}
+
+extension String {
+    /// A URL in two: scheme, host and port; and path and query as they are, with a slash before them. A fragment is of
+    /// neither, since it is not sent.
+    ///
+    /// - Returns: `nil` for no absolute URL.
+    package var originAndTarget: (origin: String, target: String)? {
+        guard let authority = firstRange(of: "://")?.upperBound else { return nil }
+        let url = self[..<(self[authority...].firstIndex(of: "#") ?? endIndex)]
+        let end = url[authority...].firstIndex { $0 == "/" || $0 == "?" } ?? url.endIndex
+        let target = url[end...]
+        return (String(url[..<end]), target.first == "/" ? String(target) : "/\(target)")
+    }
 }
 
 /// A whole response of STS or S3.

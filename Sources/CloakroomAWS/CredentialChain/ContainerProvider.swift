@@ -36,7 +36,7 @@ struct ContainerProvider: AWSCredentialProvider {
     private func url() throws(CredentialProviderError) -> String {
         let environment = dependencies.environment
         if let path = environment["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
-            guard path.hasPrefix("/"), Self.isTarget(path) else {
+            guard path.hasPrefix("/"), Self.isSendable(path) else {
                 throw .failed("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is no path")
             }
             return "http://169.254.170.2\(path)"
@@ -46,21 +46,19 @@ struct ContainerProvider: AWSCredentialProvider {
                 "neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set")
         }
         let malformed = CredentialProviderError.failed("AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL of http or https")
-        guard let start = url.firstRange(of: "://")?.upperBound else { throw malformed }
-        let end = url[start...].firstIndex { $0 == "/" || $0 == "?" } ?? url.endIndex
+        guard Self.isSendable(url), let (address, target) = url.originAndTarget else { throw malformed }
         let origin: Endpoint
         do throws(EndpointError) {
-            origin = try Endpoint(url: String(url[..<end]), signingRegion: "")
+            origin = try Endpoint(url: address, signingRegion: "")
         } catch {
             throw malformed
         }
-        guard Self.isTarget(String(url[end...])) else { throw malformed }
         guard origin.scheme == .https || Self.plainHosts.contains(origin.hostWithoutPort) || origin.isLoopback else {
             throw .failed(
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI names \(origin.host): without TLS only loopback, 169.254.170.2, "
                     + "169.254.170.23 and [fd00:ec2::23] are allowed")
         }
-        return "\(origin.url)\(url[end...].first == "?" ? "/" : "")\(url[end...])"
+        return origin.url + target
     }
 
     /// The file counts more than the variable, and is read anew each time.
@@ -105,7 +103,8 @@ struct ContainerProvider: AWSCredentialProvider {
         return isWord ? "\(response.status) \(code)" : "\(response.status)"
     }
 
-    private static func isTarget(_ text: String) -> Bool {
+    /// Whether it can be sent as it is: without spaces, control characters and a fragment.
+    private static func isSendable(_ text: String) -> Bool {
         text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
     }
 }

@@ -31,6 +31,9 @@ struct CurlFailureTests {
             ("a chunk of nonsense", [.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), .end]),
             ("garbage", [.text("*1\r\n$4\r\nPING\r\n"), .end]),
             ("another protocol", [.text("SSH-2.0-OpenSSH_9\r\n"), .end]),
+            ("a status of four digits", [.text("HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n"), .end]),
+            ("another protocol than asked for", [.text("HTTP/1.1 101 Switching\r\nUpgrade: a\r\n\r\n"), .end]),
+            ("an interim head", [.text("HTTP/1.1 100 Continue\r\n\r\n"), .end]),
             ("a negative length", [.text("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"), .end]),
             ("a head without end", [.zeros(1 << 20), .end]),
         ] as [(String, [HTTPServer.Step])])

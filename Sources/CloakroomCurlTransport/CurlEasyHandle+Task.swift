@@ -1,58 +1,20 @@
 import CloakroomCCurl
+import CloakroomLibcurl
 
-/// One of libcurl's easy handles, used for one task after another.
-@safe final class EasyHandle {
-    private let handle: OpaquePointer
-    private var lines: UnsafeMutablePointer<curl_slist>?
-
-    init() {
-        guard let easy = unsafe curl_easy_init() else { preconditionFailure("curl_easy_init") }
-        unsafe handle = OpaquePointer(easy)
-    }
-
-    deinit {
-        unsafe curl_easy_cleanup(pointer)
-        unsafe curl_slist_free_all(lines)
-    }
-
-    var pointer: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(handle) }
-    var id: UInt { unsafe UInt(bitPattern: handle) }
-
-    /// Forgets the task and every option.
-    func reset() {
-        unsafe curl_easy_reset(pointer)
-        unsafe curl_slist_free_all(lines)
-        unsafe lines = nil
-    }
-
-    func set(_ option: CURLoption, _ value: Int) { unsafe check(cloakroom_set_long(pointer, option, value)) }
-
-    func set(_ option: CURLoption, _ value: String) { unsafe check(cloakroom_set_text(pointer, option, value)) }
+// What a task sets.
+extension CurlEasyHandle {
+    var id: UInt { unsafe UInt(bitPattern: pointer) }
 
     /// - Returns: whether libcurl takes it for a URL.
     func setOrigin(_ origin: String) -> Bool {
         unsafe cloakroom_set_text(pointer, CURLOPT_URL, origin) == CURLE_OK
     }
 
-    func setBodyLength(_ count: Int64) {
-        unsafe check(cloakroom_set_off(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(count)))
-    }
-
-    /// - Parameter fields: an empty value is sent as one; what libcurl would add by itself is left out.
-    func set(_ fields: [(name: String, value: String)]) {
-        for line in ["Expect:", "Accept:"] { unsafe lines = curl_slist_append(lines, line) }
-        // A name with a semicolon is libcurl's way to send an empty value.
-        for (name, value) in fields {
-            unsafe lines = curl_slist_append(lines, value.isEmpty ? name + ";" : "\(name): \(value)")
-        }
-        unsafe check(cloakroom_set_list(pointer, CURLOPT_HTTPHEADER, lines))
-    }
-
     /// - Parameter task: must live until the handle is reset.
     func set(callbacksOf task: CurlTask) {
         let task = unsafe Unmanaged.passUnretained(task).toOpaque()
         for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA] {
-            unsafe check(cloakroom_set_pointer(pointer, option, task))
+            unsafe set(option, task)
         }
         unsafe check(cloakroom_set_data_callback(pointer, CURLOPT_HEADERFUNCTION, receiveHeaderLine))
         unsafe check(cloakroom_set_data_callback(pointer, CURLOPT_WRITEFUNCTION, receiveBody))
@@ -60,16 +22,11 @@ import CloakroomCCurl
         unsafe check(cloakroom_set_seek_callback(pointer, seekBody))
         unsafe check(cloakroom_set_open_callback(pointer, openSocket))
     }
-
-    private func check(_ code: CURLcode) { precondition(code == CURLE_OK, "curl_easy_setopt \(code.rawValue)") }
 }
 
 // libcurl's callbacks.
 
-private func task(at pointer: UnsafeMutableRawPointer?) -> CurlTask {
-    guard let pointer = unsafe pointer else { preconditionFailure("libcurl lost its context") }
-    return unsafe Unmanaged<CurlTask>.fromOpaque(pointer).takeUnretainedValue()
-}
+private func task(at pointer: UnsafeMutableRawPointer?) -> CurlTask { unsafe curlContext(pointer) }
 
 /// Any result but the count ends the task.
 private func receiveHeaderLine(

@@ -1,11 +1,22 @@
-import CloakroomCCurl
-import CloakroomKit
+package import CloakroomCCurl
 
-extension HTTPTransportError {
-    /// The one place that knows libcurl's codes; what is not told apart is ``interrupted``, which is tried again.
+/// Why libcurl has no whole response.
+package enum CurlFailure {
+    /// The name did not resolve, or the connection was refused.
+    case unreachable
+    /// The certificate or its name was not acceptable.
+    case untrusted
+    case timedOut
+    /// The URL is none.
+    case invalidRequest
+    /// The connection broke before the response was whole, or there was another reason to try again.
+    case interrupted
+
+    /// The one place that knows libcurl's error codes.
     ///
     /// Source: libcurl's manual, `libcurl-errors(3)`.
-    init(_ code: CURLcode) {
+    /// - Parameter code: any but `CURLE_OK`.
+    package init(_ code: CURLcode) {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: self = .unreachable
         case CURLE_OPERATION_TIMEDOUT: self = .timedOut
