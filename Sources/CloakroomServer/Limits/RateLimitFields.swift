@@ -19,8 +19,8 @@ extension HeaderFields {
     mutating func add(_ terms: RateLimitPolicy, _ decision: RateLimitDecision) {
         if decision.verdict != .closed {
             // The fields of most responses are everybody's until here: they are copied once.
-            reserve(fields: count + 3, bytes: text.count + terms.policy.text.count + Self.rateLimitBytes)
-            add(terms.policy)
+            reserve(fields: count + 3, bytes: text.count + terms.policyField.text.count + Self.rateLimitBytes)
+            add(terms.policyField)
             add("RateLimit", addingCapacity: Self.rateLimitBytes) { text in
                 text.append(decision.requests, terms.label)
                 if let quantity = decision.quantity { text.append(next: quantity, terms.quantityLabel) }

@@ -23,7 +23,7 @@ final class CredentialCache {
     }
 
     typealias Result = Swift.Result<VendedSession, STSError>
-    typealias Outcome = (result: Result, outcome: Metrics.CacheOutcome)
+    typealias Outcome = (result: Result, outcome: CacheLabel)
 
     /// How long STS is not called again for what it refused, or could not give while others stand in.
     static let pause: TimeInterval = 3

@@ -51,7 +51,7 @@ package final class SharedCredentialCache {
     func credentials(
         at sharedKey: SharedCredentialKey, previous: VendedSession?, revokedBefore: Date?,
         assume: @LoopActor () async -> CredentialCache.Result
-    ) async -> (CredentialCache.Result, Metrics.CacheOutcome) {
+    ) async -> (CredentialCache.Result, CacheLabel) {
         let key = sharedKey.key(prefix: keyPrefix)
         let token = Base64URL.encode(randomBytes(12))
         let end = Monotonic.now &+ waitLimit.nanoseconds
@@ -89,7 +89,7 @@ package final class SharedCredentialCache {
 
     private func standingIn(
         _ previous: VendedSession?, for result: CredentialCache.Result
-    ) -> (CredentialCache.Result, Metrics.CacheOutcome) {
+    ) -> (CredentialCache.Result, CacheLabel) {
         guard let previous, case .failure(.unavailable) = result, previous.mayStandIn(at: now()) else {
             return (result, .miss)
         }

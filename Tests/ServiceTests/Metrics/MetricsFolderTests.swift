@@ -29,8 +29,8 @@ struct MetricsFolderTests {
         try one.metrics(worker: "unix:/w-1.sock").linesDropped(4)
         let sums = one.sums(of: first.layout)
         #expect(sums.workers == 2)
-        #expect(sums.values[first.layout.droppedLines] == 9)
-        #expect(sums.values[first.layout.starts] == 3)
+        #expect(sums.values[first.layout.droppedLines.index] == 9)
+        #expect(sums.values[first.layout.starts.index] == 3)
     }
 
     @Test @LoopActor func `what a worker of another version counted goes on counting, by its names`() throws {
@@ -41,7 +41,7 @@ struct MetricsFolderTests {
         own.allowsCopies(5)
         try leaveForeignRow(in: folder, [100, 20, 7])
         let sums = metrics.sums(of: own.layout)
-        #expect(sums.values[own.layout.droppedLines] == 21)
+        #expect(sums.values[own.layout.droppedLines.index] == 21)
         // 21 lines, 5 copies and one start; nothing that we do not know.
         let total: UInt64 = sums.values.reduce(0, +)
         #expect(total == 27)
@@ -57,9 +57,9 @@ struct MetricsFolderTests {
         where name.hasSuffix(".layout") && !name.hasPrefix(own.layout.fingerprint) {
             try Data("1 cloakroom_log_lines_dropped_total []".utf8).write(to: URL(fileURLWithPath: folder[name]))
         }
-        #expect(metrics.sums(of: own.layout).values[own.layout.droppedLines] == 0)
+        #expect(metrics.sums(of: own.layout).values[own.layout.droppedLines.index] == 0)
         // A row that is shorter than its layout says.
         try leaveForeignRow(in: folder, [100])
-        #expect(metrics.sums(of: own.layout).values[own.layout.droppedLines] == 0)
+        #expect(metrics.sums(of: own.layout).values[own.layout.droppedLines.index] == 0)
     }
 }

@@ -68,22 +68,22 @@ struct PrometheusTextTests {
         expected += Entitlement.Refusal.allCases.map {
             #"cloakroom_entitlement_refusals_total{reason="\#($0.rawValue)"} 0"#
         }
-        expected += MetricsLayout.renewalOutcomes.map {
-            #"cloakroom_renewals_total{outcome="\#($0)"} \#($0 == "not_found" ? 1 : 0)"#
+        expected += RenewalLabel.allCases.map {
+            #"cloakroom_renewals_total{outcome="\#($0.value)"} \#($0 == .notFound ? 1 : 0)"#
         }
         expected += ["cloakroom_renewal_misconfigurations_total 0", "cloakroom_renewal_copies_allowed 0"]
-        expected += MetricsLayout.cacheOutcomes.map {
-            #"cloakroom_credential_cache_total{outcome="\#($0)"} \#($0 == "joined" ? 1 : 0)"#
+        expected += CacheLabel.allCases.map {
+            #"cloakroom_credential_cache_total{outcome="\#($0.value)"} \#($0 == .joined ? 1 : 0)"#
         }
-        expected += MetricsLayout.redisFailures.map {
-            #"cloakroom_redis_failures_total{reason="\#($0)"} \#(["readonly", "other"].contains($0) ? 1 : 0)"#
+        expected += RedisFailureLabel.allCases.map {
+            #"cloakroom_redis_failures_total{reason="\#($0.value)"} \#([.readonly, .other].contains($0) ? 1 : 0)"#
         }
         expected += [
             "cloakroom_redis_repeats_total 0",
             #"cloakroom_issued_total{kind="credentials"} 0"#, #"cloakroom_issued_total{kind="upload"} 1"#,
             #"cloakroom_issued_total{kind="session"} 0"#,
         ]
-        expected += MetricsLayout.keyFetchOutcomes.map { #"cloakroom_key_fetches_total{outcome="\#($0)"} 0"# }
+        expected += KeyFetchLabel.allCases.map { #"cloakroom_key_fetches_total{outcome="\#($0.value)"} 0"# }
         expected += [
             "cloakroom_audit_failures_total 0", "cloakroom_log_lines_dropped_total 1",
             "cloakroom_worker_starts_total 1",
@@ -120,7 +120,7 @@ struct PrometheusTextTests {
         try metrics.metrics(worker: "unix:/run/worker-1.sock").issued(.upload(objectKey: "k", until: Date()))
         let sums = metrics.sums(of: one.layout)
         #expect(sums.workers == 2)
-        #expect(sums.values[one.layout.issued + 1] == 3)
-        #expect(sums.values[one.layout.starts] == 3)
+        #expect(sums.values[one.layout.issued[.upload]] == 3)
+        #expect(sums.values[one.layout.starts.index] == 3)
     }
 }

@@ -19,7 +19,7 @@ struct CopyConcurrencyLimiterTests {
     {
         let metrics = try Metrics()
         let copyLimiter = CopyConcurrencyLimiter(maximum: 16, metrics: metrics)
-        var shown: UInt64 { metrics.row[metrics.layout.allowedCopies] }
+        var shown: UInt64 { metrics.row[metrics.layout.allowedCopies.index] }
         #expect(copyLimiter.current == 16 && shown == 16)
         // All sixteen are slowed within the fifty milliseconds that they take.
         for milliseconds in 0..<16 {

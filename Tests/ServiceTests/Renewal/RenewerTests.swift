@@ -53,7 +53,7 @@ struct RenewerTests {
         #expect(
             await renewer.renew([key, key])
                 == .results([RenewResult](repeating: .init(key: key, failure: .invalidKey), count: 2)))
-        #expect(metrics.row[metrics.layout.renewals + 4] == 1)
+        #expect(metrics.row[metrics.layout.renewals[.invalidKey]] == 1)
     }
 
     @Test(arguments: ["a", "0", "a.bin", "A-Z_0.9", "a..b", String(repeating: "a", count: 255)])
@@ -200,7 +200,7 @@ struct RenewerTests {
         #expect(await renewer.renew(["a"]) == alone.renew(["a"]))
         #expect(asked.withLock(\.self) == Array(["a", "new/a", "old/a"].prefix(count)))
         // Misses before a hit are no failures: each key counts once, for what became of it.
-        let counted = (0..<MetricsLayout.renewalOutcomes.count).map { metrics.row[metrics.layout.renewals + $0] }
+        let counted = RenewalLabel.allCases.map { metrics.row[metrics.layout.renewals[$0]] }
         #expect(counted.reduce(0, +) == 1)
         if case .renewed = outcome { #expect(counted[0] == 1) }
     }
@@ -265,7 +265,7 @@ struct RenewerTests {
         #expect(tested.withLock { Set($0) } == ["new/"])
         #expect(!permissions.isAwaited)
         // No alarm: nothing of ours is wrong.
-        #expect(metrics.row[metrics.layout.renewals + 6] == 0 && metrics.row[metrics.layout.renewals + 7] == 0)
+        #expect(metrics.row[metrics.layout.renewals[.accessDenied]] == 0 && metrics.row[metrics.layout.renewals[.misconfigured]] == 0)
     }
 
     /// Clients take each key of a 200 that is not `not_found` for renewed.

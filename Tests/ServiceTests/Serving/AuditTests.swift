@@ -56,9 +56,9 @@ struct AuditTests {
         let answer = await service.ask(method, target, token: try service.token())
         #expect(answer.hasPrefix("503\n") && answer.contains("\nRetry-After: 5\n"))
         #expect(answer.hasSuffix(#"{"error":"Temporarily unavailable","code":"unavailable"}"#))
-        #expect(service.metrics.row[service.metrics.layout.auditFailures] == 1)
-        #expect(service.metrics.row[service.metrics.layout.issued] == 0)
-        #expect(service.metrics.row[service.metrics.layout.issued + 1] == 0)
+        #expect(service.metrics.row[service.metrics.layout.auditFailures.index] == 1)
+        #expect(service.metrics.row[service.metrics.layout.issued[.credentials]] == 0)
+        #expect(service.metrics.row[service.metrics.layout.issued[.upload]] == 0)
     }
 
     @Test @LoopActor func `logs one line a request, with no secret in it`() async throws {

@@ -80,7 +80,7 @@ struct VendorTests {
         for task in tasks { #expect(await task.value == .success("ASIA1")) }
         #expect(transport.requests.count == 1)
         let cache = metrics.layout.cache
-        #expect((0..<4).map { metrics.row[cache + $0] } == [0, 1, 999, 0])
+        #expect([CacheLabel.hit, .miss, .joined, .off].map { metrics.row[cache[$0]] } == [0, 1, 999, 0])
     }
 
     @Test @LoopActor func `needs one permit for all who wait for one call of STS, and none for what is at hand`()
@@ -267,7 +267,7 @@ struct VendorTests {
         let subject = try subject()
         for _ in 0..<5 { #expect(await key(vendor, subject) == .failure(.refused(status: status, code: code))) }
         #expect(transport.requests.count == 1)
-        #expect(metrics.row[metrics.layout.cache + 6] == 4)
+        #expect(metrics.row[metrics.layout.cache[.refused]] == 4)
         #expect(await key(vendor, try self.subject("u_2")) == .failure(.refused(status: status, code: code)))
         isDown.withLock { $0 = false }
         clock.pass(2.9)
@@ -300,7 +300,7 @@ struct VendorTests {
         let asked = transport.requests.count
         for _ in 0..<100 { #expect(await key(vendor, subject) == .success("ASIA1")) }
         #expect(transport.requests.count == asked)
-        #expect(metrics.row[metrics.layout.cache + 5] >= 100)
+        #expect(metrics.row[metrics.layout.cache[.previous]] >= 100)
         clock.pass(3)
         isDown.withLock { $0 = false }
         #expect(await key(vendor, subject) == .success("ASIA1"))
@@ -381,7 +381,7 @@ struct VendorTests {
         let (vendor, metrics) = try vendor(transport, "enabled: false")
         let subject = try subject()
         for number in 1...3 { #expect(await key(vendor, subject) == .success("ASIA\(number)")) }
-        #expect(metrics.row[metrics.layout.cache + 3] == 3)
+        #expect(metrics.row[metrics.layout.cache[.off]] == 3)
     }
 
     @Test @LoopActor func `asks for no more than the subject's own`() async throws {

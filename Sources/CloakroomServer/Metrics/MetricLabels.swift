@@ -1,0 +1,191 @@
+import CloakroomAWS
+import CloakroomWire
+import CloakroomRedis
+
+/// A label of a metric: its values are known before anything is counted, each with a series of its own.
+protocol MetricLabel: CaseIterable, Equatable, Sendable {
+    static var name: String { get }
+    /// As Prometheus sees it.
+    var value: String { get }
+}
+
+extension MetricLabel {
+    /// The place among all values.
+    var index: Int {
+        var index = 0
+        for each in Self.allCases {
+            if each == self { return index }
+            index += 1
+        }
+        preconditionFailure("allCases has every value")
+    }
+}
+
+extension MetricLabel where Self: RawRepresentable<String> {
+    var value: String { rawValue }
+}
+
+enum RouteLabel: MetricLabel {
+    case route(Route)
+    /// A path that is none of ours.
+    case unknown
+
+    static let name = "route"
+    static let allCases = Route.allCases.map(RouteLabel.route) + [.unknown]
+
+    init(_ route: Route?) { self = route.map(Self.route) ?? .unknown }
+
+    var value: String {
+        switch self {
+        case .route(let route): route.rawValue
+        case .unknown: "unknown"
+        }
+    }
+}
+
+/// Every status that a route sends, and one for those that only a fault could bring.
+enum StatusLabel: Int, MetricLabel {
+    case ok = 200
+    case badRequest = 400
+    case unauthorized = 401
+    case forbidden = 403
+    case notFound = 404
+    case methodNotAllowed = 405
+    case conflict = 409
+    case tooLarge = 413
+    case unsupportedType = 415
+    case tooMany = 429
+    case internalError = 500
+    case unavailable = 503
+    case other = 0
+
+    static let name = "status"
+
+    init(_ status: Int) { self = StatusLabel(rawValue: status) ?? .other }
+
+    var value: String { self == .other ? "other" : "\(rawValue)" }
+}
+
+/// The services that a worker calls.
+enum UpstreamLabel: String, MetricLabel {
+    case sts, s3
+
+    static let name = "upstream"
+
+    init(_ service: Attempt.Service) { self = service == .sts ? .sts : .s3 }
+}
+
+enum AttemptLabel: String, MetricLabel {
+    case success, throttled, transient
+    case staleCredentials = "stale_credentials"
+    case skewedClock = "skewed_clock"
+    case refused
+    case noCredentials = "no_credentials"
+    case cancelled
+
+    static let name = "outcome"
+
+    init(_ fault: AWSError.Kind?) {
+        self =
+            switch fault {
+            case nil: .success
+            case .throttled: .throttled
+            case .transient: .transient
+            case .staleCredentials: .staleCredentials
+            case .skewedClock: .skewedClock
+            case .refused: .refused
+            case .noCredentials: .noCredentials
+            case .cancelled: .cancelled
+            }
+    }
+}
+
+enum RenewalLabel: String, MetricLabel {
+    case renewed
+    case recentlyWritten = "fresh"
+    case notFound = "not_found"
+    case archived
+    case invalidKey = "invalid_key"
+    case unrenewable
+    case accessDenied = "forbidden"
+    case misconfigured, unavailable
+    /// A key outside the folders of the user who named it.
+    case foreign
+
+    static let name = "outcome"
+
+    init(_ outcome: Renewal.Outcome) {
+        self =
+            switch outcome {
+            case .renewed: .renewed
+            case .recentlyWritten: .recentlyWritten
+            case .notFound: .notFound
+            case .archived: .archived
+            case .invalidKey: .invalidKey
+            case .unrenewable: .unrenewable
+            case .accessDenied: .accessDenied
+            case .refused, .misconfigured: .misconfigured
+            case .unavailable: .unavailable
+            }
+    }
+}
+
+/// Where credentials came from that a request was to get.
+package enum CacheLabel: String, MetricLabel {
+    case hit, miss, joined, off, shared, previous, refused
+
+    static let name = "outcome"
+}
+
+enum RedisFailureLabel: String, MetricLabel {
+    case unavailable, timeout, interrupted, noscript, readonly, busy, oom, noauth, masterdown, loading, wrongpass
+    case noperm, maxclients, misconf, noreplicas, clusterdown, moved, other
+
+    static let name = "reason"
+
+    init(_ error: RedisError) { self = RedisFailureLabel(rawValue: error.label) ?? .other }
+}
+
+enum IssuedLabel: String, MetricLabel {
+    case credentials, upload, session
+
+    static let name = "kind"
+
+    init(_ kind: AuditLog.Issuance.Kind) {
+        self =
+            switch kind {
+            case .credentials: .credentials
+            case .upload: .upload
+            case .session: .session
+            }
+    }
+}
+
+enum KeyFetchLabel: MetricLabel {
+    case success
+    case failure(KeyFetchError)
+
+    static let name = "outcome"
+    static let allCases = [success] + KeyFetchError.allCases.map(KeyFetchLabel.failure)
+
+    init(_ failure: KeyFetchError?) { self = failure.map(Self.failure) ?? .success }
+
+    var value: String {
+        switch self {
+        case .success: "success"
+        case .failure(let error): error.rawValue
+        }
+    }
+}
+
+extension RateLimitName: MetricLabel {
+    static var name: String { "limit" }
+}
+
+extension RateLimitDecision.Verdict: MetricLabel {
+    static var name: String { "verdict" }
+}
+
+extension Entitlement.Refusal: MetricLabel {
+    static var name: String { "reason" }
+}
