@@ -257,7 +257,7 @@ final class AWSServiceClient {
         return true
     }
 
-    /// A store may have told a wrong time sendOnce: no response corrects the clock of presigned URLs.
+    /// A store may once have told a wrong time: no other response corrects the clock of presigned URLs.
     private func confirmClock(_ response: UpstreamResponse) {
         guard let offset = offset(in: response), abs(offset - clockOffset) >= 300 else { return }
         clockOffset = abs(offset) >= 300 ? offset : 0

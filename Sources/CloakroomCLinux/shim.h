@@ -159,7 +159,7 @@ static inline uint64_t cloakroom_counter_add(uint64_t *counter, uint64_t value) 
 }
 static inline uint64_t cloakroom_counter_read(const uint64_t *counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
 
-// How a child ended; -1 is none has. Stopped and continued children are not told.
+// How a child ended; -1 if it ended otherwise. Stopped and continued children are not told.
 static inline int cloakroom_exited(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 static inline int cloakroom_signalled(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : -1; }
 static inline int cloakroom_pipe(int ends[2]) {

@@ -1,6 +1,6 @@
 package import CloakroomHTTP
 
-/// What the providers take from the dependencies, so that tests can be the dependencies.
+/// What the providers read, send and run; tests replace it.
 package struct CredentialChainDependencies: Sendable {
     package var environment: AWSEnvironment
     /// The profile that the settings name; `nil`: `AWS_PROFILE`'s, else `default`.

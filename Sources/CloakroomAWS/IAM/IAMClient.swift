@@ -38,7 +38,7 @@ package actor IAMClient {
         }
     }
 
-    /// Puts the policy in isolation of the one of the same name, if there is one.
+    /// Puts the policy in place of the one of the same name, if there is one.
     package func put(
         _ document: String, as name: String, ofRole role: String, deadline: ContinuousClock.Instant
     ) async throws(AWSError) {

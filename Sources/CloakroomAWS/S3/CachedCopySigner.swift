@@ -21,7 +21,7 @@ final class CachedCopySigner {
         self.signing = signing.number
     }
 
-    /// Whether it was cut with these credentials and in this second.
+    /// Whether it was made with these credentials and in this second.
     func matches(_ signing: AWSServiceClient.SigningContext) -> Bool {
         signing.number == self.signing && signing.time.secondsSince1970 == second
     }

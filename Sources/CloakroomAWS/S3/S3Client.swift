@@ -17,7 +17,7 @@ package actor S3Client {
     /// Learnt from refusals: condition fields that the store does not know when a multipart upload is completed.
     var unsupportedOnCompletion: Set<String> = []
     var backgroundCopies = BackgroundCopies()
-    /// For copies of the second it was cut in.
+    /// For copies of the second it was made in.
     var cachedSigner: CachedCopySigner?
     private nonisolated let isolation: any Actor
 

@@ -3,7 +3,7 @@ import CloakroomHTTP
 
 /// Signs forms that are posted to one service: they differ in nothing but the body.
 ///
-/// Holds for one second, the one of `x-amz-date`, and for the credentials it was cut with.
+/// Holds for one second, the one of `x-amz-date`, and for the credentials it was made with.
 final class CachedFormSigner {
     private let origin: String
     private let target: String
@@ -35,7 +35,7 @@ final class CachedFormSigner {
         self.signing = signing.number
     }
 
-    /// Whether it was cut with these credentials and in this second.
+    /// Whether it was made with these credentials and in this second.
     func matches(_ signing: AWSServiceClient.SigningContext) -> Bool {
         signing.number == self.signing && signing.time.secondsSince1970 == second
     }

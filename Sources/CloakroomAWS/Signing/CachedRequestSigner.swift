@@ -5,7 +5,7 @@ package import CloakroomHTTP
 ///
 /// Holds for one second, the one of `x-amz-date`, and for services that sign the path as it is sent, as S3 does.
 package struct CachedRequestSigner {
-    // The open field's value while the cachedSigner is cut; no value that is sent can be this.
+    // Stands for the open field's value while the canonical request is divided there; no value that is sent can be this.
     private static let open: [UInt8] = [0]
 
     private let openField: String
