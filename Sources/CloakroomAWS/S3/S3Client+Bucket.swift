@@ -52,9 +52,7 @@ extension S3Client {
         }
         let body = lifecycle.document
         // S3 wants a sum of this document, whichever; these are the SDKs'.
-        var fields: HeaderFields = [
-            Checksum.field: Checksum.text(body), "x-amz-sdk-checksum-algorithm": "CRC32",
-        ]
+        var fields = Checksum.fields(of: body)
         if let size = lifecycle.transitionMinimumSize { fields.add(LifecycleConfiguration.minimumSizeField, size) }
         try await bucketCall(
             .putBucketLifecycle, "PUT", "lifecycle", fields: fields, body: body, deadline, decode: Self.done)
@@ -172,16 +170,24 @@ extension S3Client {
         }
     }
 
-    /// A call that is of the bucket and of no object.
-    func bucketCall<Value>(
-        _ operation: Attempt.Operation, _ method: String, _ query: String, fields: HeaderFields = [:],
-        body: [UInt8] = [], _ deadline: ContinuousClock.Instant, decode: (UpstreamResponse) throws(AWSError) -> Value
-    ) async throws(AWSError) -> Value {
+    /// - Parameter fields: those before `host`.
+    func bucketMessage(
+        _ method: String, _ query: String = "", fields: HeaderFields = [:], body: [UInt8] = []
+    ) -> SigV4.Message {
         let path = upstream.endpoint.path
         var message = SigV4.Message(
             method: method, path: path.isEmpty ? "/" : path, query: query, fields: fields,
             payloadHash: SHA256.hash(body).hexadecimal)
         message.fields.add("host", upstream.endpoint.host)
+        return message
+    }
+
+    /// A call that is of the bucket and of no object.
+    func bucketCall<Value>(
+        _ operation: Attempt.Operation, _ method: String, _ query: String, fields: HeaderFields = [:],
+        body: [UInt8] = [], _ deadline: ContinuousClock.Instant, decode: (UpstreamResponse) throws(AWSError) -> Value
+    ) async throws(AWSError) -> Value {
+        var message = bucketMessage(method, query, fields: fields, body: body)
         if let owner = settings.expectedBucketOwner { message.fields.add("x-amz-expected-bucket-owner", owner) }
         var counts = AttemptCounts()
         return try await upstream.call(

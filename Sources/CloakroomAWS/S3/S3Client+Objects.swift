@@ -72,8 +72,7 @@ extension S3Client {
         var message = message("PUT", object)
         message.payloadHash = SHA256.hash(body).hexadecimal
         message.fields.add("content-type", contentType)
-        message.fields.add(Checksum.field, Checksum.text(body))
-        message.fields.add("x-amz-sdk-checksum-algorithm", "CRC32")
+        message.fields.add(Checksum.fields(of: body))
         message.fields.add(fields)
         message.fields.add(condition.fields)
         var counts = AttemptCounts()

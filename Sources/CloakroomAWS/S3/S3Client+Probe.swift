@@ -1,6 +1,3 @@
-import CloakroomCrypto
-import CloakroomHTTP
-
 /// A request that tells what credentials are allowed, and that changes nothing even if they are.
 package enum S3Probe: Sendable, Equatable {
     /// GET of the service, for a client whose endpoint has no bucket: see ``Endpoint/withoutBucket(_:)``.
@@ -30,30 +27,17 @@ extension S3Client {
     }
 
     private func request(_ probe: S3Probe) -> (message: SigV4.Message, body: [UInt8]) {
-        let path = upstream.endpoint.path.isEmpty ? "/" : upstream.endpoint.path
         switch probe {
-        case .listBuckets: return (message("GET", path), [])
+        case .listBuckets: return (bucketMessage("GET"), [])
         case .putPolicy:
             let body = Array("no policy".utf8)
-            var message = message("PUT", path, query: "policy")
-            message.payloadHash = SHA256.hash(body).hexadecimal
-            message.fields.add(Checksum.field, Checksum.text(body))
-            message.fields.add("x-amz-sdk-checksum-algorithm", "CRC32")
-            return (message, body)
+            return (bucketMessage("PUT", "policy", fields: Checksum.fields(of: body), body: body), body)
         case .delete(let object):
             var message = message("DELETE", object)
             message.fields.add("if-match", "\"00000000000000000000000000000000\"")
             return (message, [])
-        case .objectLock: return (message("GET", path, query: "object-lock"), [])
+        case .objectLock: return (bucketMessage("GET", "object-lock"), [])
         }
-    }
-
-    private func message(
-        _ method: String, _ path: String, query: String = ""
-    ) -> SigV4.Message {
-        SigV4.Message(
-            method: method, path: path, query: query, fields: ["host": upstream.endpoint.host],
-            payloadHash: SigV4.emptyPayloadHash)
     }
 }
 

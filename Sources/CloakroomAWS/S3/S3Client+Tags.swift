@@ -52,8 +52,7 @@ extension S3Client {
         var message = message("PUT", object)
         message.query = "tagging"
         message.payloadHash = SHA256.hash(body).hexadecimal
-        message.fields.add(Checksum.field, Checksum.text(body))
-        message.fields.add("x-amz-sdk-checksum-algorithm", "CRC32")
+        message.fields.add(Checksum.fields(of: body))
         try await upstream.call(
             .putObjectTagging, message, body: body, deadline: deadline, counts: &counts, decode: Self.done)
     }
