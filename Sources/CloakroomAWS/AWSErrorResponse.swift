@@ -48,6 +48,6 @@ package struct AWSErrorResponse: Equatable {
     /// Codes go into logs and metrics: a word, nothing else.
     private static func isCode(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { isLetterOrDigit($0) || isUppercase($0) || "._-".utf8.contains($0) }
+            && text.utf8.allSatisfy { isLetterOrDigit($0) || "._-".utf8.contains($0) }
     }
 }

@@ -98,13 +98,12 @@ struct ContainerProvider: AWSCredentialProvider {
     /// The status, and the code that ECS and EKS add to it.
     private static func words(_ response: UpstreamResponse) -> String {
         let code = (try? CredentialDocument.object(response.body))?["code"]?.string ?? ""
-        let isWord =
-            (1...64).contains(code.utf8.count) && code.utf8.allSatisfy { isLetterOrDigit($0) || isUppercase($0) }
+        let isWord = (1...64).contains(code.utf8.count) && code.utf8.allSatisfy(isLetterOrDigit)
         return isWord ? "\(response.status) \(code)" : "\(response.status)"
     }
 
     /// Whether it can be sent as it is: without spaces, control characters and a fragment.
     private static func isSendable(_ text: String) -> Bool {
-        text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
+        text.utf8.allSatisfy { isVisible($0) && $0 != UInt8(ascii: "#") }
     }
 }

@@ -45,7 +45,7 @@ package struct CredentialChainDependencies: Sendable {
         let text = String(decoding: bytes, as: UTF8.self)
         let token = text.trimmed
         guard (1...65_536).contains(token.utf8.count),
-            token.utf8.allSatisfy({ (0x21...0x7E).contains($0) || $0 == 0x20 })
+            token.utf8.allSatisfy({ isVisible($0) || $0 == 0x20 })
         else { throw .failed("\(variable) names \(file), which holds no token of one line") }
         return token
     }
@@ -54,7 +54,6 @@ package struct CredentialChainDependencies: Sendable {
 extension StringProtocol {
     /// Without ASCII space, tabs and line ends around it.
     var trimmed: String {
-        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
         let bytes = Array(utf8)
         guard let first = bytes.firstIndex(where: { !isSpace($0) }), let last = bytes.lastIndex(where: { !isSpace($0) })
         else { return "" }

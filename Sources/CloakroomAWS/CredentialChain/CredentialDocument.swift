@@ -35,7 +35,7 @@ enum CredentialDocument {
 
     /// Visible ASCII: it goes into header fields.
     private static func word(_ json: JSON?) -> String? {
-        guard let text = json?.string, !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard let text = json?.string, !text.isEmpty, text.utf8.allSatisfy(isVisible) else {
             return nil
         }
         return text

@@ -25,7 +25,7 @@ struct InstanceProvider: AWSCredentialProvider {
         let names = try await get(Self.folder, at: origin, token)
         let role =
             String(decoding: names, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-        guard (1...128).contains(role.utf8.count), role.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard (1...128).contains(role.utf8.count), role.utf8.allSatisfy(isVisible) else {
             throw .notConfigured("the instance has no role")
         }
         let document = try await get(Self.folder + PercentEncoding.encode(role), at: origin, token)
@@ -60,7 +60,7 @@ struct InstanceProvider: AWSCredentialProvider {
         let response = try await send(request)
         let token = String(decoding: response.body, as: UTF8.self).trimmed
         guard response.status == 200, (1...1024).contains(token.utf8.count),
-            token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            token.utf8.allSatisfy(isVisible)
         else {
             throw .notConfigured(
                 "the instance's metadata service gives no token (\(response.status)); version 2 is needed")

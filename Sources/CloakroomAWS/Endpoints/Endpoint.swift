@@ -91,11 +91,11 @@ package struct Endpoint: Sendable, Equatable {
     }
 
     private static func isName(_ byte: UInt8) -> Bool {
-        isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+        isLowercase(byte) || isDigit(byte) || "-._".utf8.contains(byte)
     }
 
     private static func isPath(_ byte: UInt8) -> Bool {
-        isLetterOrDigit(byte) || isUppercase(byte) || "-._~/%".utf8.contains(byte)
+        isLetterOrDigit(byte) || "-._~/%".utf8.contains(byte)
     }
 }
 
@@ -105,13 +105,5 @@ func isDNSLabel(_ text: Substring) -> Bool {
     guard (1...63).contains(bytes.count), bytes.first != UInt8(ascii: "-"), bytes.last != UInt8(ascii: "-") else {
         return false
     }
-    return bytes.allSatisfy { isLetterOrDigit($0) || isUppercase($0) || $0 == UInt8(ascii: "-") }
+    return bytes.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }
 }
-
-func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || isDigit(byte)
-}
-
-func isUppercase(_ byte: UInt8) -> Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) }
-
-func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

@@ -90,12 +90,10 @@ package struct AssumedRole: Sendable, Equatable {
             return (lowest, highest)
         }
         if lowest > 0x20 && highest < 0x7F { return text.isEmpty ? nil : text }
-        let trimmed = text.utf8.split(whereSeparator: isBlank)
-        guard trimmed.count == 1, let word = trimmed.first, word.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        let trimmed = text.utf8.split(whereSeparator: isSpace)
+        guard trimmed.count == 1, let word = trimmed.first, word.allSatisfy(isVisible) else {
             return nil
         }
         return String(word)
     }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 }

@@ -104,7 +104,3 @@ private func append(value: ArraySlice<UInt8>, to lines: inout [UInt8]) {
         lines.append(contentsOf: word)
     }
 }
-
-private func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r") || byte == newline
-}

@@ -60,7 +60,7 @@ struct PlainXML {
     }
 
     private mutating func skipBlanks() {
-        while position < bytes.count, Self.isBlank(bytes[position]) { position += 1 }
+        while position < bytes.count, isBlank(bytes[position]) { position += 1 }
     }
 
     /// A session token is long. In blocks without a branch for single bytes, the compiler makes vectors of it.
@@ -84,8 +84,6 @@ struct PlainXML {
         while end < bytes.count, Self.isPlain(bytes[end]) { end += 1 }
         return end
     }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
     /// Visible ASCII but for what means something in XML.
     private static func isPlain(_ byte: UInt8) -> Bool {

@@ -78,7 +78,7 @@ extension XMLReader {
     }
 
     static func isNameStart(_ byte: UInt8) -> Bool {
-        isLetterOrDigit(byte) && !isDigit(byte) || isUppercase(byte) || byte == UInt8(ascii: "_")
+        isLowercase(byte) || isUppercase(byte) || byte == UInt8(ascii: "_")
     }
 
     static func isName(_ byte: UInt8) -> Bool {
@@ -123,7 +123,7 @@ extension XMLReader {
     }
 
     mutating func skipBlanks() {
-        while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+        while let byte = peek, isBlank(byte) { position += 1 }
     }
 
     mutating func take(_ byte: UInt8) -> Bool {
