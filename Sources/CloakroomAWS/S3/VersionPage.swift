@@ -44,7 +44,7 @@ package struct VersionPage: Sendable, Equatable {
         for element in root.children where element.name == "Version" || element.name == "DeleteMarker" {
             let isMarker = element.name == "DeleteMarker"
             guard let key = element.text(of: "Key").flatMap(decoded), key.hasPrefix(prefix),
-                let size = isMarker ? 0 : element.text(of: "Size").flatMap({ Int($0) }), size >= 0
+                let size = isMarker ? 0 : element.text(of: "Size").flatMap(StoredNumber.byteCount)
             else { throw malformed }
             entries.append(
                 Entry(
