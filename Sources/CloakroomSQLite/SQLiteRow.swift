@@ -30,8 +30,6 @@
         return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
-    package func integerIfPresent(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
     package func realIfPresent(_ column: Int32) -> Double? { isNull(column) ? nil : real(column) }
     package func textIfPresent(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
-    package func blobIfPresent(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 }

@@ -63,6 +63,6 @@ struct JWSTests {
         var dumped = ""
         dump(VerificationKey.hmac(key), to: &dumped)
         #expect("\(key) \(String(reflecting: key))" == "<secret> <secret>")
-        #expect(dumped.contains("<secret>") && !dumped.contains("HMACSHA256"))
+        #expect(dumped.contains("<secret>") && !dumped.contains("functions"))
     }
 }

@@ -91,9 +91,8 @@ package struct AssumeRole: Sendable, Equatable {
 }
 
 extension [UInt8] {
+    /// - Parameter number: not below zero.
     fileprivate mutating func append(decimal number: Int) {
-        if number < 0 { return append(String(number)) }
-        if number >= 10 { append(decimal: number / 10) }
-        append(UInt8(ascii: "0") + UInt8(number % 10))
+        append(addingCapacity: 19) { $0.append(decimal: number) }
     }
 }
