@@ -125,9 +125,9 @@ final class FastCGIConnection {
             }
             if !listener.mayBuffer() { close() }
         case .complete(let end):
-            let request = Array(buffer[..<end])
-            buffer = Array(buffer[end...])
-            unsafe request.withUnsafeBytes { unsafe begin($0) }
+            let whole = buffer
+            buffer = end == whole.count ? [] : Array(whole[end...])
+            unsafe whole.withUnsafeBytes { unsafe begin(UnsafeRawBufferPointer(rebasing: $0[..<end])) }
         case .values(let end):
             // Once before a request is enough; more would cost time and memory that others need.
             guard !hasSentValues else { return close() }
