@@ -65,7 +65,8 @@ let package = Package(
         .target(
             name: "CloakroomAWS", dependencies: ["CloakroomCrypto", "CloakroomHTTP", "CloakroomJSON"],
             swiftSettings: swiftSettings),
-        .target(name: "CloakroomWire", dependencies: ["CloakroomJSON"], swiftSettings: swiftSettings),
+        .target(
+            name: "CloakroomWire", dependencies: ["CloakroomHTTP", "CloakroomJSON"], swiftSettings: swiftSettings),
         // Apple's systems have a module of their own, SQLite3.
         .target(
             name: "CloakroomSQLite",
