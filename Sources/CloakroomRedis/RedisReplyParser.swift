@@ -75,6 +75,7 @@ import CloakroomCHiredis
 
     /// What the server says instead of a reply, from 0.
     func refusal(_ number: Int) -> RedisError? {
+        // Looked up before there is a cursor, whose arrays every reply would have to retain.
         let position = number == 0 ? 0 : number == 1 ? unsafe parsed.pointee.second : unsafe parsed.pointee.third
         guard case .error = unsafe parsed.pointee.values[position] else { return nil }
         var cursor = cursor
