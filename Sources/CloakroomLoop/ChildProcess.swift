@@ -26,7 +26,7 @@ package enum ChildProcess {
         // First out of the way of the numbers that are to be given, then to them.
         let spare = descriptors.map { cloakroom_duplicate($0, 64) }
         defer { for descriptor in spare where descriptor >= 0 { close(descriptor) } }
-        return try unsafe start(arguments, path: path) { actions in
+        return try unsafe start(arguments, path: path, given: Int32(descriptors.count)) { actions in
             for (offset, descriptor) in spare.enumerated() {
                 unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + offset))
             }
@@ -35,10 +35,12 @@ package enum ChildProcess {
 
     /// - Parameters:
     ///   - path: of the program; `nil`: the first argument, looked for in `PATH`.
+    ///   - given: how many descriptors beyond standard error `redirect` gives it, from 3 on; all others close, those
+    ///     too that this process was given without close-on-exec.
     ///   - leadsGroup: whether it gets a process group of its own.
     ///   - redirect: says what the child's descriptors are to be.
     static func start(
-        _ arguments: [String], path: String?, leadsGroup: Bool = false,
+        _ arguments: [String], path: String?, given: Int32 = 0, leadsGroup: Bool = false,
         redirect: (inout posix_spawn_file_actions_t) -> Void
     ) throws(SystemError) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
@@ -50,6 +52,7 @@ package enum ChildProcess {
             unsafe posix_spawnattr_destroy(&attributes)
         }
         unsafe redirect(&actions)
+        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, 3 + given)
         var none = sigset_t()
         var all = sigset_t()
         unsafe sigemptyset(&none)

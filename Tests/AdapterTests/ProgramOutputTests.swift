@@ -1,3 +1,4 @@
+import Glibc
 import CloakroomLoop
 import CloakroomTestSupport
 import Foundation
@@ -37,6 +38,14 @@ struct ProgramOutputTests {
         let start = ContinuousClock.now
         #expect(await outcome("sleep 60 | sleep 60", timeout: .milliseconds(50)) == .failure(.timeout))
         #expect(start.duration(to: .now) < .seconds(10))
+    }
+
+    @Test @LoopActor func `a program gets no descriptor of this process, however that was opened`() async throws {
+        // Without close-on-exec, as a worker has those that its supervisor gave it.
+        let inherited = fcntl(STDIN_FILENO, F_DUPFD, 50)
+        try #require(inherited >= 50)
+        defer { close(inherited) }
+        #expect(await outcome("[ -e /proc/self/fd/\(inherited) ] && echo open; echo end") == .success("end\n"))
     }
 
     @Test @LoopActor func `a closed output is not the end of a program`() async {
