@@ -1,6 +1,6 @@
 import CloakroomLoop
 
-/// Shows the supervisor that the loop turns: a counter in shared memory.
+/// Shows the supervisor that the loop turns, and tells it how long to wait for that: in shared memory.
 @LoopActor
 final class Heartbeat {
     private let counter: MappedCounters
@@ -8,10 +8,14 @@ final class Heartbeat {
     /// What the supervisor does for this worker.
     let capabilities: WorkerMemory.Capabilities
 
-    /// - Parameter limit: how long the supervisor waits for a beat.
-    init(descriptor: Int32, within limit: Duration) throws(SystemError) {
+    /// - Parameters:
+    ///   - limit: how long the supervisor is to wait for a beat.
+    ///   - drain: how long it is to wait when the worker stops.
+    init(descriptor: Int32, within limit: Duration, drain: Duration) throws(SystemError) {
         counter = try MappedCounters(descriptor: descriptor, count: WorkerMemory.count)
         interval = limit / 4
+        counter.add(UInt64(limit / .milliseconds(1)), at: WorkerMemory.hungAfter)
+        counter.add(UInt64(drain / .milliseconds(1)), at: WorkerMemory.drain)
         capabilities = WorkerMemory.Capabilities(rawValue: counter[WorkerMemory.capabilities])
     }
 

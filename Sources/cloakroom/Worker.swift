@@ -11,7 +11,7 @@ enum Worker {
     struct SupervisorLink: Sendable {
         /// The read end of a pipe that ends when the supervisor does.
         var lifeline: Int32?
-        /// Shared memory with one counter, added to as long as the loop turns.
+        /// Shared memory; see ``WorkerMemory``.
         var heartbeat: Int32?
     }
 
@@ -33,7 +33,7 @@ enum Worker {
     {
         do {
             let heart = try supervisor.heartbeat.map {
-                try Heartbeat(descriptor: $0, within: settings.server.hungAfter)
+                try Heartbeat(descriptor: $0, within: settings.server.hungAfter, drain: settings.server.drain)
             }
             let capabilities = heart?.capabilities ?? []
             let builder = try ServiceBuilder(

@@ -103,6 +103,36 @@ extension EndToEnd {
             }
         }
 
+        @Test func `new workers are watched as their own settings say, not as those the supervisor started with`()
+            throws
+        {
+            try Stack.run("other-watch", Self.pair { $0["server.hungAfterMilliseconds"] = 500 }) { stack in
+                func reload(hungAfterMilliseconds limit: Int) throws {
+                    let reloads = stack.logLines("all workers are replaced").count
+                    try stack.writeSettings { $0["server.hungAfterMilliseconds"] = limit }
+                    stack.server?.signal(SIGHUP)
+                    try wait(for: "new workers", within: .seconds(10)) {
+                        stack.logLines("all workers are replaced").count > reloads && stack.workers.count == 2
+                    }
+                }
+                let watchdog = "worker does not answer; it is ended"
+                try reload(hungAfterMilliseconds: 60_000)
+                let workers = stack.workers
+                let load = try Self.load(stack)
+                try wait(for: "two seconds of load", within: .seconds(20)) { load.soFar.total > 2000 }
+                #expect(Set(load.stop().byStatus.keys) == [200], "\(stack.warnings)")
+                #expect(stack.workers == workers && stack.logLines(watchdog).isEmpty)
+
+                try reload(hungAfterMilliseconds: 500)
+                let victim = try #require(stack.workers.last)
+                kill(victim, SIGSTOP)
+                try wait(for: "the watchdog", within: .seconds(3)) {
+                    stack.workers.count == 2 && !stack.workers.contains(victim)
+                }
+                #expect(stack.logLines(watchdog).count == 1)
+            }
+        }
+
         @Test func `the path of a socket always leads to a worker`() throws {
             try Stack.run("path", .init(workers: 1)) { stack in
                 let path = stack.socket()

@@ -41,6 +41,14 @@ final class RunningWorker {
         lastBeat = Monotonic.now
     }
 
+    /// What it told before its first beat, as its own settings say; `fallback` for what it has not told.
+    func limits(or fallback: WorkerSlot.Timeouts) -> WorkerSlot.Timeouts {
+        func told(_ word: Int) -> Duration? { words[word] == 0 ? nil : .milliseconds(Int64(clamping: words[word])) }
+        return WorkerSlot.Timeouts(
+            hungAfter: told(WorkerMemory.hungAfter) ?? fallback.hungAfter,
+            drain: told(WorkerMemory.drain) ?? fallback.drain)
+    }
+
     /// Tells it to finish what it took, within `limit`. One that is not up has taken nothing: it is killed at once.
     func leave(within limit: Duration) {
         guard isUp else { return kill() }

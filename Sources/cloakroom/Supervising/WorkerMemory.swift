@@ -1,13 +1,17 @@
-/// The memory that a supervisor shares with one of its workers: two words.
+/// The memory that a supervisor shares with one of its workers: a row of words.
 ///
-/// Supervisor and worker may be of two versions. One that knows only the first word maps no more than that; the second
-/// reads 0 where nothing wrote it.
+/// Supervisor and worker may be of two versions. One that knows only the first words maps no more than those; the others
+/// read 0 where nothing wrote them.
 enum WorkerMemory {
-    static let count = 2
+    static let count = 4
     /// Added to as long as the worker's loop turns; 0 until the worker is up.
     static let beats = 0
     /// ``Capabilities``, written by the supervisor before the worker starts.
     static let capabilities = 1
+    /// How long the supervisor is to wait for a beat, and for a worker that stops: milliseconds, written by the worker
+    /// before its first beat. They are of the settings that this worker read; the supervisor may know others.
+    static let hungAfter = 2
+    static let drain = 3
 
     /// What the supervisor does for the worker.
     struct Capabilities: OptionSet, Sendable {

@@ -17,6 +17,7 @@ final class WorkerSlot {
 
     let address: ListenAddress
     private let program: WorkerLauncher
+    /// For a worker that tells none of its own.
     private let timeouts: Timeouts
     private let log: Log
     private(set) var current: RunningWorker?
@@ -27,7 +28,7 @@ final class WorkerSlot {
     private var startsAt: UInt64?
     private(set) var replacement = Replacement.done
 
-    struct Timeouts {
+    struct Timeouts: Equatable {
         /// How long a worker that is up may give no sign of life.
         let hungAfter: Duration
         /// How long a worker that is told to stop may finish requests.
@@ -128,7 +129,8 @@ final class WorkerSlot {
 
     private func watch(_ worker: RunningWorker) {
         worker.look()
-        guard !worker.isEnding, worker.silence > (worker.isUp ? timeouts.hungAfter : Self.startTimeout) else { return }
+        let limit = worker.isUp ? worker.limits(or: timeouts).hungAfter : Self.startTimeout
+        guard !worker.isEnding, worker.silence > limit else { return }
         log.error(
             "worker does not answer; it is ended",
             [
@@ -173,7 +175,7 @@ final class WorkerSlot {
     }
 
     private func leave(_ worker: RunningWorker) {
-        worker.leave(within: timeouts.drain + Self.leaveMargin)
+        worker.leave(within: worker.limits(or: timeouts).drain + Self.leaveMargin)
         leaving.append(worker)
     }
 

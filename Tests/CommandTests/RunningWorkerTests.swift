@@ -1,0 +1,22 @@
+import Glibc
+import CloakroomLoop
+import Testing
+import CloakroomTestSupport
+
+@testable import CloakroomCommand
+
+@Suite(.onLoop)
+struct RunningWorkerTests {
+    @Test @LoopActor func `a worker is waited for as its own settings say, not those of its supervisor`() throws {
+        let (_, memory) = try MappedCounters.shared(count: WorkerMemory.count)
+        let worker = try RunningWorker(process: getpid(), memory: memory)
+        let supervisors = WorkerSlot.Timeouts(hungAfter: .milliseconds(500), drain: .seconds(5))
+        // A worker of an earlier version tells none.
+        #expect(worker.limits(or: supervisors) == supervisors)
+        _ = try memory.withDescriptor { (descriptor) throws(SystemError) in
+            try Heartbeat(descriptor: descriptor, within: .seconds(60), drain: .seconds(120))
+        }
+        #expect(worker.limits(or: supervisors) == .init(hungAfter: .seconds(60), drain: .seconds(120)))
+        #expect(!worker.isUp)
+    }
+}
