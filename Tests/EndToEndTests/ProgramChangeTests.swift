@@ -146,6 +146,27 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a change of the program is tried though the reload before it found a fault in the settings`() throws
+        {
+            var options = Self.options
+            options.workers = 6
+            try Stack.run("faulty-reload", options) { stack in
+                stack.server?.signal(SIGHUP)
+                try wait(for: "a reload") { !stack.logLines("replacing the workers").isEmpty }
+                // While it is under way.
+                stack.server?.signal(SIGSTOP)
+                try stack.writeSettings { $0["limits.upload.requests"] = 0 }
+                for signal in [SIGHUP, SIGUSR2, SIGCONT] { stack.server?.signal(signal) }
+                try wait(for: "the refusal of the settings", within: .seconds(20)) {
+                    !stack.logLines("settings have faults; the workers stay").isEmpty
+                }
+                // The trial reads the same settings.
+                try wait(for: "the trial", within: .seconds(10)) {
+                    stack.logLines("the program at the supervisor's path cannot take over; this one goes on").count == 1
+                }
+            }
+        }
+
         @Test func `reloads and changes of the program in any order end well`() throws {
             try Stack.run("mixed", Self.options) { stack in
                 let port = try #require(stack.nginx).port

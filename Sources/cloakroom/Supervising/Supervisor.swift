@@ -195,7 +195,9 @@ final class Supervisor {
         if reloadsAgain {
             reloadsAgain = false
             replaceAll()
-        } else if changesProgram {
+        }
+        // Unless the workers are being replaced once more.
+        if replacing.isEmpty, changesProgram {
             changesProgram = false
             tryProgram()
         }
