@@ -21,10 +21,35 @@ struct SupervisorStatusTests {
         // Its successor after SIGUSR2 keeps what is there, another supervisor does not.
         _ = try SupervisorFolder(listen: listen, isNew: false)
         #expect(FileManager.default.fileExists(atPath: own.statusFile))
-        _ = try SupervisorFolder(listen: listen, isNew: true)
+        let others = try SupervisorFolder(listen: listen, isNew: true)
         #expect(!FileManager.default.fileExists(atPath: own.statusFile))
-        own.remove()
+        others.remove()
         #expect(!FileManager.default.fileExists(atPath: own.path))
+    }
+
+    @Test func `the folder of a supervisor that took over is left alone by the one before it`() throws {
+        let folder = try TemporaryFolder()
+        let listen = "unix:\(folder["w-%d.sock"])"
+        let former = try SupervisorFolder(listen: listen, isNew: true)
+        let current = try SupervisorFolder(listen: listen, isNew: true)
+        let status = SupervisorStatus(process: 8, program: "/bin/c", isOutdated: false, workers: Self.workers)
+        #expect(status.write(in: current))
+        let stopping = SupervisorStatus(process: 7, program: "/bin/c", isOutdated: false, workers: [])
+        #expect(!stopping.write(in: former))
+        #expect(former.descriptor == nil)
+        former.remove()
+        let text = try Data(contentsOf: URL(fileURLWithPath: SupervisorFolder.statusFile(listen: listen)))
+        #expect(SupervisorStatus(Array(text)) == status)
+    }
+
+    @Test func `a folder that was removed is made anew for the next worker`() throws {
+        let folder = try TemporaryFolder()
+        let own = try SupervisorFolder(listen: "unix:\(folder["w-%d.sock"])", isNew: true)
+        try FileManager.default.removeItem(atPath: own.path)
+        let descriptor = try #require(own.descriptor)
+        #expect(own.lacksStatus)
+        try "row".write(toFile: "/proc/self/fd/\(descriptor)/row", atomically: false, encoding: .utf8)
+        #expect(FileManager.default.fileExists(atPath: "\(own.path)/row"))
     }
 
     @Test func `a folder that others write to, or a link, is none`() throws {

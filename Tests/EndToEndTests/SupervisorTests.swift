@@ -133,6 +133,42 @@ extension EndToEnd {
             }
         }
 
+        @Test func `a supervisor that stops leaves another on the same addresses its sockets and its folder`() throws {
+            try Stack.run("takeover", .init(workers: 1, settings: { $0["server.metricsFolder"] = nil })) { stack in
+                let listen = "unix:\(stack.folder)/worker-%d.sock"
+                let second = try RunningProgram(
+                    try Programs.worker, ["serve", "--workers", "1", "--listen", listen, stack.settingsFile],
+                    output: "\(stack.folder)/second.log", environment: TestSettings.environment)
+                defer { #expect(second.stop() == 0) }
+                try wait(for: "the second supervisor") {
+                    guard let worker = ProcessTable.children(of: second.pid).first else { return false }
+                    return try Socket(path: stack.socket()).peer == worker
+                }
+                #expect(stack.server?.stop() == 0)
+                #expect(try stack.ask(.health).status == 200)
+                let status = try Command(["status", "--listen", listen])
+                #expect(status.status == 0 && status.text.contains("process \(second.pid)"), "\(status.text)")
+            }
+        }
+
+        @Test func `workers start though the folder that their supervisor shares with them is gone`() throws {
+            try Stack.run("no-folder", .init(workers: 1, settings: { $0["server.metricsFolder"] = nil })) { stack in
+                let folder = "\(stack.folder)/worker-N.sock.supervisor"
+                for round in 1...2 {
+                    // While nothing makes it anew.
+                    stack.server?.signal(SIGSTOP)
+                    try FileManager.default.removeItem(atPath: folder)
+                    // The second time something else is at its path.
+                    if round == 2 { try "".write(toFile: folder, atomically: false, encoding: .utf8) }
+                    for signal in [SIGHUP, SIGCONT] { stack.server?.signal(signal) }
+                    try wait(for: "the new worker \(stack.warnings)", within: .seconds(10)) {
+                        stack.logLines("all workers are replaced").count == round
+                    }
+                    #expect(try stack.ask(.metrics).text.contains("cloakroom_worker_starts_total"))
+                }
+            }
+        }
+
         @Test func `the path of a socket always leads to a worker`() throws {
             try Stack.run("path", .init(workers: 1)) { stack in
                 let path = stack.socket()

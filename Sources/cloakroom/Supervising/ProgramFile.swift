@@ -12,22 +12,8 @@ struct ProgramFile: Sendable {
 
     /// Whether the path leads to another file than the one this process runs; false where that cannot be told.
     var isReplaced: Bool {
-        guard let own = Identity("/proc/self/exe"), let now = Identity(path) else { return false }
+        guard let own = FileIdentity("/proc/self/exe"), let now = FileIdentity(path) else { return false }
         return own != now
-    }
-
-    private struct Identity: Equatable {
-        let device: UInt
-        let number: UInt
-        let seconds: Int
-
-        init?(_ path: String) {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            device = UInt(status.st_dev)
-            number = UInt(status.st_ino)
-            seconds = status.st_mtim.tv_sec
-        }
     }
 
     /// Read before the file can have been replaced (proc(5)).

@@ -206,14 +206,17 @@ final class Supervisor {
     /// When something changed; a new program is noticed within a second.
     private func tellStatus() {
         let looks = Monotonic.now >= looksAgainAt
-        if looks { looksAgainAt = Monotonic.now &+ 1_000_000_000 }
+        if looks {
+            looksAgainAt = Monotonic.now &+ 1_000_000_000
+            folder?.restore()
+        }
         let status = SupervisorStatus(
             process: getpid(), program: program.path,
             isOutdated: looks ? program.isReplaced : told?.isOutdated ?? false,
             workers: slots.map { .init(listen: $0.address.description, process: $0.published?.process) })
-        guard status != told else { return }
+        guard status != told || looks && folder?.lacksStatus ?? false else { return }
+        if status != told { ServiceManager.status(status.summary) }
         told = status
-        ServiceManager.status(status.summary)
         if let folder { status.write(in: folder) }
     }
 

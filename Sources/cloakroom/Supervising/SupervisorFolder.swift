@@ -10,8 +10,9 @@ import CloakroomLoop
 
 /// A folder of the supervisor's own: the counters of its workers, which outlive each of them, and its status.
 ///
-/// It lies beside the workers' sockets, or for ports in the folder for temporary files.
-final class SupervisorFolder: Sendable {
+/// It lies beside the workers' sockets, or for ports in the folder for temporary files. Another supervisor that is started
+/// on the same addresses puts a folder of its own in its place, which this one then leaves alone.
+final class SupervisorFolder {
     enum FolderError: Error, CustomStringConvertible {
         case system(String, SystemError)
         case foreign(String)
@@ -25,28 +26,51 @@ final class SupervisorFolder: Sendable {
     }
 
     let path: String
-    private let folder: Descriptor
+    private var folder: Descriptor
 
     /// - Parameters:
     ///   - listen: the addresses of the workers, with `%d` for the number.
-    ///   - isNew: whether what an earlier supervisor left there is removed.
+    ///   - isNew: whether the folder of an earlier supervisor is removed, and one made anew.
     init(listen: String, isNew: Bool) throws(FolderError) {
         path = Self.path(listen)
         if mkdir(path, 0o700) != 0, cloakroom_errno() != EEXIST { throw .system(path, SystemError()) }
-        do throws(SystemError) {
-            folder = Descriptor(owning: try Self.opened(path))
-        } catch {
-            throw .system(path, error)
+        folder = try Self.opened(path)
+        guard isNew else { return }
+        let new = "\(path).\(getpid())"
+        guard mkdir(new, 0o700) == 0 else { return }
+        let own = try Self.opened(new)
+        for _ in 1...3 {
+            removeFiles()
+            // Takes the place of an empty one (rename(2)); the other supervisor may have written there again.
+            if rename(new, path) == 0 {
+                folder = own
+                return
+            }
         }
-        var status = stat()
-        guard fstat(folder.raw, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
-            throw .foreign(path)
-        }
-        if isNew { removeFiles() }
+        rmdir(new)
     }
 
-    /// Open as long as this is.
-    var descriptor: Int32 { folder.raw }
+    /// For a worker that starts; open as long as this is. `nil` when no folder of ours can be at the path.
+    var descriptor: Int32? {
+        restore()
+        return isInPlace ? folder.raw : nil
+    }
+
+    /// Whether the path leads to this folder.
+    var isInPlace: Bool {
+        var (own, now) = (stat(), stat())
+        return fstat(folder.raw, &own) == 0 && stat(path, &now) == 0
+            && own.st_dev == now.st_dev && own.st_ino == now.st_ino
+    }
+
+    /// Makes the folder anew where it was removed, such as by what cleans up temporary files.
+    func restore() {
+        guard !isInPlace, mkdir(path, 0o700) == 0 else { return }
+        do throws(FolderError) { folder = try Self.opened(path) } catch { rmdir(path) }
+    }
+
+    /// Whether the folder is there, and no status in it.
+    var lacksStatus: Bool { isInPlace && access(statusFile, F_OK) != 0 }
 
     var statusFile: String { "\(path)/status" }
 
@@ -54,6 +78,7 @@ final class SupervisorFolder: Sendable {
     static func statusFile(listen: String) -> String { "\(path(listen))/status" }
 
     func remove() {
+        guard isInPlace else { return }
         removeFiles()
         rmdir(path)
     }
@@ -69,9 +94,14 @@ final class SupervisorFolder: Sendable {
         return "\(folder)/cloakroom-\(geteuid())-\(name).supervisor"
     }
 
-    private static func opened(_ path: String) throws(SystemError) -> Int32 {
-        let descriptor = cloakroom_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
-        guard descriptor >= 0 else { throw SystemError() }
-        return descriptor
+    private static func opened(_ path: String) throws(FolderError) -> Descriptor {
+        let raw = cloakroom_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+        guard raw >= 0 else { throw .system(path, SystemError()) }
+        let folder = Descriptor(owning: raw)
+        var status = stat()
+        guard fstat(folder.raw, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+            throw .foreign(path)
+        }
+        return folder
     }
 }

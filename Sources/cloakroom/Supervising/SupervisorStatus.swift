@@ -53,9 +53,10 @@ struct SupervisorStatus: Equatable {
             })
     }
 
-    /// One line of JSON; a reader sees it whole or not at all.
+    /// One line of JSON; a reader sees it whole or not at all. Nothing is written where the folder of another supervisor is.
     @discardableResult
     func write(in folder: SupervisorFolder) -> Bool {
+        guard folder.isInPlace else { return false }
         var writer = JSONWriter(capacity: 512)
         writer.beginObject()
         writer.member("process", Int(process))

@@ -25,11 +25,12 @@ struct WorkerLauncher {
             "cloakroom", "serve", "--listen", address, "--lifeline", "3", "--heartbeat", "4", settingsFile,
         ]
         var descriptors = [lifeline.lifeline.readEnd.raw]
-        if folder != nil { capabilities.insert(.metricsFolder) }
+        let shared = folder?.descriptor
+        if shared != nil { capabilities.insert(.metricsFolder) }
         words.add(capabilities.rawValue, at: WorkerMemory.capabilities)
         let process = try memory.withDescriptor { (memory) throws(SystemError) in
             descriptors.append(memory)
-            if let folder { descriptors.append(folder.descriptor) }
+            if let shared { descriptors.append(shared) }
             return try ChildProcess.spawn(file.path, arguments: arguments, descriptors: descriptors)
         }
         return try RunningWorker(process: process, memory: memory)

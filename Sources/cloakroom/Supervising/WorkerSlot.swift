@@ -27,6 +27,8 @@ final class WorkerSlot {
     /// When to start the next one after a crash.
     private var startsAt: UInt64?
     private(set) var replacement = Replacement.done
+    /// The socket of the worker that was published last; `nil` for ports.
+    private var socket: FileIdentity?
 
     struct Timeouts: Equatable {
         /// How long a worker that is up may give no sign of life.
@@ -81,9 +83,11 @@ final class WorkerSlot {
         for worker in all { leave(worker) }
     }
 
-    /// After the last worker has gone: the path would lead nowhere.
+    /// After the last worker has gone: the path would lead nowhere. A socket that another supervisor has put there since
+    /// stays.
     func removeSocket() {
-        if case .unix(let path) = address { unlink(path) }
+        guard case .unix(let path) = address, let socket, FileIdentity(path) == socket else { return }
+        unlink(path)
     }
 
     // MARK: Watching
@@ -159,9 +163,12 @@ final class WorkerSlot {
     @discardableResult
     private func publish(_ worker: RunningWorker) -> Bool {
         guard !worker.isPublished, !worker.isEnding else { return worker.isPublished }
+        // Renamed, it stays the same file.
+        let bound = address.temporaryPath(of: worker.process).flatMap { FileIdentity($0) }
         do throws(SystemError) {
             try address.publish(listener: worker.process)
             worker.isPublished = true
+            socket = bound ?? socketAtPath
         } catch {
             log.error(
                 "the worker's socket cannot be put in its place; the worker is ended",
@@ -172,6 +179,10 @@ final class WorkerSlot {
             worker.kill()
         }
         return worker.isPublished
+    }
+
+    private var socketAtPath: FileIdentity? {
+        if case .unix(let path) = address { FileIdentity(path) } else { nil }
     }
 
     private func leave(_ worker: RunningWorker) {
@@ -201,6 +212,7 @@ final class WorkerSlot {
         let worker = try RunningWorker(
             process: state.process, memory: SharedMemory(adopting: state.memory), start: state.start)
         worker.isPublished = state.isPublished
+        if state.isPublished { socket = socketAtPath }
         worker.look()
         switch state.role {
         case .current: current = worker

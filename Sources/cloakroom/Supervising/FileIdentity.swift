@@ -1,0 +1,20 @@
+import Glibc
+
+/// Which file a path leads to at one moment: another one at the same path has another identity.
+struct FileIdentity: Equatable {
+    private let device: UInt
+    private let number: UInt
+    /// A number may be used again once its file is gone.
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    /// - Returns: `nil` where there is no file, or it cannot be told.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        device = UInt(status.st_dev)
+        number = UInt(status.st_ino)
+        seconds = status.st_mtim.tv_sec
+        nanoseconds = status.st_mtim.tv_nsec
+    }
+}
