@@ -22,7 +22,7 @@ enum StatusCommand {
         let file = SupervisorFolder.statusFile(listen: listen)
         guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: file)), bytes.count <= 1 << 16 else {
             return Output.fail(
-                "no supervisor has told of itself in \(file); is it running, and are you its user or root?")
+                "no supervisor has told of itself in \(file); is it running, and are you its user, with its TMPDIR?")
         }
         guard let status = SupervisorStatus(Array(bytes)) else {
             return Output.fail("\(file) is of another version; run the cloakroom that the supervisor runs")
@@ -51,8 +51,9 @@ enum StatusCommand {
         Usage: cloakroom status --listen ADDRESS
 
         Shows the supervisor of `cloakroom serve --workers` and its workers, and whether the supervisor runs the program
-        that lies at its path now: after an upgrade and SIGHUP only the workers do. Run it as the supervisor's user or
-        as root.
+        that lies at its path now: after an upgrade and SIGHUP only the workers do. Run it as the supervisor's user; for
+        sockets root will do. For ports the supervisor tells of itself in its folder for temporary files: TMPDIR must be
+        as for the supervisor, and a systemd unit with PrivateTmp hides it.
 
         Options:
           --listen ADDRESS  as serve got it, with its %d
