@@ -55,7 +55,7 @@ enum LifecycleApply {
         try await s3.put(
             plan.target, inPlaceOf: found.configuration, deadline: .now + LifecycleCommandLine.requestDeadline)
         Output.print(
-            try await isThere(plan.target, s3)
+            try await isThere(plan, s3)
                 ? "applied" : "applied; S3 still tells the former rules, which it may do for some minutes")
         return verdict(review)
     }
@@ -83,17 +83,21 @@ enum LifecycleApply {
 
     /// S3 spreads a configuration; until then it may tell the one before.
     @LoopActor
-    private static func isThere(_ target: LifecycleConfiguration, _ s3: S3Client) async throws(AWSError) -> Bool {
+    private static func isThere(_ plan: LifecyclePlan, _ s3: S3Client) async throws(AWSError) -> Bool {
         for _ in 0..<5 {
-            let now = try await s3.lifecycle(deadline: .now + LifecycleCommandLine.requestDeadline)
-            if now.rules.count == target.rules.count,
-                target.rules.allSatisfy({ rule in now.rules.contains { $0.id == rule.id } })
-            {
+            if isDone(plan, in: try await s3.lifecycle(deadline: .now + LifecycleCommandLine.requestDeadline)) {
                 return true
             }
             try? await LoopActor.sleep(for: .seconds(1))
         }
         return false
+    }
+
+    /// Whether the bucket's rules are those of the plan: a rule with other days may bear the name of the one before.
+    static func isDone(_ plan: LifecyclePlan, in now: LifecycleConfiguration) -> Bool {
+        let added = plan.changes.compactMap { change in if case .added(let rule) = change { rule } else { nil } }
+        return now.rules.count == plan.target.rules.count
+            && added.allSatisfy { rule in now.rules.contains { $0.id == rule.id && $0.meansTheSame(as: rule) } }
     }
 
     private static let help = """
