@@ -7,7 +7,6 @@ import CloakroomServer
 @LoopActor
 struct SocketsCheck {
     private let dependencies: DoctorDependencies
-    private static let timeout: Duration = .seconds(3)
     private static let maximumBytes = 65_536
 
     init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
@@ -20,12 +19,24 @@ struct SocketsCheck {
                     advice: "say with --listen and --workers where they are, as to serve")
             ]
         }
-        var outcomes: [(address: String, outcome: SocketOutcome)] = []
-        for address in dependencies.options.sockets { outcomes.append((address.description, await probe(address))) }
-        return SocketFindings.all(outcomes)
+        let sockets = dependencies.options.sockets
+        let outcomes = await Self.outcomes(sockets, timeout: .seconds(3))
+        return SocketFindings.all(zip(sockets, outcomes).map { ($0.description, $1) })
     }
 
-    private func probe(_ address: ListenAddress) async -> SocketOutcome {
+    /// Of all workers at once: silent ones take no longer than one.
+    static func outcomes(_ addresses: [ListenAddress], timeout: Duration) async -> [SocketOutcome] {
+        await withTaskGroup(of: (Int, SocketOutcome).self) { probes in
+            for (place, address) in addresses.enumerated() {
+                probes.addTask { @LoopActor in (place, await probe(address, timeout: timeout)) }
+            }
+            var outcomes = [SocketOutcome](repeating: .silent, count: addresses.count)
+            for await (place, outcome) in probes { outcomes[place] = outcome }
+            return outcomes
+        }
+    }
+
+    private static func probe(_ address: ListenAddress, timeout: Duration) async -> SocketOutcome {
         var code: Int32 = 0
         let descriptor =
             switch address {
@@ -35,9 +46,9 @@ struct SocketsCheck {
         guard descriptor >= 0 else { return .unreachable(String(cString: strerror(code))) }
         defer { close(descriptor) }
         guard code == 0 || code == EINPROGRESS else { return .unreachable(String(cString: strerror(code))) }
-        var unsent = Self.request[...]
+        var unsent = request[...]
         var answer: [UInt8] = []
-        let end = ContinuousClock.now + Self.timeout
+        let end = ContinuousClock.now + timeout
         while .now < end {
             if !unsent.isEmpty {
                 let count = unsent.withUnsafeBytes { cloakroom_send(descriptor, $0.baseAddress, $0.count) }
@@ -46,8 +57,8 @@ struct SocketsCheck {
                 var piece = [UInt8](repeating: 0, count: 8192)
                 let count = piece.withUnsafeMutableBytes { cloakroom_receive(descriptor, $0.baseAddress, $0.count) }
                 if count > 0 { answer += piece[..<count] }
-                if let outcome = Self.outcome(answer) { return outcome }
-                if count == 0 || answer.count > Self.maximumBytes { return .silent }
+                if let outcome = outcome(answer) { return outcome }
+                if count == 0 || answer.count > maximumBytes { return .silent }
             }
             do { try await LoopActor.sleep(for: .milliseconds(5)) } catch { return .silent }
         }
