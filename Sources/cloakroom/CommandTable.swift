@@ -5,9 +5,8 @@ enum CommandTable {
     static let commands: [CommandSyntax] = [
         .initialization, .settings, .serve, .status, .check, .doctor, .auditVerify, .lifecycleShow, .lifecycleApply,
         .lifecycleVerify, .lifecyclePlanPrefixes, .lifecycleValidate, .lifecycleCanary, .policyShow, .policyTest,
-        .renew,
-        .tokenMint, .usageScan, .userSet, .userGet, .userDisable, .userEnable, .userDelete, .userList, .userRevoke,
-        .completions,
+        .renew, .tokenMint, .usageScan, .userSet, .userGet, .userDisable, .userEnable, .userDelete, .userList,
+        .userRevoke, .completions,
     ]
 
     /// What begins with one word: a command, or several.

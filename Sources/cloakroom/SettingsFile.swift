@@ -6,7 +6,7 @@ import CloakroomServer
     import Foundation
 #endif
 
-/// The one place where the process meets its environment and the settings file.
+/// Loads the settings, with the process's environment and files.
 enum SettingsFile {
     static func load(_ path: String) throws(SettingsErrors) -> Settings {
         try Settings.load(file: path, environment: ProcessInfo.processInfo.environment) { path in

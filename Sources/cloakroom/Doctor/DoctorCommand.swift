@@ -91,15 +91,16 @@ enum DoctorCommand {
 
     private static let help =
         """
-        Usage: cloakroom doctor --settings FILE [--url URL] [--listen ADDRESS] [--only NAMES | --skip NAMES] [--read-only] [--strict] [--json]
+        Usage: cloakroom doctor --settings FILE [--url URL] [--listen ADDRESS] [--only NAMES | --skip NAMES]
+                                [--read-only] [--strict] [--json]
 
         Checks a deployment against its settings: sends Redis, STS, S3, the issuers and nginx the requests that workers
         will send, and prints what it found, why it matters, what to do and the command that comes next. Run it where a
         worker runs, and as that user, so that it has the worker's own credentials.
 
-        What it writes, it deletes again: objects below cloakroom-doctor/ (as canaries) and in the
-        folders of two invented users, cloakroom-doctor-1 and cloakroom-doctor-10; one key of Redis that ends by itself
-        within a second. On a bucket with versions, what was deleted leaves a delete marker. Sessions of the role are
+        What it writes, it deletes again: objects below cloakroom-doctor/ (where the canaries are) and in the folders of
+        two invented users, cloakroom-doctor-1 and cloakroom-doctor-10; one key of Redis that ends by itself within a
+        second. On a bucket with versions, what was deleted leaves a delete marker. Sessions of the role are
         requested, as for a user. --read-only leaves all of that out but the sessions.
 
         Checks:

@@ -107,10 +107,11 @@ enum UserRevoke {
     static let help = """
         Usage: cloakroom user revoke ID [--apply] [--keep-enabled] SETTINGS
 
-        Stops vending to the user at once, ends all sessions and tokens from before (401, session_revoked), drops the credentials that workers keep, and denies what was vended before: STS
-        cannot take credentials back, but IAM can deny all requests with them. Without --apply it prints the inline
-        policy that does so; with it, the policy is put on the role of vending.roleARN, merged with those of earlier
-        revocations; those of the last 12 hours are kept.
+        Stops vending to the user at once, ends all sessions and tokens from before (401, session_revoked), drops the
+        credentials that workers keep, and denies what was vended before: STS cannot take credentials back, but IAM can
+        deny all requests with them. Without --apply it prints the inline policy that does so; with it, the policy is
+        put on the role of vending.roleARN, merged with those of earlier revocations; those of the last 12 hours are
+        kept.
 
         `user enable` lets the user in again, after a new sign-in; what is from before the revocation stays refused
         and denied, and so does what is from the time after it that a request may take: one may have been under way.
