@@ -36,10 +36,12 @@ enum Worker {
                 try Heartbeat(descriptor: $0, within: settings.server.hungAfter, drain: settings.server.drain)
             }
             let capabilities = heart?.capabilities ?? []
-            let builder = try ServiceBuilder(
-                settings: settings, worker: address.description,
+            let dependencies = try ServiceDependencies(
+                settings, worker: address.description,
                 sharedFolder: capabilities.contains(.metricsFolder)
                     ? "/proc/self/fd/\(WorkerMemory.metricsFolderDescriptor)" : nil)
+            let builder = try ServiceBuilder(settings, dependencies)
+            let log = dependencies.log
             let socket = try address.listen()
             let listener = try FastCGIListener(
                 socket: socket, limits: .init(bodyBytes: settings.server.maximumBodyBytes),
@@ -54,18 +56,18 @@ enum Worker {
             let checkingRedis = LoopActor.spawn { await builder.redisHealth.watch() }
             let fetching = builder.identity.startRefreshingKeys()
             // The first requests should not find Redis unreachable while the connection is being made.
-            await builder.redis.settle(within: .milliseconds(50))
+            await dependencies.redis.settle(within: .milliseconds(50))
             // A worker that is to stop already must not take the place of one that goes on.
             if !capabilities.contains(.publishesSocket), !stop.isRequested { try address.publish(listener: getpid()) }
             heart?.start()
             if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
-                builder.log.error(
+                log.error(
                     "lifecycle rules of these settings match users' folders",
                     ["cause": .text(conflict.text), "advice": .text(conflict.advice)])
             }
-            builder.log.info("worker is up", ["listen": .text("\(address)"), "process": .integer(Int(getpid()))])
+            log.info("worker is up", ["listen": .text("\(address)"), "process": .integer(Int(getpid()))])
             await stop.wait()
-            builder.log.info(
+            log.info(
                 "worker drains", ["process": .integer(Int(getpid())), "requests": .integer(listener.inFlight)])
             await drain(listener, builder.s3, within: settings.server.drain)
             probing.cancel()

@@ -12,7 +12,7 @@ package import CloakroomLoop
 /// Answers every request: finds the route and what is to be done; a ``RequestPipeline`` does it.
 @LoopActor
 package final class CloakroomService {
-    /// What the service is built from; `cloakroom serve` and the tests build the same.
+    /// The parts of the service, as ``ServiceBuilder`` makes them.
     package struct Dependencies {
         package var settings: Settings
         package var authenticator: Authenticator
@@ -29,12 +29,12 @@ package final class CloakroomService {
         package var metricsFolder: MetricsFolder?
         package var readiness: Readiness
         /// The wall clock; subscriptions end by it.
-        package var now: @Sendable () -> Date = { Date() }
+        package var now: @Sendable () -> Date
 
         package init(
             settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, users: UserRecords,
             limiter: RateLimiter, vendor: Vendor, renewer: Renewer, uploader: Uploader, audit: AuditLog, log: Log,
-            metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness
+            metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness, now: @escaping @Sendable () -> Date
         ) {
             self.settings = settings
             self.authenticator = authenticator
@@ -49,6 +49,7 @@ package final class CloakroomService {
             self.metrics = metrics
             self.metricsFolder = metricsFolder
             self.readiness = readiness
+            self.now = now
         }
     }
 

@@ -122,15 +122,10 @@ package final class Vendor {
         for subject: Subject, _ grant: Grant, _ deadline: ContinuousClock.Instant
     ) async throws(STSError) -> VendedSession {
         let issued = now()
-        let name = SessionName.make(userID: subject.userID.text, at: issued)
-        let role = try await sts.assumeRole(
-            AssumeRole(
-                roleARN: settings.roleARN, sessionName: name, duration: grant.lifetime,
-                policy: grant.scope.policy.asked(for: subject.userID), tags: grant.tags(for: subject.userID),
-                externalID: settings.externalID),
-            deadline: deadline)
+        let request = AssumeRole(grant, for: subject.userID, settings, at: issued)
+        let role = try await sts.assumeRole(request, deadline: deadline)
         return VendedSession(
-            role: role, sessionName: name, issued: issued, scope: grant.scope.name,
+            role: role, sessionName: request.sessionName, issued: issued, scope: grant.scope.name,
             scopeDigest: grant.scope.digest, jitter: jitter())
     }
 }

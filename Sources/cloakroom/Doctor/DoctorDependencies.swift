@@ -18,53 +18,33 @@ final class DoctorDependencies {
     let options: DoctorRun.DoctorOptions
     /// To STS and S3.
     let transport: RecordingTransport
-    /// Of the worker.
-    let credentials: CredentialSource
-    let sts: STSClient
-    let s3: S3Client
+    private let upstreams: Upstreams
     /// Names this visit's objects: 16 hexadecimal digits.
     let name = randomBytes(8).hexadecimal
-    private let refreshing: RefreshingCredentials?
-    private let retry: RetrySettings
-    private let runtime: RuntimeDependencies
-    private var origin = "the settings"
     private var written: [(key: String, client: S3Client)] = []
 
     init(_ settings: Settings, _ options: DoctorRun.DoctorOptions) {
         self.settings = settings
         self.options = options
-        var curl = LoopCurlTransport.Options()
-        curl.certificateAuthorities = settings.aws.certificateAuthorities
-        transport = RecordingTransport(LoopCurlTransport(options: curl))
-        retry = RetrySettings(maximumAttempts: settings.aws.maximumAttempts, timeout: settings.aws.timeout)
-        runtime = RuntimeDependencies(
-            sleep: { try await LoopActor.sleep(for: $0) }, spawn: { body in LoopActor.spawn { await body() } })
-        if let keys = settings.aws.keys {
-            refreshing = nil
-            credentials = CredentialSource(keys)
-        } else {
-            let chain = AWSCredentials.chain(settings.aws, transport: transport, runtime: runtime)
-            if let expectedOrigin = try? chain.expectedOrigin() { origin = expectedOrigin }
-            let source = RefreshingCredentials(chain, runtime: runtime)
-            refreshing = source
-            credentials = CredentialSource(source)
-        }
-        sts = STSClient(
-            endpoint: settings.aws.sts, transport: transport, credentials: credentials, retry: retry,
-            runtime: runtime, isolation: LoopActor.shared)
-        s3 = S3Client(
-            bucket: settings.bucket, endpoint: settings.aws.s3, transport: transport, credentials: credentials,
-            renewal: RenewalSettings(settings.renewal), retry: retry, runtime: runtime,
-            isolation: LoopActor.shared)
+        let transport = RecordingTransport(LoopCurlTransport(options: .upstreams(settings)))
+        self.transport = transport
+        upstreams = Upstreams(
+            settings, transport: transport, credentials: WorkerCredentials(settings, transport: transport))
     }
+
+    /// Of the worker.
+    var credentials: CredentialSource { upstreams.credentials.source }
+    var sts: STSClient { upstreams.sts }
+    var s3: S3Client { upstreams.s3 }
 
     /// For one call, its retries included.
     var deadline: ContinuousClock.Instant { .now + .seconds(10) }
 
     /// - Returns: whose the worker's credentials are.
     func requireCredentials() async throws(CredentialChainError) -> String {
-        _ = try await refreshing?.current()
-        return origin
+        try await upstreams.credentials.require()
+        let chain = AWSCredentials.chain(settings.aws, transport: transport, runtime: .onLoop)
+        return settings.aws.keys == nil ? (try? chain.expectedOrigin()) ?? "the settings" : "the settings"
     }
 
     /// The bucket, with other credentials or another renewal mode.
@@ -75,10 +55,7 @@ final class DoctorDependencies {
         if let mode { renewal.mode = mode }
         // The probe object has only just been written.
         renewal.minimumAge = .zero
-        return S3Client(
-            bucket: settings.bucket, endpoint: endpoint ?? settings.aws.s3, transport: transport,
-            credentials: credentials ?? self.credentials, renewal: renewal, retry: retry, runtime: runtime,
-            isolation: LoopActor.shared)
+        return upstreams.s3(as: credentials, endpoint: endpoint, renewal: renewal)
     }
 
     // MARK: What was written
@@ -119,10 +96,10 @@ final class DoctorDependencies {
 /// Keeps the last response whole: what STS writes beside its codes is for people.
 @LoopActor
 final class RecordingTransport: Transport {
-    private let transport: LoopCurlTransport
+    private let transport: any Transport
     private(set) var last: UpstreamResponse?
 
-    init(_ transport: LoopCurlTransport) { self.transport = transport }
+    init(_ transport: any Transport) { self.transport = transport }
 
     @LoopActor func send(
         _ request: UpstreamRequest, timeout: Duration

@@ -10,10 +10,8 @@ struct KeysCheck {
     init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        var options = LoopCurlTransport.Options()
-        options.certificateAuthorities = dependencies.settings.tokens.certificateAuthorities
-        options.maximumResponseBytes = KeyFetcher.maximumBytes
-        let fetcher = KeyFetcher(transport: LoopCurlTransport(options: options), timeout: .seconds(5))
+        let transport = LoopCurlTransport(options: .issuers(dependencies.settings))
+        let fetcher = KeyFetcher(transport: transport, timeout: .seconds(5))
         var findings: [Finding] = []
         for issuer in dependencies.settings.tokens.issuers { findings += await KeySetFindings(issuer).all(by: fetcher) }
         return findings

@@ -20,8 +20,9 @@ struct RoleCheck {
         guard let user = UserID("cloakroom-doctor-1") else { return [] }
         let lifetime =
             ([vending.lifetime] + dependencies.settings.tiers.values.map(\.lifetime)).max() ?? vending.lifetime
-        let request = Self.request(vending, vending.scope, user, lifetime)
         let now = Date()
+        let grant = Grant(scope: vending.scope, lifetime: lifetime, tier: vending.defaultTier)
+        let request = AssumeRole(grant, for: user, vending, at: now)
         var answers = RoleObservations(asked: await assumeRole(request))
         if case .failure(.refused) = answers.asked {
             answers.message = dependencies.transport.last.flatMap { AWSErrorResponse($0.body)?.message }
@@ -34,17 +35,6 @@ struct RoleCheck {
         }
         let isChained = dependencies.credentials.maximumSessionDuration != nil
         return RoleFindings(answers, vending, lifetime: lifetime, isChained: isChained, now: now).all
-    }
-
-    /// As a worker requests it for this user.
-    static func request(
-        _ vending: Settings.Vending, _ scope: Scope, _ user: UserID, _ lifetime: Duration
-    ) -> AssumeRole {
-        AssumeRole(
-            roleARN: vending.roleARN, sessionName: SessionName.make(userID: user.text, at: Date()), duration: lifetime,
-            policy: scope.policy.asked(for: user),
-            tags: Grant(scope: scope, lifetime: lifetime, tier: vending.defaultTier).tags(for: user),
-            externalID: vending.externalID)
     }
 
     private func assumeRole(_ request: AssumeRole) async -> Result<AssumedRole, STSError> {

@@ -2,6 +2,12 @@ import CloakroomAWS
 import CloakroomLoop
 import CloakroomServer
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Vends for two invented users, and tries to reach the objects of one with the credentials of the other.
 @LoopActor
 struct ScopesCheck {
@@ -47,8 +53,10 @@ struct ScopesCheck {
     }
 
     private func vended(_ scope: Scope, _ user: UserID) async throws(STSError) -> S3Client {
-        let request = RoleCheck.request(dependencies.settings.vending, scope, user, .seconds(900))
-        let role = try await dependencies.sts.assumeRole(request, deadline: dependencies.deadline)
+        let vending = dependencies.settings.vending
+        let grant = Grant(scope: scope, lifetime: .seconds(900), tier: vending.defaultTier)
+        let role = try await dependencies.sts.assumeRole(
+            AssumeRole(grant, for: user, vending, at: Date()), deadline: dependencies.deadline)
         return dependencies.s3(as: CredentialSource(role.credentials))
     }
 

@@ -44,10 +44,8 @@ struct LifecycleCommandLine {
         let settings = settings
         let status = LoopActor.run {
             do {
-                let upstreams = try Upstreams(
-                    settings: settings, renewal: renewal, metrics: Metrics(),
-                    maximumResponseBytes: maximumResponseBytes)
-                try await upstreams.requireCredentials()
+                let upstreams = Upstreams(of: settings, renewal: renewal, maximumResponseBytes: maximumResponseBytes)
+                try await upstreams.credentials.require()
                 return try await body(upstreams).rawValue
             } catch let fault as AWSError {
                 return Output.fail(Self.sentence(fault, bucket: settings.bucket, permissions: permissions)).rawValue

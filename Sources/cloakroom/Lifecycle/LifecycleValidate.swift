@@ -87,9 +87,10 @@ enum LifecycleValidate {
         var renewal = RenewalSettings(settings.renewal)
         // What is young is to be renewed as well.
         renewal.minimumAge = .zero
-        let upstreams = try Upstreams(
-            settings: settings, bucket: validation.plan.bucket, renewal: renewal, metrics: Metrics())
-        try await upstreams.requireCredentials()
+        let bucket = validation.plan.bucket
+        let upstreams = Upstreams(
+            of: settings, bucket: (bucket, try settings.aws.buckets.endpoint(of: bucket)), renewal: renewal)
+        try await upstreams.credentials.require()
         let run = ValidationRun(validation, s3: upstreams.s3, file: file)
         let verdict = try await run.go(once: requested.runsOnce)
         try report(run.validation, to: requested.report)

@@ -56,10 +56,7 @@ enum RenewCommand {
             settings: settings.renewal.ofWholeKeys, requestDeadline: settings.server.requestDeadline,
             metrics: Metrics(),
             // Whole keys have no prefix in common; the worker's rights are for places of assets.
-            permissions: RenewalPermissions(
-                kmsKey: { key, deadline throws(AWSError) in try await s3.kmsKey(of: key, deadline: deadline) },
-                test: { await s3.testRenewal(under: settings.uploads.keyPrefix + $0, deadline: $1) }),
-            renew: { await s3.renewWaiting(key: $0, deadline: $1) })
+            testPrefix: settings.uploads.keyPrefix, waits: true)
         let run = RenewalRun(
             renewer, totals: state.totals, interval: interval, mayRenew: rule(settings),
             onRefusal: { key, failure in Output.print("\(key): \(failure.rawValue)") })

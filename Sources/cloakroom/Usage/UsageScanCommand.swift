@@ -38,10 +38,9 @@ enum UsageScanCommand {
         if start.objects > 0, let path {
             Output.note("going on with \(path), where \(start.objects) objects are counted already")
         }
-        let upstreams = try Upstreams(
-            settings: settings, metrics: Metrics(), maximumResponseBytes: ObjectPage.maximumBytes)
-        try await upstreams.requireCredentials()
-        let progress = ScanProgress()
+        let upstreams = Upstreams(of: settings, maximumResponseBytes: ObjectPage.maximumBytes)
+        try await upstreams.credentials.require()
+        let progress = ProgressLine()
         let scan = UsageScan(
             interval: .seconds(1) / rate,
             list: { prefix, position in await upstreams.page(prefix, position) },

@@ -28,8 +28,9 @@ enum UserRevoke {
         _ user: UserID, _ records: UserRecords, _ settings: Settings, applies: Bool, disables: Bool
     ) async throws -> ExitStatus {
         // Before anything is changed: without credentials nothing could be applied.
-        let upstreams = applies ? try Upstreams(settings: settings, metrics: Metrics()) : nil
-        try await upstreams?.requireCredentials()
+        let upstreams = applies ? Upstreams(of: settings) : nil
+        let iam = try upstreams?.iam()
+        try await upstreams?.credentials.require()
         let revocation = Revocation(records: records, requestDeadline: settings.server.requestDeadline)
         let role = settings.vending.roleARN.split(separator: "/").last.map(String.init) ?? ""
         do throws(Revocation.RevocationError) {
@@ -40,9 +41,9 @@ enum UserRevoke {
                     : "credentials that \(user.text) has are not handed out again; sessions and tokens from before "
                         + "\(Self.firstSignIn(after: time)) are refused")
             await noteUndated(user, records, settings)
-            guard let upstreams else { return try printed(user, before: time, role) }
+            guard let iam else { return try printed(user, before: time, role) }
             let count = try await revocation.deny(
-                user, before: time, role: role, iam: upstreams.iam, deadline: .now + .seconds(60))
+                user, before: time, role: role, iam: iam, deadline: .now + .seconds(60))
             Output.note(
                 "the policy \(RevocationPolicy.name) of the role \(role) denies their older sessions (users it names: "
                     + "\(count)); AWS may take minutes to heed it everywhere")

@@ -31,52 +31,44 @@ final class TestService {
     ///   - more: added to the smallest settings.
     ///   - file: settings instead of those, with the files they name.
     ///   - audit: a file; `nil` for one of the test's own.
+    ///   - probes: of readiness; `nil` for those of the service.
     init(
         _ more: String = TestService.open, vending: String = "", file: (text: String, files: [String: String])? = nil,
         audit: String? = nil,
-        probes: [(name: String, probe: Readiness.Probe)] = [],
+        probes: [(name: String, probe: Readiness.Probe)]? = nil,
         transport script: @escaping ScriptedTransport.Script = { _ in .assumed() }
     ) throws {
-        settings = try parsedSettings(file?.text ?? smallest(more, vending: vending), file?.files ?? [:])
         folder = try TemporaryFolder()
+        settings = try Self.settings(
+            parsedSettings(file?.text ?? smallest(more, vending: vending), file?.files ?? [:]),
+            audit: audit ?? folder["audit"])
         metrics = try Metrics()
         transport = ScriptedTransport(script)
         let clock = TestClock()
         self.clock = clock
         redis = RedisConnection(options: .init(address: .unix(path: folder["no-redis.sock"])))
-        let runtime = RuntimeDependencies(wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max })
-        let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
-        let sts = STSClient(
-            endpoint: try .sts(region: settings.region), transport: transport, credentials: credentials,
-            runtime: runtime, isolation: LoopActor.shared)
-        let s3 = S3Client(
-            bucket: settings.bucket, endpoint: try .s3(region: settings.region, bucket: settings.bucket),
-            transport: transport, credentials: credentials, runtime: runtime, isolation: LoopActor.shared)
-        let deadline = settings.server.requestDeadline
-        let log = Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now })
-        identity = Identity(
-            settings: settings, transport: transport, runtime: runtime, metrics: metrics, log: log)
-        service = CloakroomService(
-            .init(
-                settings: settings,
-                authenticator: identity.authenticator, sessions: identity.sessions,
-                users: UserRecords(redis: redis, keyPrefix: "c:", now: { clock.now }),
-                limiter: RateLimiter(redis: redis, keyPrefix: "c:", limits: settings.limits),
-                vendor: Vendor(
-                    sts: sts, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
-                    now: { clock.now }),
-                renewer: Renewer(
-                    settings: settings.renewal, requestDeadline: deadline, metrics: metrics, now: { clock.now },
-                    renew: { await s3.renew(key: $0, deadline: $1) }),
-                uploader: Uploader(
-                    s3: s3, settings: settings.uploads, bucketURL: "https://photos.example", requestDeadline: deadline,
-                    now: { clock.now },
-                    randomBytes: { count in (0..<UInt8(count)).map { $0 } }),
-                audit: AuditLog(
-                    .lines(try LineSink(path: audit ?? folder["audit"])), worker: "w", process: 1,
-                    now: { clock.now }, drawID: { "00000000000000c1" }),
-                log: log, metrics: metrics,
-                metricsFolder: nil, readiness: Readiness(localChecks: [], probes: probes)))
+        var dependencies = ServiceDependencies(
+            transport: transport,
+            credentials: WorkerCredentials(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            issuers: transport, redis: redis,
+            log: Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now }), metrics: metrics,
+            worker: "w", process: 1)
+        dependencies.runtime = RuntimeDependencies(
+            wallClock: { clock.now }, sleep: { _ in }, randomNumber: { .max },
+            spawn: { body in LoopActor.spawn { await body() } })
+        dependencies.randomBytes = { count in (0..<UInt8(count)).map { $0 } }
+        dependencies.drawAuditID = { "00000000000000c1" }
+        let builder = try ServiceBuilder(
+            settings, dependencies, readiness: probes.map { Readiness(localChecks: [], probes: $0) })
+        service = builder.service
+        identity = builder.identity
+    }
+
+    private static func settings(_ given: Settings, audit: String) -> Settings {
+        var settings = given
+        settings.audit.destination = .file(audit)
+        settings.uploads.assetBaseURL = settings.uploads.assetBaseURL ?? "https://photos.example"
+        return settings
     }
 
     isolated deinit { redis.close() }

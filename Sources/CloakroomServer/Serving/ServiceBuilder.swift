@@ -1,0 +1,129 @@
+package import CloakroomAWS
+import CloakroomCrypto
+package import CloakroomLoop
+import CloakroomRedis
+
+/// Makes the service out of its settings: the one place that knows every part.
+///
+/// A worker and the tests of the service call it with dependencies of their own.
+@LoopActor
+package struct ServiceBuilder {
+    package enum BuildError: Error, CustomStringConvertible {
+        case auditFile(String, SystemError)
+
+        package var description: String {
+            switch self {
+            case .auditFile(let path, let error): "audit.file: \(path): \(error)"
+            }
+        }
+    }
+
+    package let service: CloakroomService
+    package let identity: Identity
+    package let redisHealth: RedisHealth
+    package let s3: S3Client
+
+    /// - Parameter readiness: `nil` for that of Redis, the issuers' keys, the credentials, STS and S3.
+    package init(
+        _ settings: Settings, _ dependencies: ServiceDependencies, readiness: Readiness? = nil
+    ) throws(BuildError) {
+        let (redis, runtime, metrics, log) =
+            (dependencies.redis, dependencies.runtime, dependencies.metrics, dependencies.log)
+        let (keyPrefix, deadline) = (settings.redis.keyPrefix, settings.server.requestDeadline)
+
+        redis.onRepeat = { metrics.repeatedRedisRequest() }
+        let health = RedisHealth(
+            redis: redis, selfTest: RedisSelfTest(settings, name: dependencies.randomBytes(8).hexadecimal), log: log)
+        health.onRefusal = { metrics.redisFailed($0) }
+        redisHealth = health
+        let redisFailed: @LoopActor (RedisError) -> Void = {
+            metrics.redisFailed($0)
+            health.failed($0)
+        }
+        let limiter = RateLimiter(redis: redis, keyPrefix: keyPrefix, limits: settings.limits)
+        limiter.onRedisFailure = redisFailed
+
+        let identity = Identity(
+            settings: settings, transport: dependencies.issuers, runtime: runtime, metrics: metrics, log: log)
+        self.identity = identity
+        let undated = UndatedIssuers(redis: redis, keyPrefix: keyPrefix)
+        identity.authenticator.onUndatedToken = { issuer in
+            guard undated.note(issuer) else { return }
+            // What that means for a revocation, the manual says.
+            log.warning("tokens have neither iat nor nbf", ["issuer": .text(issuer)])
+        }
+
+        let copyLimiter = CopyConcurrencyLimiter(maximum: settings.renewal.maximumInFlight, metrics: metrics)
+        let upstreams = Upstreams(
+            settings, transport: dependencies.transport, credentials: dependencies.credentials, runtime: runtime
+        ) { attempt in
+            metrics.attempted(attempt)
+            copyLimiter.observe(attempt)
+        }
+        s3 = upstreams.s3
+
+        service = CloakroomService(
+            .init(
+                settings: settings,
+                authenticator: identity.authenticator, sessions: identity.sessions,
+                users: UserRecords(redis: redis, keyPrefix: keyPrefix, now: runtime.wallClock),
+                limiter: limiter,
+                vendor: Vendor(
+                    sts: upstreams.sts, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
+                    shared: Self.sharedCache(settings, dependencies, redisFailed), now: runtime.wallClock),
+                renewer: Renewer(
+                    settings.renewal, s3: s3, requestDeadline: deadline, metrics: metrics, copyLimiter: copyLimiter,
+                    now: runtime.wallClock),
+                uploader: Uploader(
+                    s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL, requestDeadline: deadline,
+                    now: runtime.wallClock, randomBytes: dependencies.randomBytes),
+                audit: AuditLog(
+                    try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,
+                    process: dependencies.process, now: runtime.wallClock, drawID: dependencies.drawAuditID),
+                log: log, metrics: metrics, metricsFolder: dependencies.metricsFolder,
+                readiness: readiness
+                    ?? Readiness(localChecks: Self.localChecks(health, identity), probes: upstreams.probes),
+                now: runtime.wallClock))
+    }
+
+    private static func localChecks(
+        _ redis: RedisHealth, _ identity: Identity
+    ) -> [(name: String, fault: @LoopActor () -> String?)] {
+        var localChecks: [(name: String, fault: @LoopActor () -> String?)] = [
+            ("redis", { redis.fault })
+        ]
+        if identity.needsKeys { localChecks.append((name: "keys", fault: { identity.fault })) }
+        return localChecks
+    }
+
+    private static func sharedCache(
+        _ settings: Settings, _ dependencies: ServiceDependencies, _ failed: @escaping @LoopActor (RedisError) -> Void
+    ) -> SharedCredentialCache? {
+        let keys = settings.vending.credentialCache.sharedKeys
+        guard !keys.isEmpty else { return nil }
+        let shared = SharedCredentialCache(
+            redis: dependencies.redis, keyPrefix: settings.redis.keyPrefix, keys: keys,
+            requestDeadline: settings.server.requestDeadline, now: dependencies.runtime.wallClock)
+        shared.onFailure = failed
+        return shared
+    }
+
+    private static func auditDestination(
+        _ settings: Settings, _ redis: RedisConnection, _ failed: @escaping @LoopActor (RedisError) -> Void
+    ) throws(BuildError) -> AuditLog.Destination {
+        let path: String?
+        switch settings.audit.destination {
+        case .standardError: path = nil
+        case .file(let file): path = file
+        case .stream(let name, let maximumLength):
+            let stream = AuditStream(redis: redis, key: settings.redis.keyPrefix + name, maximumLength: maximumLength)
+            stream.onFailure = failed
+            return .stream(stream)
+        }
+        do throws(SystemError) {
+            return .lines(try LineSink(path: path))
+        } catch {
+            throw .auditFile(path ?? "standard error", error)
+        }
+    }
+}

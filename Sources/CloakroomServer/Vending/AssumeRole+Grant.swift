@@ -1,0 +1,17 @@
+package import CloakroomAWS
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+extension AssumeRole {
+    /// The session that a user is granted: requested so by workers, and by the doctor to see whether they may.
+    package init(_ grant: Grant, for user: UserID, _ vending: Settings.Vending, at time: Date) {
+        self.init(
+            roleARN: vending.roleARN, sessionName: SessionName.make(userID: user.text, at: time),
+            duration: grant.lifetime, policy: grant.scope.policy.asked(for: user), tags: grant.tags(for: user),
+            externalID: vending.externalID)
+    }
+}

@@ -1,0 +1,132 @@
+import CloakroomAWS
+import CloakroomCurl
+import Glibc
+import CloakroomHTTP
+import CloakroomLoop
+import CloakroomRedis
+import CloakroomServer
+
+extension ServiceDependencies {
+    /// Those of a worker.
+    ///
+    /// - Parameters:
+    ///   - worker: names the worker's row of counters.
+    ///   - sharedFolder: of the supervisor, for the counters of its workers, where the settings name none.
+    init(_ settings: Settings, worker: String, sharedFolder: String?) throws {
+        // A closed standard error must not keep the worker from starting: lines are dropped and counted then.
+        let lines = try? LineSink(path: nil)
+        let log = Log(sink: lines, level: settings.log.level)
+        let (metrics, folder) = try Self.metrics(settings, sharedFolder, of: worker, log)
+        lines?.onLoss = { metrics.linesDropped($0) }
+        var redis = try RedisConnection.Options(settings.redis)
+        redis.keepsSpare = true
+        let transport = LoopCurlTransport(options: .upstreams(settings))
+        self.init(
+            transport: transport, credentials: WorkerCredentials(settings, transport: transport, log: log),
+            issuers: LoopCurlTransport(options: .issuers(settings)), redis: RedisConnection(options: redis), log: log,
+            metrics: metrics, metricsFolder: folder, worker: worker, process: Int(getpid()))
+    }
+
+    /// A folder that the settings name must be there. That of the supervisor may have been removed meanwhile: no worker
+    /// stays away for that.
+    static func metrics(
+        _ settings: Settings, _ sharedFolder: String?, of worker: String, _ log: Log
+    ) throws(SystemError) -> (metrics: Metrics, folder: MetricsFolder?) {
+        if let path = settings.server.metricsFolder {
+            let folder = MetricsFolder(path: path)
+            return (try folder.metrics(worker: worker), folder)
+        }
+        guard let sharedFolder else { return (try Metrics(), nil) }
+        let folder = MetricsFolder(path: sharedFolder)
+        do throws(SystemError) {
+            return (try folder.metrics(worker: worker), folder)
+        } catch {
+            log.error(
+                "the supervisor's folder cannot be used: this worker shows its own metrics",
+                ["reason": .text("\(error)")])
+            return (try Metrics(), nil)
+        }
+    }
+}
+
+extension Upstreams {
+    /// For a command, with the credentials that a worker would have.
+    ///
+    /// - Parameters:
+    ///   - bucket: with its endpoint; `nil` for that of the settings.
+    ///   - renewal: `nil` for that of the settings.
+    ///   - maximumResponseBytes: `nil` for what responses to a worker need at most.
+    init(
+        of settings: Settings, bucket: (name: String, endpoint: Endpoint)? = nil, renewal: RenewalSettings? = nil,
+        maximumResponseBytes: Int? = nil
+    ) {
+        let transport = LoopCurlTransport(
+            options: .upstreams(settings, maximumResponseBytes: maximumResponseBytes))
+        self.init(
+            settings, bucket: bucket, renewal: renewal, transport: transport,
+            credentials: WorkerCredentials(settings, transport: transport))
+    }
+}
+
+extension WorkerCredentials {
+    /// The keys of the settings, else those of the chain of providers.
+    ///
+    /// - Parameter log: `nil` for commands that speak for themselves.
+    @LoopActor
+    init(_ settings: Settings, transport: any Transport, log: Log? = nil) {
+        if let keys = settings.aws.keys {
+            self.init(keys)
+            return
+        }
+        let report = CredentialReport(log: log ?? Log(sink: nil, level: .error), lifetime: settings.vending.lifetime)
+        let chain = AWSCredentials.chain(settings.aws, transport: transport, runtime: .onLoop)
+        self.init(
+            RefreshingCredentials(chain, runtime: .onLoop) { event in
+                LoopActor.assumeIsolated { report.take(event) }
+            })
+    }
+}
+
+extension LoopCurlTransport.Options {
+    /// To STS, S3 and IAM.
+    static func upstreams(_ settings: Settings, maximumResponseBytes: Int? = nil) -> Self {
+        var options = Self()
+        options.certificateAuthorities = settings.aws.certificateAuthorities
+        if let maximumResponseBytes { options.maximumResponseBytes = maximumResponseBytes }
+        return options
+    }
+
+    /// To the issuers, for their keys.
+    static func issuers(_ settings: Settings) -> Self {
+        var options = Self()
+        options.certificateAuthorities = settings.tokens.certificateAuthorities
+        options.maximumResponseBytes = KeyFetcher.maximumBytes
+        options.keptConnections = 4
+        return options
+    }
+}
+
+extension RedisConnection.Options {
+    struct NoAuthoritiesError: Error, CustomStringConvertible {
+        /// `nil`: the system's.
+        let file: String?
+
+        var description: String { "\(file ?? "the system") has no certificates to trust for Redis" }
+    }
+
+    init(_ settings: Settings.Redis) throws(NoAuthoritiesError) {
+        switch settings.address {
+        case .unix(let path): self.init(address: .unix(path: path))
+        case .tcp(let host, let port): self.init(address: .internet(host: host, port: port))
+        }
+        username = settings.username
+        password = settings.password?.reveal()
+        database = settings.database
+        timeout = settings.timeout
+        guard settings.usesTLS else { return }
+        guard let trust = RedisTLS(certificateAuthorities: settings.certificateAuthorities) else {
+            throw NoAuthoritiesError(file: settings.certificateAuthorities)
+        }
+        tls = trust
+    }
+}
