@@ -21,7 +21,7 @@ struct AuditFileReader {
         }
         var status = stat()
         let size = fstat(file.raw, &status) == 0 ? Int(status.st_size) : 0
-        var progress = ProgressLine(what: path, total: size)
+        let progress = ProgressLine(what: path, total: size)
         var piece = [UInt8](repeating: 0, count: Self.pieceSize)
         var line: [UInt8] = []
         var (number, done, isTooLong) = (1, 0, false)
@@ -42,7 +42,7 @@ struct AuditFileReader {
             }
             if line.count + rest.count > AuditVerifier.maximumLineBytes { isTooLong = true } else { line += rest }
             done += count
-            progress.show(done)
+            progress.update(done)
         }
         progress.clear()
         if !line.isEmpty || isTooLong { verifier.endsWithinALine(at: "\(path):\(number)") }

@@ -23,9 +23,7 @@ enum AuditStreamReader {
         let box = Mutex<(verifier: AuditVerifier, failure: (any Error)?)>((verifier, nil))
         _ = LoopActor.run {
             do {
-                var options = try RedisConnection.Options(settings.redis)
-                // A person waits, no client.
-                options.timeout = .seconds(5)
+                let options = try RedisConnection.Options.forPeople(settings.redis, atLeast: .seconds(5))
                 let redis = RedisConnection(options: options)
                 defer { redis.close() }
                 let address = "\(options.address)"
@@ -55,7 +53,7 @@ enum AuditStreamReader {
     ) async throws(RedisError) {
         var total = 0
         if case .integer(let length) = try await redis.read(RedisCommand(["XLEN", key])) { total = length }
-        var progress = ProgressLine(what: key, total: total)
+        let progress = ProgressLine(what: key, total: total)
         var (from, done) = ("-", 0)
         while true {
             let command = RedisCommand(["XRANGE", key, from, "+", "COUNT", String(page)])
@@ -69,7 +67,7 @@ enum AuditStreamReader {
                 take(line, "\(key) \(from.dropFirst())")
             }
             done += entries.count
-            progress.show(done)
+            progress.update(done)
         }
         progress.clear()
     }

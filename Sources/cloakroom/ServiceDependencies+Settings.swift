@@ -114,6 +114,13 @@ extension RedisConnection.Options {
         var description: String { "\(file ?? "the system") has no certificates to trust for Redis" }
     }
 
+    /// For a command: a person waits for it, and no client, so that a slow Redis is better than none.
+    static func forPeople(_ settings: Settings.Redis, atLeast timeout: Duration) throws(NoAuthoritiesError) -> Self {
+        var options = try Self(settings)
+        options.timeout = max(options.timeout, timeout)
+        return options
+    }
+
     init(_ settings: Settings.Redis) throws(NoAuthoritiesError) {
         switch settings.address {
         case .unix(let path): self.init(address: .unix(path: path))

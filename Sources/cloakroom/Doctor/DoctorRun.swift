@@ -19,7 +19,7 @@ final class DoctorRun {
 
     private let dependencies: DoctorDependencies
     private let limit: Duration
-    private let isShown = isatty(STDERR_FILENO) == 1
+    private let progress = ProgressLine()
     private var running: Task<[Finding], Never>?
     private var isStopped = false
 
@@ -56,14 +56,12 @@ final class DoctorRun {
                 findings.append(check.skipped("interrupted"))
                 continue
             }
-            show("looking at \(check.rawValue): \(check.about)")
+            progress.show("looking at \(check.rawValue): \(check.about)")
             findings += await bounded(check)
         }
-        show("")
+        progress.clear()
         return findings + (await dependencies.tidyUp())
     }
-
-    private func show(_ text: String) { if isShown { Output.overwrite(text) } }
 
     private func bounded(_ check: CheckName) async -> [Finding] {
         let (dependencies, limit) = (dependencies, limit)

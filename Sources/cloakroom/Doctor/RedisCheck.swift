@@ -14,10 +14,8 @@ struct RedisCheck {
         let settings = dependencies.settings
         let redis: RedisConnection
         do {
-            var options = try RedisConnection.Options(settings.redis)
             // How slow it is shall be told, not cut off.
-            options.timeout = max(options.timeout, .seconds(2))
-            redis = RedisConnection(options: options)
+            redis = try RedisConnection(options: .forPeople(settings.redis, atLeast: .seconds(2)))
         } catch {
             return [
                 CheckName.redis.error(

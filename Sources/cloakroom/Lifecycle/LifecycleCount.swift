@@ -21,16 +21,16 @@ struct LifecycleCount {
         _ plan: LifecyclePlan, _ found: BucketLifecycle, others: OtherObjects? = nil
     ) async throws(AWSError) -> ExpirationCount {
         var count = ExpirationCount(from: found.configuration, to: plan.target, now: Date(), others: others)
-        var progress = ProgressLine(what: "objects counted", total: 0)
+        let progress = ProgressLine(what: "objects counted")
         defer { progress.clear() }
         for prefix in ExpirationCount.prefixes(of: plan) {
             if found.versioning == .never {
                 try await objects(prefix) { page in
                     count.count(page)
-                    progress.show(count.seen)
+                    progress.update(count.seen)
                 }
             } else {
-                try await versions(prefix, &count, &progress)
+                try await versions(prefix, &count, progress)
             }
         }
         return count
@@ -39,11 +39,11 @@ struct LifecycleCount {
     /// Lists what is in the bucket itself, and its folders.
     func root(_ matches: RootMatches) async throws(AWSError) -> RootMatches {
         var matches = matches
-        var progress = ProgressLine(what: "objects and folders listed", total: 0)
+        let progress = ProgressLine(what: "objects and folders listed")
         defer { progress.clear() }
         try await objects("", delimiter: "/") { page in
             matches.add(page)
-            progress.show(matches.seen)
+            progress.update(matches.seen)
         }
         return matches
     }
@@ -78,14 +78,14 @@ struct LifecycleCount {
     }
 
     private func versions(
-        _ prefix: String, _ count: inout ExpirationCount, _ progress: inout ProgressLine
+        _ prefix: String, _ count: inout ExpirationCount, _ progress: ProgressLine
     ) async throws(AWSError) {
         var position: VersionPage.Position?
         while true {
             let next = ContinuousClock.now + interval
             let page = try await s3.versions(prefix: prefix, from: position, deadline: .now + .seconds(60))
             count.count(page)
-            progress.show(count.seen)
+            progress.update(count.seen)
             guard let following = page.next else { return }
             guard position != following else { throw AWSError(.refused, code: "SamePageAgain") }
             position = following

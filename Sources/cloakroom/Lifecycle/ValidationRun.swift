@@ -16,7 +16,7 @@ final class ValidationRun {
     private(set) var validation: LifecycleValidation
     private let s3: S3Client
     private let file: StateFile
-    private let isWatched = isatty(STDERR_FILENO) == 1
+    private let progress = ProgressLine()
 
     init(_ validation: LifecycleValidation, s3: S3Client, file: StateFile) {
         self.validation = validation
@@ -30,7 +30,7 @@ final class ValidationRun {
         while true {
             let step = validation.next(Date())
             if case .finish(let verdict) = step {
-                if isWatched { Output.overwrite("") }
+                progress.clear()
                 return verdict
             }
             if case .wait(let until, let what) = step {
@@ -174,14 +174,15 @@ final class ValidationRun {
         while true {
             let left = until.timeIntervalSinceNow
             if left <= 0 { return }
-            if isWatched {
-                let gone = validation.controls.count { $0.missed != nil }
-                let end = validation.controlsExpire.map { ", at \($0.wireText)" } ?? ""
-                Output.overwrite(
-                    "waiting for \(what)\(end); \(gone) of \(validation.controls.count) are gone; next look in "
-                        + LifecycleDescription.span(left))
-            }
+            progress.show(Self.status(validation, what, left))
             try? await LoopActor.sleep(for: .milliseconds(Int64(min(left, 1) * 1000) + 1))
         }
+    }
+
+    private static func status(_ validation: LifecycleValidation, _ what: String, _ left: TimeInterval) -> String {
+        let gone = validation.controls.count { $0.missed != nil }
+        let end = validation.controlsExpire.map { ", at \($0.wireText)" } ?? ""
+        return "waiting for \(what)\(end); \(gone) of \(validation.controls.count) are gone; next look in "
+            + LifecycleDescription.span(left)
     }
 }

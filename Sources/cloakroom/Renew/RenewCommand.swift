@@ -53,14 +53,13 @@ enum RenewCommand {
             Output.note("going on with \(path), started at \(state.started.wireText): \(words(state.totals))")
         }
         let renewer = try Renewer(
-            settings: settings.renewal.ofWholeKeys, requestDeadline: settings.server.requestDeadline,
-            metrics: Metrics(),
+            settings.renewal.ofWholeKeys, s3: s3, requestDeadline: settings.server.requestDeadline, metrics: Metrics(),
             // Whole keys have no prefix in common; the worker's rights are for places of assets.
             testPrefix: settings.uploads.keyPrefix, waits: true)
         let run = RenewalRun(
             renewer, totals: state.totals, interval: interval, mayRenew: rule(settings),
             onRefusal: { key, failure in Output.print("\(key): \(failure.rawValue)") })
-        var progress = ProgressLine(what: "renewed", total: 0)
+        let progress = ProgressLine(what: "renewed")
         do throws(RenewalRun.RunError) {
             var (start, latest) = (state.position, Date.distantFuture)
             while true {
@@ -68,7 +67,7 @@ enum RenewCommand {
                     keys, position throws(RenewalRun.RunError) in
                     try await run.renew(keys)
                     guard state.keep(position, run.totals) else { throw .notKept }
-                    progress.show(run.totals.renewed)
+                    progress.update(run.totals.renewed)
                 }
                 progress.clear()
                 guard state.needsAnotherPass() else { break }

@@ -1,5 +1,4 @@
 import CloakroomAWS
-import Glibc
 import CloakroomLoop
 import CloakroomServer
 
@@ -45,10 +44,12 @@ enum UsageScanCommand {
             interval: .seconds(1) / rate,
             list: { prefix, position in await upstreams.page(prefix, position) },
             keep: { line in state?.append(line) ?? true },
-            onPage: { totals in progress.show(totals) })
+            onPage: { totals in
+                progress.update("\(totals.objects) objects of \(totals.bytes.count) users")
+            })
         do throws(UsageScan.ScanError) {
             let totals = try await scan.run(from: start)
-            progress.end()
+            progress.clear()
             let (written, unreadable) = try await record(totals, records)
             state?.remove()
             Output.note("\(totals.objects) objects; storageUsed of \(written) users is written")
@@ -57,7 +58,7 @@ enum UsageScanCommand {
                 "the keys of \(unreadable.count) users hold no record, \(first.text)'s among them;"
                     + " `cloakroom user delete` removes such a key")
         } catch {
-            progress.end()
+            progress.clear()
             return Output.fail(sentence(error) + (path.map { "; the same command goes on from \($0)" } ?? ""))
         }
     }
@@ -81,21 +82,6 @@ enum UsageScanCommand {
         case .notKept: "the state cannot be written; is the disk full?"
         case .cancelled: "interrupted"
         }
-    }
-
-    /// One line on a terminal, written over and over; nothing elsewhere.
-    @LoopActor
-    private final class ScanProgress {
-        private let isShown = isatty(STDERR_FILENO) == 1
-        private var last: UInt64 = 0
-
-        func show(_ totals: UsageTotals) {
-            guard isShown, Monotonic.now &- last > 200_000_000 else { return }
-            last = Monotonic.now
-            Output.overwrite("\(totals.objects) objects of \(totals.bytes.count) users")
-        }
-
-        func end() { if isShown, last > 0 { Output.overwrite("") } }
     }
 
     static let help = """

@@ -56,10 +56,7 @@ struct UserCommandLine {
         let settings = settings
         let status = LoopActor.run {
             do {
-                var options = try RedisConnection.Options(settings.redis)
-                // No client waits for this: a slow Redis is better than none.
-                options.timeout = max(options.timeout, .seconds(5))
-                let redis = RedisConnection(options: options)
+                let redis = try RedisConnection(options: .forPeople(settings.redis, atLeast: .seconds(5)))
                 defer { redis.close() }
                 await redis.settle(within: .seconds(5))
                 return try await body(UserRecords(redis: redis, keyPrefix: settings.redis.keyPrefix)).rawValue
