@@ -101,6 +101,14 @@ stop_started() {
     started=()
 }
 
+# stop_at_end: the script stops what it started, whatever way it ends.
+stop_at_end() {
+    trap 'trap "" INT TERM HUP; stop_started' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    trap 'exit 129' HUP
+}
+
 # stop_stale: what an earlier run left behind. A pid alone proves nothing, numbers are used again: only a process
 # whose command line names our state folder is ours.
 stop_stale() {
