@@ -42,10 +42,13 @@ write_settings() {
 EOF
 }
 
+# For a worker the caller's credentials have no place here.
+without_credentials=(env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY -u AWS_SESSION_TOKEN)
+
+# start_workers SETTINGS
 start_workers() {
-    # The caller's credentials have no place here.
-    start worker env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY -u AWS_SESSION_TOKEN \
-        "$CLOAKROOM_WORKER" serve --workers "$workers" --listen "unix:$sockets/worker-%d.sock" "$state/settings.json5"
+    start worker "${without_credentials[@]}" \
+        "$CLOAKROOM_WORKER" serve --workers "$workers" --listen "unix:$sockets/worker-%d.sock" "$1"
 }
 
 sockets_exist() {
