@@ -94,21 +94,13 @@ def fault_of_line(script):
     return None
 
 
-def script(block):
-    if block.language == "sh":
-        return block.text
-    prompts = re.findall(r"^ *[$#] (.*(?:\\\n.*)*)", block.text, re.MULTILINE)
-    return "\n".join(prompts) + "\n"
-
-
 def faults():
     found = []
     for page in markdown.manual():
         for block in page.blocks:
-            if block.language in ("sh", "console"):
-                text = script(block)
-                parsed = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True)
-                wrong = parsed.stderr.strip() or fault_of_line(text)
+            if block.language == "sh":
+                parsed = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True)
+                wrong = parsed.stderr.strip() or fault_of_line(block.text)
                 if wrong:
                     found.append(f"{markdown.place(block)}: {wrong}")
             elif not block.language and re.search(r"^(cloakroom|deploy/\w+|curl|aws|systemctl) ", block.text, re.MULTILINE):
