@@ -8,7 +8,7 @@ import resource
 import signal
 import sys
 
-import bars
+import limits
 import report
 import stack
 from bench import Bench
@@ -23,7 +23,7 @@ class Stopped(BaseException):
 
 def _report(bench, state, how):
     results = bench.results()
-    lines = bars.lines(bench.values, bench.only) + [f"fault: {each}" for each in bench.faults]
+    lines = limits.lines(bench.values, bench.only) + [f"fault: {each}" for each in bench.faults]
     if results:
         print(f"\n{report.machine()}\n{how}\nCPU: CPU-seconds per 10,000 requests of worker (or floor), nginx, Redis\n")
         print(report.table(results))
@@ -90,7 +90,7 @@ def main():
             bench.faults.append(str(reason))
     bench.compare()
     _report(bench, options.state, how)
-    unmeasured = bench.faults or any(name not in bench.values for name, *_ in bars.expected(options.only))
+    unmeasured = bench.faults or any(name not in bench.values for name, *_ in limits.expected(options.only))
     return 1 if unmeasured else 0
 
 

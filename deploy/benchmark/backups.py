@@ -117,7 +117,7 @@ def beside_rclone(parts, rounds):
 
 
 def note(ours, theirs, large):
-    """The numbers behind the bars, in a sentence."""
+    """The numbers behind the limits, in a sentence."""
     def told(usages):
         best = min(usages, key=lambda each: each.seconds)
         return f"{best.seconds:.2f} s, {min(each.cpu for each in usages):.2f} s of CPU, {best.megabytes:.0f} MB"

@@ -258,7 +258,7 @@ class Bench:
                  **self.more[each.name]} for each in self.scenarios if self.measured[each.name]]
 
     def compare(self):
-        """The bars' values, of scenarios that were measured without an error."""
+        """The limits' values, of scenarios that were measured without an error."""
         found = {each["name"]: each for each in self.results()}
         for name, result in list(found.items()):
             if result["errors"] and name != "clients_1000":

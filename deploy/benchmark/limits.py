@@ -1,9 +1,9 @@
-"""The bars: what was promised, and which measured numbers meet it."""
+"""The limits: what was promised, and which measured numbers meet it."""
 
 import math
 
 # Name, whether the value may be at most ("≤") or must be at least ("≥") the number, scenario it comes from.
-BARS = [
+LIMITS = [
     ("healthz_w+n_over_F1", "≤", 0.45, "healthz"),
     ("healthz_w_over_F2", "≤", 1.3, "healthz"),
     ("vend_cached_w+n_over_F1", "≤", 0.60, "vend_cached"),
@@ -40,12 +40,12 @@ BARS = [
 
 
 def expected(only):
-    """The bars a run measures: those of one scenario, or all but the instructions, which are asked for by name."""
-    return [bar for bar in BARS if only == bar[3] or only is None and bar[3] != "instructions"]
+    """The limits a run measures: those of one scenario, or all but the instructions, which are asked for by name."""
+    return [limit for limit in LIMITS if only == limit[3] or only is None and limit[3] != "instructions"]
 
 
-def met(relation, bar, value):
-    return value <= bar if relation == "≤" else value >= bar
+def met(relation, limit, value):
+    return value <= limit if relation == "≤" else value >= limit
 
 
 def plain(value):
@@ -54,15 +54,15 @@ def plain(value):
 
 
 def lines(values, only):
-    """`ratio NAME VALUE` for every measured bar, then what is met, missed and not measured."""
-    bars = expected(only)
-    text = [f"ratio {name} {plain(values[name])}" for name, *_ in bars if name in values]
-    missed = [f"{name} is {plain(values[name])}, the bar is {relation} {plain(bar)}"
-              for name, relation, bar, _ in bars if name in values and not met(relation, bar, values[name])]
-    absent = [name for name, *_ in bars if name not in values]
-    measured = len(bars) - len(absent)
+    """`ratio NAME VALUE` for every measured limit, then what is met, missed and not measured."""
+    limits = expected(only)
+    text = [f"ratio {name} {plain(values[name])}" for name, *_ in limits if name in values]
+    missed = [f"{name} is {plain(values[name])}, the limit is {relation} {plain(limit)}"
+              for name, relation, limit, _ in limits if name in values and not met(relation, limit, values[name])]
+    absent = [name for name, *_ in limits if name not in values]
+    measured = len(limits) - len(absent)
     text.append("")
-    if bars:
-        text.append(f"{measured - len(missed)} of {len(bars)} bars are met.")
+    if limits:
+        text.append(f"{measured - len(missed)} of {len(limits)} limits are met.")
     text += [f"missed: {each}" for each in missed] + [f"not measured: {each}" for each in absent]
     return text
