@@ -90,7 +90,9 @@ stop_process() {
 stop_started() {
     local index name pid
     if [[ -n $attended ]]; then
-        kill -TERM -- "-$attended" 2>/dev/null || :
+        # First as Ctrl-C would: swift gives each compiler and test a process group of its own, and ends them at SIGINT alone.
+        kill -INT -- "-$attended" 2>/dev/null || :
+        poll 10 gone "-$attended" || kill -TERM -- "-$attended" 2>/dev/null || :
         poll 10 gone "-$attended" || kill -KILL -- "-$attended" 2>/dev/null || :
         attended=
     fi
