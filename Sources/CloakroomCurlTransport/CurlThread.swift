@@ -125,7 +125,7 @@ import Foundation
         var count: Int32 = 0
         let code = unsafe curl_multi_perform(multi.pointer, &count)
         while let (easy, code) = unsafe multi.nextEnded() {
-            let id = unsafe UInt(bitPattern: easy)
+            let id = UInt(bitPattern: easy)
             hasEnded = true
             if let task = running[id]?.task { finish(id, task.result(code)) }
         }
