@@ -57,7 +57,10 @@ actor CurrentToken {
     private func finish(_ number: Int, with result: TokenResult) {
         guard let index = requests.firstIndex(where: { $0.number == number }) else { return }
         let request = requests.remove(at: index)
-        if let refused = request.refused, case .success(let token) = result { replaced = (refused, token) }
+        // The same token is no successor: the next refusal of it is reported again.
+        if let refused = request.refused, case .success(let token) = result, token != refused {
+            replaced = (refused, token)
+        }
         for continuation in request.waiting.values { continuation.resume(returning: result) }
     }
 

@@ -55,6 +55,14 @@ import Testing
         #expect(await provider.asked == 2)
     }
 
+    @Test func `each refusal of a token that the provider returns unchanged is reported to it`() async throws {
+        let provider = CountingTokens(isStubborn: true)
+        let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
+        let first = try await tokens.token()
+        for _ in 1...2 { #expect(try await tokens.token(insteadOf: first) == first) }
+        #expect(await provider.refused == ["t1", "t1"])
+    }
+
     @Test func `a request that began before the refusal does not settle it`() async throws {
         let provider = SlowTokens()
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
