@@ -23,21 +23,9 @@ public struct BackupProgress: Sendable, Equatable {
     public typealias Observer = @Sendable (BackupProgress) -> Void
 
     /// A sequence to watch by: give `observer` to the backup, and iterate over `values`, which ends with the last file, or
-    /// when the observer is released. Values not yet read are replaced by newer ones.
+    /// when the observer is released, as after a run that ended early. Values not yet read are replaced by newer ones.
     public static func stream() -> (values: AsyncStream<BackupProgress>, observer: Observer) {
-        let (values, continuation) = AsyncStream.makeStream(
-            of: BackupProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let finisher = Finisher(continuation)
-        return (values, { finisher.continuation.yield($0) })
-    }
-
-    /// Ends the sequence when the last observer is released.
-    private final class Finisher: Sendable {
-        let continuation: AsyncStream<BackupProgress>.Continuation
-
-        init(_ continuation: AsyncStream<BackupProgress>.Continuation) { self.continuation = continuation }
-
-        deinit { continuation.finish() }
+        progressStream { $0.filesDone >= $0.filesTotal }
     }
 
     /// Updates a `Progress`, such as one that a view shows.

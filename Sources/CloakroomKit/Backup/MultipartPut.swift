@@ -66,6 +66,7 @@ struct MultipartPut {
             for number in 1...plan.count { sums.append(try await file.md5(plan.range(number))) }
             if let info = info(stored, sums) {
                 try? await client.journal.remove(upload)
+                reportEnd()
                 return info
             }
         }
@@ -179,10 +180,14 @@ struct MultipartPut {
         let stored = try await target.s3.head(target.object, deadline: client.operationDeadline)
         if let stored, let info = info(stored, parts.map(\.md5), isCertain: failure == nil) {
             try? await client.journal.remove(upload)
-            request.progress?(TransferProgress(bytesDone: file.byteCount, bytesTotal: file.byteCount))
+            reportEnd()
             return info
         }
         throw failure ?? CloakroomError(.checksumMismatch, "storing \(target.key): S3 has other bytes")
+    }
+
+    private func reportEnd() {
+        request.progress?(TransferProgress(bytesDone: file.byteCount, bytesTotal: file.byteCount))
     }
 
     private var existsAlready: CloakroomError {

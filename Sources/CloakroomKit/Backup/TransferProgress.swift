@@ -1,3 +1,5 @@
+public import Foundation
+
 /// How far a transfer is.
 public struct TransferProgress: Sendable, Equatable {
     /// Of the object's bytes; those of an earlier run that it continues are counted.
@@ -17,16 +19,19 @@ public struct TransferProgress: Sendable, Equatable {
     public typealias Observer = @Sendable (TransferProgress) -> Void
 
     /// A sequence to watch a transfer by: give `observer` to the transfer, and iterate over `values`, which ends with
-    /// the transfer's last byte, or when the observer is released. Values not yet read are replaced by newer ones.
+    /// the transfer's last byte, or when the observer is released, as after a transfer that failed. Values not yet read
+    /// are replaced by newer ones.
     public static func stream() -> (values: AsyncStream<TransferProgress>, observer: Observer) {
-        let (values, continuation) = AsyncStream.makeStream(
-            of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
-        return (
-            values,
-            { progress in
-                continuation.yield(progress)
-                if progress.bytesDone >= progress.bytesTotal { continuation.finish() }
-            }
-        )
+        progressStream { $0.bytesDone >= $0.bytesTotal }
+    }
+
+    /// Updates a `Progress`, such as one that a view shows.
+    ///
+    /// - Parameter progress: its unit counts become bytes.
+    public static func observer(updating progress: Progress) -> Observer {
+        { value in
+            progress.totalUnitCount = value.bytesTotal
+            progress.completedUnitCount = value.bytesDone
+        }
     }
 }

@@ -70,8 +70,10 @@ struct MultipartPutTests {
         try await client.put(file: file, to: "k")
         try await bench.journal.save(#require(noted.first))
         let before = await bench.lines.count
-        try await client.put(file: file, to: "k", condition: .isNew)
+        let progress = Log<TransferProgress>()
+        try await client.put(file: file, to: "k", condition: .isNew) { progress.append($0) }
         #expect(await bench.lines.dropFirst(before).map { $0.prefix(4) } == ["GET ", "HEAD"])
+        #expect(progress.all == [TransferProgress(bytesDone: 25, bytesTotal: 25)])
         #expect(await bench.journal.uploads().isEmpty)
     }
 
