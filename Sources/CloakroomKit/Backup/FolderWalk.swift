@@ -7,11 +7,16 @@ import Foundation
 struct FolderWalk {
     var includesHiddenFiles = false
 
-    /// - Returns: paths, in the order of their names.
+    struct File: Sendable {
+        let path: String
+        let byteCount: Int64
+    }
+
+    /// - Returns: in the order of their names.
     /// - Throws: ``CloakroomError/Code/unreadableFile`` when the folder itself cannot be read; unreadable entries in it are
     ///   in `unreadable`.
-    func files(in folder: String) throws(CloakroomError) -> (paths: [String], unreadable: [String: CloakroomError]) {
-        var paths: [String] = []
+    func files(in folder: String) throws(CloakroomError) -> (files: [File], unreadable: [String: CloakroomError]) {
+        var files: [File] = []
         var unreadable: [String: CloakroomError] = [:]
         var folders = [folder]
         while let next = folders.popLast() {
@@ -27,13 +32,13 @@ struct FolderWalk {
                 if lstat(path, &status) != 0 {
                     unreadable[path] = .unreadable(path, errno)
                 } else if status.isRegularFile {
-                    paths.append(path)
+                    files.append(File(path: path, byteCount: Int64(status.st_size)))
                 } else if status.isFolder {
                     folders.append(path)
                 }
             }
         }
-        return (paths, unreadable)
+        return (files, unreadable)
     }
 
     private func names(in folder: String) throws(CloakroomError) -> [String] {

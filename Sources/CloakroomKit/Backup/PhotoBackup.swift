@@ -45,8 +45,7 @@ public struct PhotoBackup: Sendable {
     /// - Returns: what came of it, also of a run that failed or was cancelled.
     public func backUp(folder: URL, progress: BackupProgress.Observer? = nil) async -> BackupReport {
         do {
-            let files = try BackupFiles(in: folder, includingHidden: options.includesHiddenFiles)
-            return await backUp(files, progress)
+            return await backUp(try await files(in: folder), progress)
         } catch {
             var report = BackupReport()
             report.stoppedBy = CloakroomError(of: error)
@@ -58,8 +57,15 @@ public struct PhotoBackup: Sendable {
     ///
     /// - Returns: what came of it, also of a run that failed or was cancelled.
     public func backUp(_ files: [URL], progress: BackupProgress.Observer? = nil) async -> BackupReport {
-        await backUp(BackupFiles(files), progress)
+        await backUp(await Self.files(files), progress)
     }
+
+    /// Off the caller's actor, which may be the main one.
+    @concurrent private func files(in folder: URL) async throws(CloakroomError) -> BackupFiles {
+        try BackupFiles(in: folder, includingHidden: options.includesHiddenFiles)
+    }
+
+    @concurrent private static func files(_ files: [URL]) async -> BackupFiles { BackupFiles(files) }
 
     /// So few files are looked for one by one, instead of by a listing of all that the user has.
     private static let few = 4

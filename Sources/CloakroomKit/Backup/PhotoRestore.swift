@@ -44,14 +44,15 @@ public struct PhotoRestore: Sendable {
         let candidates: [String]
     }
 
-    private func photos(for folder: URL) async throws -> [Photo] {
+    /// Reads the folder off the caller's actor, which may be the main one.
+    @concurrent private func photos(for folder: URL) async throws -> [Photo] {
         do { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) } catch {
             throw CloakroomError(.unwritableFile, "\(folder.path) cannot be made")
         }
         var there: [String: [String]] = [:]
-        for path in try FolderWalk().files(in: folder.path).paths {
-            let name = URL(fileURLWithPath: path).lastPathComponent.prefix { $0 != "." }
-            there[String(name), default: []].append(path)
+        for file in try FolderWalk().files(in: folder.path).files {
+            let name = URL(fileURLWithPath: file.path).lastPathComponent.prefix { $0 != "." }
+            there[String(name), default: []].append(file.path)
         }
         var photos: [Photo] = []
         for try await object in client.list(prefix: layout.photos) {

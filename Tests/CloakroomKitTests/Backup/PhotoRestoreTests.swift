@@ -18,7 +18,7 @@ import Testing
 
     private func files() throws -> [String: String] {
         var files: [String: String] = [:]
-        for path in try FolderWalk(includesHiddenFiles: true).files(in: folder.url.path).paths {
+        for path in try FolderWalk(includesHiddenFiles: true).files(in: folder.url.path).files.map(\.path) {
             files[URL(fileURLWithPath: path).lastPathComponent] = try String(contentsOfFile: path, encoding: .utf8)
         }
         return files
