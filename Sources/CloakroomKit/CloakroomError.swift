@@ -113,3 +113,24 @@ extension CloakroomError: CustomStringConvertible {
         return "\(code): \(message)" + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))")
     }
 }
+
+extension CloakroomError {
+    /// What else fails in the same way, if it is attempted at once.
+    enum Reach {
+        /// Nothing, as far as is known: this file, key or asset alone.
+        case one
+        /// Everything, if the failure persists.
+        case perhapsAll
+        case all
+    }
+
+    var reach: Reach {
+        switch code {
+        case .unauthorized, .sessionRevoked, .tokenUnavailable, .forbidden, .userDisabled, .subscriptionRequired,
+            .storageQuotaExceeded, .accessDenied, .diskFull, .storeFailed, .notAllowedNow, .untrusted:
+            .all
+        case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidResponse: .perhapsAll
+        default: .one
+        }
+    }
+}

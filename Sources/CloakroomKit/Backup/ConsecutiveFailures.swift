@@ -11,32 +11,11 @@ struct ConsecutiveFailures {
 
     /// - Returns: whether to stop.
     mutating func exceedsLimit(with error: CloakroomError) -> Bool {
-        switch error.effect {
-        case .ofOneFile: count = 0
-        case .perhapsOfAll: count += 1
-        case .ofAll: return true
+        switch error.reach {
+        case .one: count = 0
+        case .perhapsAll: count += 1
+        case .all: return true
         }
         return count >= most
-    }
-}
-
-extension CloakroomError {
-    /// Which files a failure concerns.
-    fileprivate enum Effect {
-        case ofOneFile
-        /// Every file, if it persists.
-        case perhapsOfAll
-        case ofAll
-    }
-
-    fileprivate var effect: Effect {
-        switch code {
-        case .unauthorized, .sessionRevoked, .forbidden, .userDisabled, .subscriptionRequired, .storageQuotaExceeded,
-            .accessDenied,
-            .diskFull, .storeFailed, .notAllowedNow, .untrusted:
-            .ofAll
-        case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidResponse: .perhapsOfAll
-        default: .ofOneFile
-        }
     }
 }

@@ -8,18 +8,12 @@ extension CloakroomError {
         return codes.contains(code)
     }
 
-    /// Whether the next asset would fail in the same way, if it were attempted at once.
-    var concernsAll: Bool {
-        let codes: [Code] = [
-            .unauthorized, .sessionRevoked, .tokenUnavailable, .tooManyRequests, .unavailable, .internalError,
-            .unreachable, .timedOut, .untrusted, .notAllowedNow,
-        ]
-        return codes.contains(code)
-    }
+    /// Whether requests for other assets have to wait, too: a lasting refusal is recorded for each asset by itself.
+    var concernsAll: Bool { reach != .one && !isLasting }
 
     /// Whether it says nothing about the upload's destination.
     var leavesDestinationOpen: Bool {
-        let codes: [Code] = [.cancelled, .unreadableFile, .checksumMismatch, .invalidResponse]
+        let codes: [Code] = [.cancelled, .unreadableFile, .checksumMismatch]
         return concernsAll || codes.contains(code)
     }
 }

@@ -10,13 +10,13 @@ enum BatchFailureAction: Equatable {
     case stop
 
     init(_ error: CloakroomError) {
-        switch error.code {
-        case .tooManyRequests: self = .pause(error.retryAfter ?? .seconds(900), keysDoubtful: false)
-        case .unreachable: self = .networkDown
-        case .cancelled, .unauthorized, .sessionRevoked, .forbidden, .userDisabled, .subscriptionRequired, .untrusted,
-            .notAllowedNow:
-            self = .stop
-        default: self = error.retryAfter.map { .pause($0, keysDoubtful: true) } ?? .keysDoubtful
+        switch (error.code, error.reach) {
+        case (.tooManyRequests, _): self = .pause(error.retryAfter ?? .seconds(900), keysDoubtful: false)
+        case (.unreachable, _): self = .networkDown
+        case (.cancelled, _), (_, .all): self = .stop
+        // One key can make the server, or a filter before it, fail for the whole batch.
+        case (_, .perhapsAll), (_, .one):
+            self = error.retryAfter.map { .pause($0, keysDoubtful: true) } ?? .keysDoubtful
         }
     }
 }

@@ -187,6 +187,27 @@ import Testing
         #expect(report.failures.count + report.remaining == 40)
     }
 
+    @Test func `a token provider that fails ends the run: no other file is read`() async throws {
+        for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
+        let s3 = FakeS3()
+        let client = S3BackupClient(
+            transport: s3, endpoint: URL(string: "http://127.0.0.1:8333"), journal: InMemoryMultipartJournal(),
+            sizes: .init(), runtime: fake.runtime
+        ) {
+            if await s3.objects.count == 2 { throw CloakroomError(.tokenUnavailable, "signed out") }
+            return .init(
+                bucket: FakeS3.bucket, region: "us-east-1",
+                source: CredentialSource(Credentials(accessKeyID: "AKIA", secretAccessKey: Secret("secret"))))
+        }
+        var options = PhotoBackup.Options()
+        options.filesAtOnce = 1
+        let report = await PhotoBackup(client: client, layout: layout, options: options).backUp(folder: folder.url)
+        #expect(report.stoppedBy?.code == .tokenUnavailable)
+        #expect(report.backedUp == 2)
+        #expect(report.failures.count == 1)
+        #expect(report.remaining == 37)
+    }
+
     @Test func `cancelled, it ends at once and says so`() async throws {
         for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
         let gate = Gate()

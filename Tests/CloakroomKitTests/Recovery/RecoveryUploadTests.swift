@@ -106,6 +106,7 @@ import Testing
     @Test(arguments: [
         (CloakroomError(.tooManyRequests, "Too many uploads", retryAfter: .seconds(600)), 600),
         (CloakroomError(.tokenUnavailable, "not signed in"), 60),
+        (CloakroomError(.invalidResponse, "a captive portal's page"), 60),
         (CloakroomError(.unavailable, "gone fishing", retryAfter: .seconds(4_294_967_295)), 86_400),
     ])
     func `while the server would respond the same, further assets are only journaled`(

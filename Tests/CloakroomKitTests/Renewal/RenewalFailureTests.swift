@@ -89,8 +89,8 @@ import Testing
     }
 
     @Test(arguments: [
-        CloakroomError.Code.unauthorized, .forbidden, .userDisabled, .subscriptionRequired, .untrusted, .notAllowedNow,
-        .cancelled,
+        CloakroomError.Code.unauthorized, .tokenUnavailable, .forbidden, .userDisabled, .subscriptionRequired,
+        .untrusted, .notAllowedNow, .cancelled,
     ])
     func `what no other batch could mend ends the run and says nothing about keys`(code: CloakroomError.Code)
         async throws
