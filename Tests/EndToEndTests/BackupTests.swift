@@ -35,6 +35,20 @@ extension EndToEnd {
                 try photos.expectAll(in: "\(stack.folder)/restored")
             }
         }
+
+        @Test func `the sample renews an image that is listed twice, and counts it once`() throws {
+            try Stack.run("sample-renewal", .init(nginx: true, s3: true)) { stack in
+                let sample = try Sample(stack, user: "u_renewal")
+                let (image, list) = ("\(stack.folder)/image.jpg", "\(stack.folder)/list")
+                try Data("an image".utf8).write(to: URL(fileURLWithPath: image))
+                let uploaded = try sample.run("upload", image)
+                #expect(uploaded.status == 0, "\(uploaded.text)")
+                try (uploaded.text + uploaded.text).write(toFile: list, atomically: true, encoding: .utf8)
+                let renewed = try sample.run("renew", "--now", list)
+                #expect(renewed.text == "renewed 1, not due 0, failed 0\n")
+                #expect(renewed.status == 0)
+            }
+        }
     }
 }
 

@@ -167,7 +167,7 @@ public actor AssetRenewalManager {
             report.note(plan)
             let now = runtime.wallClock()
             var queue = plan.queue(by: settings, now: now, isForced: isForced, without: done)
-            report.notDue = plan.assetsByKey.count - queue.count
+            report.notDue = plan.assetsByKey.count - queue.count - done.intersection(plan.assetsByKey.keys).count
             if queue.count > 0, let pauseEnd = try await ledger.pauseEnd(now: now) {
                 report.end = .postponed(until: pauseEnd)
                 report.notSent = queue.count

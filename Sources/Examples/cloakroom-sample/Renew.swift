@@ -23,9 +23,12 @@ enum Renew {
         for key in report.notFound { Console.printError("\(key): not there any more") }
         for key in report.refused + report.failed { Console.printError("\(key.key): \(key.reason)") }
         if let error = report.error { Console.printError("\(error)") }
-        let failed = urls.count - report.renewed - report.notDue
+        // Keys, and URLs without one; two equal URLs are one key.
+        let failed =
+            report.notFound.count + report.refused.count + report.failed.count + report.notSent + report.foreignAssets
+            + report.assetsWithoutKey
         Console.print("renewed \(report.renewed), not due \(report.notDue), failed \(failed)")
-        return failed == 0 ? 0 : 1
+        return failed == 0 && report.error == nil ? 0 : 1
     }
 
     private static let help = """
