@@ -66,6 +66,7 @@ public struct PhotoRestore: Sendable {
         while let photo = await run.next() {
             do {
                 if try await isThere(photo) {
+                    unlink(Self.hiddenURL(of: photo, in: folder).path)
                     await run.settle(photo, downloaded: nil)
                 } else {
                     await run.settle(photo, downloaded: try await fetch(photo, to: folder))
@@ -78,39 +79,64 @@ public struct PhotoRestore: Sendable {
 
     /// By its bytes: its name anybody can give.
     private func isThere(_ photo: Photo) async throws -> Bool {
-        for path in photo.candidates {
-            guard let file = try? UploadFile(URL(fileURLWithPath: path)), file.byteCount == photo.byteCount else {
-                continue
-            }
-            if try await file.md5(0..<file.byteCount).hexadecimal == photo.md5 { return true }
-        }
+        for path in photo.candidates where try await hasBytes(of: photo, URL(fileURLWithPath: path)) { return true }
         return false
     }
 
+    private func hasBytes(of photo: Photo, _ url: URL) async throws -> Bool {
+        guard let file = try? UploadFile(url), file.byteCount == photo.byteCount else { return false }
+        return try await file.md5(0..<file.byteCount).hexadecimal == photo.md5
+    }
+
+    /// Downloads a photo under a hidden name, and gives it its own when it is whole: its format comes with its bytes.
+    ///
     /// - Returns: how many bytes came.
     private func fetch(_ photo: Photo, to folder: URL) async throws -> Int64 {
-        let file = Self.unusedURL(for: photo.md5, "dat", in: folder)
+        let hidden = Self.hiddenURL(of: photo, in: folder)
+        // Of a run that ended before the photo had its name.
+        if (try? FileStamp(path: hidden.path)) != nil, try await hasBytes(of: photo, hidden),
+            let known = try await client.head(photo.key)
+        {
+            try Self.move(hidden, to: folder, photo, known)
+            return 0
+        }
         let info = try await client.download(
-            photo.key, to: file, md5: PhotoDigest(hexadecimal: photo.md5)?.bytes)
-        guard let format = info.metadata["original-format"], PhotoUpload.isFormat(format), format != "dat" else {
-            return info.byteCount
-        }
-        let named = Self.unusedURL(for: photo.md5, format, in: folder)
-        guard rename(file.path, named.path) == 0 else {
-            throw CloakroomError(.unwritableFile, "\(named.path): \(String(cString: strerror(errno)))")
-        }
+            photo.key, to: hidden, md5: PhotoDigest(hexadecimal: photo.md5)?.bytes)
+        try Self.move(hidden, to: folder, photo, info)
         return info.byteCount
     }
 
-    /// Where nothing is yet.
-    private static func unusedURL(for md5: String, _ format: String, in folder: URL) -> URL {
-        var name = "\(md5).\(format)"
-        var number = 2
-        var status = stat()
-        while lstat(folder.appendingPathComponent(name).path, &status) == 0 {
-            name = "\(md5).\(number).\(format)"
+    /// Where a photo lies until it has its name; no candidate, because it is hidden.
+    private static func hiddenURL(of photo: Photo, in folder: URL) -> URL {
+        folder.appendingPathComponent(".cloakroom-\(photo.md5).dat")
+    }
+
+    /// Gives a file the first name that no other file has.
+    private static func move(
+        _ file: URL, to folder: URL, _ photo: Photo, _ info: ObjectInfo
+    ) throws(CloakroomError) {
+        let known = info.metadata["original-format"] ?? ""
+        let format = PhotoUpload.isFormat(known) ? known : "dat"
+        var name = "\(photo.md5).\(format)"
+        var number = 1
+        while true {
+            let path = folder.appendingPathComponent(name).path
+            // A rename would replace a file that is made at this moment.
+            if link(file.path, path) == 0 {
+                unlink(file.path)
+                return
+            }
+            let isTaken = errno == EEXIST
+            var status = stat()
+            // Some file systems have no hard links, such as exFAT.
+            if !isTaken, lstat(path, &status) != 0 {
+                guard rename(file.path, path) == 0 else {
+                    throw CloakroomError(.unwritableFile, "\(path): \(String(cString: strerror(errno)))")
+                }
+                return
+            }
             number += 1
+            name = "\(photo.md5).\(number).\(format)"
         }
-        return folder.appendingPathComponent(name)
     }
 }

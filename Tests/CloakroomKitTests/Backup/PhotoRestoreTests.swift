@@ -65,6 +65,30 @@ import Testing
             ])
     }
 
+    @Test func `a photo that an earlier run fetched and did not name is named, and not fetched again`() async throws {
+        let s3 = FakeS3()
+        let key = "photos/u_1/\(name("one")).dat"
+        await s3.put(key, Data("one".utf8), ["x-amz-meta-original-format": "jpg"])
+        try folder.write(".cloakroom-\(name("one")).dat", "one")
+        let restore = PhotoRestore(client: .over(s3, fake), layout: layout)
+        #expect(await restore.restore(to: folder.url) == RestoreReport(restored: 1))
+        #expect(try files() == ["\(name("one")).jpg": "one"])
+        #expect(await s3.lines.filter { $0.hasSuffix(key) } == ["HEAD \(key)"])
+        // And one that it named without removing the other name.
+        try folder.write(".cloakroom-\(name("one")).dat", "one")
+        #expect(await restore.restore(to: folder.url) == RestoreReport(alreadyThere: 1))
+        #expect(try files() == ["\(name("one")).jpg": "one"])
+    }
+
+    @Test func `other bytes under the hidden name of a photo are replaced`() async throws {
+        let s3 = FakeS3()
+        await s3.put("photos/u_1/\(name("one")).dat", Data("one".utf8))
+        try folder.write(".cloakroom-\(name("one")).dat", "eno")
+        let report = await PhotoRestore(client: .over(s3, fake), layout: layout).restore(to: folder.url)
+        #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
+        #expect(try files() == ["\(name("one")).dat": "one"])
+    }
+
     @Test func `bytes that are not what the key says are not kept`() async throws {
         let s3 = FakeS3()
         await s3.put("photos/u_1/\(name("one")).dat", Data("two".utf8))
