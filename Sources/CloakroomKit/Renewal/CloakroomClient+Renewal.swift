@@ -37,18 +37,15 @@ extension CloakroomClient: AssetRenewer {
 }
 
 extension RenewalResult {
-    /// Results by their keys, byte for byte: for Swift's `==`, different encodings of an é are equal.
+    /// One result for each of the different keys that the response says something of, in their order.
     static func matched(_ results: [RenewResult], to keys: [String]) -> [RenewalResult] {
-        var outcomes: [[UInt8]: Outcome] = [:]
-        for result in results {
-            let outcome = Outcome(result)
-            if let other = outcomes.updateValue(outcome, forKey: Array(result.key.utf8)), !other.agrees(with: outcome) {
-                outcomes[Array(result.key.utf8)] = .failed(reason: "contradiction")
-            }
-        }
-        // Removed, so that a key that was requested twice has one result.
+        let response = BatchResponse(results.map { RenewalResult(key: $0.key, outcome: Outcome($0)) })
+        var matched: Set<AssetKey> = []
         return keys.compactMap { key in
-            outcomes.removeValue(forKey: Array(key.utf8)).map { RenewalResult(key: key, outcome: $0) }
+            guard let outcome = response.outcome(of: AssetKey(key)), matched.insert(AssetKey(key)).inserted else {
+                return nil
+            }
+            return RenewalResult(key: key, outcome: outcome)
         }
     }
 }
@@ -61,14 +58,6 @@ extension RenewalResult.Outcome {
         case (false, let error?) where error != .internalError: self = .refused(reason: error.rawValue)
         case (false, _): self = .failed(reason: RenewalErrorCode.internalError.rawValue)
         case (true, _?): self = .failed(reason: "contradiction")
-        }
-    }
-
-    /// Duplicates may have been renewed one after the other.
-    fileprivate func agrees(with other: Self) -> Bool {
-        switch (self, other) {
-        case (.renewed, .renewed): true
-        default: self == other
         }
     }
 }

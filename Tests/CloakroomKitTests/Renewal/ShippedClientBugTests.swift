@@ -50,7 +50,7 @@ import Testing
         }
         let report = try await app.manager([image("unclear"), image("same")]).renewIfNeeded()
         #expect(report.renewed == 1)
-        #expect(report.failed == [.init(key: "unclear", reason: "two results that differ")])
+        #expect(report.failed == [.init(key: "unclear", reason: "contradiction")])
         #expect(try await app.records().map(\.key) == ["same", "unclear"])
         #expect(await app.recovery.expired == [])
     }

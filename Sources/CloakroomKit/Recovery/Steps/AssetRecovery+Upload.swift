@@ -65,12 +65,11 @@ extension AssetRecovery {
     /// - Returns: `nil` when there certainly is none for this user.
     func findUpload(at destination: UploadDestination) async throws -> RecoveredObject? {
         let key = destination.target.objectKey
-        let results = try await uploader.renewAssets(keys: [key])
-        switch results.first(where: { $0.key == key })?.outcome {
+        let response = BatchResponse(try await uploader.renewAssets(keys: [key]))
+        switch response[AssetKey(key)] {
         case .renewed: return RecoveredObject(destination)
         case .notFound, .refused: return nil
         case .failed(let reason): throw CloakroomError(.unavailable, "the upload was not found: \(reason)")
-        case nil: throw CloakroomError(.invalidResponse, "the response says nothing of \(key)")
         }
     }
 
