@@ -10,7 +10,7 @@ public import Foundation
 /// ```swift
 /// let recovery = AssetRecovery(
 ///     uploader: client, cache: imageCache, urls: database,
-///     journal: try SQLiteRecoveryJournal(at: file, owner: owner))
+///     journal: try SQLiteRecoveryJournal(at: file, owner: owner), renewals: store)
 /// ```
 public actor AssetRecovery: ExpiredAssetRecoveryHandler {
     let uploader: any PresignedUploader & AssetRenewer

@@ -14,5 +14,6 @@ struct Renewals {
     }
 
     /// An app knows whose picture it is.
-    static func asset(_ url: URL) -> RenewableAsset { .groupImage(url: url, conversationID: "sample") }
+    static let conversationID = "sample"
+    private static func asset(_ url: URL) -> RenewableAsset { .groupImage(url: url, conversationID: conversationID) }
 }

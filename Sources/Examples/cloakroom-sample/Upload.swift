@@ -11,18 +11,16 @@ enum Upload {
         }
         let account = try Account.load(options)
         let client = account.client(over: SampleTransport())
-        let file = URL(fileURLWithPath: path)
-        let size = Int64(try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0)
-
-        let target = try await client.requestUpload(
-            contentType: options.values["type"] ?? "image/jpeg", byteCount: size)
-        try await client.upload(.file(file, 0..<size), to: target)
+        let content = try UploadContent(
+            contentsOf: URL(fileURLWithPath: path), contentType: options.values["type"] ?? "image/jpeg")
+        let image = try await AssetUploader(uploader: client).uploadGroupImage(
+            content, conversationID: Renewals.conversationID)
 
         let folder = try Account.folder(options)
-        try UploadedURLs(folder).add(target.assetURL)
-        let renewals = try Renewals(account, client, folder, [target.assetURL])
-        try await renewals.manager.recordUpload(of: Renewals.asset(target.assetURL))
-        return Console.print(target.assetURL.absoluteString)
+        try UploadedURLs(folder).add(image.url)
+        let renewals = try Renewals(account, client, folder, [image.url])
+        try await renewals.manager.recordUpload(of: image)
+        return Console.print(image.url.absoluteString)
     }
 
     private static let help = """
