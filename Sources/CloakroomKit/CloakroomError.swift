@@ -1,3 +1,5 @@
+import CloakroomWire
+
 /// What went wrong, with a code to decide by.
 ///
 /// It is a struct so that new codes do not break apps: decide by ``code`` with a `default`.
@@ -60,12 +62,7 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let internalError = Code(rawValue: "internal_error")
 
         /// Those of the worker.
-        static let known: Set<Code> = [
-            .invalidRequest, .unauthorized, .sessionRevoked, .forbidden, .userDisabled, .subscriptionRequired,
-            .storageQuotaExceeded,
-            .notFound, .methodNotAllowed, .bodyTooLarge, .contentTypeNotAllowed, .uploadNotFound, .uploadIncomplete,
-            .tooManyRequests, .unavailable, .internalError,
-        ]
+        static let known = Set(ErrorCode.allCases.map { Code(rawValue: $0.rawValue) })
 
         // As the kit itself says them.
         /// No network, or the server is unreachable.

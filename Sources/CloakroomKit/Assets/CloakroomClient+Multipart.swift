@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import CloakroomWire
 public import Foundation
 
@@ -18,7 +19,7 @@ extension CloakroomClient {
         contentType: String, byteCount: Int64, sha256: Data? = nil
     ) async throws -> MultipartAssetUpload {
         let asked = MultipartUploadRequest(
-            contentType: contentType, contentLength: Int(byteCount), sha256: sha256.map(Self.hexadecimal))
+            contentType: contentType, contentLength: Int(byteCount), sha256: sha256?.hexadecimal)
         let response = try await httpClient.response(
             to: WorkerRequest(route: .multipartUploads, body: asked.encoded, isRepeatable: false))
         let body: MultipartUploadBody = try Self.read(response)

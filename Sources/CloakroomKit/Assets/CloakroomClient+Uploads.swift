@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomCrypto
 import CloakroomWire
 public import Foundation
 
@@ -20,7 +21,7 @@ extension CloakroomClient: PresignedUploader {
     ) async throws -> UploadTarget {
         var query = [(name: "contentType", value: contentType), ("filename", filename ?? anyFilename)]
         if let byteCount { query.append(("contentLength", String(byteCount))) }
-        if let sha256 { query.append(("sha256", Self.hexadecimal(sha256))) }
+        if let sha256 { query.append(("sha256", sha256.hexadecimal)) }
         let response = try await httpClient.response(to: WorkerRequest(route: .presignedUpload, query: query))
         let body: ReceivedUploadBody = try Self.read(response)
         guard let upload = Self.address(body.uploadUrl), let asset = (body.assetUrl ?? body.url).flatMap(Self.address),
@@ -44,7 +45,7 @@ extension CloakroomClient: PresignedUploader {
         contentType: String, maximumBytes: Int64? = nil, sha256: Data? = nil
     ) async throws -> FormUploadTarget {
         let asked = PostUploadRequest(
-            contentType: contentType, maximumBytes: maximumBytes.map(Int.init), sha256: sha256.map(Self.hexadecimal))
+            contentType: contentType, maximumBytes: maximumBytes.map(Int.init), sha256: sha256?.hexadecimal)
         let response = try await httpClient.response(to: WorkerRequest(route: .presignedPost, body: asked.encoded))
         let body: PostUploadBody = try Self.read(response)
         guard let upload = Self.address(body.uploadUrl), let asset = Self.address(body.assetUrl) else {
@@ -79,9 +80,5 @@ extension CloakroomClient: PresignedUploader {
             url.host?.isEmpty == false
         else { return nil }
         return url
-    }
-
-    static func hexadecimal(_ data: Data) -> String {
-        data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
