@@ -22,7 +22,7 @@ struct PresignedPut {
         while true {
             let request = HTTPRequest(
                 method: "PUT", url: target.uploadURL, fields: fields, body: body,
-                destination: .memory(maximumBytes: 64 << 10), timeout: try attempts.timeout(atMost: .seconds(86_400)),
+                destination: .memory(maximumBytes: 64 << 10), timeout: try attempts.timeLeft(),
                 idleTimeout: retryPolicy.uploadIdleTimeout)
             let outcome: UploadAttemptOutcome
             do throws(HTTPTransportError) {

@@ -46,7 +46,7 @@ extension CredentialProvider {
             return try await wait(retryAfter, Backoff(base: .seconds(1)))
         case .transient(let retryAfter):
             return try await wait(retryAfter, Backoff())
-        case .denied, .refused:
+        case .refused:
             return nil
         }
     }

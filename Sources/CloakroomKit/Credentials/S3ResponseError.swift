@@ -41,7 +41,7 @@ public struct S3ResponseError: Error, Sendable, Equatable {
 
     private static let longestDocument = 64 << 10
 
-    package var kind: S3ErrorKind {
+    var kind: S3ErrorKind {
         if isExpiredURL { return .expiredURL }
         switch AWSError.kind(status: status, code: code) {
         case .throttled: return .throttled(retryAfter: retryAfter)
@@ -50,7 +50,7 @@ public struct S3ResponseError: Error, Sendable, Equatable {
         case .skewedClock: return .skewedClock(theirs: theirTime, mayBeWrongKeys: AWSError.mayBeWrongKeys(code: code))
         // Responses to HEAD have no document: expired credentials look like this (S3 API Reference, HeadObject).
         case .refused where status == 400 && code.isEmpty: return .staleCredentials
-        case .refused, .noCredentials, .cancelled: return status == 403 ? .denied : .refused
+        case .refused, .noCredentials, .cancelled: return .refused
         }
     }
 
@@ -62,4 +62,18 @@ extension S3ResponseError: CustomStringConvertible {
     public var description: String {
         "\(status)" + (code.isEmpty ? "" : " \(code)") + (message.isEmpty ? "" : ": \(message)")
     }
+}
+
+/// What a refusal means: a case for each way to handle it.
+enum S3ErrorKind: Equatable {
+    /// The credentials have expired or are unknown: get others, retry once.
+    case staleCredentials
+    /// The presigned URL has expired, which says nothing about the credentials: request another one.
+    case expiredURL
+    /// The clocks differ, or, when these turn out to agree, the keys may be wrong.
+    case skewedClock(theirs: Date?, mayBeWrongKeys: Bool)
+    case throttled(retryAfter: Duration?)
+    case transient(retryAfter: Duration?)
+    /// The same request gets the same response, today or tomorrow.
+    case refused
 }

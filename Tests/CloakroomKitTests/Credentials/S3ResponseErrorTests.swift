@@ -10,7 +10,7 @@ import Testing
             (400, "TokenRefreshRequired", .staleCredentials), (403, "InvalidAccessKeyId", .staleCredentials),
             (403, "RequestTimeTooSkewed", .skewedClock(theirs: nil, mayBeWrongKeys: false)),
             (403, "SignatureDoesNotMatch", .skewedClock(theirs: nil, mayBeWrongKeys: true)),
-            (403, "AccessDenied", .denied), (403, "AllAccessDisabled", .denied), (403, "", .denied),
+            (403, "AccessDenied", .refused), (403, "AllAccessDisabled", .refused), (403, "", .refused),
             (503, "SlowDown", .throttled(retryAfter: nil)), (429, "", .throttled(retryAfter: nil)),
             (500, "InternalError", .transient(retryAfter: nil)), (503, "", .transient(retryAfter: nil)),
             (400, "RequestTimeout", .transient(retryAfter: nil)),
@@ -38,7 +38,7 @@ import Testing
         let response = HTTPResponse(status: 403, body: Data(body.utf8))
         #expect(S3ResponseError(response).kind == .expiredURL)
         #expect(S3ResponseError(status: 403, code: "AccessDenied", message: "Request has expired").kind == .expiredURL)
-        #expect(S3ResponseError(status: 403, code: "AccessDenied", message: "Access Denied").kind == .denied)
+        #expect(S3ResponseError(status: 403, code: "AccessDenied", message: "Access Denied").kind == .refused)
     }
 
     @Test func `everything of a response is read`() {

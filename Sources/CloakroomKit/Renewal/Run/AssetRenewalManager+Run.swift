@@ -76,8 +76,7 @@ extension AssetRenewalManager {
         case .stop:
             report.end = .stopped
         case .pause(let duration, _):
-            let pause = await ledger.pause(for: duration, now: runtime.wallClock())
-            report.end = .postponed(until: pause.end)
+            report.end = .postponed(until: await ledger.pause(for: duration, now: runtime.wallClock()))
         case .keysDoubtful, .networkDown: break
         }
         switch action {

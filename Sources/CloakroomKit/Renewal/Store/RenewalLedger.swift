@@ -40,15 +40,12 @@ final class RenewalLedger {
     }
 
     /// - Returns: when the pause ends.
-    func pause(for duration: Duration, now: Date) async -> (end: Date, error: (any Error)?) {
-        let end = now.addingTimeInterval(min(max(duration.seconds, 0), Self.longestPause))
+    func pause(for duration: Duration, now: Date) async -> Date {
+        let end = now.addingTimeInterval(min(max(duration / .seconds(1), 0), Self.longestPause))
         knownPauseEnd = end
-        do {
-            try await store.savePauseEnd(end)
-            return (end, nil)
-        } catch {
-            return (end, error)
-        }
+        // One that cannot be stored holds for this process; after a restart, the server says it again.
+        try? await store.savePauseEnd(end)
+        return end
     }
 
     private static let longestPause: TimeInterval = 86_400

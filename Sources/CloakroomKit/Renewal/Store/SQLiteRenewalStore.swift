@@ -8,7 +8,7 @@ import CloakroomSQLite
 public actor SQLiteRenewalStore: RenewalStore {
     private var file: RecordsFile
     /// Where damaged files are now, and those of no named owner, if there were any.
-    public var movedAside: [URL] { file.movedAside }
+    var movedAside: [URL] { file.movedAside }
 
     /// - Parameters:
     ///   - file: in a folder that exists; two more come beside it, `-wal` and `-shm`.

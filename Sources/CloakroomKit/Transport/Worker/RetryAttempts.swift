@@ -13,12 +13,12 @@ struct RetryAttempts {
         self.runtime = runtime
     }
 
-    /// For the next attempt.
-    func timeout(atMost timeout: Duration) throws(CloakroomError) -> Duration {
+    /// For the next attempt, and for those after it.
+    func timeLeft() throws(CloakroomError) -> Duration {
         if Task.isCancelled { throw .cancelled }
         let left = runtime.now().duration(to: deadline)
         guard left > .zero else { throw .timedOut }
-        return min(timeout, left)
+        return left
     }
 
     /// Waits for `Retry-After` and a jitter, so that refused clients do not all return at once.

@@ -25,7 +25,7 @@ struct WorkerHTTPClient: Sendable {
         }
         var mayRefreshToken = if case .provided = request.authorization { true } else { false }
         while true {
-            switch await self.try(request, token, timeout: try attempts.timeout(atMost: retryPolicy.timeout)) {
+            switch await self.try(request, token, timeout: min(retryPolicy.timeout, try attempts.timeLeft())) {
             case .response(let response): return response
             case .final(let error): throw error
             case .again(let error): try await attempts.pause(after: error)
