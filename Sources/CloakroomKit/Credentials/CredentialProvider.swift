@@ -61,7 +61,7 @@ public actor CredentialProvider {
     /// - Throws: ``CloakroomError``: why there are none, ``CloakroomError/Code/cancelled`` for a cancelled task. The next
     ///   call retries. After ``CloakroomError/Code/sessionRevoked`` nothing is held any more, in the store neither.
     public func credentials() async throws(CloakroomError) -> VendedCredentials {
-        let reading = reading()
+        let reading = runtime.clockReading
         if let held {
             switch held.freshness(at: reading) {
             case .fresh: return held.vended
@@ -91,7 +91,7 @@ public actor CredentialProvider {
 
     /// What the server's clock shows when the device's shows 0; zero while nothing is known.
     public var clockOffset: Duration {
-        let reading = reading()
+        let reading = runtime.clockReading
         return serverTime.map { .seconds($0.time(at: reading).timeIntervalSince(reading.wallClock)) } ?? .zero
     }
 
@@ -130,13 +130,11 @@ public actor CredentialProvider {
 // MARK: Refreshing
 
 extension CredentialProvider {
-    func reading() -> ClockReading { ClockReading(wallClock: runtime.wallClock(), instant: runtime.now()) }
-
     /// A response of S3 had a `Date`.
     ///
     /// - Returns: whether that makes a difference, to what we knew or to the device's own clock.
     func learn(_ theirs: Date) -> Bool {
-        let reading = reading()
+        let reading = runtime.clockReading
         let ours = serverTime?.time(at: reading) ?? reading.wallClock
         // AWS tolerates a quarter of an hour; its own SDKs correct from five minutes.
         let isNew = abs(theirs.timeIntervalSince(ours)) >= 300
@@ -152,7 +150,7 @@ extension CredentialProvider {
     }
 
     private func drop(_ isRefused: (VendedCredentials) -> Bool) async {
-        guard let held, isRefused(held.vended), refusals.shouldReplace(age: held.age(at: reading())) else { return }
+        guard let held, isRefused(held.vended), refusals.shouldReplace(age: held.age(at: runtime.clockReading)) else { return }
         self.held = nil
         await store.clear()?.value
     }
@@ -175,9 +173,9 @@ extension CredentialProvider {
         guard ongoingRefresh?.number == number else { return }
         do throws(CloakroomError) {
             let vended = try await vend()
-            let told = await reportedTime()
+            let reportedTime = await serverClock?.time
             guard ongoingRefresh?.number == number else { return }
-            try accept(vended, reportedTime: told)
+            try accept(vended, reportedTime: reportedTime)
             completeRefresh(.success(vended))
         } catch {
             guard ongoingRefresh?.number == number else { return }
@@ -193,7 +191,7 @@ extension CredentialProvider {
     private func resumed() async -> HeldCredentials? {
         guard !hasLoaded else { return nil }
         hasLoaded = true
-        return await store.load()?.resumed(at: reading())
+        return await store.load()?.resumed(at: runtime.clockReading)
     }
 
     private func vend() async throws(CloakroomError) -> VendedCredentials {
@@ -208,15 +206,10 @@ extension CredentialProvider {
         }
     }
 
-    /// The server's time by its responses, if one has had it.
-    private func reportedTime() async -> Date? {
-        guard let serverClock, await serverClock.isKnown else { return nil }
-        return await serverClock.now
-    }
-
-    private func accept(_ vended: VendedCredentials, reportedTime: Date?) throws(CloakroomError) {
-        let reading = reading()
-        if let reportedTime { serverTime = ServerTime(reportedTime, at: reading) }
+    /// - Parameter reportedTime: by the server's responses, if one has had it.
+    private func accept(_ vended: VendedCredentials, reportedTime: ServerTime?) throws(CloakroomError) {
+        let reading = runtime.clockReading
+        if let reportedTime { serverTime = reportedTime }
         let now = serverTime?.time(at: reading) ?? reading.wallClock
         let fresh = HeldCredentials(vended, at: ServerTime(now, at: reading))
         guard fresh.freshness(at: reading) != .ended else {
@@ -234,7 +227,7 @@ extension CredentialProvider {
     }
 
     private func fail(_ error: CloakroomError) {
-        let reading = reading()
+        let reading = runtime.clockReading
         var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
         pause.begin(after: error, at: reading.instant, using: &generator)
         if let held, isUsable(held, at: reading) {

@@ -27,8 +27,9 @@ extension AssetRenewalSettings {
     private func renewalDueDate(of record: RenewalRecord, now: Date) -> Date {
         guard let last = record.lastRenewed, last <= now + Self.clockTolerance else { return .distantPast }
         // An object that has just been renewed has not expired: there the two clocks disagree, and the interval says enough.
-        guard let end = record.expiresAt, end > last else { return last + interval.seconds }
-        return last + min(interval.seconds, end.timeIntervalSince(last) / 2)
+        let interval = interval / .seconds(1)
+        guard let end = record.expiresAt, end > last else { return last + interval }
+        return last + min(interval, end.timeIntervalSince(last) / 2)
     }
 
     /// Permanent failures are retried rarely; a missing object is requested again on another day in any case.

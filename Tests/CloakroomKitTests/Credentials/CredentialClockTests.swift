@@ -14,7 +14,7 @@ import Testing
         fake.setWallClock(ahead: error)
         let clock = ServerClock(runtime: fake.runtime)
         let vendor = ScriptedVendor { [fake] number in
-            let now = start.addingTimeInterval(fake.elapsed.seconds)
+            let now = start.addingTimeInterval(fake.elapsed / .seconds(1))
             await clock.learn(
                 from: HTTPResponse(status: 200, fields: [("Date", Timestamp(now).http)]), sent: fake.now)
             return .numbered(number, until: now.addingTimeInterval(3600))
@@ -32,7 +32,7 @@ import Testing
             await fake.settle()
         }
         #expect(await vendor.requests == 2)
-        #expect(abs(await provider.clockOffset.seconds + Double(error)) <= 1)
+        #expect(abs(await provider.clockOffset / .seconds(1) + Double(error)) <= 1)
     }
 
     @Test func `a clock that is set ahead costs one request, and one that is set back none`() async throws {

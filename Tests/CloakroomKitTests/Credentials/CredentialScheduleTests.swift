@@ -60,7 +60,7 @@ private final class RandomServer: Sendable {
         state = Mutex(State(dice: Dice(state: seed)))
     }
 
-    var time: Date { start.addingTimeInterval(fake.elapsed.seconds) }
+    var time: Date { start.addingTimeInterval(fake.elapsed / .seconds(1)) }
     var complaints: [String] { state.withLock { $0.complaints } }
     var isSlow: Bool { state.withLock { $0.gate != nil } }
 

@@ -43,7 +43,7 @@ extension VendedCredentials {
 }
 
 extension FakeRuntime {
-    func time(in duration: Duration) -> Date { wallTime.addingTimeInterval(duration.seconds) }
+    func time(in duration: Duration) -> Date { wallTime.addingTimeInterval(duration / .seconds(1)) }
 }
 
 extension CloakroomError {

@@ -54,7 +54,7 @@ final class FakeRuntime: Sendable {
 
     var wallTime: Date {
         let (elapsed, skew) = state.withLock { ($0.elapsed, $0.skew) }
-        return wallStart.addingTimeInterval((elapsed + skew).seconds)
+        return wallStart.addingTimeInterval((elapsed + skew) / .seconds(1))
     }
 
     var now: ContinuousClock.Instant { start.advanced(by: elapsed) }
@@ -109,8 +109,4 @@ final class FakeRuntime: Sendable {
                 throwing: CancellationError())
         }
     }
-}
-
-extension Duration {
-    fileprivate var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

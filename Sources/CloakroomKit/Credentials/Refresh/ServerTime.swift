@@ -1,3 +1,4 @@
+import CloakroomAWS
 import Foundation
 
 /// Both clocks of a device, read at once.
@@ -6,6 +7,10 @@ struct ClockReading: Sendable, Equatable {
     let wallClock: Date
     /// Monotonic, also while the device sleeps; restarts with the device.
     let instant: ContinuousClock.Instant
+}
+
+extension RuntimeDependencies {
+    var clockReading: ClockReading { ClockReading(wallClock: wallClock(), instant: now()) }
 }
 
 /// What time it is for the server: known at one moment, carried on from there by the device's own clocks.

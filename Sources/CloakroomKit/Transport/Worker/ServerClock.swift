@@ -7,37 +7,28 @@ package import Foundation
 /// between two responses, time is measured by the monotonic clock.
 package actor ServerClock {
     private let runtime: RuntimeDependencies
-    private var reading: (time: Date, at: ContinuousClock.Instant)?
+    /// From the latest response that has had it.
+    private(set) var time: ServerTime?
 
     package init(runtime: RuntimeDependencies = RuntimeDependencies()) { self.runtime = runtime }
 
-    /// Whether a response has set the time.
-    package var isKnown: Bool { reading != nil }
+    /// The server's time now; `nil` while no response has had it.
+    package var current: Date? { time?.time(at: runtime.clockReading) }
 
-    package var now: Date {
-        guard let reading else { return runtime.wallClock() }
-        return reading.time.addingTimeInterval(reading.at.duration(to: runtime.now()).seconds)
-    }
+    /// The server's time now; the device's while no response has had it.
+    package var now: Date { current ?? runtime.wallClock() }
 
     /// - Parameter sent: when the request left, by `runtime.now`.
     package func learn(from response: HTTPResponse, sent: ContinuousClock.Instant) {
         guard let earliest = response["Date"].flatMap(Timestamp.init(http:))?.date else { return }
-        let arrival = runtime.now()
-        let trip = sent.duration(to: arrival).seconds
+        let arrival = runtime.clockReading
+        let trip = sent.duration(to: arrival.instant) / .seconds(1)
         // A response with so high a latency is too inexact.
         guard (0...30).contains(trip) else { return }
         // The field has whole seconds, and was written somewhere between the two instants.
         let latest = earliest.addingTimeInterval(1 + trip)
-        let guess = now
-        if guess >= earliest, guess <= latest {
-            reading = (guess, arrival)
-        } else {
-            reading = (earliest.addingTimeInterval((1 + trip) / 2), arrival)
-        }
+        let guess = time?.time(at: arrival) ?? arrival.wallClock
+        let isPossible = guess >= earliest && guess <= latest
+        time = ServerTime(isPossible ? guess : earliest.addingTimeInterval((1 + trip) / 2), at: arrival)
     }
-}
-
-extension Duration {
-    /// With a fraction.
-    package var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }
