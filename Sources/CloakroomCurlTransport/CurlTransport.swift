@@ -2,17 +2,17 @@ public import CloakroomKit
 
 /// HTTP over libcurl itself, for Linux.
 ///
-/// It exists because of what waiting costs there: swift-corelibs-foundation's URLSession goes on watching whether a socket
-/// can be written to until the response has come, and so takes 0.3 to 0.8 s of CPU time for a second of waiting. This one
+/// It exists because of what waiting costs there: swift-corelibs-foundation's URLSession polls whether a socket can be
+/// written to until the response has come, and so takes 0.3 to 0.8 s of CPU time for a second of waiting. This one
 /// sleeps. On Apple's systems use ``CloakroomKit/URLSessionTransport``.
 ///
 /// One thread of its own runs every task, keeps connections open and uses them again; make one for an app and hand it
-/// to everything. When it goes, the thread and the connections go along. It speaks HTTP/1.1, with TLS 1.2 at least,
+/// to everything. Its release ends the thread and closes the connections. It speaks HTTP/1.1, with TLS 1.2 at least,
 /// trusts whom libcurl trusts, follows no redirects, and knows neither proxies, cookies, passwords nor caches. Bodies are
 /// handed out as they came, whatever their content coding, so they are the stored bytes. Fields of one name go out as
 /// one, joined by a comma, as Signature Version 4 signs them.
 ///
-/// Progress is told on that thread: its handlers must return soon. Exchanges beyond the connections to a host wait for
+/// Progress is reported on that thread: its handlers must return soon. Exchanges beyond the connections to a host wait for
 /// one, and that waiting counts as time in which nothing moves.
 ///
 /// Source: libcurl's manual, `libcurl-multi(3)`.

@@ -41,8 +41,8 @@ extension CloakroomClient {
     /// - Throws: ``CloakroomError``: `notFound` where no issuer is Apple, `unavailable` when it could not be
     ///   kept: Apple, too, would send it again.
     public func passOnAppleNotification(payload: String) async throws {
-        let asked = AppleNotificationRequest(payload: payload)
+        let requestBody = AppleNotificationRequest(payload: payload)
         _ = try await httpClient.response(
-            to: WorkerRequest(route: .appleNotifications, body: asked.encoded, authorization: .none))
+            to: WorkerRequest(route: .appleNotifications, body: requestBody.encoded, authorization: .none))
     }
 }

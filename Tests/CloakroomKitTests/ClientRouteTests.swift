@@ -36,7 +36,7 @@ import Testing
                     expiration: end, region: "eu-central-1", bucket: "photos"))
     }
 
-    @Test func `asks for less, in the body`() async throws {
+    @Test func `requests less, in the body`() async throws {
         let http = ScriptedHTTP(json(credentials))
         _ = try await CloakroomClient.test(http).vendCredentials(scope: "read", lifetime: .seconds(900))
         #expect(
@@ -46,7 +46,7 @@ import Testing
             ])
     }
 
-    @Test func `asks for less, in the query of the route without a body`() async throws {
+    @Test func `requests less, in the query of the route without a body`() async throws {
         let http = ScriptedHTTP(
             json(
                 ContainerCredentialsBody(
@@ -74,7 +74,7 @@ import Testing
                 #"{"identityToken":"ey","nonce":"n","deviceId":"phone"}"#, "-", "application/json",
             ])
         #expect(session == Session(token: "session", expiration: end, userID: "u_1"))
-        #expect(await tokens.asked == 0)
+        #expect(await tokens.calls == 0)
     }
 
     @Test func `continues a session with its own token`() async throws {
@@ -85,17 +85,17 @@ import Testing
         #expect(later.revealToken() == "later")
     }
 
-    @Test func `an ended session is not tried again with the app's token`() async throws {
+    @Test func `an ended session is not retried with the app's token`() async throws {
         let http = ScriptedHTTP(.json(401, #"{"error":"Invalid auth token","code":"unauthorized"}"#))
         let tokens = CountingTokens()
         let client = try CloakroomClient.test(http, tokens: tokens)
         await #expect(throws: CloakroomError.self) {
             try await client.continueSession(Session(token: "session", expiration: end, userID: "u_1"))
         }
-        #expect(await tokens.asked == 0)
+        #expect(await tokens.calls == 0)
     }
 
-    @Test func `asks for a place to PUT to`() async throws {
+    @Test func `requests a URL to PUT to`() async throws {
         let http = ScriptedHTTP(
             json(
                 UploadBody(
@@ -118,7 +118,7 @@ import Testing
                     fields: ["Content-Type": "image/jpeg", "x-amz-checksum-sha256": "q="]))
     }
 
-    @Test func `asks for a form`() async throws {
+    @Test func `requests a form`() async throws {
         let http = ScriptedHTTP(
             json(
                 PostUploadBody(
@@ -158,7 +158,7 @@ import Testing
                     partByteCount: 8, partCount: 2, expiration: end))
     }
 
-    @Test func `asks where parts go`() async throws {
+    @Test func `requests the URLs of parts`() async throws {
         let http = ScriptedHTTP(
             json(
                 MultipartPartsBody(
@@ -193,7 +193,7 @@ import Testing
         #expect(await http.sent[0].text == #"{"etags":["\"1\"","2"]}"#)
     }
 
-    @Test func `asks how the worker is, once`() async throws {
+    @Test func `requests the worker's health once`() async throws {
         let http = ScriptedHTTP(.json(200, #"{"status":"ok"}"#), .response(503), .response(200), .response(403))
         let client = try CloakroomClient.test(http)
         try await client.checkHealth()

@@ -35,7 +35,7 @@ import Testing
 
     @Test func `a client takes an address and a closure for tokens`() async throws {
         let client = CloakroomClient(endpoint: try #require(URL(string: "https://api.example"))) { "" }
-        // Nobody is asked without a token.
+        // Without a token nothing is sent.
         await #expect(throws: CloakroomError.self) { try await client.renewAsset(key: "k") }
     }
 }

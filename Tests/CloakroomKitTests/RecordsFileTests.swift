@@ -37,7 +37,7 @@ import Testing
         #expect(file.movedAside.map(\.lastPathComponent) == ["records.sqlite.corrupt-20261120T140000Z"])
     }
 
-    @Test func `a damaged file that could not be moved aside once is tried again by the next call`() throws {
+    @Test func `a damaged file that could not be moved aside once is retried by the next call`() throws {
         let folder = try TemporaryFolder()
         var file = try Self.opened(in: folder.url)
         // A folder that is not empty is in the way of the new name.
@@ -174,7 +174,7 @@ import Testing
         #expect(try Self.rows(&file) == [])
     }
 
-    @Test func `a second damage is told, in the kit's words`() throws {
+    @Test func `a second damage is reported, in the kit's words`() throws {
         let folder = try TemporaryFolder()
         var file = try Self.opened(in: folder.url)
         let error = #expect(throws: CloakroomError.self) {

@@ -18,10 +18,10 @@ extension CloakroomClient {
     public func beginMultipartUpload(
         contentType: String, byteCount: Int64, sha256: Data? = nil
     ) async throws -> MultipartAssetUpload {
-        let asked = MultipartUploadRequest(
+        let requestBody = MultipartUploadRequest(
             contentType: contentType, contentLength: Int(byteCount), sha256: sha256?.hexadecimal)
         let response = try await httpClient.response(
-            to: WorkerRequest(route: .multipartUploads, body: asked.encoded, isRepeatable: false))
+            to: WorkerRequest(route: .multipartUploads, body: requestBody.encoded, isRepeatable: false))
         let body: MultipartUploadBody = try Self.read(response)
         guard let asset = Self.address(body.assetUrl), Self.partSizes.contains(body.partBytes),
             (1...10_000).contains(body.partCount)
@@ -58,9 +58,9 @@ extension CloakroomClient {
     /// - Parameter etags: of all parts in their order, as in S3's responses; `nil`: as S3 lists them.
     /// - Throws: ``CloakroomError``: `uploadIncomplete` when a part is missing or not as it was to be, `uploadNotFound`.
     public func completeMultipartUpload(id: String, etags: [String]? = nil) async throws -> UploadedAsset {
-        let asked = CompletionRequest(etags: etags)
+        let requestBody = CompletionRequest(etags: etags)
         let response = try await httpClient.response(
-            to: WorkerRequest(route: .multipartCompletion, id: id, body: etags == nil ? nil : asked.encoded))
+            to: WorkerRequest(route: .multipartCompletion, id: id, body: etags == nil ? nil : requestBody.encoded))
         let body: UploadedBody = try Self.read(response)
         guard let asset = body.assetUrl.flatMap(Self.address) else { throw CloakroomError.invalidResponse(response) }
         return UploadedAsset(objectKey: body.objectKey, assetURL: asset)

@@ -44,9 +44,10 @@ extension CloakroomClient: PresignedUploader {
     public func requestFormUpload(
         contentType: String, maximumBytes: Int64? = nil, sha256: Data? = nil
     ) async throws -> FormUploadTarget {
-        let asked = PostUploadRequest(
+        let requestBody = PostUploadRequest(
             contentType: contentType, maximumBytes: maximumBytes.map(Int.init), sha256: sha256?.hexadecimal)
-        let response = try await httpClient.response(to: WorkerRequest(route: .presignedPost, body: asked.encoded))
+        let response = try await httpClient.response(
+            to: WorkerRequest(route: .presignedPost, body: requestBody.encoded))
         let body: PostUploadBody = try Self.read(response)
         guard let upload = Self.address(body.uploadUrl), let asset = Self.address(body.assetUrl) else {
             throw CloakroomError.invalidResponse(response)

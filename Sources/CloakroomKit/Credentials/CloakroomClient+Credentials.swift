@@ -15,9 +15,9 @@ extension CloakroomClient: TimekeepingVendor {
     /// - Throws: ``CloakroomError``: `forbidden` for a scope that the user does not have, `invalidRequest` for an
     ///   impossible lifetime, `userDisabled`, `subscriptionRequired`, `storageQuotaExceeded`.
     public func vendCredentials(scope: String?, lifetime: Duration?) async throws -> VendedCredentials {
-        let asked = CredentialRequest(scope: scope, lifetimeSeconds: lifetime.map { Int($0.components.seconds) })
+        let request = CredentialRequest(scope: scope, lifetimeSeconds: lifetime.map { Int($0.components.seconds) })
         let body: STSTokenBody = try await body(
-            of: WorkerRequest(route: .stsToken, body: asked == CredentialRequest() ? nil : asked.encoded))
+            of: WorkerRequest(route: .stsToken, body: request == CredentialRequest() ? nil : request.encoded))
         return VendedCredentials(
             accessKeyID: body.credentials.accessKeyId, secretAccessKey: Secret(body.credentials.secretAccessKey),
             sessionToken: Secret(body.credentials.sessionToken), expiration: body.credentials.expiration,
@@ -30,9 +30,9 @@ extension CloakroomClient: TimekeepingVendor {
     public func containerCredentials(
         scope: String? = nil, lifetime: Duration? = nil
     ) async throws -> ContainerCredentials {
-        let asked = CredentialRequest(scope: scope, lifetimeSeconds: lifetime.map { Int($0.components.seconds) })
+        let request = CredentialRequest(scope: scope, lifetimeSeconds: lifetime.map { Int($0.components.seconds) })
         let body: ContainerCredentialsBody = try await body(
-            of: WorkerRequest(route: .containerCredentials, query: asked.query))
+            of: WorkerRequest(route: .containerCredentials, query: request.query))
         return ContainerCredentials(
             accessKeyID: body.accessKeyID, secretAccessKey: Secret(body.secretAccessKey),
             sessionToken: Secret(body.token), expiration: body.expiration)

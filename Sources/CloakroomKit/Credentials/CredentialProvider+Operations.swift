@@ -59,10 +59,10 @@ extension CredentialProvider {
 
     /// A wait of more than five seconds is left to the caller.
     private func wait(
-        _ asked: Duration?, _ backoff: Backoff
+        _ retryAfter: Duration?, _ backoff: Backoff
     ) async throws(CloakroomError) -> VendedCredentials? {
         var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)
-        let delay = max(backoff.delay(afterAttempt: 0, using: &generator) ?? .zero, asked ?? .zero)
+        let delay = max(backoff.delay(afterAttempt: 0, using: &generator) ?? .zero, retryAfter ?? .zero)
         guard delay <= .seconds(5) else { return nil }
         do {
             try await runtime.sleep(delay)

@@ -4,7 +4,7 @@ import Testing
 @testable import CloakroomKit
 
 struct BackgroundRunTests {
-    private final class Answers: Sendable {
+    private final class Results: Sendable {
         private let list = Mutex<[Bool]>([])
         func add(_ response: Bool) { list.withLock { $0.append(response) } }
         var all: [Bool] { list.withLock { $0 } }
@@ -13,21 +13,21 @@ struct BackgroundRunTests {
     private struct Failure: Error {}
 
     @Test(arguments: [false, true])
-    func `tells the system once how the work ended`(fails: Bool) async {
-        let answers = Answers()
+    func `reports to the system once how the work ended`(fails: Bool) async {
+        let results = Results()
         let run = BackgroundRun {
             if fails { throw Failure() }
         } done: {
-            answers.add($0)
+            results.add($0)
         }
         await run.end()
         run.expire()
-        #expect(answers.all == [!fails])
+        #expect(results.all == [!fails])
     }
 
     @Test(arguments: [false, true])
     func `cancels work whose time is over, and does not call it done`(throwsThen: Bool) async {
-        let answers = Answers()
+        let results = Results()
         let (begun, begin) = AsyncStream<Void>.makeStream()
         let (never, _) = AsyncStream<Void>.makeStream()
         let run = BackgroundRun {
@@ -36,12 +36,12 @@ struct BackgroundRunTests {
             for await _ in never {}
             if throwsThen { throw Failure() }
         } done: {
-            answers.add($0)
+            results.add($0)
         }
         for await _ in begun {}
         run.expire()
         run.expire()
         await run.end()
-        #expect(answers.all == [false])
+        #expect(results.all == [false])
     }
 }

@@ -30,7 +30,7 @@ import Testing
         #expect(await fixture.log == ["request 5", "put new1.bin", "request 5", "put new2.bin"])
     }
 
-    @Test func `a place that ended on the way is replaced once`() async throws {
+    @Test func `a URL that expired on the way is replaced once`() async throws {
         let ended = CloakroomError(.uploadURLExpired, "ended")
         await fixture.fail("put", ended)
         #expect(try await uploads.uploadChatImage(bytes).objectKey == "new2.bin")

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `sends the fields told and nothing else, without the app's token`() async throws {
+    @Test func `sends the given fields and nothing else, without the app's token`() async throws {
         let http = ScriptedHTTP(.response(200))
         let fields = ["content-type": "image/jpeg", "Content-Length": "7", "x-amz-checksum-sha256": "q=", "Host": "h"]
         #expect(try await outcome(http, try target(fields: fields)) == nil)
@@ -47,7 +47,7 @@ import Testing
         #expect(sent.text == "picture")
     }
 
-    @Test func `a place for another length is not tried`() async throws {
+    @Test func `a URL for another length is not used`() async throws {
         let http = ScriptedHTTP()
         #expect(
             try await outcome(http, try target(fields: ["Content-Length": "8"]))
@@ -138,7 +138,7 @@ import Testing
         #expect(await http.sent.count == 2)
     }
 
-    @Test func `waits as long as S3 asks, within the upload's own deadline`() async throws {
+    @Test func `waits for S3's Retry-After, within the upload's own deadline`() async throws {
         let slow = Self.xml(503, "SlowDown", "", [("Retry-After", "120")])
         #expect(try await outcome(ScriptedHTTP(slow, .response(200)), try target()) == nil)
         #expect(fake.sleeps == [.milliseconds(120_250)])

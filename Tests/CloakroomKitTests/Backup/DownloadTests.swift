@@ -45,7 +45,7 @@ struct DownloadTests {
         #expect(try bench.fileNames.isEmpty)
     }
 
-    @Test func `goes on where it broke off`() async throws {
+    @Test func `continues where it stopped`() async throws {
         await bench.s3.store("k", bytes)
         await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))
         await bench.s3.inject("GET", .failure(.interrupted), times: 5)
@@ -77,7 +77,7 @@ struct DownloadTests {
         #expect(try Data(contentsOf: file) == other)
     }
 
-    @Test func `takes no other range than it asked for`() async throws {
+    @Test func `accepts no other range than it requested`() async throws {
         await bench.s3.store("k", bytes)
         await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))
         // All of it, instead of the rest.

@@ -30,7 +30,7 @@ struct MultipartPutTests {
         #expect(begun.request.fields.filter { $0.name == "content-type" }.map(\.value) == ["image/png"])
     }
 
-    @Test func `goes on where it broke off, and sends again what is not the same`() async throws {
+    @Test func `continues where it stopped, and sends again what is not the same`() async throws {
         let file = try bench.file("f", bytes)
         await bench.s3.inject("partNumber=3", MemoryS3.error(403, "AccessDenied"))
         #expect(await bench.code { try await bench.client().put(file: file, to: "k") } == .accessDenied)
@@ -86,7 +86,7 @@ struct MultipartPutTests {
         #expect(await bench.journal.uploads().isEmpty)
     }
 
-    @Test func `knows that it is done although nobody said so`() async throws {
+    @Test func `finds an upload complete although the response was lost`() async throws {
         let file = try bench.file("f", bytes)
         await bench.s3.inject("POST http://127.0.0.1:1/photos/k?uploadId", .failure(.interrupted), afterwards: true)
         try await bench.client().put(file: file, to: "k", condition: .isNew)
@@ -103,7 +103,7 @@ struct MultipartPutTests {
         #expect(await bench.code { try await bench.client().put(file: file, to: "k") } == .checksumMismatch)
     }
 
-    @Test func `takes no success whose body is an error, and goes on from there`() async throws {
+    @Test func `takes no success whose body is an error, and continues from there`() async throws {
         let file = try bench.file("f", bytes)
         let client = bench.client()
         let error = ScriptedHTTP.Step.response(200, [], Data("\n\n<Error><Code>InternalError</Code></Error>".utf8))
@@ -142,7 +142,7 @@ struct MultipartPutTests {
         #expect(try await bench.client().put(file: file, to: "k").entityTag == "\"kms-1\"")
     }
 
-    @Test func `gives up what it is told to`() async throws {
+    @Test func `aborts the uploads that were begun`() async throws {
         let file = try bench.file("f", bytes)
         let client = bench.client()
         await bench.s3.inject("partNumber=3", MemoryS3.error(403, "AccessDenied"))
@@ -152,7 +152,7 @@ struct MultipartPutTests {
         #expect(await bench.journal.uploads().isEmpty)
     }
 
-    @Test func `ends when its task does, and goes on afterwards`() async throws {
+    @Test func `ends when its task does, and continues afterwards`() async throws {
         let file = try bench.file("f", bytes)
         await bench.s3.inject("partNumber=2", .hang)
         let client = bench.client()

@@ -125,7 +125,8 @@ import Testing
     }
 
     @Test(arguments: [nil, "half"])
-    func `a condition that failed is no proof of a photo: S3 is asked, and it is stored`(there: String?) async throws {
+    func `a condition that failed is no proof of a photo: S3 is checked, and it is stored`(there: String?) async throws
+    {
         for number in 0..<5 { try folder.write("\(number).jpg", "photo \(number)") }
         let key = key("photo 3")
         let refusals = Recorder<String>()
@@ -175,7 +176,7 @@ import Testing
         #expect(await s3.lines.filter { $0.hasPrefix("PUT") }.count <= 8)
     }
 
-    @Test func `a store that is away ends the run after a few files, each tried again`() async throws {
+    @Test func `an unreachable store ends the run after a few files, each retried`() async throws {
         for number in 0..<40 { try folder.write("\(number).jpg", "photo \(number)") }
         let s3 = FakeS3 { method, _, _ in
             if method == "PUT" { throw HTTPTransportError.unreachable }
@@ -298,7 +299,7 @@ import Testing
         #expect(await index.digest(of: try FileStamp(path: folder.url.appendingPathComponent("299.jpg").path)) == nil)
     }
 
-    @Test func `thumbnails and documents are asked for only where S3 has none`() async throws {
+    @Test func `thumbnails and documents are requested only where S3 has none`() async throws {
         struct Sidecars: PhotoSidecarProvider {
             func thumbnail(of photo: URL) async throws -> Data? { Data("small \(photo.lastPathComponent)".utf8) }
             func metadata(of photo: URL) async throws -> Data? {
@@ -347,7 +348,7 @@ import Testing
         #expect(await vendor.vended == 2)
     }
 
-    @Test func `a large file goes up in parts, and its progress is told`() async throws {
+    @Test func `a large file is uploaded in parts, and its progress is reported`() async throws {
         let large = Data(repeating: 7, count: 6 << 20) + Data(repeating: 9, count: 5 << 20)
         try folder.write("film.mov", large)
         let s3 = FakeS3()

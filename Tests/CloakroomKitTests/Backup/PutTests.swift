@@ -40,7 +40,7 @@ struct PutTests {
         #expect(await bench.lines == ["PUT /k0", "PUT /k20"])
     }
 
-    @Test func `refuses what is there already, unless an own try put it there`() async throws {
+    @Test func `refuses what is there already, unless an own attempt put it there`() async throws {
         await bench.s3.store("k", Data("other".utf8))
         let client = bench.client()
         #expect(
@@ -62,7 +62,7 @@ struct PutTests {
         #expect(await bench.s3.objects["k"]?.bytes == Data("x".utf8))
     }
 
-    @Test func `sends again what was spoilt on the way, and does not believe another tag`() async throws {
+    @Test func `sends again what was damaged on the way, and does not accept another tag`() async throws {
         let client = bench.client()
         await bench.s3.inject("PUT", MemoryS3.error(400, "BadDigest"))
         try await client.put(Data("x".utf8), to: "k")
@@ -99,7 +99,7 @@ struct PutTests {
         #expect(await bench.code { try await bench.client().put(Data(), to: key) } == .invalidRequest)
     }
 
-    @Test func `tells how far it is, and all of it once`() async throws {
+    @Test func `reports its progress, and the total once`() async throws {
         let (values, told) = AsyncStream.makeStream(of: TransferProgress.self)
         let file = try bench.file("f", numbered(25))
         try await bench.client().put(file: file, to: "k") { told.yield($0) }

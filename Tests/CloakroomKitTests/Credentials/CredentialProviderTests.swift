@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `asks once, and hands out what it holds for half of the lifetime`() async {
+    @Test func `requests once, and hands out what it holds for half of the lifetime`() async {
         let vendor = hourly()
         let provider = provider(vendor)
         #expect(await call(provider) == "ASIA0")
@@ -93,7 +93,7 @@ import Testing
         #expect(await vendor.requests == 2)
     }
 
-    @Test func `the same ones given back are not asked for again before half of what is left`() async {
+    @Test func `the same ones returned are not requested again before half of what is left`() async {
         let end = fake.time(in: .seconds(3600))
         let vendor = ScriptedVendor { _ in .numbered(0, until: end) }
         let provider = provider(vendor)
@@ -123,7 +123,7 @@ import Testing
         #expect(await call(provider) == "ASIA3")
     }
 
-    @Test func `the pause is no shorter than the server asks`() async {
+    @Test func `the pause is no shorter than Retry-After`() async {
         let error = CloakroomError(.tooManyRequests, "slow down", status: 429, retryAfter: .seconds(600))
         let vendor = hourly(failing: [1], with: error)
         let provider = provider(vendor)
@@ -151,7 +151,7 @@ import Testing
         #expect(await vendor.requests == 11)
     }
 
-    @Test func `without valid ones each call tries again, and the first success counts`() async {
+    @Test func `without valid ones each call retries, and the first success counts`() async {
         let vendor = hourly(failing: [0, 1, 2])
         let provider = provider(vendor)
         var calls: [String] = []
@@ -160,7 +160,7 @@ import Testing
         #expect(await vendor.requests == 4)
     }
 
-    @Test func `a server that wants to be left alone is, and callers are told for how long`() async throws {
+    @Test func `Retry-After is honored, and callers get what is left of it`() async throws {
         let busy = CloakroomError(.tooManyRequests, "slow down", status: 429, retryAfter: .seconds(600))
         let vendor = hourly(failing: [0], with: busy)
         let provider = provider(vendor)

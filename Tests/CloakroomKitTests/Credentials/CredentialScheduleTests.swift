@@ -25,13 +25,13 @@ private final class RandomServer: Sendable {
         var complaints: [String] = []
         /// What it gave last; `nil` once that was refused.
         var given: (credentials: VendedCredentials, at: Date)?
-        /// When it answered last.
-        var answered: Date?
-        /// As it asked.
+        /// When it responded last.
+        var responded: Date?
+        /// As its `Retry-After` says.
         var leftAloneUntil = Date.distantPast
         /// The device's clock was set since it gave something.
         var isClockSet = false
-        /// Answers wait there.
+        /// Responses wait there.
         var gate: Gate?
     }
 
@@ -96,7 +96,7 @@ private final class RandomServer: Sendable {
         _ = await state.withLock({ $0.gate })?.pass()
         await clock.learn(from: HTTPResponse(status: 200, fields: [("Date", Timestamp(time).http)]), sent: fake.now)
         let now = time
-        state.withLock { $0.answered = now }
+        state.withLock { $0.responded = now }
         switch roll(0..<10) {
         case 0, 1:
             throw CloakroomError.vendorUnreachable
@@ -127,11 +127,11 @@ private final class RandomServer: Sendable {
 
     private func judgeRequest() {
         let now = time
-        let state = state.withLock { ($0.given, $0.answered, $0.leftAloneUntil, $0.isClockSet) }
-        let (given, answered, leftAloneUntil, isClockSet) = state
+        let state = state.withLock { ($0.given, $0.responded, $0.leftAloneUntil, $0.isClockSet) }
+        let (given, responded, leftAloneUntil, isClockSet) = state
         if now < leftAloneUntil { complain("asked a server that wants to be left alone") }
         guard let given, now < given.credentials.expiration - 1 else { return }
-        if let answered, now < answered + 1 { complain("asked again at once") }
+        if let responded, now < responded + 1 { complain("asked again at once") }
         let half = given.credentials.expiration.timeIntervalSince(given.at) / 2
         if !isClockSet, now < given.at + half - 1 { complain("asked before half of the lifetime") }
     }

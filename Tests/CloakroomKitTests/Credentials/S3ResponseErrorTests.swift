@@ -19,7 +19,7 @@ import Testing
             (400, "", .staleCredentials),
             (301, "PermanentRedirect", .refused),
         ] as [(Int, String, S3ErrorKind)])
-    func `status and code tell what to do`(status: Int, code: String, kind: S3ErrorKind) {
+    func `status and code say what to do`(status: Int, code: String, kind: S3ErrorKind) {
         #expect(S3ResponseError(status: status, code: code).kind == kind)
     }
 
@@ -34,7 +34,7 @@ import Testing
         // As MinIO, SeaweedFS and others do.
         "<Error><Code>AccessDenied</Code><Message>Request has expired.</Message><Resource>/b/k</Resource></Error>",
     ])
-    func `an ended URL is told from a denial`(body: String) {
+    func `an expired URL is distinguished from a denial`(body: String) {
         let response = HTTPResponse(status: 403, body: Data(body.utf8))
         #expect(S3ResponseError(response).kind == .expiredURL)
         #expect(S3ResponseError(status: 403, code: "AccessDenied", message: "Request has expired").kind == .expiredURL)
@@ -134,13 +134,13 @@ import Testing
         #expect(fake.sleeps.count == sleeps)
     }
 
-    @Test func `a corrected clock is worth another try`() async {
+    @Test func `a corrected clock is worth another attempt`() async {
         let (provider, _) = provider()
         #expect(await tries(provider, [Self.skewed]) == ["ASIA0", "ASIA0"])
         #expect(await provider.clockOffset == .seconds(7200))
     }
 
-    @Test func `the same credentials again are not worth another try`() async {
+    @Test func `the same credentials again are not worth another attempt`() async {
         let (provider, vendor) = provider(same: true)
         #expect(await tries(provider, [Self.expired]) == ["ASIA0", "400 ExpiredToken"])
         #expect(await vendor.requests == 2)

@@ -5,7 +5,7 @@ import Testing
 
 /// The fakes keep their promises, or the tests that lean on them prove nothing.
 @Suite struct FakesTests {
-    @Test func `answers come in order and requests are written down`() async throws {
+    @Test func `responses come in order and requests are recorded`() async throws {
         let http = ScriptedHTTP(.json(200, "{}"), .failure(.timedOut))
         let url = try #require(URL(string: "https://a.example/b?c=d"))
         let response = try await http.send(HTTPRequest(method: "POST", url: url, body: .bytes(Data("x".utf8))))

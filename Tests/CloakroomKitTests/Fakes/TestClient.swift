@@ -6,7 +6,7 @@ import Testing
 
 /// Tokens `t1`, `t2`, …; which were refused is written down.
 actor CountingTokens: TokenProvider {
-    private(set) var asked = 0
+    private(set) var calls = 0
     private(set) var refused: [String] = []
     private(set) var revoked: [String] = []
     private let isStubborn: Bool
@@ -15,7 +15,7 @@ actor CountingTokens: TokenProvider {
     init(isStubborn: Bool = false) { self.isStubborn = isStubborn }
 
     func token() -> String {
-        asked += 1
+        calls += 1
         return isStubborn ? "t1" : "t\(refused.count + 1)"
     }
 

@@ -25,7 +25,7 @@ import Testing
             RecoveryRecord(asset: asset, key: "old.bin", since: time.wallTime - 60, step: .uploading(place)))
     }
 
-    @Test func `the place of an earlier launch is used while it is open`() async throws {
+    @Test func `the URL of an earlier launch is used while it is valid`() async throws {
         await put(expiresAfter: 1)
         let url = URL(string: "https://cdn.example/new0.bin")!
         #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [(0.0, Int64(5)), (nil, 5), (600, 6)])
-    func `a place that is not open for these bytes is looked at first: what had arrived is taken`(
+    func `a URL that is not valid for these bytes is checked first: what had arrived is used`(
         expiresAfter: Double?, byteCount: Int64
     ) async throws {
         await put(expiresAfter: expiresAfter, byteCount: byteCount)
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test func `when nothing had arrived at a place that ended, another is asked for`() async throws {
+    @Test func `when nothing had arrived at an expired URL, another one is requested`() async throws {
         await put(expiresAfter: 0)
         #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
         #expect(
@@ -67,7 +67,7 @@ import Testing
         #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: url)])
     }
 
-    @Test func `when neither the place nor the cache has the bytes, the wait for a second look begins`() async throws {
+    @Test func `when neither S3 nor the cache has the bytes, the wait for a second check begins`() async throws {
         await put(expiresAfter: 600)
         await fixture.cache(nil, for: asset)
         #expect(
@@ -75,14 +75,14 @@ import Testing
         #expect(await fixture.log == ["read", "cache", "renew new0.bin", "write missing"])
     }
 
-    @Test func `an earlier place that is refused is given up for a new one`() async throws {
+    @Test func `an earlier URL that is refused is replaced by a new one`() async throws {
         await put(expiresAfter: 600)
         await fixture.fail("put", CloakroomError(.accessDenied, "the signer's session has ended"))
         #expect(try await fixture.recovery().resume().map(\.outcome) == [.recovered(newURL: newURL)])
         #expect(await fixture.log.prefix(4) == ["read", "cache", "put new0.bin ✗", "renew new0.bin"])
     }
 
-    @Test func `a place that ended on the way is replaced once`() async throws {
+    @Test func `a URL that expired on the way is replaced once`() async throws {
         let ended = CloakroomError(.uploadURLExpired, "ended")
         await fixture.add(asset, cached: "bytes")
         await fixture.fail("put", ended)

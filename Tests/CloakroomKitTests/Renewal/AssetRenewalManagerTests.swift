@@ -21,7 +21,7 @@ import Testing
         #expect(days == [15: 2, 30: 2, 45: 2])
     }
 
-    @Test func `whoever comes back after 50 days has what is gone recovered`() async throws {
+    @Test func `after 50 days away, what is gone is recovered`() async throws {
         let assets = [image("mine.bin"), image("alive.bin")]
         _ = try await app.manager(assets).renewIfNeeded()
         app.fake.pass(.days(15))
@@ -45,7 +45,7 @@ import Testing
             ])
     }
 
-    @Test func `what is gone is told again on another day, once for each asset that shows it`() async throws {
+    @Test func `what is gone is reported again on another day, once for each asset that shows it`() async throws {
         let assets = [image("a", of: "1"), image("a", of: "2"), image("b")]
         await app.renewer.respond { results($0, ["a": .notFound]) }
         for launches in 1...2 {
@@ -119,7 +119,7 @@ import Testing
         #expect(counts == [0, 0, 1, 0, 1])
     }
 
-    @Test func `what is refused for good is asked for again after a day, then each week`() async throws {
+    @Test func `what is refused for good is retried after a day, then each week`() async throws {
         await app.renewer.respond { results($0, ["a": .refused(reason: "archived")]) }
         var days: [Int] = []
         for day in 0...16 {

@@ -10,7 +10,7 @@ import Testing
 
     private func results(_ results: String) -> String { #"{"renewed":0,"failed":0,"results":[\#(results)]}"# }
 
-    @Test func `sends the keys as they are, and tells of each what the server said`() async throws {
+    @Test func `sends the keys as they are, and returns what the server said of each`() async throws {
         let http = ScriptedHTTP(
             .json(
                 200,
@@ -55,7 +55,7 @@ import Testing
         #expect(answered == [RenewalResult(key: "a/é\n", outcome: .notFound)])
     }
 
-    @Test func `a key that was asked for twice is told of once`() async throws {
+    @Test func `a key that was requested twice has one result`() async throws {
         let answered = try await renewed(
             ["a", "b", "a"],
             results(
@@ -69,7 +69,7 @@ import Testing
         #"{"key":"a","success":true},{"key":"a","success":false,"error":"not_found"}"#,
         #"{"key":"a","success":true,"error":"not_found"}"#,
     ])
-    func `who contradicts himself has said nothing`(response: String) async throws {
+    func `results that contradict each other count as none`(response: String) async throws {
         #expect(
             try await renewed(["a"], results(response))
                 == [RenewalResult(key: "a", outcome: .failed(reason: "contradiction"))])

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `what nobody knows is due`() {
+    @Test func `what is unknown is due`() {
         #expect(settings.dueDate(of: nil, now: now) == .distantPast)
         #expect(settings.dueDate(of: RenewalRecord(key: "a"), now: now) == .distantPast)
     }

@@ -41,8 +41,7 @@ import Testing
         CloakroomError(.tooManyRequests, "Too many renewal requests", status: 429, retryAfter: .seconds(600)),
         CloakroomError(.unavailable, "S3 failed", status: 503, retryAfter: .seconds(600)),
     ])
-    func `a server that asks to be left alone is, and the next launch heeds it, too`(error: CloakroomError) async throws
-    {
+    func `Retry-After is honored, by the next launch, too`(error: CloakroomError) async throws {
         await fail(["00002.bin"], with: error)
         let end = app.fake.wallTime + 600
         let report = try await app.manager(images(6)).renewIfNeeded()
@@ -92,7 +91,9 @@ import Testing
         CloakroomError.Code.unauthorized, .tokenUnavailable, .forbidden, .userDisabled, .subscriptionRequired,
         .untrusted, .notAllowedNow, .cancelled,
     ])
-    func `what no other batch could mend ends the run and says nothing about keys`(code: CloakroomError.Code)
+    func `a failure that every other batch would share ends the run and says nothing about keys`(
+        code: CloakroomError.Code
+    )
         async throws
     {
         await fail(["00002.bin"], with: CloakroomError(code, "no"))
@@ -140,7 +141,7 @@ import Testing
         #expect(report.requests < 25)
     }
 
-    @Test func `answers that cannot be recorded are kept, and renewals go on`() async throws {
+    @Test func `results that cannot be recorded are kept, and renewals continue`() async throws {
         let store = FailingRenewalStore()
         await store.fail(CloakroomError(.diskFull, "full"))
         var app = app

@@ -40,7 +40,7 @@ import Testing
         #expect(try await app.records().map(\.lastRenewed) == [app.fake.wallTime, nil])
     }
 
-    @Test func `what was not asked for, or answered in two ways, counts for nothing`() async throws {
+    @Test func `what was not requested, or has two results, counts for nothing`() async throws {
         await app.renewer.respond { keys in
             results(keys) + [
                 RenewalResult(key: "stranger", outcome: .renewed(expiresAt: nil)),

@@ -70,13 +70,13 @@ import Testing
         }
     }
 
-    @Test func `a missing token asks for another one`() async throws {
+    @Test func `a missing token requests another one`() async throws {
         let tokens = CountingTokens(isStubborn: true)
         let (client, http) = try client(401, "missing-token", tokens: tokens)
         await #expect(throws: CloakroomError(.unauthorized, "Missing auth token", status: 401)) {
             try await client.renewAssets(keys: ["a"])
         }
-        #expect(await tokens.asked == 2)
+        #expect(await tokens.calls == 2)
         #expect(await http.sent.map { $0["X-Convos-AuthToken"] } == ["t1"])
     }
 }

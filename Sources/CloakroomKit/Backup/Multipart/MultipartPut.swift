@@ -146,8 +146,10 @@ struct MultipartPut {
                 meter?.set(number, Int64(size))
                 return SentPart(part: known, md5: md5)
             }
-            let told = meter.map { meter in { @Sendable (sent: HTTPProgress) in meter.set(number, sent.bytesSent) } }
-            let transfer = client.upload(body, progress: told)
+            let progress = meter.map { meter in
+                { @Sendable (sent: HTTPProgress) in meter.set(number, sent.bytesSent) }
+            }
+            let transfer = client.upload(body, progress: progress)
             let tag = try await target.s3.uploadPart(
                 number, of: upload.uploadID, target.object, digest: BodyDigest(md5: md5), by: transfer)
             meter?.set(number, Int64(size))

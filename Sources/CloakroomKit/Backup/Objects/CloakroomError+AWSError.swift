@@ -9,8 +9,8 @@ extension AWSError {
         case .interrupted: self.init(.transient, code: "Interrupted")
         case .untrusted: self.init(.refused, code: "Untrusted")
         case .tooLarge: self.init(.refused, code: "TooLarge")
-        case .encoded: self.init(.refused, code: "EncodedAnswer")
-        case .invalidRequest: self.init(.refused, code: "UnsendableRequest")
+        case .encoded: self.init(.refused, code: "EncodedResponse")
+        case .invalidRequest: self.init(.refused, code: Self.unsendable)
         case .unreadableFile: self.init(.refused, code: "UnreadableFile")
         case .unwritableFile(isFull: false): self.init(.refused, code: "UnwritableFile")
         case .unwritableFile(isFull: true): self.init(.refused, code: "DiskFull")
@@ -55,8 +55,8 @@ extension CloakroomError.Code {
     private static let byCode: [String: Self] = [
         "Unreachable": .unreachable, "Interrupted": .unreachable, "Timeout": .timedOut, "DeadlineExceeded": .timedOut,
         "RequestTimeout": .timedOut, "Untrusted": .untrusted, "TooLarge": .bodyTooLarge,
-        "EncodedAnswer": .invalidResponse,
-        "UnsendableRequest": .invalidRequest, "UnreadableFile": .unreadableFile, "UnwritableFile": .unwritableFile,
+        "EncodedResponse": .invalidResponse,
+        AWSError.unsendable: .invalidRequest, "UnreadableFile": .unreadableFile, "UnwritableFile": .unwritableFile,
         "DiskFull": .diskFull, "NotAllowedNow": .notAllowedNow, "NoSuchKey": .noSuchObject,
         "InvalidObjectState": .archived, "ObjectNotInActiveTierError": .archived, "BadDigest": .checksumMismatch,
         "ChecksumMismatch": .checksumMismatch, "NoSuchUpload": .uploadNotFound, "InvalidPart": .uploadIncomplete,

@@ -59,7 +59,7 @@ extension S3BackupClient {
         _ body: HTTPBody, md5: [UInt8], at target: ObjectTarget, _ request: PutRequest
     ) async throws -> ObjectInfo {
         let size = body.byteCount
-        let told = request.progress.map { observer in
+        let progress = request.progress.map { observer in
             { @Sendable (sent: HTTPProgress) in
                 guard sent.bytesSent < size else { return }
                 observer(TransferProgress(bytesDone: sent.bytesSent, bytesTotal: size))
@@ -69,7 +69,7 @@ extension S3BackupClient {
         fields.add(request.metadataFields())
         let stored = try await target.s3.put(
             target.object, digest: BodyDigest(md5: md5), fields: fields, condition: request.condition,
-            by: upload(body, progress: told))
+            by: upload(body, progress: progress))
         request.progress?(TransferProgress(bytesDone: size, bytesTotal: size))
         return ObjectInfo(
             key: target.key, byteCount: size, entityTag: stored.entityTag, contentType: request.contentType,

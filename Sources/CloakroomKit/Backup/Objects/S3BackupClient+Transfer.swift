@@ -18,7 +18,7 @@ extension S3BackupClient {
         return Transfer(timeout: timeout, deadline: runtime.now().advanced(by: timeout * 3 + .seconds(120))) {
             request, timeout async throws(AWSError) in
             guard let request = HTTPRequest(request, body: body, destination: destination(), timeout: timeout) else {
-                throw AWSError(.refused, code: "UnsendableRequest")
+                throw AWSError(.refused, code: AWSError.unsendable)
             }
             do throws(HTTPTransportError) {
                 return UpstreamResponse(try await transport.send(request, progress: progress))

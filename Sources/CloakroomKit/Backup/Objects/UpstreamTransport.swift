@@ -2,7 +2,7 @@ import CloakroomAWS
 import Foundation
 import CloakroomHTTP
 
-/// Sends what ``AWS`` has signed through the app's transport.
+/// Sends what `CloakroomAWS` has signed through the app's transport.
 struct UpstreamTransport: Transport {
     let transport: any HTTPTransport
 

@@ -94,7 +94,7 @@ actor BackupRun {
         consecutiveFailures.end()
         report.bytesUploaded += bytes
         if isNew { report.backedUp += 1 } else { report.alreadyThere += 1 }
-        tell(path, byteCount)
+        reportProgress(path, byteCount)
     }
 
     func fail(_ path: String, _ error: CloakroomError) {
@@ -106,7 +106,7 @@ actor BackupRun {
         }
         report.failures.append(.init(file: URL(fileURLWithPath: path), error: error))
         if consecutiveFailures.exceedsLimit(with: error) { stop(error) }
-        tell(path, 0)
+        reportProgress(path, 0)
     }
 
     /// The index is a cache: the run continues without it.
@@ -123,7 +123,7 @@ actor BackupRun {
 
     func stop(_ error: CloakroomError) { if report.stoppedBy == nil { report.stoppedBy = error } }
 
-    private func tell(_ path: String, _ byteCount: Int64) {
+    private func reportProgress(_ path: String, _ byteCount: Int64) {
         progress.filesDone += 1
         progress.bytesDone += byteCount - (moved.removeValue(forKey: path) ?? 0)
         progress.current = URL(fileURLWithPath: path)

@@ -31,7 +31,7 @@ actor RestoreRun {
         } else {
             report.alreadyThere += 1
         }
-        tell(photo, photo.byteCount)
+        reportProgress(photo, photo.byteCount)
     }
 
     func fail(_ photo: PhotoRestore.Photo, _ error: CloakroomError) {
@@ -43,7 +43,7 @@ actor RestoreRun {
         }
         report.failures.append(.init(key: photo.key, error: error))
         if consecutiveFailures.exceedsLimit(with: error) { stop(error) }
-        tell(photo, 0)
+        reportProgress(photo, 0)
     }
 
     var isStopped: Bool { report.stoppedBy != nil }
@@ -63,7 +63,7 @@ actor RestoreRun {
         return exceedsLimit ? .max : sum
     }
 
-    private func tell(_ photo: PhotoRestore.Photo, _ byteCount: Int64) {
+    private func reportProgress(_ photo: PhotoRestore.Photo, _ byteCount: Int64) {
         progress.filesDone += 1
         progress.bytesDone = Self.sum(progress.bytesDone, byteCount)
         progress.current = URL(fileURLWithPath: photo.key)

@@ -3,29 +3,29 @@ import CloakroomAWS
 /// How long no request is sent to the vendor after a failure: a jittered delay, or the server's `Retry-After`.
 struct RefreshBackoff: Sendable {
     /// The longest `Retry-After` that is followed: the server's longest rate-limit window.
-    static let longestAsked: Duration = .seconds(3600)
+    static let longestServerDelay: Duration = .seconds(3600)
     /// On top of it comes a second: the jitter alone may be nothing.
     static let backoff = Backoff(base: .seconds(2), cap: .seconds(60), maximumAttempts: .max)
 
     private var failures = 0
     private var end: ContinuousClock.Instant?
     /// The end of the server's `Retry-After`, and the response that had it.
-    private var asked: (error: CloakroomError, end: ContinuousClock.Instant)?
+    private var serverDelay: (error: CloakroomError, end: ContinuousClock.Instant)?
 
     mutating func begin(
         after error: CloakroomError, at now: ContinuousClock.Instant, using generator: inout some RandomNumberGenerator
     ) {
         let jittered = Self.backoff.delay(afterAttempt: failures, using: &generator) ?? Self.backoff.cap
         failures += 1
-        asked = error.retryAfter.map { (error, now.advanced(by: min($0, Self.longestAsked))) }
+        serverDelay = error.retryAfter.map { (error, now.advanced(by: min($0, Self.longestServerDelay))) }
         let own = now.advanced(by: .seconds(1) + jittered)
-        end = max(own, asked?.end ?? own)
+        end = max(own, serverDelay?.end ?? own)
     }
 
     /// After a success, no request is sent for a second, however short the lifetime of the credentials.
     mutating func begin(afterSuccessAt now: ContinuousClock.Instant) {
         failures = 0
-        asked = nil
+        serverDelay = nil
         end = now.advanced(by: .seconds(1))
     }
 
@@ -33,7 +33,7 @@ struct RefreshBackoff: Sendable {
 
     /// - Returns: before the end of `Retry-After`, the server's response, with what is left of the time.
     func refusal(at now: ContinuousClock.Instant) -> CloakroomError? {
-        guard let (error, end) = asked, now < end else { return nil }
+        guard let (error, end) = serverDelay, now < end else { return nil }
         var rest = error
         rest.retryAfter = end - now
         return rest

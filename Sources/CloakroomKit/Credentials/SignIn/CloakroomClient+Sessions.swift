@@ -13,8 +13,8 @@ extension CloakroomClient {
     public func signIn(
         identityToken: String, nonce: String? = nil, deviceID: String? = nil
     ) async throws -> Session {
-        let asked = SessionRequest(identityToken: identityToken, nonce: nonce, deviceId: deviceID)
-        return try await session(WorkerRequest(route: .session, body: asked.encoded, authorization: .none))
+        let requestBody = SessionRequest(identityToken: identityToken, nonce: nonce, deviceId: deviceID)
+        return try await session(WorkerRequest(route: .session, body: requestBody.encoded, authorization: .none))
     }
 
     /// A later session for one that has not ended yet.
@@ -22,10 +22,11 @@ extension CloakroomClient {
     /// - Throws: ``CloakroomError``: `unauthorized` when it has ended, or the sign-in was too long ago, `sessionRevoked` when the
     ///   operator ended it: sign in again.
     public func continueSession(_ session: Session, deviceID: String? = nil) async throws -> Session {
-        let asked = SessionRequest(deviceId: deviceID)
+        let requestBody = SessionRequest(deviceId: deviceID)
         return try await self.session(
             WorkerRequest(
-                route: .session, body: deviceID == nil ? nil : asked.encoded, authorization: .session(session.token)))
+                route: .session, body: deviceID == nil ? nil : requestBody.encoded,
+                authorization: .session(session.token)))
     }
 
     private func session(_ request: WorkerRequest) async throws(CloakroomError) -> Session {

@@ -87,7 +87,7 @@ final class URLSessionExchange: @unchecked Sendable {
 extension URLSessionExchange {
     /// - Parameter bytesSent: of the body in all; more than there are when it had to be sent again.
     func didSend(_ bytesSent: Int64) {
-        tell { $0.bytesSent = min(bytesSent, body.byteCount) }
+        reportProgress { $0.bytesSent = min(bytesSent, body.byteCount) }
     }
 
     func didReceive(_ response: URLResponse) {
@@ -105,7 +105,7 @@ extension URLSessionExchange {
             return data.withUnsafeBytes { accumulator.append($0) }
         }
         if let problem { return end(.failure(problem)) }
-        tell { $0.bytesReceived += Int64(data.count) }
+        reportProgress { $0.bytesReceived += Int64(data.count) }
     }
 
     /// - Parameter response: the task's own, for responses without a delegate call: on Linux a redirect without `Location`.
@@ -115,7 +115,7 @@ extension URLSessionExchange {
         end(lock.withLock { accumulator.finish((response as? HTTPURLResponse).map { HTTPResponseHead($0) }) })
     }
 
-    private func tell(_ change: (inout HTTPProgress) -> Void) {
+    private func reportProgress(_ change: (inout HTTPProgress) -> Void) {
         let moved = lock.withLock { () -> HTTPProgress? in
             lastMove = now()
             guard result == nil else { return nil }

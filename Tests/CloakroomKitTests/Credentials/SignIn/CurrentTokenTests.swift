@@ -4,14 +4,14 @@ import Testing
 @testable import CloakroomKit
 
 @Suite struct CurrentTokenTests {
-    /// Answers when the gate is open.
+    /// Responds when the gate is open.
     private actor SlowTokens: TokenProvider {
         let gate = Gate()
-        private(set) var asked = 0
+        private(set) var calls = 0
         private(set) var refused: [String] = []
 
         func token() async -> String {
-            asked += 1
+            calls += 1
             let name = "t\(refused.count + 1)"
             _ = await gate.pass()
             return name
@@ -34,25 +34,25 @@ import Testing
         let password = "hunter2"
     }
 
-    @Test func `who asks at the same time shares one question`() async throws {
+    @Test func `concurrent calls share one call to the provider`() async throws {
         let provider = SlowTokens()
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
-        let askers = (0..<100).map { _ in Task { try await tokens.token() } }
-        while await provider.asked == 0 { await Task.yield() }
+        let callers = (0..<100).map { _ in Task { try await tokens.token() } }
+        while await provider.calls == 0 { await Task.yield() }
         await provider.gate.open()
-        for asker in askers { #expect(try await asker.value == Secret("t1")) }
-        #expect(await provider.asked <= 2)
+        for caller in callers { #expect(try await caller.value == Secret("t1")) }
+        #expect(await provider.calls <= 2)
     }
 
     @Test func `a hundred refusals of one token lead to one new token`() async throws {
         let provider = CountingTokens()
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let first = try await tokens.token()
-        let askers = (0..<100).map { _ in Task { try await tokens.token(insteadOf: first) } }
-        for asker in askers { #expect(try await asker.value == Secret("t2")) }
+        let callers = (0..<100).map { _ in Task { try await tokens.token(insteadOf: first) } }
+        for caller in callers { #expect(try await caller.value == Secret("t2")) }
         #expect(try await tokens.token(insteadOf: first) == Secret("t2"))
         #expect(await provider.refused == ["t1"])
-        #expect(await provider.asked == 2)
+        #expect(await provider.calls == 2)
     }
 
     @Test func `each refusal of a token that the provider returns unchanged is reported to it`() async throws {
@@ -67,9 +67,9 @@ import Testing
         let provider = SlowTokens()
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let early = Task { try await tokens.token() }
-        while await provider.asked == 0 { await Task.yield() }
+        while await provider.calls == 0 { await Task.yield() }
         let late = Task { try await tokens.token(insteadOf: Secret("t1")) }
-        while await provider.asked == 1 { await Task.yield() }
+        while await provider.calls == 1 { await Task.yield() }
         await provider.gate.open()
         #expect(try await early.value == Secret("t1"))
         #expect(try await late.value == Secret("t2"))
@@ -80,14 +80,14 @@ import Testing
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let impatient = Task { try await tokens.token() }
         let patient = Task { try await tokens.token() }
-        while await provider.asked == 0 { await Task.yield() }
+        while await provider.calls == 0 { await Task.yield() }
         impatient.cancel()
         await #expect(throws: CloakroomError.cancelled) { try await impatient.value }
         await provider.gate.open()
         #expect(try await patient.value == Secret("t1"))
     }
 
-    @Test func `a failure is told without its text, and the next one asks again`() async throws {
+    @Test func `a failure is reported without its text, and the next call retries`() async throws {
         let tokens = CurrentToken(Failing(error: Leaky()), runtime: FakeRuntime().runtime)
         for _ in 0..<2 {
             await #expect(throws: CloakroomError(.tokenUnavailable, "The token provider threw Leaky")) {

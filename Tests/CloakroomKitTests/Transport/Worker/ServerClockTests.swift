@@ -41,7 +41,7 @@ import Testing
         #expect(await clock.now.timeIntervalSince1970 == 1_795_183_260)
     }
 
-    @Test func `a response that was half a minute on its way is not believed`() async {
+    @Test func `a response that was half a minute on its way is not used`() async {
         await learn("Fri, 20 Nov 2026 15:00:00 GMT", after: .seconds(31))
         #expect(await clock.current == nil)
     }

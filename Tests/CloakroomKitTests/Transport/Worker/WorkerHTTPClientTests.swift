@@ -34,7 +34,7 @@ import Testing
         #expect(fake.sleeps == [.milliseconds(250), .milliseconds(500), .seconds(1)])
     }
 
-    @Test func `a revoked session is told to the provider once, and no other token is asked for`() async throws {
+    @Test func `a revoked session is reported to the provider once, and no other token is requested`() async throws {
         let tokens = CountingTokens(isStubborn: true)
         let http = ScriptedHTTP { _, _ in .json(401, #"{"error":"Session revoked","code":"session_revoked"}"#) }
         let client = try CloakroomClient.test(http, fake, tokens: tokens)
@@ -44,7 +44,7 @@ import Testing
                     .sessionRevoked, "Session revoked", status: 401, serverCode: "session_revoked")
             ) { try await client.vendCredentials() }
         }
-        #expect(await tokens.asked == 2)
+        #expect(await tokens.calls == 2)
         #expect(await tokens.revoked == ["t1"])
         #expect(await tokens.refused.isEmpty)
         #expect(await http.sent.count == 2)
@@ -57,7 +57,7 @@ import Testing
         #expect(fake.sleeps == [.microseconds(62_500), .milliseconds(125)])
     }
 
-    @Test func `gives up after the last try, with its error`() async throws {
+    @Test func `ends after the last attempt, with its error`() async throws {
         let http = ScriptedHTTP { _, number in .json(503, #"{"error":"Temporarily \#(number)","code":"unavailable"}"#) }
         #expect(
             try await outcome(of: http)
@@ -97,7 +97,7 @@ import Testing
         #expect(fake.sleeps == [.seconds(seconds) + .milliseconds(250)])
     }
 
-    @Test func `fails at once when the server asks for more than the deadline`() async throws {
+    @Test func `fails at once when Retry-After is beyond the deadline`() async throws {
         let http = ScriptedHTTP(
             .json(
                 429, #"{"error":"Too many credential requests","code":"too_many_requests"}"#,
@@ -110,7 +110,7 @@ import Testing
         #expect(fake.sleeps == [])
     }
 
-    @Test func `one deadline holds for all tries`() async throws {
+    @Test func `one deadline holds for all attempts`() async throws {
         let fake = fake
         let http = ScriptedHTTP { request, _ in
             fake.pass(request.timeout)
@@ -144,7 +144,7 @@ import Testing
         #expect(try await outcome(of: http, tokens: CountingTokens(isStubborn: true))?.code == .unauthorized)
     }
 
-    @Test func `concurrent refusals ask for one new token`() async throws {
+    @Test func `concurrent refusals request one new token`() async throws {
         let tokens = CountingTokens()
         let gate = Gate()
         let http = ScriptedHTTP { request, number in
@@ -174,7 +174,7 @@ import Testing
         #expect(await http.sent.count == 2)
     }
 
-    @Test func `what is not safe to repeat is repeated only when the server asks for it`() async throws {
+    @Test func `what is not safe to repeat is repeated only when the server requests it`() async throws {
         for (fault, tries) in [
             (ScriptedHTTP.Step.failure(.timedOut), 1), (.failure(.interrupted), 1), (.response(502), 1),
             (.response(503), 4), (.failure(.unreachable), 4),
