@@ -55,21 +55,32 @@ final class TransportFile: Sendable {
         }
     }
 
+    /// - Returns: how many bytes were read, fewer than there is room for at the end of the file, `nil` when it cannot be
+    ///   read.
+    func read(filling buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+        var done = 0
+        while done < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            guard let count = read(into: rest, at: offset + Int64(done)) else { return nil }
+            guard count > 0 else { break }
+            done += count
+        }
+        return done
+    }
+
     /// - Returns: The bytes of a range.
     /// - Throws: ``HTTPTransportError/unreadableFile`` also when the file ends before.
     func bytes(_ range: Range<Int64>) throws(HTTPTransportError) -> Data {
         var bytes = Data(count: range.count)
-        let isWhole = bytes.withUnsafeMutableBytes { buffer in
-            var done = 0
-            while done < buffer.count {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-                guard let count = read(into: rest, at: range.lowerBound + Int64(done)), count > 0 else { return false }
-                done += count
-            }
-            return true
-        }
-        guard isWhole else { throw .unreadableFile }
+        let count = bytes.withUnsafeMutableBytes { read(filling: $0, at: range.lowerBound) }
+        guard count == range.count else { throw .unreadableFile }
         return bytes
+    }
+
+    /// What fstat(2) says of it now; `nil` when it fails.
+    var status: stat? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status : nil
     }
 
     /// - Throws: ``HTTPTransportError/unwritableFile(isFull:)``.

@@ -3,7 +3,7 @@ import Foundation
 
 /// A file that is uploaded: open, and known by what it was when it was opened.
 struct UploadFile: Sendable {
-    private let handle: FileHandle
+    private let file: TransportFile
     let url: URL
     private let stamp: FileStamp
     var identity: FileIdentity { FileIdentity(byteCount: stamp.byteCount, modified: stamp.modified) }
@@ -12,19 +12,18 @@ struct UploadFile: Sendable {
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also for what is no file.
     init(_ url: URL) throws(CloakroomError) {
         self.url = url
-        var status = stat()
-        guard let handle = try? FileHandle(forReadingFrom: url), fstat(handle.fileDescriptor, &status) == 0,
-            status.isRegularFile
-        else { throw CloakroomError(.unreadableFile, "\(url.lastPathComponent) is no file that can be read") }
-        self.handle = handle
+        guard let file = try? TransportFile(reading: url), let status = file.status, status.isRegularFile else {
+            throw CloakroomError(.unreadableFile, "\(url.lastPathComponent) is no file that can be read")
+        }
+        self.file = file
         stamp = FileStamp(status)
     }
 
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when there is another file of its name, or it
     ///   was written to, since it was opened.
     func checkUnchanged() throws(CloakroomError) {
-        var (opened, named) = (stat(), stat())
-        guard fstat(handle.fileDescriptor, &opened) == 0, FileStamp(opened).isOfSameBytes(as: stamp),
+        var named = stat()
+        guard let opened = file.status, FileStamp(opened).isOfSameBytes(as: stamp),
             stat(url.path, &named) == 0, FileStamp(named).isOfSameBytes(as: stamp)
         else { throw changed }
     }
@@ -83,18 +82,10 @@ struct UploadFile: Sendable {
     }
 
     private func fill(_ buffer: UnsafeMutableRawBufferPointer, from offset: Int64) throws(CloakroomError) {
-        var done = 0
-        while done < buffer.count {
-            let count = pread(
-                handle.fileDescriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done,
-                off_t(offset) + off_t(done))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                throw CloakroomError(.unreadableFile, "\(url.lastPathComponent) could not be read (errno \(errno))")
-            }
-            guard count > 0 else { throw changed }
-            done += count
+        guard let count = file.read(filling: buffer, at: offset) else {
+            throw CloakroomError(.unreadableFile, "\(url.lastPathComponent) could not be read (errno \(errno))")
         }
+        guard count == buffer.count else { throw changed }
     }
 
     private var changed: CloakroomError {
