@@ -82,7 +82,7 @@ extension Folder: AssetRenewer {
             if number == keys.count / 2 { await points.cross() }
             if hasObject(key) { try note(key) }
             results.append(
-                RenewalResult(key: key, outcome: hasObject(key) ? .renewed(expiresAt: nil) : .notFound))
+                RenewalResult(key: key, outcome: hasObject(key) ? .renewed(expiration: nil) : .notFound))
         }
         await points.cross()
         return results

@@ -19,15 +19,15 @@
 
         public let identifier: String
         private let kind: Kind
-        private let interval: TimeInterval
+        private let interval: Duration
         private let renew: @Sendable () async throws -> Void
 
         /// - Parameters:
-        ///   - interval: in seconds; how long after ``schedule()``, or after a run, the next one begins at the earliest.
+        ///   - interval: how long after ``schedule()``, or after a run, the next one begins at the earliest.
         ///   - renew: such as `AssetRenewalManager.renewIfNeeded()`. It is cancelled when the system's time is over and
         ///     must end soon then; what is left is the next run's.
         public init(
-            identifier: String, kind: Kind = .processing, interval: TimeInterval = 86_400,
+            identifier: String, kind: Kind = .processing, interval: Duration = .seconds(86_400),
             renew: @escaping @Sendable () async throws -> Void
         ) {
             self.identifier = identifier
@@ -64,7 +64,7 @@
                 request = processing
             case .refresh: request = BGAppRefreshTaskRequest(identifier: identifier)
             }
-            request.earliestBeginDate = Date(timeIntervalSinceNow: interval)
+            request.earliestBeginDate = Date(timeIntervalSinceNow: interval / .seconds(1))
             return request
         }
 

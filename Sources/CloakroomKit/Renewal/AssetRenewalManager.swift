@@ -116,12 +116,12 @@ public actor AssetRenewalManager {
     ///
     /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/invalidRequest`` for a URL that has no asset key, and what
     ///   the store throws.
-    public func recordUpload(of asset: RenewableAsset, expiresAt: Date? = nil) async throws {
+    public func recordUpload(of asset: RenewableAsset, expiration: Date? = nil) async throws {
         guard let key = asset.key(in: baseURLs) else {
             throw CloakroomError(.invalidRequest, "the asset's URL has no asset key")
         }
         var record = RenewalRecord(key: key)
-        record.noteRenewal(at: runtime.wallClock(), expiresAt: expiresAt)
+        record.noteRenewal(at: runtime.wallClock(), expiration: expiration)
         try await ledger.store.save([record])
     }
 

@@ -28,7 +28,7 @@ extension AssetRenewalSettings {
         guard let last = record.lastRenewed, last <= now + Self.clockTolerance else { return .distantPast }
         // An object that has just been renewed has not expired: there the two clocks disagree, and the interval says enough.
         let interval = interval / .seconds(1)
-        guard let end = record.expiresAt, end > last else { return last + interval }
+        guard let end = record.expiration, end > last else { return last + interval }
         return last + min(interval, end.timeIntervalSince(last) / 2)
     }
 

@@ -10,7 +10,7 @@ public struct AssetSchedule: Sendable, Equatable {
     /// The next run after this renews it; never in the past.
     public var due: Date
     /// `nil` when the server did not say.
-    public var expiresAt: Date?
+    public var expiration: Date?
     /// What went wrong since it was renewed last.
     public var failure: RenewalFailure?
 }

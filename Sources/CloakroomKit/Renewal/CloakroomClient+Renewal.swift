@@ -53,7 +53,7 @@ extension RenewalResult {
 extension RenewalResult.Outcome {
     fileprivate init(_ result: RenewResult) {
         switch (result.success, result.error) {
-        case (true, nil): self = .renewed(expiresAt: result.expiresAt)
+        case (true, nil): self = .renewed(expiration: result.expiresAt)
         case (false, .notFound): self = .notFound
         case (false, let error?) where error != .internalError: self = .refused(reason: error.rawValue)
         case (false, _): self = .failed(reason: RenewalErrorCode.internalError.rawValue)

@@ -3,8 +3,8 @@ public import Foundation
 /// What became of one key of a renewal.
 public struct RenewalResult: Sendable, Equatable {
     public enum Outcome: Sendable, Equatable {
-        /// Its retention starts anew; `expiresAt` where the server knows.
-        case renewed(expiresAt: Date?)
+        /// Its retention starts anew; `expiration` where the server knows.
+        case renewed(expiration: Date?)
         /// S3 itself said that there is no such object.
         case notFound
         /// It will fail in the same way next time: the key is none, archived, or not for this user.

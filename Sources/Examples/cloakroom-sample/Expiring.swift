@@ -12,7 +12,7 @@ enum Expiring {
         let renewals = try Renewals(
             account, account.client(over: SampleTransport()), folder, try UploadedURLs(folder).urls())
         for asset in try await renewals.manager.schedule() {
-            let expires = asset.expiresAt.map { "expires \($0.formatted(.iso8601))" } ?? "expiration unknown"
+            let expires = asset.expiration.map { "expires \($0.formatted(.iso8601))" } ?? "expiration unknown"
             Console.print("\(asset.key): due \(asset.due.formatted(.iso8601)), \(expires)")
         }
         return 0

@@ -76,7 +76,7 @@ extension RecoveryFixture: PresignedUploader, AssetRenewer {
     func renewAssets(keys: [String]) throws -> [RenewalResult] {
         try note("renew \(keys.joined(separator: ","))")
         return keys.map { key in
-            RenewalResult(key: key, outcome: objects[key] == nil ? .notFound : .renewed(expiresAt: nil))
+            RenewalResult(key: key, outcome: objects[key] == nil ? .notFound : .renewed(expiration: nil))
         }
     }
 }

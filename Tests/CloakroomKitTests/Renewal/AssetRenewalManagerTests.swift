@@ -108,9 +108,9 @@ import Testing
 
     @Test func `what lives shorter is renewed at half its life`() async throws {
         let end = app.fake.wallTime + 6 * 86_400
-        await app.renewer.respond { results($0, otherwise: .renewed(expiresAt: end)) }
+        await app.renewer.respond { results($0, otherwise: .renewed(expiration: end)) }
         _ = try await app.manager([image("a")]).renewIfNeeded()
-        #expect(try await app.records() == [app.fresh("a", expiresAt: end)])
+        #expect(try await app.records() == [app.fresh("a", expiration: end)])
         var counts: [Int] = []
         for _ in 1...5 {
             app.fake.pass(.days(1))
@@ -144,10 +144,10 @@ import Testing
         _ = await manager.renewIfNeeded()
         let expected = [
             AssetSchedule(
-                key: "a", assets: [assets[1], assets[2]], lastRenewed: now, due: now + 15 * 86_400, expiresAt: nil,
+                key: "a", assets: [assets[1], assets[2]], lastRenewed: now, due: now + 15 * 86_400, expiration: nil,
                 failure: nil),
             AssetSchedule(
-                key: "b", assets: [assets[0]], lastRenewed: nil, due: now + 86_400, expiresAt: nil,
+                key: "b", assets: [assets[0]], lastRenewed: nil, due: now + 86_400, expiration: nil,
                 failure: RenewalFailure(kind: .refused, reason: "forbidden", first: now, last: now, count: 1)),
         ]
         #expect(try await manager.schedule() == expected)

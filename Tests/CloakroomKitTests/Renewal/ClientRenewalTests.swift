@@ -26,7 +26,7 @@ import Testing
                         + #"{"key":"i.bin","success":false}"#)))
         let keys = ["a/b.bin"] + "bcdefghij".map { "\($0).bin" }
         let outcomes: [RenewalResult.Outcome] = [
-            .renewed(expiresAt: Date(timeIntervalSince1970: 1_797_724_800)), .renewed(expiresAt: nil), .notFound,
+            .renewed(expiration: Date(timeIntervalSince1970: 1_797_724_800)), .renewed(expiration: nil), .notFound,
             .refused(reason: "archived"), .refused(reason: "invalid_key"), .refused(reason: "forbidden"),
             .failed(reason: "internal_error"), .failed(reason: "internal_error"), .failed(reason: "internal_error"),
         ]

@@ -11,7 +11,7 @@ import Testing
 
     @Test(
         arguments: [
-            // lastRenewed, expiresAt, due: in days from now
+            // lastRenewed, expiration, due: in days from now
             (-1, nil, 14),
             (-1, 29, 14),
             (-15, nil, 0),
@@ -26,7 +26,7 @@ import Testing
             (2, 32, nil), (400, nil, nil),
         ] as [(Double, Double?, Double?)])
     func `a renewed key is due after 15 days, or half of its life`(last: Double, end: Double?, due: Double?) {
-        let record = RenewalRecord(key: "a", lastRenewed: day(last), expiresAt: end.map(day))
+        let record = RenewalRecord(key: "a", lastRenewed: day(last), expiration: end.map(day))
         let found = settings.dueDate(of: record, now: now)
         #expect(abs(found.timeIntervalSince(due.map(day) ?? .distantPast)) < 0.001)
     }

@@ -14,7 +14,7 @@ actor ScriptedRenewer: AssetRenewer {
 
     init(
         _ respond: @escaping RenewalScript = { keys in
-            keys.map { RenewalResult(key: $0, outcome: .renewed(expiresAt: nil)) }
+            keys.map { RenewalResult(key: $0, outcome: .renewed(expiration: nil)) }
         }
     ) {
         self.respond = respond
@@ -110,8 +110,8 @@ struct RenewalFixture {
     }
 
     /// Renewed just now, and never failed since.
-    func fresh(_ key: String, expiresAt: Date? = nil) -> RenewalRecord {
-        RenewalRecord(key: key, lastRenewed: fake.wallTime, expiresAt: expiresAt)
+    func fresh(_ key: String, expiration: Date? = nil) -> RenewalRecord {
+        RenewalRecord(key: key, lastRenewed: fake.wallTime, expiration: expiration)
     }
 }
 
@@ -125,7 +125,7 @@ func images(_ count: Int) -> [RenewableAsset] { (0..<count).map { image(String(f
 /// What the server says of keys, by default that they are renewed.
 func results(
     _ keys: [String], _ outcomes: [String: RenewalResult.Outcome] = [:],
-    otherwise outcome: RenewalResult.Outcome = .renewed(expiresAt: nil)
+    otherwise outcome: RenewalResult.Outcome = .renewed(expiration: nil)
 ) -> [RenewalResult] {
     keys.map { RenewalResult(key: $0, outcome: outcomes[$0] ?? outcome) }
 }

@@ -32,7 +32,7 @@ import Testing
                 case 3: break
                 default:
                     renewals[key, default: []].append(time())
-                    answers.append(RenewalResult(key: key, outcome: .renewed(expiresAt: time() + 30 * 86_400)))
+                    answers.append(RenewalResult(key: key, outcome: .renewed(expiration: time() + 30 * 86_400)))
                 }
             }
             return answers.shuffled(using: &generator)

@@ -21,7 +21,7 @@ import Testing
         [
             RenewalRecord(key: ""),
             RenewalRecord(key: "a", lastRenewed: date),
-            RenewalRecord(key: "b", lastRenewed: date, expiresAt: date + 86_400),
+            RenewalRecord(key: "b", lastRenewed: date, expiration: date + 86_400),
         ]
             + RenewalFailure.Kind.allCases.map { kind in
                 RenewalRecord(

@@ -43,9 +43,9 @@ import Testing
     @Test func `what was not requested, or has two results, counts for nothing`() async throws {
         await app.renewer.respond { keys in
             results(keys) + [
-                RenewalResult(key: "stranger", outcome: .renewed(expiresAt: nil)),
+                RenewalResult(key: "stranger", outcome: .renewed(expiration: nil)),
                 RenewalResult(key: "unclear", outcome: .notFound),
-                RenewalResult(key: "same", outcome: .renewed(expiresAt: nil)),
+                RenewalResult(key: "same", outcome: .renewed(expiration: nil)),
             ]
         }
         let report = try await app.manager([image("unclear"), image("same")]).renewIfNeeded()

@@ -45,7 +45,7 @@ import Testing
         let (client, _) = try client(200, "renew-batch")
         let keys = ["abc123.bin", "def456.bin", "ghi789.bin", "../x"]
         let outcomes: [RenewalResult.Outcome] = [
-            .renewed(expiresAt: nil), .renewed(expiresAt: nil), .notFound, .refused(reason: "invalid_key"),
+            .renewed(expiration: nil), .renewed(expiration: nil), .notFound, .refused(reason: "invalid_key"),
         ]
         #expect(
             try await client.renewAssets(keys: keys)

@@ -49,7 +49,7 @@ extension EndToEnd {
                 #expect(await manager.renewIfNeeded() == expected)
                 for key in ["kit-a.bin", "kit-b.bin"] { #expect(try s3.lastModified(key) != before) }
                 #expect(try await stamped(store) == ["kit-a.bin", "kit-b.bin"])
-                let ends = try await store.records().compactMap(\.expiresAt)
+                let ends = try await store.records().compactMap(\.expiration)
                 #expect(ends.count == 2 && ends.allSatisfy { $0 > Date(timeIntervalSinceNow: 29 * 86_400) })
                 expected.requests = 0
                 expected.renewed = 0

@@ -49,7 +49,7 @@ struct RenewalPlan {
             let record = records[key]
             return AssetSchedule(
                 key: key.text, assets: assetsByKey[key] ?? [], lastRenewed: record?.lastRenewed,
-                due: max(settings.dueDate(of: record, now: now), now), expiresAt: record?.expiresAt,
+                due: max(settings.dueDate(of: record, now: now), now), expiration: record?.expiration,
                 failure: record?.failure)
         }
     }

@@ -6,14 +6,14 @@ public struct RenewalRecord: Sendable, Equatable {
     /// When the server last called it renewed, by the device's clock; `nil` when it never did.
     public var lastRenewed: Date?
     /// When its object would expire after that; `nil` when the server did not say.
-    public var expiresAt: Date?
+    public var expiration: Date?
     /// What went wrong since then; `nil` when nothing did.
     public var failure: RenewalFailure?
 
-    public init(key: String, lastRenewed: Date? = nil, expiresAt: Date? = nil, failure: RenewalFailure? = nil) {
+    public init(key: String, lastRenewed: Date? = nil, expiration: Date? = nil, failure: RenewalFailure? = nil) {
         self.key = key
         self.lastRenewed = lastRenewed
-        self.expiresAt = expiresAt
+        self.expiration = expiration
         self.failure = failure
     }
 }
@@ -53,16 +53,16 @@ public struct RenewalFailure: Sendable, Equatable {
 extension RenewalRecord {
     mutating func note(_ outcome: RenewalResult.Outcome, at date: Date) {
         switch outcome {
-        case .renewed(let expiresAt): noteRenewal(at: date, expiresAt: expiresAt)
+        case .renewed(let expiration): noteRenewal(at: date, expiration: expiration)
         case .notFound: noteFailure(.notFound, "not_found", at: date)
         case .refused(let reason): noteFailure(.refused, reason, at: date)
         case .failed(let reason): noteFailure(.failed, reason, at: date)
         }
     }
 
-    mutating func noteRenewal(at date: Date, expiresAt: Date?) {
+    mutating func noteRenewal(at date: Date, expiration: Date?) {
         lastRenewed = date
-        self.expiresAt = expiresAt
+        self.expiration = expiration
         failure = nil
     }
 

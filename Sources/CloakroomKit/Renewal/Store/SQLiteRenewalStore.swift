@@ -104,14 +104,14 @@ extension SQLiteRow {
 extension RenewalRecord {
     fileprivate var values: [SQLiteValue] {
         [
-            .text(key), SQLiteValue(lastRenewed), SQLiteValue(expiresAt), SQLiteValue(failure?.kind.rawValue),
+            .text(key), SQLiteValue(lastRenewed), SQLiteValue(expiration), SQLiteValue(failure?.kind.rawValue),
             SQLiteValue(failure?.reason), SQLiteValue(failure?.first), SQLiteValue(failure?.last),
             SQLiteValue(failure?.count),
         ]
     }
 
     fileprivate init(_ row: borrowing SQLiteRow) {
-        self.init(key: row.text(0), lastRenewed: row.dateIfPresent(1), expiresAt: row.dateIfPresent(2))
+        self.init(key: row.text(0), lastRenewed: row.dateIfPresent(1), expiration: row.dateIfPresent(2))
         guard let kind = row.textIfPresent(3).flatMap(RenewalFailure.Kind.init(rawValue:)),
             let first = row.dateIfPresent(5), let last = row.dateIfPresent(6)
         else { return }
