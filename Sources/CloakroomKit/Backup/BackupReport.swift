@@ -12,7 +12,8 @@ public struct BackupReport: Sendable, Equatable {
     public internal(set) var remaining = 0
     /// Of photos, thumbnails and documents that S3 stored in this run.
     public internal(set) var bytesUploaded: Int64 = 0
-    /// Why the run ended early: no rights, no space, server unreachable, or cancelled; `nil` when every file was attempted.
+    /// Why the run ended early: no token, no rights, no space, server unreachable, or cancelled; `nil` when every file was
+    /// attempted.
     public internal(set) var stoppedBy: CloakroomError?
     /// Why the ``PhotoIndex`` could not be written, such as a full disk; nothing is lost by it but the time to read files
     /// again. `nil` when it was written, or when there is none.
