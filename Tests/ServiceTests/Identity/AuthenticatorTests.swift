@@ -104,14 +104,14 @@ struct AuthenticatorTests {
     }
 
     @Test @LoopActor func `remembers a token until its end and not longer`() throws {
-        let clock = Clock(now)
-        let authenticator = authenticator(now: { clock.instant })
+        let clock = TestClock()
+        let authenticator = authenticator(now: { clock.now })
         let fields: HeaderFields = ["X-Token": token()]
-        for seconds in [0, 60, 89.5] {
-            clock.instant = now + seconds
+        for seconds in [0, 60, 29.5] {
+            clock.pass(seconds)
             #expect(outcome(fields, of: authenticator) == .success(try subject("u_1")))
         }
-        clock.instant = now + 90
+        clock.pass(0.5)
         #expect(outcome(fields, of: authenticator) == .failure(.expired))
     }
 
@@ -146,11 +146,4 @@ struct AuthenticatorTests {
         #expect(tokens.subject(of: SHA256.digest(Array("u_1".utf8)), now: now) == nil)
         #expect(tokens.subject(of: SHA256.digest(Array("u_999".utf8)), now: now + 60) == nil)
     }
-}
-
-/// A clock a test can set; used on one thread.
-private final class Clock: @unchecked Sendable {
-    // Only the loop reads and writes it.
-    var instant: Date
-    init(_ instant: Date) { self.instant = instant }
 }
