@@ -21,7 +21,7 @@ package final class SharedCredentialCache {
     private let seal: CredentialSeal
     private let now: @Sendable () -> Date
     private let jitter: @Sendable () -> Double
-    let lockLifetime: Duration
+    private let lockLifetime: Duration
     private let waitLimit: Duration
 
     /// Called with why Redis could not help.
