@@ -66,7 +66,7 @@ extension EndToEnd {
                 var bytes = Client.begin()
                 for start in stride(from: 0, to: parameters.count, by: 777) {
                     let part = Array(parameters[start..<min(start + 777, parameters.count)])
-                    bytes += Client.record(4, 1, part, padding: start % 256)
+                    bytes += Client.record(4, 1, part, padding: UInt8(start % 256))
                 }
                 bytes += Client.record(4, 1, []) + Client.record(5, 1, [], padding: 7)
                 try client.socket.send(bytes)

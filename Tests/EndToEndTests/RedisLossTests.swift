@@ -53,7 +53,7 @@ extension EndToEnd {
         }
 
         /// The id of the connection that the worker uses: it has run a script last.
-        private static func busiest(_ redis: RedisServer) throws -> String {
+        private static func busiest(_ redis: StackRedis) throws -> String {
             let lines = try redis.command("CLIENT LIST").joined().split(separator: "\n")
             let line = try #require(lines.first { $0.contains(/cmd=(evalsha|hmget)\b/) }, "\(lines)")
             return String(try #require(line.firstMatch(of: /\bid=(\d+)/)).1)

@@ -223,7 +223,7 @@ extension EndToEnd {
                 }
                 #expect(ProcessTable.cpuTime(worker.pid) < 1000)
 
-                let redis = try RedisServer(folder: stack.folder)
+                let redis = try StackRedis(folder: stack.folder)
                 defer { redis.stop() }
                 try wait(for: "Redis alone", within: .seconds(3)) {
                     let reply = try stack.ask(.ready)

@@ -19,8 +19,11 @@ package struct FastCGIRequest: Sendable {
     }
 
     package var bytes: [UInt8] {
-        let begin = [UInt8(role >> 8), UInt8(role & 0xFF), keepsConnection ? 1 : 0, 0, 0, 0, 0, 0]
-        return record(1, begin) + stream(4, pairs) + stream(5, body)
+        begin + stream(4, pairs) + stream(5, body)
+    }
+
+    package var begin: [UInt8] {
+        record(1, [UInt8(role >> 8), UInt8(role & 0xFF), keepsConnection ? 1 : 0, 0, 0, 0, 0, 0])
     }
 
     package var pairs: [UInt8] {

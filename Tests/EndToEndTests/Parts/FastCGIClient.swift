@@ -1,3 +1,5 @@
+import CloakroomTestSupport
+
 /// Speaks FastCGI to a worker, as nginx does, or as nginx never would.
 ///
 /// Source: FastCGI Specification 1.0.
@@ -19,28 +21,28 @@ final class FastCGIClient {
 
     // MARK: Records out
 
-    static func record(_ kind: UInt8, _ id: Int, _ content: [UInt8], padding: Int = 0) -> [UInt8] {
-        [
-            1, kind, UInt8(id >> 8 & 0xFF), UInt8(id & 0xFF), UInt8(content.count >> 8), UInt8(content.count & 0xFF),
-            UInt8(padding), 0,
-        ] + content + [UInt8](repeating: 0, count: padding)
+    static func record(_ kind: UInt8, _ id: UInt16, _ content: [UInt8], padding: UInt8 = 0) -> [UInt8] {
+        var request = FastCGIRequest([])
+        request.id = id
+        request.padding = padding
+        return request.record(kind, content)
     }
 
-    static func pair(_ name: String, _ value: String) -> [UInt8] {
-        length(name.utf8.count) + length(value.utf8.count) + name.utf8 + value.utf8
+    static func pair(_ name: String, _ value: String) -> [UInt8] { FastCGIRequest([(name, value)]).pairs }
+
+    static func begin() -> [UInt8] { FastCGIRequest([]).begin }
+
+    static func parameters(_ ask: TestRequest) -> [UInt8] { message(ask).pairs }
+
+    static func request(_ ask: TestRequest, id: UInt16 = 1, keepsConnection: Bool = true) -> [UInt8] {
+        var message = message(ask)
+        message.id = id
+        message.keepsConnection = keepsConnection
+        return message.bytes
     }
 
-    private static func length(_ count: Int) -> [UInt8] {
-        count < 128
-            ? [UInt8(count)]
-            : [UInt8(count >> 24 | 0x80), UInt8(count >> 16 & 0xFF), UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF)]
-    }
-
-    static func begin(_ id: Int = 1, keepsConnection: Bool = true) -> [UInt8] {
-        record(1, id, [0, 1, keepsConnection ? 1 : 0, 0, 0, 0, 0, 0])
-    }
-
-    static func parameters(_ ask: TestRequest) -> [UInt8] {
+    /// As nginx writes it.
+    private static func message(_ ask: TestRequest) -> FastCGIRequest {
         var variables = [
             ("REQUEST_METHOD", ask.method), ("REQUEST_URI", ask.target), ("REMOTE_ADDR", "127.0.0.1"),
         ]
@@ -51,18 +53,9 @@ final class FastCGIClient {
             let upper = name.uppercased().replacing("-", with: "_")
             variables.append((upper.hasPrefix("CONTENT_") ? upper : "HTTP_\(upper)", value))
         }
-        return variables.flatMap(pair)
-    }
-
-    static func request(_ ask: TestRequest, id: Int = 1, keepsConnection: Bool = true) -> [UInt8] {
-        var bytes = begin(id, keepsConnection: keepsConnection)
-        bytes += record(4, id, parameters(ask)) + record(4, id, [])
-        var rest = ask.body[...]
-        while !rest.isEmpty {
-            bytes += record(5, id, Array(rest.prefix(32_768)))
-            rest = rest.dropFirst(32_768)
-        }
-        return bytes + record(5, id, [])
+        var message = FastCGIRequest(variables, body: ask.body)
+        message.recordBytes = 32_768
+        return message
     }
 
     // MARK: Records in

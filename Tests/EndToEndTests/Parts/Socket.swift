@@ -156,3 +156,10 @@ final class Socket {
         }
     }
 }
+
+/// Hands a socket to the thread that has it from then on.
+struct SocketBox: @unchecked Sendable {
+    // One thread at a time has it.
+    let socket: Socket
+    init(_ socket: Socket) { self.socket = socket }
+}

@@ -28,7 +28,7 @@ final class Stack {
 
     let folder: String
     let options: Options
-    private(set) var redis: RedisServer?
+    private(set) var redis: StackRedis?
     private(set) var nginx: Nginx?
     private(set) var server: RunningProgram?
 
@@ -114,7 +114,7 @@ final class Stack {
 
     private func start() throws {
         try writeSettings()
-        if options.redis { redis = try RedisServer(folder: folder) }
+        if options.redis { redis = try StackRedis(folder: folder) }
         try options.prepare(self)
         try startServer()
         if options.nginx { nginx = try Nginx(folder: folder, workers: (1...(options.workers ?? 1)).map { socket($0) }) }

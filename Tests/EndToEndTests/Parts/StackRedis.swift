@@ -1,7 +1,7 @@
 import Foundation
 
 /// A Redis on a unix socket that keeps nothing.
-final class RedisServer {
+final class StackRedis {
     let path: String
     private let folder: String
     private(set) var program: RunningProgram
