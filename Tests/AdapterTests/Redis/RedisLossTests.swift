@@ -68,7 +68,7 @@ struct RedisLossTests {
             default: [.reply(":\(connection)\r\n")]
             }
         }
-        try await withRedis(folder["r.sock"], timeout: isInTime ? .seconds(5) : .milliseconds(40)) { redis in
+        try await withRedis(folder["r.sock"], timeout: isInTime ? .seconds(5) : .milliseconds(300)) { redis in
             #expect(await redis.outcome("INCR", "n") == .success(.integer(0)))
             #expect(await redis.outcome("QUIT") == .failure(.interrupted))
             let start = ContinuousClock.now
@@ -79,11 +79,11 @@ struct RedisLossTests {
                 #expect(await waiting.value == .success(.integer(1)))
             } else {
                 #expect(await waiting.value == .failure(.unavailable))
-                #expect(ContinuousClock.now - start >= .milliseconds(40))
+                #expect(ContinuousClock.now - start >= .milliseconds(300))
                 // Once that is known, nothing waits.
                 let next = ContinuousClock.now
                 #expect(await redis.outcome("INCR", "n") == .failure(.unavailable))
-                #expect(ContinuousClock.now - next < .milliseconds(40))
+                #expect(ContinuousClock.now - next < .milliseconds(200))
             }
         }
     }
@@ -118,7 +118,9 @@ struct RedisLossTests {
                     }
                 }
                 #expect(numbers.count == 20)
-                guard case .success(.text(let text)) = await redis.outcome("GET", "n") else { return }
+                guard case .success(.text(let text)) = await redis.outcome("GET", "n") else {
+                    return _ = Issue.record("no count")
+                }
                 // Each at least once, and no more often than is told.
                 let counted = try #require(Int(String(decoding: text, as: UTF8.self)))
                 #expect(counted >= 400 && counted <= 400 + repeats)

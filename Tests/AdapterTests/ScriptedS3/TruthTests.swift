@@ -12,7 +12,7 @@ import Testing
 struct TruthTests {
     @Test(arguments: S3Fault.allCases)
     @LoopActor func `never calls renewed or gone what is neither`(fault: S3Fault) async throws {
-        let store = try ScriptedStore(timeout: .milliseconds(fault == .hang ? 50 : 5000))
+        let store = try ScriptedStore(timeout: .milliseconds(fault == .hang ? 300 : 5000))
         defer { store.server.stop() }
         store.server.put("a.bin")
         store.server.script(FaultRule(fault))
@@ -23,12 +23,15 @@ struct TruthTests {
         case .renewed, .recentlyWritten: #expect(selfCopies > 0)
         default: #expect(selfCopies == 0 || fault == .resetAfterwards)
         }
-        #expect(await store.renew("gone.bin") != .renewed(expiration: nil))
+        switch await store.renew("gone.bin") {
+        case .renewed, .recentlyWritten: Issue.record("\(fault): what is gone was called renewed")
+        default: break
+        }
     }
 
     @Test(arguments: S3Fault.allCases)
     @LoopActor func `is what it was again after one fault`(fault: S3Fault) async throws {
-        let store = try ScriptedStore(timeout: .milliseconds(fault == .hang ? 50 : 5000))
+        let store = try ScriptedStore(timeout: .milliseconds(fault == .hang ? 300 : 5000))
         defer { store.server.stop() }
         store.server.put("a.bin")
         store.server.script(FaultRule(fault, times: 1))
