@@ -188,7 +188,7 @@ extension EndToEnd {
             }
         }
 
-        @Test(arguments: ["HS256", "HS384", "HS512"]) func `a minted token is believed`(algorithm: String) throws {
+        @Test(arguments: ["HS256", "HS384", "HS512"]) func `a minted token is trusted`(algorithm: String) throws {
             let issuer: [String: Any] = [
                 "issuer": Tokens.issuer, "audiences": ["cloakroom"], "algorithms": [algorithm],
                 "secret": ["env": "TEST_TOKEN_SECRET"],
@@ -211,13 +211,19 @@ extension EndToEnd {
             try Stack.run("alone", options) { stack in
                 let worker = try #require(stack.server)
                 try wait(for: "the first look") { try stack.ask(.ready)["s3"] != "not asked yet" }
-                let (reply, duration) = try timed { try stack.ask(.ready) }
+                // What is unreachable would delay each of three; a busy machine delays one.
+                func fastest(_ request: TestRequest) throws -> (reply: TestResponse, duration: Double) {
+                    let (reply, first) = try timed { try stack.ask(request) }
+                    let others = try (0..<2).map { _ in try timed { try stack.ask(request) }.1 }
+                    return (reply, others.reduce(first, min))
+                }
+                let (reply, duration) = try fastest(.ready)
                 #expect(reply.status == 503)
                 #expect(duration < 100)
                 #expect(reply.json["ready"] as? Bool == false)
                 for name in ["redis", "sts", "s3"] { #expect(reply[name] != "ok") }
-                for ask in [TestRequest.vend(Tokens.fresh()), .vend("no.to.ken"), .presign(Tokens.fresh())] {
-                    let (reply, duration) = try timed { try stack.ask(ask) }
+                for request in [TestRequest.vend(Tokens.fresh()), .vend("no.to.ken"), .presign(Tokens.fresh())] {
+                    let (reply, duration) = try fastest(request)
                     #expect([200, 401, 503].contains(reply.status))
                     #expect(duration < 150)
                 }

@@ -91,7 +91,7 @@ struct RenewalOfBatchesTests {
     @LoopActor func `one key that S3 refuses or delays has its own result, and the others theirs`(
         fault: S3Fault
     ) async throws {
-        let store = try ScriptedStore(timeout: .milliseconds(fault == .hang ? 50 : 5000), attempts: 1)
+        let store = try ScriptedStore(timeout: .milliseconds(fault == .hang ? 1000 : 5000), attempts: 1)
         defer { store.server.stop() }
         for key in Self.others + ["bad.bin"] { store.server.put(key) }
         store.server.script(FaultRule(fault, on: .copyObject, key: "bad.bin"))
