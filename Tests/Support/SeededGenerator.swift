@@ -4,6 +4,10 @@ package struct SeededGenerator: RandomNumberGenerator {
 
     package init(seed: UInt64) { state = seed }
 
+    /// One seed, of this run alone. As the argument of a test it stands in each failure's line; in its place in the code it
+    /// repeats that run.
+    package static var freshSeeds: [UInt64] { [UInt64.random(in: .min ... .max)] }
+
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

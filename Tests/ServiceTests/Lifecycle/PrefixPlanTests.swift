@@ -1,3 +1,4 @@
+import CloakroomTestSupport
 import Testing
 
 @testable import CloakroomServer
@@ -46,16 +47,20 @@ struct PrefixPlanTests {
         }
     }
 
-    @Test func `is one rule for each hexadecimal name, and none for a key in a folder`() throws {
-        let letters = Array("0af9cz_")
+    @Test(arguments: SeededGenerator.freshSeeds)
+    func `is one rule for each hexadecimal name, and none for a key in a folder`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        func random(_ letters: String, _ lengths: ClosedRange<Int>) -> String {
+            let length = Int.random(in: lengths, using: &generator)
+            return String((0..<length).map { _ in letters.randomElement(using: &generator) ?? "a" })
+        }
         for _ in 0..<300 {
-            let folders = (0..<Int.random(in: 1...4)).map { _ in
-                String((0..<Int.random(in: 1...4)).map { _ in letters.randomElement() ?? "a" }) + "/"
-            }
+            let folders = (0..<Int.random(in: 1...4, using: &generator)).map { _ in random("0af9cz_", 1...4) + "/" }
             let users = UserFolders(folders)
             let plan = try PrefixPlan(places: [""], users: users)
             for _ in 0..<50 {
-                let name = String((0..<plan.shortestName + 2).map { _ in "0123456789abcdef".randomElement() ?? "0" })
+                let length = plan.shortestName + 2
+                let name = random("0123456789abcdef", length...length)
                 #expect(plan.prefixes.count(where: name.hasPrefix) == 1, "\(folders) \(name)")
             }
             for folder in folders {

@@ -1,4 +1,5 @@
 import CloakroomJSON
+import CloakroomTestSupport
 import Testing
 
 @testable import CloakroomServer
@@ -15,33 +16,37 @@ struct HostileUserTests {
     ]
     private static let alphabet = Array("u_10*?${}aws:username/..\\\"'%+ \n\r\té😀\u{0}ABC-")
 
-    private static func random(_ letters: [Character], _ lengths: ClosedRange<Int>) -> String {
-        String((0..<Int.random(in: lengths)).map { _ in letters.randomElement() ?? "x" })
+    private static func random(
+        _ letters: [Character], _ lengths: ClosedRange<Int>, _ generator: inout SeededGenerator
+    ) -> String {
+        let length = Int.random(in: lengths, using: &generator)
+        return String((0..<length).map { _ in letters.randomElement(using: &generator) ?? "x" })
     }
 
     /// Keys of which many begin nearly as the user's own do.
-    private static func keys(near user: String, subject: String) -> [String] {
+    private static func keys(near user: String, subject: String, _ generator: inout SeededGenerator) -> [String] {
         let letters = Array("ab/*?.$" + user)
         return prefixes.flatMap { prefix -> [String] in
             let own = "\(prefix)/\(user)/"
             var mutated = Array(own + "a.jpg")
-            let place = Int.random(in: 0..<mutated.count)
-            switch Int.random(in: 0..<3) {
-            case 0: mutated[place] = letters.randomElement() ?? "x"
-            case 1: mutated.insert(letters.randomElement() ?? "x", at: place)
+            let place = Int.random(in: 0..<mutated.count, using: &generator)
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0: mutated[place] = letters.randomElement(using: &generator) ?? "x"
+            case 1: mutated.insert(letters.randomElement(using: &generator) ?? "x", at: place)
             default: mutated.remove(at: place)
             }
             return [
                 own, "\(own)a", "\(prefix)/\(user)", "\(prefix)/\(user)0/a", "\(prefix)/\(subject)/a",
                 "\(prefix)/x/\(user)/a",
-                String(mutated), "\(prefix)/\(random(letters, 0...6))", "\(prefix)/\(random(letters, 0...3))/\(user)/a",
-                random(letters, 0...8),
+                String(mutated), "\(prefix)/\(random(letters, 0...6, &generator))",
+                "\(prefix)/\(random(letters, 0...3, &generator))/\(user)/a", random(letters, 0...8, &generator),
             ]
         }
     }
 
-    @Test(arguments: ["full", "read", "upload"])
-    func `allows nothing outside of the user's own folders, whoever asks`(name: String) throws {
+    @Test(arguments: ["full", "read", "upload"], SeededGenerator.freshSeeds)
+    func `allows nothing outside of the user's own folders, whoever asks`(name: String, seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
         let scopes = try Scopes(Self.template, prefixes: Self.prefixes, templates: [])
         let scope = try #require(scopes[name])
         let actions = [
@@ -49,13 +54,13 @@ struct HostileUserTests {
             "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObjectAcl", "s3:*",
         ]
         var allowed = 0
-        for subject in Self.known + (0..<60).map({ _ in Self.random(Self.alphabet, 0...80) }) {
+        for subject in Self.known + (0..<60).map({ _ in Self.random(Self.alphabet, 0...80, &generator) }) {
             let user = UserID(issuer: "https://auth.example", subject: subject)
             let text = scope.policy.text(for: user)
             let policy = try IAMPolicy(try JSON(parsing: Array(text.utf8)))
             // Whatever else IAM knows of the session must not help.
             let context = ["aws:username": ["u_2"], "aws:userid": ["u_2"], "aws:PrincipalTag/UserId": ["u_2"]]
-            for key in Self.keys(near: user.text, subject: subject) {
+            for key in Self.keys(near: user.text, subject: subject, &generator) {
                 let isOwn = Self.prefixes.contains { key.utf8.starts(with: "\($0)/\(user.text)/".utf8) }
                 for action in actions {
                     let request = IAMRequest(action, "arn:aws:s3:::photos/\(key)", context: context)
@@ -128,14 +133,10 @@ struct HostileUserTests {
         #expect((73...82).contains(tagged))
     }
 
-    @Test func `refuses a template that STS could not pack`() {
-        let prefixes = (0..<6).map { index in
-            String(
-                (0..<40).map { _ in
-                    Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789").randomElement() ?? "x"
-                })
-                + "\(index)"
-        }
+    @Test(arguments: SeededGenerator.freshSeeds) func `refuses a template that STS could not pack`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+        let prefixes = (0..<6).map { Self.random(letters, 40...40, &generator) + "\($0)" }
         #expect {
             try Scopes(
                 Self.template, prefixes: prefixes,
