@@ -1,5 +1,4 @@
 import CloakroomAWS
-import CloakroomCrypto
 import Foundation
 import CloakroomHTTP
 import Testing
@@ -7,22 +6,13 @@ import Testing
 struct BucketTests {
     private let fake = FakeRuntime()
 
-    private func client(_ transport: ScriptedTransport, region: String = "eu-west-1") throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: region, bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            runtime: fake.runtime)
-    }
-
-    private func client(_ answer: UpstreamResponse) throws -> S3Client { try client(ScriptedTransport(answer)) }
-
     @Test(arguments: [
         ("<Status>Enabled</Status>", BucketVersioning.enabled), ("<Status>Suspended</Status>", .suspended),
         ("", .never), ("<MfaDelete>Disabled</MfaDelete>", .never),
     ])
     func `tells whether old versions stay`(content: String, expected: BucketVersioning) async throws {
         let transport = ScriptedTransport(.xml(200, "<VersioningConfiguration>\(content)</VersioningConfiguration>"))
-        #expect(try await client(transport).versioning(deadline: fake.deadline()) == expected)
+        #expect(try await fake.s3(transport).versioning(deadline: fake.deadline()) == expected)
         #expect(transport.requests.first?.url == "https://photos.s3.eu-west-1.amazonaws.com/?versioning")
     }
 
@@ -34,7 +24,7 @@ struct BucketTests {
     func `tells where the bucket is`(status: Int, region: String?, expected: BucketPresence) async throws {
         var answer = UpstreamResponse(status: status)
         answer.fields["x-amz-bucket-region"] = region
-        #expect(try await client(answer).presence(deadline: fake.deadline()) == expected)
+        #expect(try await fake.s3(ScriptedTransport(answer)).presence(deadline: fake.deadline()) == expected)
     }
 
     @Test(arguments: [
@@ -45,15 +35,15 @@ struct BucketTests {
         ),
     ])
     func `reads the names of Regions, old ones too`(answer: String, expected: String) async throws {
-        #expect(try await client(.xml(200, answer)).location(deadline: fake.deadline()) == expected)
+        #expect(try await fake.s3(ScriptedTransport(.xml(200, answer))).location(deadline: fake.deadline()) == expected)
     }
 
     @Test func `makes a bucket in the endpoint's Region, which the oldest one does not name`() async throws {
         let transport = ScriptedTransport(
             UpstreamResponse(status: 200), .s3Error(409, "BucketAlreadyOwnedByYou"), UpstreamResponse(status: 200))
-        #expect(try await client(transport).createBucket(deadline: fake.deadline()))
-        #expect(try await !client(transport).createBucket(deadline: fake.deadline()))
-        #expect(try await client(transport, region: "us-east-1").createBucket(deadline: fake.deadline()))
+        #expect(try await fake.s3(transport).createBucket(deadline: fake.deadline()))
+        #expect(try await !fake.s3(transport).createBucket(deadline: fake.deadline()))
+        #expect(try await fake.s3(transport, region: "us-east-1").createBucket(deadline: fake.deadline()))
         #expect(
             transport.requests.map { String(decoding: $0.body, as: UTF8.self) } == [
                 #"<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><LocationConstraint>"#
@@ -62,16 +52,17 @@ struct BucketTests {
                     + "eu-west-1</LocationConstraint></CreateBucketConfiguration>", "",
             ])
         await #expect(throws: AWSError(.refused, status: 409, code: "BucketAlreadyExists")) {
-            try await client(.s3Error(409, "BucketAlreadyExists")).createBucket(deadline: fake.deadline())
+            try await fake.s3(ScriptedTransport(.s3Error(409, "BucketAlreadyExists")))
+                .createBucket(deadline: fake.deadline())
         }
     }
 
     @Test func `deletes a bucket that is empty`() async throws {
         let transport = ScriptedTransport(UpstreamResponse(status: 204), .s3Error(409, "BucketNotEmpty"))
-        try await client(transport).deleteBucket(deadline: fake.deadline())
+        try await fake.s3(transport).deleteBucket(deadline: fake.deadline())
         #expect(transport.requests.map(\.method) == ["DELETE"])
         await #expect(throws: AWSError(.refused, status: 409, code: "BucketNotEmpty")) {
-            try await client(transport).deleteBucket(deadline: fake.deadline())
+            try await fake.s3(transport).deleteBucket(deadline: fake.deadline())
         }
     }
 }

@@ -1,5 +1,7 @@
 import CloakroomAWS
+import CloakroomCrypto
 import Foundation
+import CloakroomHTTP
 import Synchronization
 
 /// Time that passes only when somebody sleeps, and dice that always show the same.
@@ -59,5 +61,20 @@ final class FakeRuntime: Sendable {
 
     var onAttempt: @Sendable (Attempt) -> Void {
         { attempt in self.state.withLock { $0.attempts.append(attempt) } }
+    }
+}
+
+extension FakeRuntime {
+    /// A client of the bucket `photos` that lives in this time and tells of its attempts.
+    func s3(
+        _ transport: any Transport, region: String = "eu-west-1", custom: String? = nil,
+        credentials: CredentialSource = CredentialSource(
+            Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+        renewal: RenewalSettings = .init(), retry: RetrySettings = .init()
+    ) throws -> S3Client {
+        S3Client(
+            bucket: "photos", endpoint: try .s3(region: region, bucket: "photos", custom: custom),
+            transport: transport, credentials: credentials, renewal: renewal, retry: retry, runtime: runtime,
+            onAttempt: onAttempt)
     }
 }

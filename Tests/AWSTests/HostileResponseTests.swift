@@ -8,13 +8,6 @@ import Testing
 struct HostileResponseTests {
     private let fake = FakeRuntime()
 
-    private func client(_ transport: any Transport) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            runtime: fake.runtime)
-    }
-
     private func address() throws -> ObjectAddress { try #require(ObjectAddress(key: "a.bin")) }
 
     private static let numbers = [
@@ -30,7 +23,7 @@ struct HostileResponseTests {
             default: UpstreamResponse(status: 200, fields: head)
             }
         }
-        return try await client(store).renew(key: "a.bin", deadline: fake.deadline()).outcome
+        return try await fake.s3(store).renew(key: "a.bin", deadline: fake.deadline()).outcome
     }
 
     @Test(arguments: numbers)
@@ -51,7 +44,7 @@ struct HostileResponseTests {
         let transport = ScriptedTransport(
             .xml(200, "<ListBucketResult><Contents><Key>a</Key><Size>\(size)</Size></Contents></ListBucketResult>"))
         await #expect(throws: AWSError.self) {
-            _ = try await client(transport).list(prefix: "", from: .start, deadline: fake.deadline())
+            _ = try await fake.s3(transport).list(prefix: "", from: .start, deadline: fake.deadline())
         }
     }
 
@@ -69,7 +62,7 @@ struct HostileResponseTests {
         for page in pages {
             let transport = ScriptedTransport(.xml(200, "<ListPartsResult>\(page)</ListPartsResult>"))
             await #expect(throws: AWSError.self) {
-                _ = try await client(transport).parts(of: "u", address(), deadline: fake.deadline())
+                _ = try await fake.s3(transport).parts(of: "u", address(), deadline: fake.deadline())
             }
         }
     }
@@ -80,7 +73,7 @@ struct HostileResponseTests {
             <Expiration><Days>\(number)</Days></Expiration></Rule></LifecycleConfiguration>
             """
         let transport = ScriptedTransport(.xml(200, text))
-        let rule = try await client(transport).lifecycle(deadline: fake.deadline()).rules.first
+        let rule = try await fake.s3(transport).lifecycle(deadline: fake.deadline()).rules.first
         #expect(rule?.unknown == ["Expiration", "ObjectSizeGreaterThan"])
     }
 
@@ -99,7 +92,7 @@ struct HostileResponseTests {
 
     @Test(arguments: ["Fri, 31 Dec 9999 23:59:59 GMT", "Sat, 01 Jan 0000 00:00:00 GMT"])
     func `a clock that no store has does not become ours`(date: String) async throws {
-        let client = try client(ScriptedTransport(.s3Error(403, "RequestTimeTooSkewed", fields: ["Date": date])))
+        let client = try fake.s3(ScriptedTransport(.s3Error(403, "RequestTimeTooSkewed", fields: ["Date": date])))
         #expect(
             await client.renew(key: "a.bin", deadline: fake.deadline()).outcome
                 == .misconfigured(code: "RequestTimeTooSkewed"))
@@ -111,7 +104,7 @@ struct HostileResponseTests {
             403, "RequestTimeTooSkewed", fields: ["Date": "Fri, 20 Nov 2048 15:00:00 GMT"])
         var copied = UpstreamResponse.copied
         copied.fields.add("Date", "Fri, 20 Nov 2026 14:00:01 GMT")
-        let client = try client(ScriptedTransport(skewed, copied))
+        let client = try fake.s3(ScriptedTransport(skewed, copied))
         _ = await client.renew(key: "a.bin", deadline: fake.deadline())
         #expect(try await presignedYear(client) == "2026")
     }

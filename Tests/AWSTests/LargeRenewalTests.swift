@@ -1,5 +1,4 @@
 import CloakroomAWS
-import CloakroomCrypto
 import Foundation
 import CloakroomHTTP
 import Synchronization
@@ -44,10 +43,7 @@ struct LargeRenewalTests {
             default: return UpstreamResponse(status: 204)
             }
         }
-        let client = S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: store,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            renewal: settings, runtime: fake.runtime)
+        let client = try fake.s3(store, renewal: settings)
         var outcome = await client.renew(key: "a.bin", deadline: fake.deadline()).outcome
         if outcome == Self.stillCopying {
             await fake.settle()

@@ -7,19 +7,12 @@ import Testing
 struct LifecycleConfigurationTests {
     private let fake = FakeRuntime()
 
-    private func client(_ transport: ScriptedTransport) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            runtime: fake.runtime)
-    }
-
     private func read(_ rules: String, fields: HeaderFields = [:]) async throws -> LifecycleConfiguration {
         let text =
             #"<?xml version="1.0" encoding="UTF-8"?>"# + "\n"
             + #"<LifecycleConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">"# + rules
             + "</LifecycleConfiguration>"
-        return try await client(ScriptedTransport(.xml(200, text, fields: fields)))
+        return try await fake.s3(ScriptedTransport(.xml(200, text, fields: fields)))
             .lifecycle(deadline: fake.deadline())
     }
 
@@ -93,13 +86,13 @@ struct LifecycleConfigurationTests {
 
     @Test func `no configuration is an empty one, and nothing else is`() async throws {
         let none = ScriptedTransport(.s3Error(404, "NoSuchLifecycleConfiguration"))
-        #expect(try await client(none).lifecycle(deadline: fake.deadline()) == LifecycleConfiguration())
+        #expect(try await fake.s3(none).lifecycle(deadline: fake.deadline()) == LifecycleConfiguration())
         for answer in [
             UpstreamResponse.s3Error(404, "NoSuchBucket"), .s3Error(403, "AccessDenied"), .xml(200, "<html/>"),
             .xml(200, ""), .s3Error(200, "InternalError"),
         ] {
             await #expect(throws: AWSError.self) {
-                try await client(ScriptedTransport(answer)).lifecycle(deadline: fake.deadline())
+                try await fake.s3(ScriptedTransport(answer)).lifecycle(deadline: fake.deadline())
             }
         }
     }
@@ -116,7 +109,7 @@ struct LifecycleConfigurationTests {
                     XMLNode("NoncurrentVersionExpiration", [XMLNode("NoncurrentDays", "30")]),
                     XMLNode("AbortIncompleteMultipartUpload", [XMLNode("DaysAfterInitiation", "7")]),
                 ]))
-        try await client(transport).put(LifecycleConfiguration(rules: [rule]), deadline: fake.deadline())
+        try await fake.s3(transport).put(LifecycleConfiguration(rules: [rule]), deadline: fake.deadline())
         let sent = try #require(transport.requests.first)
         #expect(sent.method == "PUT" && sent.url == "https://photos.s3.eu-west-1.amazonaws.com/?lifecycle")
         let body = String(decoding: sent.body, as: UTF8.self)
@@ -143,7 +136,7 @@ struct LifecycleConfigurationTests {
         let read = try await read(
             rules, fields: ["X-Amz-Transition-Default-Minimum-Object-Size": "varies_by_storage_class"])
         let transport = ScriptedTransport(UpstreamResponse(status: 200))
-        try await client(transport).put(read, deadline: fake.deadline())
+        try await fake.s3(transport).put(read, deadline: fake.deadline())
         let sent = try #require(transport.requests.first)
         #expect(String(decoding: sent.body, as: UTF8.self).contains(">\(rules)</LifecycleConfiguration>"))
         #expect(sent.fields["x-amz-transition-default-minimum-object-size"] == "varies_by_storage_class")
@@ -154,7 +147,7 @@ struct LifecycleConfigurationTests {
         let other = rules.replacing("Enabled", with: "Disabled")
         for (now, requests) in [(rules, ["GET", "GET", "PUT"]), (other, ["GET", "GET"])] {
             let transport = ScriptedTransport(.xml(200, rules), .xml(200, now), UpstreamResponse(status: 200))
-            let client = try client(transport)
+            let client = try fake.s3(transport)
             let former = try await client.lifecycle(deadline: fake.deadline())
             do throws(AWSError) {
                 try await client.put(former, inPlaceOf: former, deadline: fake.deadline())
@@ -170,7 +163,7 @@ struct LifecycleConfigurationTests {
         let transport = ScriptedTransport(UpstreamResponse(status: 200))
         let rule = LifecycleRule(xml: XMLNode("Rule", [XMLNode("Status", "Enabled")]))
         await #expect(throws: AWSError(.refused, status: 400, code: "RuleCount")) {
-            try await client(transport).put(
+            try await fake.s3(transport).put(
                 LifecycleConfiguration(rules: Array(repeating: rule, count: count)), deadline: fake.deadline())
         }
         #expect(transport.requests.isEmpty)
@@ -194,7 +187,7 @@ struct LifecycleConfigurationTests {
         let rule = LifecycleRule(xml: XMLNode("Rule", [XMLNode("Status", "Enabled")]))
         for answer in [UpstreamResponse.s3Error(200, "MalformedXML"), .s3Error(400, "MalformedXML"), .xml(202, "")] {
             await #expect(throws: AWSError.self) {
-                try await client(ScriptedTransport(answer)).put(
+                try await fake.s3(ScriptedTransport(answer)).put(
                     LifecycleConfiguration(rules: [rule]), deadline: fake.deadline())
             }
         }

@@ -7,13 +7,6 @@ import Testing
 struct MultipartTests {
     private let fake = FakeRuntime()
 
-    private func client(_ transport: ScriptedTransport) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            runtime: fake.runtime)
-    }
-
     private func address() throws -> ObjectAddress { try #require(ObjectAddress(key: "a b.bin")) }
 
     private static let origin = "https://photos.s3.eu-west-1.amazonaws.com/a%20b.bin"
@@ -31,13 +24,13 @@ struct MultipartTests {
     ]
 
     private func complete(_ transport: ScriptedTransport) async throws -> MultipartCompletion {
-        try await client(transport).completeMultipartUpload(
+        try await fake.s3(transport).completeMultipartUpload(
             try address(), uploadID: "id/1+=", parts: Self.parts, deadline: fake.deadline())
     }
 
     @Test func `begins an upload`() async throws {
         let transport = ScriptedTransport(Self.begun)
-        let id = try await client(transport).createMultipartUpload(
+        let id = try await fake.s3(transport).createMultipartUpload(
             try address(), contentType: "video/mp4", fields: ["x-amz-meta-sha256": "ab"], deadline: fake.deadline())
         #expect(id == "id/1+=")
         let sent = try #require(transport.requests.first)
@@ -52,14 +45,14 @@ struct MultipartTests {
             .s3Error(200, "InternalError"), .s3Error(403, "AccessDenied"),
         ] {
             await #expect(throws: AWSError.self) {
-                try await client(ScriptedTransport(answer)).createMultipartUpload(
+                try await fake.s3(ScriptedTransport(answer)).createMultipartUpload(
                     try address(), contentType: "video/mp4", deadline: fake.deadline())
             }
         }
     }
 
     @Test func `signs each part with its number and its length`() async throws {
-        let (urls, expiration) = try await client(ScriptedTransport([])).presignParts(
+        let (urls, expiration) = try await fake.s3(ScriptedTransport([])).presignParts(
             try address(), uploadID: "id/1+=", parts: [.init(number: 1, byteCount: 8), .init(number: 2, byteCount: 3)],
             lifetime: .seconds(900))
         #expect(expiration == Date(timeIntervalSince1970: 1_795_184_100))
@@ -83,18 +76,18 @@ struct MultipartTests {
                 part(1) + part(2),
                 "<IsTruncated>true</IsTruncated><NextPartNumberMarker>2</NextPartNumberMarker>"),
             page(part(3), "<IsTruncated>false</IsTruncated>"))
-        let found = try await client(transport).parts(of: "id/1+=", try address(), deadline: fake.deadline())
+        let found = try await fake.s3(transport).parts(of: "id/1+=", try address(), deadline: fake.deadline())
         #expect(found == (1...3).map { UploadedPart(number: $0, entityTag: #""t""#, byteCount: $0) })
         let queries = transport.requests.map { String($0.url.dropFirst(Self.origin.count)) }
         #expect(
             queries == [0, 2].map { "?max-parts=1000&part-number-marker=\($0)&uploadId=id%2F1%2B%3D" })
         let empty = ScriptedTransport(page("", ""))
-        #expect(try await client(empty).parts(of: "i", try address(), deadline: fake.deadline()) == [])
+        #expect(try await fake.s3(empty).parts(of: "i", try address(), deadline: fake.deadline()) == [])
         let gone = ScriptedTransport(Self.noSuchUpload)
-        #expect(try await client(gone).parts(of: "i", try address(), deadline: fake.deadline()) == nil)
+        #expect(try await fake.s3(gone).parts(of: "i", try address(), deadline: fake.deadline()) == nil)
         // Ceph's words for it.
         let completed = ScriptedTransport(.s3Error(404, "NoSuchKey"))
-        #expect(try await client(completed).parts(of: "i", try address(), deadline: fake.deadline()) == nil)
+        #expect(try await fake.s3(completed).parts(of: "i", try address(), deadline: fake.deadline()) == nil)
         for answer in [
             page(part(0), ""), page(part(10_001), ""), page("<Part><PartNumber>1</PartNumber></Part>", ""),
             page(part(1), "<IsTruncated>true</IsTruncated>"), .s3Error(404, "NoSuchBucket"),
@@ -102,7 +95,7 @@ struct MultipartTests {
             page("", "<IsTruncated>true</IsTruncated><NextPartNumberMarker>0</NextPartNumberMarker>"),
         ] {
             await #expect(throws: AWSError.self) {
-                try await client(ScriptedTransport(answer)).parts(of: "i", address(), deadline: fake.deadline())
+                try await fake.s3(ScriptedTransport(answer)).parts(of: "i", address(), deadline: fake.deadline())
             }
         }
     }
@@ -147,7 +140,7 @@ struct MultipartTests {
     @Test func `does without the condition where the store knows of none, and remembers`() async throws {
         let transport = ScriptedTransport(
             .s3Error(501, "NotImplemented"), .xml(200, Self.completed), .xml(200, Self.completed))
-        let client = try client(transport)
+        let client = try fake.s3(transport)
         for _ in 0..<2 {
             let completion = try await client.completeMultipartUpload(
                 try address(), uploadID: "i", parts: Self.parts, deadline: fake.deadline())
@@ -159,7 +152,7 @@ struct MultipartTests {
     @Test func `gives up an upload once`() async throws {
         let transport = ScriptedTransport(
             UpstreamResponse(status: 204), Self.noSuchUpload, .s3Error(403, "AccessDenied"))
-        let client = try client(transport)
+        let client = try fake.s3(transport)
         #expect(try await client.abortMultipartUpload(try address(), uploadID: "i", deadline: fake.deadline()))
         #expect(
             try await client.abortMultipartUpload(try address(), uploadID: "i", deadline: fake.deadline()) == false)

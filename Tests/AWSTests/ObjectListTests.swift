@@ -1,18 +1,10 @@
 import CloakroomAWS
-import CloakroomCrypto
 import Foundation
 import CloakroomHTTP
 import Testing
 
 struct ObjectListTests {
     private let fake = FakeRuntime()
-
-    private func client(_ transport: ScriptedTransport) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            runtime: fake.runtime)
-    }
 
     private func page(_ contents: String, _ more: String = "") -> UpstreamResponse {
         .xml(
@@ -34,7 +26,7 @@ struct ObjectListTests {
         let transport = ScriptedTransport(
             page(entry("photos/u_1/a", "1") + entry("photos/u_1/b%2Bc+d%C3%BC", "20"), more),
             page(entry("photos/u_2/a", "0"), "<IsTruncated>false</IsTruncated>"))
-        let s3 = try client(transport)
+        let s3 = try fake.s3(transport)
         let first = try await s3.list(prefix: "photos/", from: .start, deadline: fake.deadline())
         #expect(first.entries.map(\.key) == ["photos/u_1/a", "photos/u_1/b+c dü"])
         #expect(first.entries.map(\.size) == [1, 20] && first.continuation == "1/+=x")
@@ -57,7 +49,7 @@ struct ObjectListTests {
             "<Delimiter>%2F</Delimiter><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
         let folders = ["backups%2F", "f%C3%BC+r%2F"].map { "<CommonPrefixes><Prefix>\($0)</Prefix></CommonPrefixes>" }
         let transport = ScriptedTransport(page(entry("a", "1") + folders.joined(), more), page("<CommonPrefixes/>"))
-        let s3 = try client(transport)
+        let s3 = try fake.s3(transport)
         let listed = try await s3.list(prefix: "", delimiter: "/", from: .start, deadline: fake.deadline())
         #expect(listed.entries.map(\.key) == ["a"] && listed.folders == ["backups/", "fü r/"])
         await #expect(throws: AWSError.self) {
@@ -73,7 +65,7 @@ struct ObjectListTests {
     @Test func `reads a thousand of the longest keys`() async throws {
         let key = "p/" + String(repeating: "%E2%82%AC", count: 340)
         let transport = ScriptedTransport(page(String(repeating: entry(key, "5000000000000"), count: 1000)))
-        let listed = try await client(transport).list(prefix: "p/", from: .start, deadline: fake.deadline())
+        let listed = try await fake.s3(transport).list(prefix: "p/", from: .start, deadline: fake.deadline())
         #expect(listed.entries.count == 1000 && listed.entries[999].size == 5_000_000_000_000)
     }
 
@@ -87,7 +79,7 @@ struct ObjectListTests {
     ])
     func `takes nothing for a page that is none`(contents: String) async throws {
         await #expect(throws: AWSError.self) {
-            try await client(ScriptedTransport(page(contents)))
+            try await fake.s3(ScriptedTransport(page(contents)))
                 .list(prefix: "photos/", from: .start, deadline: fake.deadline())
         }
     }
@@ -95,7 +87,7 @@ struct ObjectListTests {
     @Test func `throws what S3 says`() async throws {
         let transport = ScriptedTransport(.s3Error(403, "AccessDenied"))
         await #expect(throws: AWSError(.refused, status: 403, code: "AccessDenied")) {
-            try await client(transport).list(prefix: "photos/", from: .start, deadline: fake.deadline())
+            try await fake.s3(transport).list(prefix: "photos/", from: .start, deadline: fake.deadline())
         }
     }
 }

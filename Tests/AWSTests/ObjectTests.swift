@@ -7,13 +7,6 @@ import Testing
 struct ObjectTests {
     private let fake = FakeRuntime()
 
-    private func client(_ transport: ScriptedTransport) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            runtime: fake.runtime)
-    }
-
     private func address(_ key: String = "a b") throws -> ObjectAddress { try #require(ObjectAddress(key: key)) }
 
     private static let stored = UpstreamResponse(
@@ -27,7 +20,7 @@ struct ObjectTests {
 
     @Test func `stores an object with a checksum, and learns when it will expire`() async throws {
         let transport = ScriptedTransport(Self.stored)
-        let answer = try await client(transport).put(
+        let answer = try await fake.s3(transport).put(
             address(), body: Array("abc".utf8), contentType: "text/plain", fields: ["x-amz-tagging": "k=v"],
             condition: .ifNoneMatch, deadline: fake.deadline())
         #expect(answer.entityTag == #""e1""# && answer.expiration == Self.expiration)
@@ -45,7 +38,7 @@ struct ObjectTests {
             UpstreamResponse(status: 200), .s3Error(200, "InternalError"), .s3Error(412, "PreconditionFailed"),
         ] {
             await #expect(throws: AWSError.self) {
-                try await client(ScriptedTransport(answer)).put(
+                try await fake.s3(ScriptedTransport(answer)).put(
                     address(), body: [], contentType: "text/plain", condition: .ifMatch(entityTag: #""e""#),
                     deadline: fake.deadline())
             }
@@ -55,7 +48,7 @@ struct ObjectTests {
     @Test func `knows its own object again whose answer did not come`() async throws {
         let (lost, refused) = (UpstreamResponse(status: 500), UpstreamResponse.s3Error(412, "PreconditionFailed"))
         func put(_ body: String, _ answers: UpstreamResponse...) async throws -> PutResponse {
-            try await client(ScriptedTransport(answers.map { .success($0) })).put(
+            try await fake.s3(ScriptedTransport(answers.map { .success($0) })).put(
                 address(), body: Array(body.utf8), contentType: "text/plain", condition: .ifNoneMatch,
                 deadline: fake.deadline())
         }
@@ -75,7 +68,7 @@ struct ObjectTests {
         func put(_ answers: UpstreamResponse...) async throws -> [String] {
             let transport = ScriptedTransport(answers.map { .success($0) })
             do {
-                let answer = try await client(transport).put(
+                let answer = try await fake.s3(transport).put(
                     address(), body: [1], contentType: "text/plain", condition: .ifMatch(entityTag: #""e1""#),
                     deadline: fake.deadline())
                 #expect(answer.entityTag == #""e1""#)
@@ -97,19 +90,19 @@ struct ObjectTests {
 
     @Test func `reads an object whole`() async throws {
         let object = try #require(
-            try await client(ScriptedTransport(Self.stored)).get(address(), deadline: fake.deadline()))
+            try await fake.s3(ScriptedTransport(Self.stored)).get(address(), deadline: fake.deadline()))
         #expect(object.body == Array("abc".utf8) && object.object.expiration == Self.expiration)
     }
 
     @Test func `only S3's own word makes an object missing`() async throws {
         let missing = ScriptedTransport(.s3Error(404, "NoSuchKey"))
-        #expect(try await client(missing).get(address(), deadline: fake.deadline()) == nil)
+        #expect(try await fake.s3(missing).get(address(), deadline: fake.deadline()) == nil)
         for answer in [
             UpstreamResponse.s3Error(404, "NoSuchBucket"), .s3Error(403, "AccessDenied"), .xml(404, "<html/>"),
             UpstreamResponse(status: 404),
         ] {
             await #expect(throws: AWSError.self) {
-                try await client(ScriptedTransport(answer)).get(address(), deadline: fake.deadline())
+                try await fake.s3(ScriptedTransport(answer)).get(address(), deadline: fake.deadline())
             }
         }
     }
@@ -121,8 +114,8 @@ struct ObjectTests {
                 200,
                 "<Tagging><TagSet><Tag><Key>k</Key><Value>v</Value></Tag><Tag><Key>e</Key><Value/></Tag></TagSet></Tagging>"
             ))
-        try await client(transport).delete(address(), deadline: fake.deadline())
-        #expect(try await client(transport).tags(of: address(), deadline: fake.deadline()) == ["k": "v", "e": ""])
+        try await fake.s3(transport).delete(address(), deadline: fake.deadline())
+        #expect(try await fake.s3(transport).tags(of: address(), deadline: fake.deadline()) == ["k": "v", "e": ""])
         #expect(transport.requests.map(\.method) == ["DELETE", "GET"])
         #expect(transport.requests.last?.url == "https://photos.s3.eu-west-1.amazonaws.com/a%20b?tagging")
     }

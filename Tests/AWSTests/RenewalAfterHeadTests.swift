@@ -1,5 +1,4 @@
 import CloakroomAWS
-import CloakroomCrypto
 import Foundation
 import CloakroomHTTP
 import Testing
@@ -19,18 +18,11 @@ struct RenewalAfterHeadTests {
         return UpstreamResponse(status: 200, fields: fields)
     }
 
-    private func client(_ transport: any Transport, _ settings: RenewalSettings) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            renewal: settings, runtime: fake.runtime)
-    }
-
     private func renew(
         _ settings: RenewalSettings, _ answers: UpstreamResponse...
     ) async throws -> (outcome: Renewal.Outcome, requests: [UpstreamRequest]) {
         let transport = ScriptedTransport(answers.map { .success($0) })
-        let renewal = await (try client(transport, settings)).renew(key: "a.bin", deadline: fake.deadline())
+        let renewal = await (try fake.s3(transport, renewal: settings)).renew(key: "a.bin", deadline: fake.deadline())
         return (renewal.outcome, transport.requests)
     }
 
@@ -57,7 +49,7 @@ struct RenewalAfterHeadTests {
 
     @Test func `preserves where the metadata must be replaced, without looking twice`() async throws {
         let transport = ScriptedTransport(Self.head(["x-amz-meta-a": "1"]), .selfCopyRefused, .copied)
-        let client = try client(transport, Self.preserving)
+        let client = try fake.s3(transport, renewal: Self.preserving)
         #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
         #expect(transport.requests.map(\.method) == ["HEAD", "PUT", "PUT"])
         #expect(transport.requests.last?.fields["x-amz-metadata-directive"] == "REPLACE")
@@ -174,7 +166,7 @@ struct RenewalAfterHeadTests {
                 return replaces || mind.isSet ? .copied : .selfCopyRefused
             }
         }
-        let client = try client(store, .init())
+        let client = try fake.s3(store)
         func ask() async -> [String] {
             let before = store.requests.count
             #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
@@ -193,7 +185,7 @@ struct RenewalAfterHeadTests {
 
     @Test func `goes over to replacing when a store that took copies refuses one`() async throws {
         let transport = ScriptedTransport(.copied, .selfCopyRefused, Self.head(), .copied)
-        let client = try client(transport, .init())
+        let client = try fake.s3(transport)
         for _ in 1...2 {
             #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
         }
@@ -216,7 +208,7 @@ struct RenewalAfterHeadTests {
 
     @Test func `watches over tags once, where the metadata are replaced`() async throws {
         let transport = ScriptedTransport(Self.tagged, Self.tag, .copied, Self.tag, Self.tagged, .copied)
-        let client = try client(transport, .init(mode: .replace))
+        let client = try fake.s3(transport, renewal: .init(mode: .replace))
         for _ in 1...2 {
             #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
         }
@@ -229,7 +221,7 @@ struct RenewalAfterHeadTests {
     @Test func `puts lost tags back, and copies no other object with tags so`() async throws {
         let transport = ScriptedTransport(
             Self.tagged, Self.tag, .copied, Self.tagging(""), UpstreamResponse(status: 200), Self.tagged)
-        let client = try client(transport, .init(mode: .replace))
+        let client = try fake.s3(transport, renewal: .init(mode: .replace))
         #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
         let put = try #require(transport.requests.last)
         #expect(put.operation == "put_object_tagging")
@@ -260,7 +252,7 @@ struct RenewalAfterHeadTests {
             fake.pass(.seconds(60))
             return .copied
         }
-        let outcome = await (try client(store, .init(mode: .replace)))
+        let outcome = await (try fake.s3(store, renewal: .init(mode: .replace)))
             .renew(key: "a.bin", deadline: fake.deadline()).outcome
         #expect(outcome == Self.renewed)
         #expect(store.requests.last?.operation == "put_object_tagging")
@@ -268,7 +260,7 @@ struct RenewalAfterHeadTests {
 
     @Test func `puts tags back that a copy has lost whose answer did not come`() async throws {
         let store = forgetful { UpstreamResponse(status: 500) }
-        let outcome = await (try client(store, .init(mode: .replace)))
+        let outcome = await (try fake.s3(store, renewal: .init(mode: .replace)))
             .renew(key: "a.bin", deadline: fake.deadline()).outcome
         #expect(outcome == .unavailable(retryAfter: nil, code: "Status500"))
         #expect(store.requests.last?.operation == "put_object_tagging")
@@ -311,7 +303,7 @@ struct RenewalAfterHeadTests {
         let failed = UpstreamResponse(status: 500)
         let transport = ScriptedTransport(
             Self.tagged, Self.tag, failed, failed, failed, Self.tag, Self.tagged, Self.tag, .copied, Self.tag)
-        let client = try client(transport, .init(mode: .replace))
+        let client = try fake.s3(transport, renewal: .init(mode: .replace))
         _ = await client.renew(key: "a.bin", deadline: fake.deadline())
         #expect(await client.renew(key: "a.bin", deadline: fake.deadline()).outcome == Self.renewed)
         #expect(transport.requests.count == 10)

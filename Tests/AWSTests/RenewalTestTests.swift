@@ -1,5 +1,4 @@
 import CloakroomAWS
-import CloakroomCrypto
 import CloakroomHTTP
 import Synchronization
 import Testing
@@ -19,10 +18,7 @@ struct RenewalTestTests {
             default: return UpstreamResponse(status: 200, fields: ["ETag": "\"e\""])
             }
         }
-        let client = S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: store,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            renewal: settings, runtime: fake.runtime)
+        let client = try fake.s3(store, renewal: settings)
         return (await client.testRenewal(under: "assets/", deadline: fake.deadline()), store.requests)
     }
 

@@ -13,10 +13,7 @@ struct S3ClientTests {
     private func client(
         _ transport: ScriptedTransport, renewal: RenewalSettings = .init(), custom: String? = nil
     ) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: custom),
-            transport: transport, credentials: CredentialSource(Self.credentials), renewal: renewal,
-            runtime: fake.runtime, onAttempt: fake.onAttempt)
+        try fake.s3(transport, custom: custom, credentials: CredentialSource(Self.credentials), renewal: renewal)
     }
 
     private func renew(_ answers: UpstreamResponse...) async throws -> Renewal {
@@ -317,10 +314,7 @@ struct S3ClientTests {
 
     @Test func `corrects a skewed clock for all that were on their way`() async throws {
         let transport = SkewedClockTransport(together: 3)
-        let client = try S3Client(
-            bucket: "photos", endpoint: .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("s"))),
-            runtime: fake.runtime)
+        let client = try fake.s3(transport)
         let fake = fake
         let outcomes = await withTaskGroup(of: Renewal.Outcome.self) { group in
             for key in ["a", "b", "c"] {
@@ -343,9 +337,7 @@ struct S3ClientTests {
                 Credentials(accessKeyID: "AKID\(refusals.withLock { $0 })", secretAccessKey: Secret("s"))
             }, onRejected: { _ in refusals.withLock { $0 += 1 } })
         func renew(_ transport: ScriptedTransport) async throws -> Renewal.Outcome {
-            let client = S3Client(
-                bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-                credentials: source, runtime: fake.runtime)
+            let client = try fake.s3(transport, credentials: source)
             return await client.renew(key: "a", deadline: fake.deadline()).outcome
         }
         let refusal = UpstreamResponse.s3Error(status, code, fields: ["Date": "Fri, 20 Nov 2026 14:00:01 GMT"])
@@ -365,10 +357,9 @@ struct S3ClientTests {
             let body = seed.mutated(using: &generator)
             let status = [200, 200, 404, 403, 400, 412, 500].randomElement(using: &generator) ?? 200
             let fake = FakeRuntime()
-            let client = S3Client(
-                bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"),
-                transport: ScriptedTransport(UpstreamResponse(status: status, body: body)),
-                credentials: CredentialSource(Self.credentials), runtime: fake.runtime)
+            let client = try fake.s3(
+                ScriptedTransport(UpstreamResponse(status: status, body: body)),
+                credentials: CredentialSource(Self.credentials))
             let text = String(decoding: body, as: UTF8.self)
             switch await client.renew(key: "a", deadline: fake.deadline()).outcome {
             case .notFound: #expect(status == 404 && text.contains("NoSuchKey"))

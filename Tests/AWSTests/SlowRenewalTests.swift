@@ -1,5 +1,4 @@
 import CloakroomAWS
-import CloakroomCrypto
 import Foundation
 import CloakroomHTTP
 import Synchronization
@@ -66,11 +65,8 @@ struct SlowRenewalTests {
     private func client(
         _ store: Store, _ settings: RenewalSettings = .init(), attempts: Int = 3
     ) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: store,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            renewal: settings, retry: RetrySettings(maximumAttempts: attempts, timeout: .seconds(5)),
-            runtime: fake.runtime)
+        try fake.s3(
+            store, renewal: settings, retry: RetrySettings(maximumAttempts: attempts, timeout: .seconds(5)))
     }
 
     private func renew(_ client: S3Client, _ key: String = "a.bin") async -> Renewal.Outcome {

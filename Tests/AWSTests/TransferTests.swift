@@ -9,13 +9,6 @@ struct TransferTests {
     private let digest = BodyDigest(md5: MD5.hash(Array("hello".utf8)))
     private let tag = "\"5d41402abc4b2a76b9719d911017c592\""
 
-    private func client() throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: ScriptedTransport(),
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            runtime: fake.runtime, onAttempt: fake.onAttempt)
-    }
-
     private func transfer(_ sender: ScriptedTransport) -> Transfer {
         Transfer(timeout: .seconds(90), deadline: fake.deadline(in: .seconds(600))) {
             request, timeout async throws(AWSError) in
@@ -31,7 +24,7 @@ struct TransferTests {
 
     @Test func `are signed through the MD5 of a body that is not here`() async throws {
         let sender = ScriptedTransport(.xml(200, "", fields: ["ETag": tag]))
-        let stored = try await client().put(
+        let stored = try await fake.s3(ScriptedTransport()).put(
             key(), digest: digest, fields: ["content-type": "text/plain"], condition: .ifNoneMatch, by: transfer(sender)
         )
         #expect(stored.entityTag == tag && stored.md5 == "5d41402abc4b2a76b9719d911017c592")
@@ -51,7 +44,8 @@ struct TransferTests {
             .failure(.interrupted), .success(.s3Error(400, "BadDigest")),
             .success(.xml(200, "", fields: ["ETag": tag])),
         ])
-        let part = try await client().uploadPart(7, of: "u+1", key(), digest: digest, by: transfer(sender))
+        let part = try await fake.s3(ScriptedTransport())
+            .uploadPart(7, of: "u+1", key(), digest: digest, by: transfer(sender))
         #expect(part == tag)
         #expect(sender.requests.map(\.target) == Array(repeating: "/a%20b?partNumber=7&uploadId=u%2B1", count: 3))
         #expect(fake.attempts.map { $0.fault?.code } == ["interrupted", "BadDigest", nil])
@@ -61,7 +55,7 @@ struct TransferTests {
     @Test func `end with a checksum's error when S3 has other bytes`() async throws {
         let sender = ScriptedTransport(.xml(200, "", fields: ["ETag": "\"00000000000000000000000000000000\""]))
         await #expect(throws: AWSError(.transient, status: 200, code: "ChecksumMismatch")) {
-            try await client().put(key(), digest: digest, fields: [:], by: transfer(sender))
+            try await fake.s3(ScriptedTransport()).put(key(), digest: digest, fields: [:], by: transfer(sender))
         }
     }
 
@@ -80,7 +74,7 @@ struct TransferTests {
         let sender = ScriptedTransport(.xml(status, "456789", fields: fields))
         let range = ObjectRange(first: 4)
         func get() async throws -> StoredRange? {
-            try await client().get(key(), range: { range }, entityTag: tag, by: transfer(sender))
+            try await fake.s3(ScriptedTransport()).get(key(), range: { range }, entityTag: tag, by: transfer(sender))
         }
         guard let first else {
             await #expect(throws: AWSError(.refused, status: status, code: "UnexpectedRange")) { try await get() }
@@ -98,7 +92,7 @@ struct TransferTests {
             .success(.xml(206, "89", fields: ["ETag": tag, "content-range": "bytes 8-9/10"])),
         ])
         var places: [Int64] = [8, 4]
-        let found = try await client().get(
+        let found = try await fake.s3(ScriptedTransport()).get(
             key(), range: { ObjectRange(first: places.removeLast()) }, by: transfer(sender))
         #expect(found?.first == 8)
         #expect(sender.requests.map { $0.fields["range"] } == ["bytes=4-", "bytes=8-"])

@@ -1,4 +1,3 @@
-import CloakroomCrypto
 import Foundation
 import CloakroomHTTP
 import Testing
@@ -7,13 +6,6 @@ import Testing
 
 struct VersionListTests {
     private let fake = FakeRuntime()
-
-    private func client(_ transport: ScriptedTransport) throws -> S3Client {
-        S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
-            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            runtime: fake.runtime)
-    }
 
     private func page(_ contents: String) -> UpstreamResponse {
         .xml(
@@ -40,7 +32,7 @@ struct VersionListTests {
                 more + version("a%2B+b", "DeleteMarker", latest: true, size: nil)
                     + version("a%2B+b", latest: false, size: "7")),
             page("<IsTruncated>false</IsTruncated>" + version("c", latest: true)))
-        let s3 = try client(transport)
+        let s3 = try fake.s3(transport)
         let first = try await s3.versions(prefix: "", from: nil, deadline: fake.deadline())
         #expect(first.entries.map(\.key) == ["a+ b", "a+ b"] && first.entries.map(\.size) == [0, 7])
         #expect(
@@ -61,7 +53,7 @@ struct VersionListTests {
         "<Version><Key>b/a</Key><Size>1</Size></Version>", "<Version><Size>1</Size></Version>",
     ])
     func `takes no other answer for a listing`(contents: String) async throws {
-        let s3 = try client(ScriptedTransport(page(contents), page(contents), page(contents)))
+        let s3 = try fake.s3(ScriptedTransport(page(contents), page(contents), page(contents)))
         await #expect(throws: AWSError.self) {
             try await s3.versions(prefix: "a", from: nil, deadline: fake.deadline())
         }

@@ -13,26 +13,9 @@ struct ScriptedStore {
     let s3: S3Client
     private let transport = LoopCurlTransport()
 
-    init(
-        renewal: RenewalSettings = .init(), timeout: Duration = .seconds(5), attempts: Int = 3,
-        wallClock: @escaping @Sendable () -> Date = { Date() }, _ change: (inout ScriptedS3.Options) -> Void = { _ in }
-    ) throws {
-        var options = ScriptedS3.Options()
-        change(&options)
-        server = try ScriptedS3(options)
-        let identity = options.identity
-        let credentials = CredentialSource(
-            Credentials(
-                accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey),
-                sessionToken: identity.sessionToken.map { Secret($0) }))
-        // Between tries no time passes.
-        let runtime = RuntimeDependencies(wallClock: wallClock, sleep: { _ in }, randomNumber: { .max })
-        s3 = S3Client(
-            bucket: options.bucket,
-            endpoint: try .s3(region: options.region, bucket: options.bucket, custom: server.url),
-            transport: transport, credentials: credentials, renewal: renewal,
-            retry: RetrySettings(maximumAttempts: attempts, timeout: timeout), runtime: runtime,
-            isolation: LoopActor.shared)
+    init(renewal: RenewalSettings = .init(), timeout: Duration = .seconds(5), attempts: Int = 3) throws {
+        server = try ScriptedS3()
+        s3 = try server.client(renewal: renewal, timeout: timeout, attempts: attempts)
     }
 
     func renew(_ key: String = "a.bin") async -> Renewal.Outcome {
@@ -40,16 +23,13 @@ struct ScriptedStore {
     }
 
     /// A request of the test's own, signed by the worker's signer.
-    func ask(
-        _ method: String, _ target: String, _ fields: HeaderFields = [:], body: String = "", at time: Date = Date()
-    ) async throws -> UpstreamResponse {
+    func ask(_ method: String, _ target: String, _ fields: HeaderFields) async throws -> UpstreamResponse {
         let identity = ScriptedIdentity()
         let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
-        let time = Timestamp(time)
-        let payload = Array(body.utf8)
+        let time = Timestamp(Date())
         var message = SigV4.Message(
             method: method, path: parts[0], query: parts.count > 1 ? parts[1] : "", fields: fields,
-            payloadHash: SHA256.hash(payload).hexadecimal)
+            payloadHash: SHA256.hash([]).hexadecimal)
         message.fields.add("host", "127.0.0.1:\(server.port)")
         let key = SigningKey(
             secretAccessKey: Secret(identity.secretAccessKey), day: String(time.basic.prefix(8)), region: "eu-west-1",
@@ -59,8 +39,7 @@ struct ScriptedStore {
             with: Credentials(accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey)),
             key: key, at: time)
         return try await transport.send(
-            UpstreamRequest(
-                method: method, origin: server.url, target: target, fields: message.fields, body: payload),
+            UpstreamRequest(method: method, origin: server.url, target: target, fields: message.fields),
             timeout: .seconds(5))
     }
 
@@ -69,6 +48,25 @@ struct ScriptedStore {
         var fields = fields
         fields.add("x-amz-copy-source", "photos/a.bin")
         return try await ask("PUT", "/photos/a.bin", fields)
+    }
+}
+
+extension ScriptedS3 {
+    /// A client of the only bucket, for the only identity. Between attempts no time passes.
+    @LoopActor func client(
+        renewal: RenewalSettings = .init(), timeout: Duration = .seconds(5), attempts: Int = 3
+    ) throws -> S3Client {
+        let options = Options()
+        let credentials = CredentialSource(
+            Credentials(
+                accessKeyID: options.identity.accessKeyID, secretAccessKey: Secret(options.identity.secretAccessKey)))
+        let runtime = RuntimeDependencies(
+            sleep: { _ in }, randomNumber: { .max }, spawn: { body in LoopActor.spawn { await body() } })
+        return S3Client(
+            bucket: options.bucket, endpoint: try .s3(region: options.region, bucket: options.bucket, custom: url),
+            transport: LoopCurlTransport(), credentials: credentials, renewal: renewal,
+            retry: RetrySettings(maximumAttempts: attempts, timeout: timeout), runtime: runtime,
+            isolation: LoopActor.shared)
     }
 }
 

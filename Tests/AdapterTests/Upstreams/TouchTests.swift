@@ -1,6 +1,4 @@
 import CloakroomAWS
-import CloakroomCrypto
-import CloakroomCurl
 import CloakroomLoop
 import CloakroomScriptedS3
 import CloakroomTestSupport
@@ -10,23 +8,10 @@ import Testing
 /// and at one that refuses to copy an object onto itself as it is.
 @Suite(.onLoop, .timeLimit(.minutes(2)))
 struct TouchTests {
-    @LoopActor private static func client(_ store: ScriptedS3, _ settings: RenewalSettings) throws -> S3Client {
-        let identity = ScriptedIdentity()
-        return S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: store.url),
-            transport: LoopCurlTransport(),
-            credentials: CredentialSource(
-                Credentials(
-                    accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey))),
-            renewal: settings,
-            runtime: RuntimeDependencies(sleep: { _ in }, spawn: { body in LoopActor.spawn { await body() } }),
-            isolation: LoopActor.shared)
-    }
-
     @LoopActor private static func renew(
         _ store: ScriptedS3, _ settings: RenewalSettings, _ key: String = "a.bin"
     ) async throws -> Renewal.Outcome {
-        try await renew(try client(store, settings), key)
+        try await renew(try store.client(renewal: settings), key)
     }
 
     /// Asks until what goes on beside the request has ended.
@@ -145,7 +130,7 @@ struct TouchTests {
         // One under KMS is taken even there.
         seed.kmsKey = nil
         for key in ["a.bin", "b.bin", "c.bin"] { store.put(key, seed) }
-        let client = try Self.client(store, .init())
+        let client = try store.client()
         for key in ["a.bin", "b.bin"] {
             #expect(Self.isRenewed(await client.renew(key: key, deadline: .now + .seconds(30)).outcome))
         }
@@ -213,7 +198,7 @@ struct TouchTests {
         }
         let slow: Set<S3Fault> = [.hang, .okHuge]
         store.mix(FaultMix(share: 0.2, seed: 11, faults: S3Fault.allCases.filter { !slow.contains($0) }))
-        let client = try Self.client(store, settings)
+        let client = try store.client(renewal: settings)
         var counts: [String: Int] = [:]
         for key in keys {
             let outcome = try await Self.renew(client, key)

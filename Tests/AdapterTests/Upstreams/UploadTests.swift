@@ -10,18 +10,6 @@ import Testing
 /// What others do with leave that we signed, at a store that answers as AWS does.
 @Suite(.onLoop, .timeLimit(.minutes(2)))
 struct UploadTests {
-    @LoopActor private static func client(_ store: ScriptedS3) throws -> S3Client {
-        let identity = ScriptedIdentity()
-        return S3Client(
-            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos", custom: store.url),
-            transport: LoopCurlTransport(),
-            credentials: CredentialSource(
-                Credentials(
-                    accessKeyID: identity.accessKeyID, secretAccessKey: Secret(identity.secretAccessKey))),
-            runtime: RuntimeDependencies(sleep: { _ in }, spawn: { body in LoopActor.spawn { await body() } }),
-            isolation: LoopActor.shared)
-    }
-
     @LoopActor private static func put(_ url: Secret, _ body: String, type: String? = nil) async throws -> Int {
         let fields: HeaderFields = type.map { ["content-type": $0] } ?? [:]
         let request = UpstreamRequest(method: "PUT", url: url.reveal(), fields: fields, body: Array(body.utf8))
@@ -33,7 +21,7 @@ struct UploadTests {
         defer { store.stop() }
         let object = try #require(ObjectAddress(key: "a.bin"))
         let terms = UploadTerms(contentType: "image/jpeg", byteCount: 7, lifetime: .seconds(900))
-        let upload = try await Self.client(store).presignUpload(object, terms: terms)
+        let upload = try await store.client().presignUpload(object, terms: terms)
         #expect(try await Self.put(upload.url, "a photo", type: "text/html") == 403)
         #expect(try await Self.put(upload.url, "a pho", type: "image/jpeg") == 403)
         #expect(try await Self.put(upload.url, "a photo", type: "image/jpeg") == 200)
@@ -43,7 +31,7 @@ struct UploadTests {
     @Test @LoopActor func `an upload in parts is completed once, and overwrites nothing`() async throws {
         let store = try ScriptedS3()
         defer { store.stop() }
-        let client = try Self.client(store)
+        let client = try store.client()
         let object = try #require(ObjectAddress(key: "a b.bin"))
         let deadline = ContinuousClock.now + .seconds(30)
         func upload() async throws -> (id: String, parts: [UploadedPart]) {
