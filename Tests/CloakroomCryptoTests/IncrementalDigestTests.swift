@@ -2,7 +2,7 @@ import CloakroomCrypto
 import Foundation
 import Testing
 
-struct PiecewiseDigestTests {
+struct IncrementalDigestTests {
     /// RFC 1321 §A.5, the test suite.
     @Test(arguments: [
         ("", "d41d8cd98f00b204e9800998ecf8427e"),

@@ -4,9 +4,9 @@ import Foundation
 ///
 /// - `PUT /_scripted/objects?prefix=a&count=100&age=864000&missing=10`: keys `a000000.bin`…; every tenth is left out.
 /// - `PUT /_scripted/mix?share=0.05&seed=7`, with `&faults=slowDown,reset` for some; `DELETE` ends it.
-/// - `GET /_scripted/truth?prefix=a&after=1700000000`: a line a key that is there, with its selfCopies and whether it was
-///   modified after that time: `a000001.bin 1 1`.
-/// - `GET /_scripted/counts`: requests by operation and faults injectedFaults, as JSON; `DELETE` begins anew.
+/// - `GET /_scripted/truth?prefix=a&after=1700000000`: one line for each key that is there, with the number of its
+///   self-copies and whether it was modified after that time: `a000001.bin 1 1`.
+/// - `GET /_scripted/counts`: requests by operation and injected faults, as JSON; `DELETE` begins anew.
 struct ControlRequest {
     let request: S3Request
 

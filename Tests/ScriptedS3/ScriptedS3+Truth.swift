@@ -121,7 +121,7 @@ extension ScriptedS3 {
         }
     }
 
-    // MARK: The world
+    // MARK: State
 
     /// The caller changes what it wants; the rest stays.
     package func identities(_ body: (inout [ScriptedIdentity]) -> Void) { state.withLock { body(&$0.identities) } }
@@ -129,10 +129,6 @@ extension ScriptedS3 {
     /// Whether copies onto themselves need REPLACE, as at MinIO, Ceph RGW and SeaweedFS.
     package func refusesSelfCopy(_ refuses: Bool) {
         state.withLock { $0[bucket: $0.options.bucket].refusesSelfCopy = refuses }
-    }
-
-    package func setsVersioning(_ isOn: Bool) {
-        state.withLock { $0[bucket: $0.options.bucket].versioning = isOn ? .enabled : .suspended }
     }
 
     /// As after PutBucketEncryption; `nil` takes that back.
@@ -164,7 +160,7 @@ extension ScriptedS3 {
     /// No rule and no mix any more.
     package func clearFaults() { state.withLock { $0.faults = FaultScript() } }
 
-    /// How often each fault was injectedFaults since ``clearFaults()``.
+    /// How often each fault was injected since ``clearFaults()``.
     package var injectedFaults: [S3Fault: Int] { state.withLock { $0.faults.injectedFaults } }
 
     package var requests: [Received] { state.withLock { $0.log } }

@@ -12,10 +12,10 @@ package final class Peer: Sendable {
     init(owning socket: Int32) {
         raw = socket
         self.socket = Mutex(socket)
-        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        var timeout = timeval(tv_sec: 10, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
-        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
-        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, size)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, size)
     }
 
     deinit { close() }

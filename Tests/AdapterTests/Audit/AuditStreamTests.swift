@@ -96,7 +96,7 @@ struct AuditStreamTests {
         (["CONFIG", "SET", "min-replicas-to-write", "1"], ["CONFIG", "SET", "min-replicas-to-write", "0"]),
         (["RENAME", "c:audit", "kept"], ["DEL", "c:audit"]),
     ])
-    @LoopActor func `keeps nothing when Redis refuses, and goes on where it was`(spoil: [String], mend: [String])
+    @LoopActor func `keeps nothing when Redis refuses, and goes on where it was`(spoil: [String], repair: [String])
         async throws
     {
         let folder = try TemporaryFolder()
@@ -107,7 +107,7 @@ struct AuditStreamTests {
             _ = try await redis.send(RedisCommand(spoil))
             if spoil[0] == "RENAME" { _ = await redis.outcome("SET", "c:audit", "no stream") }
             #expect(await record(audit, 2..<5) == [false, false, false])
-            _ = try await redis.send(RedisCommand(mend))
+            _ = try await redis.send(RedisCommand(repair))
             if spoil[0] == "RENAME" { _ = await redis.outcome("RENAME", "kept", "c:audit") }
             #expect(await record(audit, 5..<7) == [true, true])
             let (lines, faults) = await lines(redis)

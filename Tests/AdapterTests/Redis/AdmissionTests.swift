@@ -371,7 +371,7 @@ struct AdmissionTests {
             let before = try await Self.reads(redis)
             for _ in 0..<50 { _ = await admissions.admit(.session, subject) }
             let after = try await Self.reads(redis)
-            // EVALSHA with the script's INCRBY and PTTL of two windows, and HMGET; one more is the question itself.
+            // EVALSHA with the script's INCRBY and PTTL of two windows, and HMGET; one more is the request for these numbers.
             #expect(after.commands - before.commands == 6 * 50 + 1)
             #expect(after.reads - before.reads == 50 + 1)
         }

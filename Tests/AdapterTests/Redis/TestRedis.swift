@@ -23,15 +23,15 @@ extension RedisConnection {
     }
 
     /// What came of a script's call, and of the command beside it.
-    func outcomes(_ question: RedisRequest) async -> [RedisOutcome] {
+    func outcomes(_ request: RedisRequest) async -> [RedisOutcome] {
         await withCheckedContinuation { continuation in
-            send(question) { answer in
-                switch answer {
+            send(request) { response in
+                switch response {
                 case .failure(let error): continuation.resume(returning: [.failure(error)])
                 case .reply(var cursor):
                     var outcomes = [RedisOutcome(cursor)]
                     cursor.goToOther()
-                    if question.replies == 2 { outcomes.append(RedisOutcome(cursor)) }
+                    if request.replies == 2 { outcomes.append(RedisOutcome(cursor)) }
                     continuation.resume(returning: outcomes)
                 }
             }

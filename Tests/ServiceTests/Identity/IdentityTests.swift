@@ -12,7 +12,7 @@ import Testing
 /// Several issuers together, with keys that are fetched.
 @Suite(.onLoop)
 struct IdentityTests {
-    private let world = TestTime()
+    private let time = TestTime()
 
     @LoopActor private func identity(_ issuers: String, _ transport: ScriptedTransport) throws -> Identity {
         let text = """
@@ -22,7 +22,7 @@ struct IdentityTests {
             }
             """
         return Identity(
-            settings: try parsed(text), transport: transport, runtime: world.runtime,
+            settings: try parsed(text), transport: transport, runtime: time.runtime,
             metrics: try Metrics(), log: Log(sink: nil, level: .error))
     }
 
@@ -60,7 +60,7 @@ struct IdentityTests {
             var users: [String] = []
             for name in ["a", "b"].prefix(marks.count) {
                 let token = TokenSigner(issuer: "https://\(name).example", audience: "app", key: key)
-                    .token(subject: "u_1", now: world.clock.now, lifetime: .seconds(60))
+                    .token(subject: "u_1", now: time.clock.now, lifetime: .seconds(60))
                 users.append(try await outcome(identity, token).get().userID.text)
             }
             return users
@@ -80,7 +80,7 @@ struct IdentityTests {
         let transport = ScriptedTransport { _ in .text(200, published.withLock { $0 }) }
         let identity = try identity(Self.remote, transport)
         await fetchOnce(identity)
-        let tokens = (old.token("u_1", now: world.clock.now), new.token("u_1", now: world.clock.now))
+        let tokens = (old.token("u_1", now: time.clock.now), new.token("u_1", now: time.clock.now))
         #expect(try await outcome(identity, tokens.0).get().userID.text == "u_1")
         #expect(try await outcome(identity, tokens.1).get().userID.text == "u_1")
         published.withLock { $0 = TestIssuer.keySet([new]) }
@@ -96,9 +96,9 @@ struct IdentityTests {
         let identity = try identity(Self.remote, transport)
         await fetchOnce(identity)
         published.withLock { $0 = TestIssuer.keySet([old, new]) }
-        let token = new.token("u_1", now: world.clock.now)
+        let token = new.token("u_1", now: time.clock.now)
         #expect(await outcome(identity, token) == .failure(.token(.unknownKey)))
-        world.pass(IssuerKeys.refetchInterval)
+        time.pass(IssuerKeys.refetchInterval)
         #expect(try await outcome(identity, token).get().userID.text == "u_1")
         #expect(transport.requests.count == 2)
     }
@@ -113,14 +113,14 @@ struct IdentityTests {
         let identity = try identity(Self.remote, transport)
         await fetchOnce(identity)
         published.withLock { $0 = nil }
-        world.pass(IssuerKeys.refetchInterval)
-        let token = new.token("u_1", now: world.clock.now)
+        time.pass(IssuerKeys.refetchInterval)
+        let token = new.token("u_1", now: time.clock.now)
         #expect(await outcome(identity, token) == .failure(.keysUnavailable))
         #expect(await outcome(identity, token) == .failure(.keysUnavailable), "within the interval")
-        #expect(try await outcome(identity, old.token("u_1", now: world.clock.now)).get().userID.text == "u_1")
+        #expect(try await outcome(identity, old.token("u_1", now: time.clock.now)).get().userID.text == "u_1")
         #expect(transport.requests.count == 2)
         published.withLock { $0 = TestIssuer.keySet([old]) }
-        world.pass(IssuerKeys.refetchInterval)
+        time.pass(IssuerKeys.refetchInterval)
         #expect(await outcome(identity, token) == .failure(.token(.unknownKey)))
     }
 
@@ -130,7 +130,7 @@ struct IdentityTests {
         let identity = try identity(Self.remote, transport)
         await fetchOnce(identity)
         for issuer in [first, second] {
-            #expect(try await outcome(identity, issuer.token("u_1", now: world.clock.now)).get().userID.text == "u_1")
+            #expect(try await outcome(identity, issuer.token("u_1", now: time.clock.now)).get().userID.text == "u_1")
         }
     }
 
@@ -141,8 +141,8 @@ struct IdentityTests {
         let transport = ScriptedTransport { _ in .text(200, keys) }
         let identity = try identity(Self.remote, transport)
         await fetchOnce(identity)
-        world.pass(.seconds(3600))
-        let now = world.clock.now
+        time.pass(.seconds(3600))
+        let now = time.clock.now
         let stranger = try TestIssuer(1, keyID: "key-0")
         let cases: [(String, TokenError)] = [
             (stranger.token("u_1", now: now), .badSignature),

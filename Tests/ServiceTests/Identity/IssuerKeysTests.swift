@@ -12,7 +12,7 @@ import Testing
 /// FAULTS.md row 21: the key set down, slow, rotated, with duplicate kids; a flood of unknown kids.
 @Suite(.onLoop)
 struct IssuerKeysTests {
-    private let world = TestTime()
+    private let time = TestTime()
 
     /// What the issuer answers now.
     private final class Source: Sendable {
@@ -35,7 +35,7 @@ struct IssuerKeysTests {
         IssuerKeys(
             remote: .init(
                 issuer: TestIssuer.name, url: url, fetcher: KeyFetcher(transport: transport, timeout: .seconds(3)),
-                runtime: world.runtime, onFetch: onFetch))
+                runtime: time.runtime, onFetch: onFetch))
     }
 
     private func keySet(_ issuers: TestIssuer..., age: Int = 900) -> Result<UpstreamResponse, TransportError> {
@@ -62,14 +62,14 @@ struct IssuerKeysTests {
         let keys = keys(transport)
         await keys.refresh()
         for second in 1...90 {
-            world.pass(.seconds(1))
+            time.pass(.seconds(1))
             for task in (0..<20).map({ _ in LoopActor.spawn { await keys.refetch() } }) { await task.value }
             #expect(transport.requests.count == 1 + second / 30)
         }
         // A source that is away is asked no oftener.
         source.now = .failure(.unreachable)
         for _ in 1...60 {
-            world.pass(.seconds(1))
+            time.pass(.seconds(1))
             await keys.refetch()
         }
         #expect(transport.requests.count == 6)
@@ -156,7 +156,7 @@ struct IssuerKeysTests {
         let configuration = "https://id.example/.well-known/openid-configuration"
         #expect(
             transport.requests.map(\.url) == [configuration, "https://keys.example/a", "https://keys.example/a"])
-        world.pass(.seconds(86_400))
+        time.pass(.seconds(86_400))
         await keys.refresh()
         #expect(transport.requests.map(\.url).suffix(2) == [configuration, "https://keys.example/a"])
     }

@@ -95,7 +95,7 @@ struct RenewerTests {
                 ]))
     }
 
-    @Test @LoopActor func `tells of what must be mended before what may pass, and of the longest wait`() async throws {
+    @Test @LoopActor func `reports misconfigurations before retryable failures, and the longest wait`() async throws {
         let outcomes: [String: Renewal.Outcome] = [
             "a": .unavailable(retryAfter: .seconds(7), code: "SlowDown"),
             "b": .unavailable(retryAfter: .seconds(40), code: "InternalError"),
