@@ -57,6 +57,9 @@ extension Settings.AWSAccess {
         return Credentials(
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: isForeign ? nil : sessionToken)
     }
+
+    /// Whether a session token of the settings or of the environment goes with the keys.
+    var sendsSessionToken: Bool { keys.map { $0.sessionToken != nil } ?? (sessionToken != nil) }
 }
 
 /// Puts together what settings, environment and the shared config file say about AWS.

@@ -24,18 +24,25 @@ extension SettingsCheck {
                         "tiers.\(name).scope", "is \"\(scope)\", which is no scope",
                         Self.remedy(scope, scopeNames)))
             }
-            if let lifetime = tier.integer("lifetimeSeconds"), lifetime > 3600, hasSessionToken {
-                faults.append(
-                    SettingsError(
-                        "tiers.\(name).lifetimeSeconds",
-                        "is \(lifetime), but credentials with a session token can vend 3600 at most",
-                        "give 3600 or less, or the keys of an IAM user"))
-            }
             return faults
         }
     }
 
-    private var hasSessionToken: Bool { if case .secret? = values.values["aws.sessionToken"] { true } else { false } }
+    /// For credentials with a session token. IAM User Guide, "Role chaining": one hour at most, and a longer session is
+    /// refused, not shortened.
+    var chainedLifetimeFaults: [SettingsError] {
+        let lifetimes =
+            [("vending.lifetimeSeconds", integer("vending.lifetimeSeconds"))]
+            + tiers.map { name, values in
+                ("tiers.\(name).lifetimeSeconds", SettingsCheck(values: values).integer("lifetimeSeconds"))
+            }
+        return lifetimes.compactMap { path, lifetime in
+            guard let lifetime, lifetime > 3600 else { return nil }
+            return SettingsError(
+                path, "is \(lifetime), but credentials with a session token can vend 3600 at most",
+                "give 3600 or less, or the keys of an IAM user")
+        }
+    }
 
     static func remedy(_ name: String, _ names: [String]) -> String {
         let nearest = names.map { ($0, editDistance($0, name)) }.min { $0.1 < $1.1 }

@@ -9,7 +9,7 @@ struct SettingsCheck {
 
     var faults: [SettingsError] {
         [
-            keyPair, sessionTokenAlone, lifetimeInChain, partition, keyRegion, scopesFault, deadline,
+            keyPair, sessionTokenAlone, partition, keyRegion, scopesFault, deadline,
             redisDeadline, drain, renewalAge, anyOwner, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
             sharedCache,
         ].compactMap(\.self) + lifecycleFaults + prefixFaults + entitlementFaults
@@ -113,16 +113,6 @@ struct SettingsCheck {
             let id = values.values["aws.accessKeyID"], id.isAbsent
         else { return nil }
         return SettingsError("aws.sessionToken", "stands without an access key", "give all three, or none")
-    }
-
-    /// IAM User Guide, "Role chaining": one hour at most, and a longer session is refused, not shortened.
-    private var lifetimeInChain: SettingsError? {
-        guard let token = values.values["aws.sessionToken"], !token.isAbsent,
-            let lifetime = integer("vending.lifetimeSeconds"), lifetime > 3600
-        else { return nil }
-        return SettingsError(
-            "vending.lifetimeSeconds", "is \(lifetime), but credentials with a session token can vend 3600 at most",
-            "give 3600 or less, or the keys of an IAM user")
     }
 
     private var partition: SettingsError? {

@@ -34,18 +34,20 @@ extension Settings {
     ) throws(SettingsErrors) -> Settings {
         var reader = SettingsReader(environment: environment, readFile: readFile)
         let values = reader.read(SettingsTable.rows, from: tree)
-        var faults = reader.faults + SettingsCheck(values: values).faults
+        let check = SettingsCheck(values: values)
+        var faults = reader.faults + check.faults
         let access: AWSAccess?
         do throws(SettingsError) {
             access = try AWSAccessReader(
                 values: values, environment: AWSEnvironment(environment), readFile: readFile
             ).access()
+            if access?.sendsSessionToken == true { faults += check.chainedLifetimeFaults }
         } catch {
             access = nil
             faults.append(error)
         }
         guard faults.isEmpty, let access else { throw SettingsErrors(faults: faults) }
-        guard let scopes = try? SettingsCheck(values: values).scopes(), let scope = scopes[values.text("vending.scope")]
+        guard let scopes = try? check.scopes(), let scope = scopes[values.text("vending.scope")]
         else { preconditionFailure("the check lets through a scope that is none") }
         return Settings(values, aws: access, scopes: scopes, scope: scope)
     }

@@ -91,6 +91,24 @@ struct AWSAccessTests {
         #expect(token?.reveal() == "mine")
     }
 
+    @Test func `lifetimes over an hour are refused only where a session token goes with the keys`() {
+        let session = ["AWS_ACCESS_KEY_ID": "ASIA", "AWS_SECRET_ACCESS_KEY": "shh", "AWS_SESSION_TOKEN": "theirs"]
+        func faults(_ aws: String) -> [String] {
+            settingsFaults(
+                smallest(
+                    "aws: {\(aws)}, tiers: {free: {lifetimeSeconds: 7200}, paid: {lifetimeSeconds: 3600}}",
+                    vending: "lifetimeSeconds: 3601"), environment: session)
+        }
+        #expect(faults("accessKeyID: 'MINE', secretAccessKey: {env: 'SIGNING'}") == [])
+        let remedy = "give 3600 or less, or the keys of an IAM user"
+        #expect(
+            faults("") == [
+                "vending.lifetimeSeconds: is 3601, but credentials with a session token can vend 3600 at most; \(remedy)",
+                "tiers.free.lifetimeSeconds: is 7200, but credentials with a session token can vend 3600 at most;"
+                    + " \(remedy)",
+            ])
+    }
+
     @Test func `tells what contradicts itself`() {
         #expect(
             Self.fault(aws: "useFIPS: true", region: "cn-north-1")
