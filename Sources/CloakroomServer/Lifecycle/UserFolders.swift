@@ -12,29 +12,30 @@ package struct UserFolders: Sendable, Equatable {
         var distinct: [String] = []
         for place in parents where !distinct.contains(place) { distinct.append(place) }
         self.parents = distinct
-        self.reserved = Set((reserved + distinct).compactMap(Self.firstComponent))
+        self.reserved = Set((reserved + distinct).compactMap { Self.firstComponent(of: $0.utf8[...]) })
     }
 
     /// - Returns: the parents with users' objects that begin with a prefix.
     package func met(by prefix: String) -> [String] {
         parents.filter { place in
-            if place.isEmpty { return !(Self.firstComponent(of: prefix).map(reserved.contains) ?? false) }
+            if place.isEmpty { return !(Self.firstComponent(of: prefix.utf8[...]).map(reserved.contains) ?? false) }
             return place.hasPrefix(prefix) || prefix.hasPrefix(place)
         }
     }
 
-    /// Whether a whole key lies in a user's folder.
+    /// Whether a whole key lies in a user's folder; compared byte by byte, as S3 does.
     package func hold(_ key: String) -> Bool {
         parents.contains { place in
             guard key.utf8.starts(with: place.utf8) else { return false }
-            guard let component = Self.firstComponent(of: String(key.dropFirst(place.count))) else { return false }
+            guard let component = Self.firstComponent(of: key.utf8.dropFirst(place.utf8.count)) else { return false }
             return !(place.isEmpty && reserved.contains(component))
         }
     }
 
     /// - Returns: `nil` where no `/` ends it.
-    private static func firstComponent(of prefix: String) -> String? {
-        prefix.firstIndex(of: "/").map { String(prefix[..<$0]) }
+    private static func firstComponent(of prefix: Substring.UTF8View) -> String? {
+        // Bytes, not characters: a mark that combines with the `/` before it would hide it.
+        prefix.firstIndex(of: UInt8(ascii: "/")).map { String(Substring(prefix[..<$0])) }
     }
 }
 

@@ -57,6 +57,8 @@ struct OwnObjectsTests {
         }
         for (key, expected) in [
             ("u_1/a", true), ("assets/a", false), ("photos/u_1/a", true), ("photos/a", false), ("a.bin", false),
+            // One character with the slash before it.
+            ("photos/u_1/\u{301}a", true), ("u_1/\u{301}a", true), ("assets/\u{301}a", false),
         ] {
             #expect(users.hold(key) == expected, "\(key)")
         }
