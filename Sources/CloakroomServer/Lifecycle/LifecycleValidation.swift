@@ -40,7 +40,7 @@ package struct LifecycleValidation: Sendable, Equatable {
             self.started = started
         }
 
-        package var prefix: String { "cloakroom-validation-\(id)/" }
+        package var prefix: String { "\(ReservedKeys.validationStart)\(id)/" }
     }
 
     package struct Object: Sendable, Equatable {

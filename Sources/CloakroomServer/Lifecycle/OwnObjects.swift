@@ -1,12 +1,8 @@
-/// Where Cloakroom keeps objects of its own in the bucket: the canaries, and what the doctor writes.
+/// Where Cloakroom keeps objects of its own in the bucket: the canaries, what the doctor writes, and what validations
+/// compare.
 ///
-/// All prefixes of such objects come from here: users may neither renew nor own anything below them.
+/// Their names come from ``ReservedKeys``: users may neither renew nor own anything below them.
 package struct OwnObjects: Sendable, Equatable {
-    /// The last path components, each with its `/`.
-    package static let folders = [canaryFolder, doctorFolder]
-    private static let canaryFolder = "cloakroom-canary/"
-    private static let doctorFolder = "cloakroom-doctor/"
-
     /// What stands before the folders: a lifecycle prefix that ends in `/`, or nothing.
     package let parent: String
     /// The same in earlier versions: `renewal.keyPrefix`.
@@ -21,22 +17,25 @@ package struct OwnObjects: Sendable, Equatable {
         // Below users' folders they would be a user's.
         parent = prefixes.first { $0.hasSuffix("/") && users.met(by: $0).isEmpty } ?? ""
         self.formerParent = formerParent
-        ruleless = parent.isEmpty && !prefixes.contains("") ? Self.folders : []
+        ruleless = parent.isEmpty && !prefixes.contains("") ? ReservedKeys.folders : []
     }
 
     /// Each host has a folder of its own below.
-    package var canaries: String { parent + Self.canaryFolder }
-    package var doctor: String { parent + Self.doctorFolder }
+    package var canaries: String { parent + ReservedKeys.canaryFolder }
+    package var doctor: String { parent + ReservedKeys.doctorFolder }
     /// Where canaries of earlier versions are; `nil` where they have not moved.
-    package var formerCanaries: String? { formerParent == parent ? nil : formerParent + Self.canaryFolder }
+    package var formerCanaries: String? { formerParent == parent ? nil : formerParent + ReservedKeys.canaryFolder }
 
-    /// Of today's objects and those of earlier versions; each ends in `/`.
+    /// Of today's objects and those of earlier versions, without validations; each ends in `/`.
     package var prefixes: [String] {
-        [canaries, doctor] + (formerParent == parent ? [] : Self.folders.map { formerParent + $0 })
+        [canaries, doctor] + (formerParent == parent ? [] : ReservedKeys.folders.map { formerParent + $0 })
     }
 
     /// Whether a whole key is one of Cloakroom's own; compared byte by byte, as S3 does.
-    package func hold(_ key: String) -> Bool { prefixes.contains { key.utf8.starts(with: $0.utf8) } }
+    package func hold(_ key: String) -> Bool {
+        // Validations are in the bucket itself, whatever the prefixes.
+        ([ReservedKeys.validationStart] + prefixes).contains { key.utf8.starts(with: $0.utf8) }
+    }
 }
 
 extension Settings {

@@ -45,6 +45,6 @@ extension Settings {
         let own = vending.scopes.names.flatMap { vending.scopes[$0]?.policy.folders ?? [] }
         return UserFolders(
             vending.prefixes.map { $0.isEmpty ? "" : $0 + "/" } + own,
-            reserved: assetPrefixes.map(\.prefix) + OwnObjects.folders)
+            reserved: assetPrefixes.map(\.prefix) + ReservedKeys.folders)
     }
 }

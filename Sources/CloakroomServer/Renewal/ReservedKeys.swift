@@ -1,8 +1,15 @@
 import CloakroomAWS
 
-/// The keys of objects that Cloakroom stores for itself: canaries, the doctor's, and what renewals are tested with. No
-/// client renews them, whatever keys it may name.
+/// The keys of objects that Cloakroom stores for itself: canaries, the doctor's, those of validations, and what renewals
+/// are tested with. No client renews them, whatever keys it may name.
 enum ReservedKeys {
+    /// Path components, each with its `/`.
+    static let folders = [canaryFolder, doctorFolder]
+    static let canaryFolder = "cloakroom-canary/"
+    static let doctorFolder = "cloakroom-doctor/"
+    /// What the folder of a validation begins with; its id follows.
+    static let validationStart = "cloakroom-validation-"
+
     /// Whether a key names one of them, under whatever prefix: by one of its path components, plain or encoded once more.
     static func hold(_ key: String) -> Bool {
         let isPath = key.utf8.contains { byte in
@@ -16,7 +23,8 @@ enum ReservedKeys {
         guard component.starts(with: "cloakroom-".utf8) else { return false }
         // The doctor's users and missing objects begin so.
         return component.elementsEqual(S3Client.testObjectName.utf8) || component.starts(with: "cloakroom-doctor".utf8)
-            || OwnObjects.folders.contains { component.elementsEqual($0.utf8.dropLast()) }
+            || component.starts(with: validationStart.utf8)
+            || folders.contains { component.elementsEqual($0.utf8.dropLast()) }
     }
 }
 

@@ -1,4 +1,5 @@
 import CloakroomAWS
+import Foundation
 import Testing
 
 @testable import CloakroomServer
@@ -40,7 +41,8 @@ struct OwnObjectsTests {
             ("assets/cloakroom-canary/h/x", true), ("assets/cloakroom-doctor/x", true),
             ("old/cloakroom-canary/x", true),
             ("old/cloakroom-doctor/x", true), ("cloakroom-canary/x", false), ("assets/cloakroom-canary", false),
-            ("assets/x", false),
+            ("assets/x", false), ("cloakroom-validation-a1/control-1", true),
+            ("assets/cloakroom-validation-a1/x", false),
         ] {
             #expect(own.hold(key) == expected, "\(key)")
         }
@@ -61,6 +63,18 @@ struct OwnObjectsTests {
             ("photos/u_1/\u{301}a", true), ("u_1/\u{301}a", true), ("assets/\u{301}a", false),
         ] {
             #expect(users.hold(key) == expected, "\(key)")
+        }
+    }
+
+    @Test func `objects of a validation are no client's to renew`() throws {
+        let settings = try settings(smallest("renewal: {keys: 'any', allowAnyOwner: true}"))
+        let plan = LifecycleValidation.Plan(
+            id: "a1", bucket: settings.bucket, ownsBucket: false, days: 30, clock: ExpirationClock(), grace: .zero,
+            pairs: 1,
+            started: .distantPast)
+        for object in LifecycleValidation(plan).objects {
+            #expect(settings.ownObjects.hold(object.key))
+            #expect(KeyRules(settings.renewal).verdict(object.key, in: nil) == .forbidden)
         }
     }
 }
