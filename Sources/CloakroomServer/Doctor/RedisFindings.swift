@@ -54,15 +54,9 @@ package struct RedisFindings {
                 "Redis does not let us send INFO", why: "whether it may forget limits and users cannot be told",
                 advice: "let the doctor's Redis user do +info, +ping and +config|get")
         }
-        let advice =
-            switch error {
-            case .refused("NOAUTH"), .refused("WRONGPASS"): error.advice
-            case .unavailable: "start Redis, or fix redis.address, redis.tls and redis.certificateAuthorities"
-            case .timeout, .interrupted, .refused: "look into Redis' own log"
-            }
         return check.error(
             "Redis does not respond: \(error.label)",
-            why: "without it nothing is vended, and limits are each worker's own", advice: advice)
+            why: "without it nothing is vended, and limits are each worker's own", advice: error.advice)
     }
 
     private func version(_ info: RedisInfo) -> Finding {
@@ -123,7 +117,7 @@ package struct RedisFindings {
         guard let policy = info["maxmemory_policy"] else { return nil }
         guard policy != "noeviction" else { return check.ok("eviction policy is noeviction") }
         let lost = info.number("evicted_keys").flatMap { $0 > 0 ? "; it has evicted \($0) keys already" : nil } ?? ""
-        let advice = "set maxmemory-policy noeviction in Redis, and give it a Redis of its own"
+        let advice = "set maxmemory-policy noeviction in Redis, and give Cloakroom a Redis of its own"
         let keep = "redis-cli CONFIG SET maxmemory-policy noeviction"
         guard policy.hasPrefix("allkeys-"), settings.entitlements.enabled else {
             return check.warning(

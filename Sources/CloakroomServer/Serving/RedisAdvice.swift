@@ -29,7 +29,9 @@ extension RedisError {
         case "MAXCLIENTS": "Redis takes no more connections; raise its maxclients"
         case "CLUSTERDOWN", "MOVED":
             "redis.address is a node of a cluster; give a server or a proxy that takes all keys"
-        case nil: "look whether Redis is running, and whether redis.address, redis.tls and the network are right"
+        case nil:
+            "look whether Redis is running, and whether redis.address, redis.tls, redis.certificateAuthorities and the"
+                + " network are right"
         default: "look into Redis' own log"
         }
     }

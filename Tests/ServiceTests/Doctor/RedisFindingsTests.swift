@@ -93,4 +93,10 @@ struct RedisFindingsTests {
         let findings = RedisFindings(RedisObservations(info: .failure(error)), try settings(smallest())).all
         #expect(findings.lines == [expected])
     }
+
+    @Test(arguments: [RedisError.unavailable, .timeout, .refused(code: "BUSY"), .refused(code: "WRONGPASS")])
+    func `gives the advice that the workers' health gives`(error: RedisError) throws {
+        let findings = RedisFindings(RedisObservations(info: .failure(error)), try settings(smallest())).all
+        #expect(findings.map(\.advice) == [error.advice])
+    }
 }
