@@ -31,14 +31,14 @@ package struct EndpointObservation: Sendable {
 package enum EndpointFindings {
     private static let check = CheckName.endpoints
 
-    /// - Parameter leeway: how far a token's issuer may be from us.
-    package static func all(_ answer: EndpointObservation, leeway: Duration) -> [Finding] {
+    /// - Parameter tokens: they say how far a token's issuer may be from us.
+    package static func all(_ answer: EndpointObservation, tokens: Settings.Tokens) -> [Finding] {
         let response: UpstreamResponse
         switch answer.result {
         case .success(let answer): response = answer
         case .failure(let error): return [unreachable(answer, error)]
         }
-        return [transport(answer)] + (skew(answer, response).map { [clock(answer, $0, leeway)] } ?? [])
+        return [transport(answer)] + (skew(answer, response).map { [clock(answer, $0, tokens.smallestLeeway)] } ?? [])
     }
 
     private static func unreachable(_ answer: EndpointObservation, _ error: TransportError) -> Finding {

@@ -35,6 +35,9 @@ extension Settings {
         /// For fetching keys: a PEM file; `nil` means the system's.
         package var certificateAuthorities: String?
         package var issuers: [Issuer]
+
+        /// How far the clock of the issuer may be from ours that tolerates least.
+        var smallestLeeway: Duration { issuers.map { $0.leeway ?? leeway }.min() ?? leeway }
     }
 
     /// Our own tokens.

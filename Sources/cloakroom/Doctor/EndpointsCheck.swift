@@ -20,7 +20,7 @@ struct EndpointsCheck {
         let aws = dependencies.settings.aws
         var findings: [Finding] = []
         for (name, endpoint) in [("STS", aws.sts), ("S3", aws.s3)] {
-            findings += EndpointFindings.all(await answer(name, endpoint), leeway: dependencies.settings.tokens.leeway)
+            findings += EndpointFindings.all(await answer(name, endpoint), tokens: dependencies.settings.tokens)
         }
         return findings
     }
