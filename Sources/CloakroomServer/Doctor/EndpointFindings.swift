@@ -66,7 +66,7 @@ package enum EndpointFindings {
         guard !answer.url.hasPrefix("https://") else {
             return check.ok("\(answer.name) responds at \(answer.url), its certificate verified")
         }
-        guard IssuerURL(answer.url)?.isLoopback != true else {
+        guard WebOrigin(answer.url)?.isLoopback != true else {
             return check.ok("\(answer.name) responds at \(answer.url), on this machine")
         }
         return check.warning(

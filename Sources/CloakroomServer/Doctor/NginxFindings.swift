@@ -72,7 +72,7 @@ package struct NginxFindings {
         }
     }
 
-    private var isOnThisMachine: Bool { IssuerURL(answers.url)?.isLoopback == true }
+    private var isOnThisMachine: Bool { WebOrigin(answers.url)?.isLoopback == true }
 
     private func unreachable(_ error: TransportError) -> Finding {
         let (found, advice) =

@@ -48,7 +48,7 @@ package struct SettingsFindings {
     }
 
     private var redis: Finding? {
-        guard case .tcp(let host, _) = settings.redis.address, !Self.isLoopback(host) else { return nil }
+        guard case .tcp(let host, _) = settings.redis.address, !WebOrigin.isLoopback(host) else { return nil }
         guard settings.redis.usesTLS else {
             return check.warning(
                 "Redis at \(host) is reached in plain text",
@@ -61,10 +61,6 @@ package struct SettingsFindings {
                 advice: "set redis.password, and the same in Redis")
         }
         return nil
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
     }
 
     private var open: Finding? {

@@ -71,4 +71,15 @@ struct WebOrigin {
             return nil
         }
     }
+
+    /// Whether the host names this machine itself; other names are not resolved.
+    var isLoopback: Bool { Self.isLoopback(host) }
+
+    /// - Parameter host: an IPv6 address with or without brackets.
+    static func isLoopback(_ host: some StringProtocol) -> Bool {
+        if host.lowercased() == "localhost" || host == "[::1]" || host == "::1" { return true }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers[0] == "127"
+            && numbers.allSatisfy { ASCIIClass.digits.holdsAll(of: $0, count: 1...3) }
+    }
 }

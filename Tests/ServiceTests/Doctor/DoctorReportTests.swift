@@ -63,6 +63,10 @@ struct DoctorReportTests {
         ),
         ("log: {level: \"debug\"}", "log.level is debug"),
         ("redis: {address: \"redis.lan:6379\"}", "Redis at redis.lan is reached in plain text"),
+        (
+            "redis: {address: \"127.redis.example.com:6379\"}",
+            "Redis at 127.redis.example.com is reached in plain text"
+        ),
         ("limits: {vend: {whenRedisIsAway: \"open\"}}", "limits.vend.whenRedisIsAway is open"),
         ("renewal: {minimumAgeSeconds: 0}", "renewal.minimumAgeSeconds is 0"),
     ])
@@ -97,6 +101,12 @@ struct DoctorReportTests {
         #expect(
             try lines("requireNonce: false") == ["warning: requireNonce is false for https://appleid.apple.com"])
         #expect(try lines("") == ["ok: nothing in the settings is weaker than it has to be"])
+    }
+
+    @Test(arguments: ["127.0.0.1:6379", "LOCALHOST:6379", "[::1]:6379"])
+    func `Redis on this machine needs neither TLS nor a password`(address: String) throws {
+        let settings = try settings(smallest("redis: {address: '\(address)'}, \(beside)"))
+        #expect(SettingsFindings(settings).all.lines == ["ok: nothing in the settings is weaker than it has to be"])
     }
 
     @Test func `settings without a weakness`() throws {

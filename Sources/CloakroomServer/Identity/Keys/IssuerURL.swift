@@ -9,14 +9,7 @@ struct IssuerURL: Sendable, Equatable {
             ("A-Za-z0-9._~%&?=:@+,/-" as ASCIIClass).holdsAll(of: origin.rest, count: 0...1024)
         else { return nil }
         self.text = text
-        isLoopback = Self.isLoopback(origin.host)
+        isLoopback = origin.isLoopback
         guard isLoopback || origin.scheme == "https" else { return nil }
-    }
-
-    private static func isLoopback(_ host: Substring) -> Bool {
-        if host.lowercased() == "localhost" || host == "[::1]" { return true }
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
-        return numbers.count == 4 && numbers[0] == "127"
-            && numbers.allSatisfy { ASCIIClass.digits.holdsAll(of: $0, count: 1...3) }
     }
 }
