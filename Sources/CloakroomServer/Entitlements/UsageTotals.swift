@@ -43,8 +43,7 @@ package struct UsageTotals: Sendable, Equatable {
 
     /// What is listed now; with a slash at its end unless it is the whole bucket.
     var listed: String {
-        let place = subject.prefixes[prefix]
-        return (place.isEmpty ? "" : place + "/") + (subject.user.map { $0.text + "/" } ?? "")
+        Settings.Vending.folder(subject.prefixes[prefix]) + (subject.user.map { $0.text + "/" } ?? "")
     }
 
     /// Records have 18 digits.

@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// One key of a statement's `Condition`: what its values must be.
 ///
 /// Source: IAM User Guide, "IAM JSON policy elements: Condition operators".
@@ -36,41 +30,6 @@ struct IAMCondition: Sendable, Equatable {
     /// In lower case.
     let key: String
     let values: [String]
-
-    func holds(in context: [String: [String]]) -> Bool {
-        let found = context[key] ?? []
-        if test.comparison == .null { return values.contains(found.isEmpty ? "true" : "false") }
-        guard !found.isEmpty else {
-            return test.ifExists || test.quantifier == .all || test.isNegative && test.quantifier == nil
-        }
-        func fits(_ value: String) -> Bool {
-            values.contains { matches(value, $0, context) } != test.isNegative
-        }
-        return test.quantifier == .any ? found.contains(where: fits) : found.allSatisfy(fits)
-    }
-
-    private func matches(_ value: String, _ wanted: String, _ context: [String: [String]]) -> Bool {
-        switch test.comparison {
-        case .text(let wildcards):
-            return IAMPattern(wanted, wildcards: wildcards).filled(from: context)?.matches(value) == true
-        case .caselessText:
-            return IAMPattern(wanted.lowercased(), wildcards: false).filled(from: context)?
-                .matches(value.lowercased()) == true
-        case .flag: return value.lowercased() == wanted.lowercased()
-        case .number(let relation):
-            guard let value = Double(value), let wanted = Double(wanted) else { return false }
-            return relation.holds(value, wanted)
-        case .date(let relation):
-            guard let value = Self.date(value), let wanted = Self.date(wanted) else { return false }
-            return relation.holds(value, wanted)
-        case .null: return false
-        }
-    }
-
-    /// ISO 8601, or seconds since 1970.
-    private static func date(_ text: String) -> Date? {
-        Double(text).map { Date(timeIntervalSince1970: $0) } ?? (try? Date(text, strategy: .iso8601))
-    }
 }
 
 extension IAMCondition.Test {
@@ -103,16 +62,4 @@ extension IAMCondition.Test {
         "DateLessThan": (.date(.less), false), "DateLessThanEquals": (.date(.lessOrEqual), false),
         "DateGreaterThan": (.date(.greater), false), "DateGreaterThanEquals": (.date(.greaterOrEqual), false),
     ]
-}
-
-extension IAMCondition.Relation {
-    fileprivate func holds<Value: Comparable>(_ value: Value, _ wanted: Value) -> Bool {
-        switch self {
-        case .equal: value == wanted
-        case .less: value < wanted
-        case .lessOrEqual: value <= wanted
-        case .greater: value > wanted
-        case .greaterOrEqual: value >= wanted
-        }
-    }
 }

@@ -12,7 +12,7 @@ struct IAMPattern: Sendable, Equatable {
 
     let pieces: [Piece]
 
-    private init(pieces: [Piece]) { self.pieces = pieces }
+    init(pieces: [Piece]) { self.pieces = pieces }
 
     /// - Parameter wildcards: whether `*` and `?` mean something; they do not in `StringEquals`.
     /// - Parameter variables: whether `${…}` means something; it does not in actions.
@@ -44,24 +44,6 @@ struct IAMPattern: Sendable, Equatable {
         var text = ""
         text.unicodeScalars.append(contentsOf: scalars)
         return text
-    }
-
-    /// The pattern with each variable's value in its place, in which nothing is a wildcard.
-    ///
-    /// - Returns: `nil` when the request lacks a variable: then the statement is not about it.
-    func filled(from context: [String: [String]]) -> IAMPattern? {
-        var filled: [Piece] = []
-        filled.reserveCapacity(pieces.count)
-        for piece in pieces {
-            guard case .variable(let name, let standard) = piece else {
-                filled.append(piece)
-                continue
-            }
-            let values = context[name] ?? []
-            guard let value = values.count == 1 ? values[0] : standard else { return nil }
-            filled += value.unicodeScalars.map(Piece.plain)
-        }
-        return IAMPattern(pieces: filled)
     }
 
     /// As it is written, but for names of variables in lower case.

@@ -19,7 +19,7 @@ package struct LifecycleConflict: Sendable, Equatable {
     package var text: String {
         let rules = prefixes.map { "\"\($0)\"" }.joined(separator: ", ")
         return "lifecycle.prefixes has \(rules), and users' folders are there as well"
-            + " (\(LifecycleTerms.list(folders))): what users store would expire after"
+            + " (\(LifecycleCoverage.list(folders))): what users store would expire after"
             + " \(LifecycleDescription.count(retentionDays))"
     }
 

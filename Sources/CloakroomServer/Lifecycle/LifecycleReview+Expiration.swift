@@ -31,7 +31,7 @@ extension LifecycleReview {
     private static func unpromised(_ prefixes: [String], days: Int, _ terms: LifecycleTerms) -> LifecycleFinding? {
         let promised = terms.retentionDays
         guard days != promised else { return nil }
-        let objects = prefixes == [""] ? "objects" : "objects under \(LifecycleTerms.list(prefixes))"
+        let objects = prefixes == [""] ? "objects" : "objects under \(LifecycleCoverage.list(prefixes))"
         let change = "\(objects) expire \(days) days after they were written"
         return LifecycleFinding(
             .error, days < promised ? .tooShort : .tooLong,
@@ -94,7 +94,7 @@ extension LifecycleReview {
         }
         guard !effects.isEmpty else { return nil }
         let match = rule.filter.isOfPrefixAlone ? "matches" : "may match"
-        let places = LifecycleTerms.list(folders.map { $0 + "USER/" })
+        let places = LifecycleCoverage.list(folders.map { $0 + "USER/" })
         return LifecycleFinding(
             .error, .userFolders, rule: rule.name,
             "the rule \(rule.name), for \(LifecycleDescription.objects(rule.filter)), \(match) objects in users' folders"

@@ -74,13 +74,7 @@ package struct LifecycleTerms: Sendable, Equatable {
     var objects: String { Self.objects(prefixes) }
 
     static func objects(_ prefixes: [String]) -> String {
-        prefixes == [""] ? "every object" : "every object under \(list(prefixes))"
-    }
-
-    /// The first few of many.
-    static func list(_ prefixes: [String]) -> String {
-        let shown = prefixes.prefix(5).map { $0.isEmpty ? "\"\"" : $0 }.joined(separator: ", ")
-        return prefixes.count > 5 ? "\(shown) and \(prefixes.count - 5) more" : shown
+        prefixes == [""] ? "every object" : "every object under \(LifecycleCoverage.list(prefixes))"
     }
 }
 

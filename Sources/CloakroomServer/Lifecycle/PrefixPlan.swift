@@ -58,13 +58,13 @@ package struct PrefixPlan: Sendable, Equatable {
             let met = prefixes.filter { users.met(by: $0).contains(place) }
             lines.append(
                 "// \(place)USER/ is under none of the \(prefixes.count): "
-                    + (met.isEmpty ? "checked" : "NOT SO, \(LifecycleTerms.list(met))"))
+                    + (met.isEmpty ? "checked" : "NOT SO, \(LifecycleCoverage.list(met))"))
         }
         for folder in kept {
             let met = prefixes.filter { folder.hasPrefix($0) || $0.hasPrefix(folder) }
             lines.append(
                 "// \(folder) is under none of the \(prefixes.count): "
-                    + (met.isEmpty ? "checked" : "NOT SO, \(LifecycleTerms.list(met))"))
+                    + (met.isEmpty ? "checked" : "NOT SO, \(LifecycleCoverage.list(met))"))
         }
         return lines.joined(separator: "\n")
     }

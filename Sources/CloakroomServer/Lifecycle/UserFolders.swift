@@ -44,7 +44,7 @@ extension Settings {
     package var userFolders: UserFolders {
         let own = vending.scopes.names.flatMap { vending.scopes[$0]?.policy.folders ?? [] }
         return UserFolders(
-            vending.prefixes.map { $0.isEmpty ? "" : $0 + "/" } + own,
+            vending.prefixes.map(Settings.Vending.folder) + own,
             reserved: assetPrefixes.map(\.prefix) + ReservedKeys.folders)
     }
 }

@@ -1,4 +1,4 @@
-/// A place of assets in the bucket, and which setting says so.
+/// A place in the bucket, of assets or of users' folders, and which setting says so.
 package struct AssetPrefix: Sendable, Equatable {
     /// Empty, or ending in `/`.
     package let prefix: String
@@ -13,35 +13,15 @@ extension Settings {
                 AssetPrefix(prefix: uploads.keyPrefix, setting: "uploads.keyPrefix"),
                 AssetPrefix(prefix: renewal.keyPrefix, setting: "renewal.keyPrefix"),
             ] + renewal.otherPrefixes.map { AssetPrefix(prefix: $0, setting: "renewal.formerPrefixes") }
-        return all.reduce(into: []) { places, place in
+        return all.distinct
+    }
+}
+
+extension [AssetPrefix] {
+    /// Each prefix once, under the setting that names it first.
+    var distinct: [AssetPrefix] {
+        reduce(into: []) { places, place in
             if !places.contains(where: { $0.prefix == place.prefix }) { places.append(place) }
         }
-    }
-
-    /// Whether objects under a lifecycle prefix may be assets, users' or Cloakroom's own, by what the settings name.
-    package func hasAssets(under prefix: String) -> Bool {
-        if !userFolders.met(by: prefix).isEmpty { return true }
-        let own = ownObjects.prefixes.contains { $0.hasPrefix(prefix) || prefix.hasPrefix($0) }
-        return own
-            || assetPrefixes.map(\.prefix).contains { place in
-                place.hasPrefix(prefix)
-                    // Names have no slash.
-                    || prefix.hasPrefix(place) && (renewal.keys == .any || !prefix.dropFirst(place.count).contains("/"))
-            }
-    }
-
-    /// The places that the policies of the worker and of the CDN have to allow, as `BUCKET/PLACE*` without users'
-    /// folders; none lies within another.
-    ///
-    /// Where users renew in their own folders, the worker is let into all of `renewal.keyPrefix`, and these places are
-    /// no measure.
-    package var policyPrefixes: [AssetPrefix] {
-        let all = assetPrefixes + [AssetPrefix(prefix: ownObjects.canaries, setting: "lifecycle.prefixes")]
-        return all.enumerated().filter { index, place in
-            !all.enumerated().contains { other, wide in
-                place.prefix.hasPrefix(wide.prefix) && (place.prefix != wide.prefix || other < index)
-            }
-        }
-        .map(\.element)
     }
 }

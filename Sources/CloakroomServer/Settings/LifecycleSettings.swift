@@ -88,7 +88,7 @@ extension SettingsCheck {
         guard !LifecycleCoverage(prefixes).covers(keys) else { return nil }
         return SettingsError(
             path,
-            "is \(LifecycleTerms.list(prefixes)), but uploads.keyPrefix is \"\(keys)\": those objects would never expire",
+            "is \(LifecycleCoverage.list(prefixes)), but uploads.keyPrefix is \"\(keys)\": those objects would never expire",
             "add \"\(keys)\"")
     }
 }

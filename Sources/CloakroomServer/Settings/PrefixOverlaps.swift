@@ -3,22 +3,16 @@
 /// A user owns all that begins with a folder's place, the id and `/`. So no valid id may be the next path component of
 /// another prefix below the same place.
 struct PrefixOverlaps: Sendable {
-    struct Location: Sendable, Equatable {
-        let setting: String
-        /// Empty, or ending in `/`.
-        let prefix: String
-    }
-
     /// A user's folder that holds another prefix.
     struct Overlap: Sendable, Equatable {
-        let folder: Location
-        let other: Location
+        let folder: AssetPrefix
+        let other: AssetPrefix
         let id: UserID
     }
 
     /// Where each user has a folder.
-    let folders: [Location]
-    let others: [Location]
+    let folders: [AssetPrefix]
+    let others: [AssetPrefix]
 
     /// Users' folders within users' folders are ``Scopes``' affair, and ids that begin with
     /// ``ReservedUserIDs/ownPrefix`` are no user's.
@@ -38,28 +32,16 @@ extension PrefixOverlaps {
     init(_ settings: Settings) {
         let own = settings.vending.scopes.names.flatMap { name in
             (settings.vending.scopes[name]?.policy.folders ?? []).map {
-                Location(setting: "vending.scopes.\(name).template", prefix: $0)
+                AssetPrefix(prefix: $0, setting: "vending.scopes.\(name).template")
             }
         }
         self.init(
-            folders: Self.distinct(settings.vending.prefixes.map(Self.folder) + own),
-            others: Self.distinct(
-                [
-                    Location(setting: "uploads.keyPrefix", prefix: settings.uploads.keyPrefix),
-                    Location(setting: "renewal.keyPrefix", prefix: settings.renewal.keyPrefix),
-                ] + settings.renewal.otherPrefixes.map { Location(setting: "renewal.formerPrefixes", prefix: $0) }))
+            folders: (settings.vending.prefixes.map(Self.folder) + own).distinct, others: settings.assetPrefixes)
     }
 
     /// - Parameter name: one of `vending.prefixes`.
-    static func folder(_ name: String) -> Location {
-        Location(setting: "vending.prefixes", prefix: name.isEmpty ? "" : name + "/")
-    }
-
-    /// Each prefix once, under the setting that names it first.
-    private static func distinct(_ places: [Location]) -> [Location] {
-        places.reduce(into: []) { distinct, place in
-            if !distinct.contains(where: { $0.prefix == place.prefix }) { distinct.append(place) }
-        }
+    static func folder(_ name: String) -> AssetPrefix {
+        AssetPrefix(prefix: Settings.Vending.folder(name), setting: "vending.prefixes")
     }
 }
 
@@ -72,14 +54,14 @@ extension SettingsCheck {
             for name in scopes.names {
                 folders += (scopes[name]?.policy.folders ?? [])
                     .filter { folder in !folders.contains { $0.prefix == folder } }
-                    .map { PrefixOverlaps.Location(setting: "vending.scopes.\(name).template", prefix: $0) }
+                    .map { AssetPrefix(prefix: $0, setting: "vending.scopes.\(name).template") }
             }
         }
         var others = ["uploads.keyPrefix", "renewal.keyPrefix"].compactMap { path in
-            text(path).map { PrefixOverlaps.Location(setting: path, prefix: $0) }
+            text(path).map { AssetPrefix(prefix: $0, setting: path) }
         }
         if case .texts(let former)? = values.values["renewal.formerPrefixes"] {
-            others += former.map { PrefixOverlaps.Location(setting: "renewal.formerPrefixes", prefix: $0) }
+            others += former.map { AssetPrefix(prefix: $0, setting: "renewal.formerPrefixes") }
         }
         return PrefixOverlaps(folders: folders, others: others).overlaps.filter { !$0.folder.prefix.isEmpty }.map {
             SettingsError(

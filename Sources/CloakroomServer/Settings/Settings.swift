@@ -52,6 +52,9 @@ extension Settings {
     }
 
     package struct Vending: Sendable {
+        /// The prefix of a folder that ``prefixes`` names: empty for the bucket itself.
+        package static func folder(_ name: String) -> String { name.isEmpty ? "" : name + "/" }
+
         package var roleARN: String
         package var store: ObjectStore
         package var lifetime: Duration

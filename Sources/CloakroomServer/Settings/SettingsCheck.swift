@@ -192,7 +192,7 @@ struct SettingsCheck {
     private var ownPrefix: SettingsError? {
         guard case .flag(true)? = values.values["renewal.requireOwnPrefix"], let prefix = text("renewal.keyPrefix"),
             case .texts(let folders)? = values.values["vending.prefixes"],
-            !folders.contains(where: { ($0.isEmpty ? "" : $0 + "/").hasPrefix(prefix) })
+            !folders.contains(where: { Settings.Vending.folder($0).hasPrefix(prefix) })
         else { return nil }
         return SettingsError(
             "renewal.requireOwnPrefix", "is true, but no user has a folder in \"\(prefix)\", where all keys are",
@@ -204,7 +204,7 @@ struct SettingsCheck {
         guard case .flag(true)? = values.values["renewal.requireOwnPrefix"], scopesFault == nil,
             case .texts(let prefixes)? = values.values["vending.prefixes"]
         else { return nil }
-        let folders = prefixes.map { $0.isEmpty ? "" : $0 + "/" }
+        let folders = prefixes.map(Settings.Vending.folder)
         for outer in folders {
             for inner in folders {
                 guard let owner = Scopes.owner(of: inner, within: outer) else { continue }

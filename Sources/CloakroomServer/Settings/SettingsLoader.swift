@@ -105,7 +105,7 @@ extension Settings {
             encryption: RenewalSettings.Encryption(values), acl: values.optionalText("renewal.acl"),
             keys: values.choice("renewal.keys"),
             ownFolders: values.flag("renewal.requireOwnPrefix")
-                ? vending.prefixes.map { $0.isEmpty ? "" : $0 + "/" } : nil)
+                ? vending.prefixes.map(Vending.folder) : nil)
         lifecycle = Lifecycle(values)
         limits = Limits(
             renew: Limit(values, "renew"), renewKeys: Limit(values, "renewKeys", "keys", of: "renew"),

@@ -36,7 +36,7 @@ enum BuiltInScope: String, CaseIterable {
     ///   - kms: `nil` where no object is under a key of KMS.
     func template(prefixes: [String], store: ObjectStore = .aws, kms: KMSStatement? = nil) -> JSON {
         let actions = objectActions.filter { !store.missingActions.contains("s3:\($0)".lowercased()) }
-        let folders = prefixes.map { "\($0.isEmpty ? "" : $0 + "/")\(PolicyTemplate.userPlaceholder)/*" }
+        let folders = prefixes.map { "\(Settings.Vending.folder($0))\(PolicyTemplate.userPlaceholder)/*" }
         var statements = [Self.statement(actions, folders.map { "arn:${partition}:s3:::${bucket}/\($0)" })]
         if lists {
             statements.append(

@@ -12,4 +12,10 @@ struct LifecycleCoverage {
         guard prefixes.contains(where: { $0.hasPrefix(place) }) else { return false }
         return "0123456789abcdef".allSatisfy { covers("\(place)\($0)") }
     }
+
+    /// The first few of many prefixes, for people.
+    static func list(_ prefixes: [String]) -> String {
+        let shown = prefixes.prefix(5).map { $0.isEmpty ? "\"\"" : $0 }.joined(separator: ", ")
+        return prefixes.count > 5 ? "\(shown) and \(prefixes.count - 5) more" : shown
+    }
 }
