@@ -91,11 +91,19 @@ let package = Package(
                 "CloakroomRedis",
             ],
             swiftSettings: swiftSettings),
+        // What the operators' commands need and `serve` does not.
+        .target(
+            name: "CloakroomOperations",
+            dependencies: [
+                "CloakroomServer", "CloakroomAWS", "CloakroomCrypto", "CloakroomHTTP", "CloakroomJOSE", "CloakroomJSON",
+                "CloakroomLoop", "CloakroomRedis", "CloakroomWire",
+            ],
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "CloakroomCommand",
             dependencies: [
-                "CloakroomServer", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomJOSE",
-                "CloakroomLoop", "CloakroomFastCGI", "CloakroomCurl",
+                "CloakroomServer", "CloakroomOperations", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire",
+                "CloakroomHTTP", "CloakroomJOSE", "CloakroomLoop", "CloakroomFastCGI", "CloakroomCurl",
                 "CloakroomRedis", "CloakroomJSON", "CloakroomCLinux",
             ],
             path: "Sources/cloakroom", swiftSettings: swiftSettings),
@@ -118,7 +126,10 @@ let package = Package(
 
         .executableTarget(
             name: "CloakroomAnswerFuzz",
-            dependencies: ["CloakroomAWS", "CloakroomCrypto", "CloakroomHTTP", "CloakroomRedis", "CloakroomServer"],
+            dependencies: [
+                "CloakroomAWS", "CloakroomCrypto", "CloakroomHTTP", "CloakroomOperations", "CloakroomRedis",
+                "CloakroomServer",
+            ],
             path: "Tests/AnswerFuzz", swiftSettings: swiftSettings),
 
         .testTarget(
@@ -157,7 +168,8 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "CloakroomServer", "CloakroomJOSE", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
+                "CloakroomServer", "CloakroomOperations", "CloakroomJOSE", "CloakroomAWS", "CloakroomCrypto",
+                "CloakroomWire", "CloakroomHTTP",
                 "CloakroomSignatures", "CloakroomJSON",
                 "CloakroomLoop", "CloakroomTestSupport",
             ],
@@ -181,15 +193,15 @@ let package = Package(
             name: "AdapterTests",
             dependencies: [
                 "CloakroomFastCGI", "CloakroomCurl", "CloakroomRedis", "CloakroomLoop", "CloakroomAWS",
-                "CloakroomServer", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
+                "CloakroomServer", "CloakroomOperations", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
                 "CloakroomJOSE", "CloakroomScriptedS3", "CloakroomTestSupport",
             ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "CloakroomCommand", "CloakroomCLinux", "CloakroomFastCGI", "CloakroomLoop", "CloakroomServer",
-                "CloakroomTestSupport",
+                "CloakroomCommand", "CloakroomCLinux", "CloakroomFastCGI", "CloakroomLoop", "CloakroomOperations",
+                "CloakroomServer", "CloakroomTestSupport",
             ], swiftSettings: swiftSettings),
         .testTarget(
             name: "LoopTests", dependencies: ["CloakroomLoop", "CloakroomTestSupport"], swiftSettings: swiftSettings),

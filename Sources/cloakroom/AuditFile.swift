@@ -1,4 +1,5 @@
 import CloakroomCLinux
+import CloakroomOperations
 import CloakroomServer
 
 /// Whether the audit's file can be written by the calling user, without writing to it.

@@ -1,5 +1,6 @@
 import Glibc
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// Reads the lines of a file of any size, a piece at a time.

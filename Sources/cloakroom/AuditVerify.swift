@@ -1,5 +1,6 @@
 import Glibc
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomRedis
 import CloakroomServer
 

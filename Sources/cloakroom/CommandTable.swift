@@ -1,3 +1,4 @@
+import CloakroomOperations
 import CloakroomServer
 
 /// All commands, in the order of the help.

@@ -1,3 +1,4 @@
+import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom settings`

@@ -3,6 +3,7 @@ import CloakroomCLinux
 import CloakroomFastCGI
 import Glibc
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// One worker: a loop, a listening socket, the service.

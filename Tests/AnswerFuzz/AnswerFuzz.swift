@@ -2,6 +2,7 @@ import CloakroomAWS
 import CloakroomCrypto
 import CloakroomHTTP
 import CloakroomRedis
+@testable import CloakroomOperations
 @testable import CloakroomServer
 import Synchronization
 

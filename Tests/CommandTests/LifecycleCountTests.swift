@@ -3,6 +3,7 @@ import CloakroomCrypto
 import Foundation
 import CloakroomHTTP
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 import CloakroomTestSupport
 import Synchronization

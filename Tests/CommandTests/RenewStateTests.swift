@@ -1,5 +1,6 @@
 import Foundation
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 import CloakroomTestSupport
 import Testing

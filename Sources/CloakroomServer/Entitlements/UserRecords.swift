@@ -11,7 +11,7 @@ package import CloakroomRedis
 @LoopActor
 package final class UserRecords {
     package let redis: RedisConnection
-    let keyPrefix: String
+    package let keyPrefix: String
     private let now: @Sendable () -> Date
 
     /// - Parameter keyPrefix: of all our keys.
@@ -70,7 +70,7 @@ package final class UserRecords {
     }
 
     /// Leaves ``UserRecord/Field/updated`` to the change.
-    func write(_ change: UserRecordChange, _ user: UserID) async throws(UserRecordError) {
+    package func write(_ change: UserRecordChange, _ user: UserID) async throws(UserRecordError) {
         var set: [String] = []
         var removed: [String] = []
         for (field, value) in change.values {
@@ -93,5 +93,5 @@ package final class UserRecords {
 
 extension UserRecordError {
     /// A key that holds no hash is a record we cannot read, not a Redis that is unreachable.
-    init(_ error: RedisError) { self = error == .refused(code: "WRONGTYPE") ? .malformed(nil) : .redis(error) }
+    package init(_ error: RedisError) { self = error == .refused(code: "WRONGTYPE") ? .malformed(nil) : .redis(error) }
 }

@@ -1,19 +1,19 @@
 /// One key of a statement's `Condition`: what its values must be.
 ///
 /// Source: IAM User Guide, "IAM JSON policy elements: Condition operators".
-struct IAMCondition: Sendable, Equatable {
+package struct IAMCondition: Sendable, Equatable {
     /// An operator, with what may stand around its name: `ForAllValues:StringLikeIfExists`.
-    struct Test: Sendable, Equatable {
-        enum Quantifier: Sendable { case all, any }
+    package struct Test: Sendable, Equatable {
+        package enum Quantifier: Sendable { case all, any }
 
-        let comparison: Comparison
+        package let comparison: Comparison
         /// `Not…`: none of the values may fit.
-        let isNegative: Bool
-        let quantifier: Quantifier?
-        let ifExists: Bool
+        package let isNegative: Bool
+        package let quantifier: Quantifier?
+        package let ifExists: Bool
     }
 
-    enum Comparison: Sendable, Equatable {
+    package enum Comparison: Sendable, Equatable {
         /// With case, and with wildcards or without.
         case text(wildcards: Bool)
         case caselessText
@@ -24,18 +24,18 @@ struct IAMCondition: Sendable, Equatable {
         case null
     }
 
-    enum Relation: Sendable { case equal, less, lessOrEqual, greater, greaterOrEqual }
+    package enum Relation: Sendable { case equal, less, lessOrEqual, greater, greaterOrEqual }
 
-    let test: Test
+    package let test: Test
     /// In lower case.
-    let key: String
-    let values: [String]
+    package let key: String
+    package let values: [String]
 }
 
 extension IAMCondition.Test {
     /// - Returns: `nil` for what is no operator, or for one that is not supported, such as `BinaryEquals`, or
     ///   `ArnLike`, which compares part by part and so allows less than the same pattern as a text.
-    init?(_ name: String) {
+    package init?(_ name: String) {
         var name = name[...]
         var quantifier: Quantifier?
         for (prefix, meaning) in [("ForAllValues:", Quantifier.all), ("ForAnyValue:", .any)]

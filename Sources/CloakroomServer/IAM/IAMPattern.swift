@@ -1,8 +1,8 @@
 /// A pattern of IAM: plain characters, `?` for one of any, `*` for any number of any, and policy variables.
 ///
 /// Source: IAM User Guide, "IAM JSON policy elements: Resource" and "Variables and tags".
-struct IAMPattern: Sendable, Equatable {
-    enum Piece: Sendable, Equatable {
+package struct IAMPattern: Sendable, Equatable {
+    package enum Piece: Sendable, Equatable {
         case plain(Unicode.Scalar)
         case one
         case many
@@ -10,13 +10,13 @@ struct IAMPattern: Sendable, Equatable {
         case variable(String, standard: String?)
     }
 
-    let pieces: [Piece]
+    package let pieces: [Piece]
 
-    init(pieces: [Piece]) { self.pieces = pieces }
+    package init(pieces: [Piece]) { self.pieces = pieces }
 
     /// - Parameter wildcards: whether `*` and `?` mean something; they do not in `StringEquals`.
     /// - Parameter variables: whether `${…}` means something; it does not in actions.
-    init(_ text: String, wildcards: Bool = true, variables: Bool = true) {
+    package init(_ text: String, wildcards: Bool = true, variables: Bool = true) {
         var pieces: [Piece] = []
         var rest = Array(text.unicodeScalars)[...]
         while let scalar = rest.popFirst() {
@@ -47,7 +47,7 @@ struct IAMPattern: Sendable, Equatable {
     }
 
     /// As it is written, but for names of variables in lower case.
-    var text: String {
+    package var text: String {
         pieces.reduce(into: "") { text, piece in
             switch piece {
             case .plain(let scalar): text.unicodeScalars.append(scalar)
@@ -58,7 +58,7 @@ struct IAMPattern: Sendable, Equatable {
         }
     }
 
-    func matches(_ text: String) -> Bool { covers(text.unicodeScalars.map(Piece.plain)) }
+    package func matches(_ text: String) -> Bool { covers(text.unicodeScalars.map(Piece.plain)) }
 
     /// Whether every text that the other pattern matches is matched by this one, shown piece by piece: a `*` there
     /// must fall into a `*` here, and a variable into the same variable or a `*`. `false` means "not shown".

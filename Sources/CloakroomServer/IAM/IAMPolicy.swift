@@ -2,22 +2,22 @@
 ///
 /// Anything beyond is refused when it is read, so that a decision is never a guess. Source: IAM User Guide, "IAM JSON
 /// policy elements reference" and "Policy evaluation logic".
-struct IAMPolicy: Sendable {
-    struct Statement: Sendable {
-        let isAllow: Bool
+package struct IAMPolicy: Sendable {
+    package struct Statement: Sendable {
+        package let isAllow: Bool
         /// ARNs or `*`; `nil` in an identity-based policy.
-        let principals: [String]?
-        let actions: Choice
+        package let principals: [String]?
+        package let actions: Choice
         /// `nil` in a trust policy: the role itself.
-        let resources: Choice?
-        let conditions: [IAMCondition]
+        package let resources: Choice?
+        package let conditions: [IAMCondition]
     }
 
     /// The patterns of an element, or of its opposite such as `NotAction`.
-    struct Choice: Sendable {
-        let patterns: [IAMPattern]
-        let isOpposite: Bool
+    package struct Choice: Sendable {
+        package let patterns: [IAMPattern]
+        package let isOpposite: Bool
     }
 
-    let statements: [Statement]
+    package let statements: [Statement]
 }

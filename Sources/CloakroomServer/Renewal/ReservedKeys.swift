@@ -2,13 +2,13 @@ import CloakroomAWS
 
 /// The keys of objects that Cloakroom stores for itself: canaries, the doctor's, those of validations, and what renewals
 /// are tested with. No client renews them, whatever keys it may name.
-enum ReservedKeys {
+package enum ReservedKeys {
     /// Path components, each with its `/`.
-    static let folders = [canaryFolder, doctorFolder]
-    static let canaryFolder = "cloakroom-canary/"
-    static let doctorFolder = "cloakroom-doctor/"
+    package static let folders = [canaryFolder, doctorFolder]
+    package static let canaryFolder = "cloakroom-canary/"
+    package static let doctorFolder = "cloakroom-doctor/"
     /// What the folder of a validation begins with; its id follows.
-    static let validationStart = "cloakroom-validation-"
+    package static let validationStart = "cloakroom-validation-"
 
     /// Whether a key names one of them, under whatever prefix: by one of its path components, plain or encoded once more.
     static func hold(_ key: String) -> Bool {

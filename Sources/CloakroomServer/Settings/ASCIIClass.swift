@@ -1,12 +1,12 @@
 /// A set of ASCII characters, written as between the brackets of a regular expression: `"A-Za-z0-9._-"`.
 ///
 /// For what each worker checks as it starts: the engine of `Regex` would stay in its memory from then on.
-struct ASCIIClass: Sendable, ExpressibleByStringLiteral {
+package struct ASCIIClass: Sendable, ExpressibleByStringLiteral {
     /// A bit for each of the 128.
     private var members: (low: UInt64, high: UInt64) = (0, 0)
 
     /// - Parameter text: single characters, and ranges such as `a-z`; a `-` that means itself stands last.
-    init(stringLiteral text: StaticString) {
+    package init(stringLiteral text: StaticString) {
         let bytes = Array("\(text)".utf8)
         var index = 0
         while index < bytes.count {
@@ -26,7 +26,7 @@ struct ASCIIClass: Sendable, ExpressibleByStringLiteral {
     }
 
     /// - Parameter count: how many characters there must be.
-    func holdsAll(of text: some StringProtocol, count: ClosedRange<Int> = 1...Int.max) -> Bool {
+    package func holdsAll(of text: some StringProtocol, count: ClosedRange<Int> = 1...Int.max) -> Bool {
         count.contains(text.utf8.count) && text.utf8.allSatisfy(contains)
     }
 
@@ -37,16 +37,16 @@ struct ASCIIClass: Sendable, ExpressibleByStringLiteral {
 }
 
 /// Scheme, host and port of a URL, and what stands behind them.
-struct WebOrigin {
+package struct WebOrigin {
     /// `http` or `https`.
     let scheme: Substring
     /// A name, an IPv4 address, or an IPv6 address in brackets.
     let host: Substring
     /// Empty, or a path, a query or both.
-    let rest: Substring
+    package let rest: Substring
 
     /// - Returns: `nil` for anything else, such as a user before the host or a port that is no number of 1…5 digits.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard let colon = text.firstRange(of: "://"), ["http", "https"].contains(text[..<colon.lowerBound]) else {
             return nil
         }
@@ -73,10 +73,10 @@ struct WebOrigin {
     }
 
     /// Whether the host names this machine itself; other names are not resolved.
-    var isLoopback: Bool { Self.isLoopback(host) }
+    package var isLoopback: Bool { Self.isLoopback(host) }
 
     /// - Parameter host: an IPv6 address with or without brackets.
-    static func isLoopback(_ host: some StringProtocol) -> Bool {
+    package static func isLoopback(_ host: some StringProtocol) -> Bool {
         if host.lowercased() == "localhost" || host == "[::1]" || host == "::1" { return true }
         let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
         return numbers.count == 4 && numbers[0] == "127"

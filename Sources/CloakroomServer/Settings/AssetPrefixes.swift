@@ -3,6 +3,11 @@ package struct AssetPrefix: Sendable, Equatable {
     /// Empty, or ending in `/`.
     package let prefix: String
     package let setting: String
+
+    package init(prefix: String, setting: String) {
+        self.prefix = prefix
+        self.setting = setting
+    }
 }
 
 extension Settings {

@@ -1,12 +1,12 @@
 /// Whether some prefixes are for all keys of a place.
-struct LifecycleCoverage {
+package struct LifecycleCoverage {
     private let prefixes: [String]
 
-    init(_ prefixes: [String]) { self.prefixes = prefixes }
+    package init(_ prefixes: [String]) { self.prefixes = prefixes }
 
     /// - Parameter place: what stands before names that begin with hexadecimal digits in lower case, as
     ///   ``AssetNames`` draws them.
-    func covers(_ place: String) -> Bool {
+    package func covers(_ place: String) -> Bool {
         if prefixes.contains(where: place.hasPrefix) { return true }
         // Only prefixes longer than the place are left, and each round takes one more character of them.
         guard prefixes.contains(where: { $0.hasPrefix(place) }) else { return false }
@@ -14,7 +14,7 @@ struct LifecycleCoverage {
     }
 
     /// The first few of many prefixes, for people.
-    static func list(_ prefixes: [String]) -> String {
+    package static func list(_ prefixes: [String]) -> String {
         let shown = prefixes.prefix(5).map { $0.isEmpty ? "\"\"" : $0 }.joined(separator: ", ")
         return prefixes.count > 5 ? "\(shown) and \(prefixes.count - 5) more" : shown
     }

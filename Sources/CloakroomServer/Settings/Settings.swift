@@ -37,7 +37,7 @@ extension Settings {
         package var issuers: [Issuer]
 
         /// How far the clock of the issuer may be from ours that tolerates least.
-        var smallestLeeway: Duration { issuers.map { $0.leeway ?? leeway }.min() ?? leeway }
+        package var smallestLeeway: Duration { issuers.map { $0.leeway ?? leeway }.min() ?? leeway }
     }
 
     /// Our own tokens.

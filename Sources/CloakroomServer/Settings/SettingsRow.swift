@@ -1,6 +1,6 @@
 /// One key of the settings file: all that is known of it, said once.
-struct SettingsRow: Sendable {
-    enum Kind: Sendable {
+package struct SettingsRow: Sendable {
+    package enum Kind: Sendable {
         case text(TextShape)
         case integer(ClosedRange<Int>)
         case flag
@@ -25,7 +25,7 @@ struct SettingsRow: Sendable {
         case named(TextShape, [SettingsRow])
     }
 
-    enum Fallback: Sendable {
+    package enum Fallback: Sendable {
         case required
         case none
         case text(String)
@@ -37,12 +37,12 @@ struct SettingsRow: Sendable {
     }
 
     /// Dots between the levels; within ``Kind/objects(_:)`` and ``Kind/named(_:_:)`` relative to the object.
-    let path: String
-    let kind: Kind
-    let fallback: Fallback
-    let sentence: String
+    package let path: String
+    package let kind: Kind
+    package let fallback: Fallback
+    package let sentence: String
 
-    init(_ path: String, _ kind: Kind, _ fallback: Fallback, _ sentence: String) {
+    package init(_ path: String, _ kind: Kind, _ fallback: Fallback, _ sentence: String) {
         self.path = path
         self.kind = kind
         self.fallback = fallback
@@ -52,7 +52,7 @@ struct SettingsRow: Sendable {
 
 extension SettingsRow {
     /// What may stand there, for the manual and for faults.
-    var expected: String {
+    package var expected: String {
         switch kind {
         case .text(let shape): shape.expected
         case .integer(let range): "integer, \(range.lowerBound)…\(range.upperBound)"
@@ -68,7 +68,7 @@ extension SettingsRow {
         }
     }
 
-    var standard: String {
+    package var standard: String {
         switch fallback {
         case .required: "required"
         case .none: "null"

@@ -3,7 +3,7 @@ import CloakroomWire
 
 /// The table of all keys. Decoding, defaults, faults and the manual's table all come from it.
 package enum SettingsTable {
-    static let rows: [SettingsRow] =
+    package static let rows: [SettingsRow] =
         aws + tokens + session + vending + entitlements + uploads + renewal + lifecycle + limits + quantities + redis
         + process
 

@@ -1,7 +1,7 @@
 import CloakroomJOSE
 
 /// What a text of the settings must look like.
-enum TextShape: Sendable, CaseIterable {
+package enum TextShape: Sendable, CaseIterable {
     case any, path
     case region, bucket, endpoint, roleARN, externalID
     case headerName, claimName, algorithm, tier, scope

@@ -1,9 +1,14 @@
 import CloakroomJSON
 
 /// Finds keys that the table does not have, and what was probably meant.
-struct UnknownKeys {
+package struct UnknownKeys {
     let rows: [SettingsRow]
     let place: String
+
+    package init(rows: [SettingsRow], place: String) {
+        self.rows = rows
+        self.place = place
+    }
 
     func faults(in tree: JSON.Object) -> [SettingsError] { faults(in: tree, under: "") }
 
@@ -25,7 +30,7 @@ struct UnknownKeys {
     }
 
     /// The key or group with the fewest edits, at most a third of it; or the key of that name in another group.
-    func nearest(to path: String) -> String? {
+    package func nearest(to path: String) -> String? {
         let groups = Set(rows.flatMap { Self.groups(of: $0.path) })
         let candidates = (rows.map(\.path) + groups.sorted()).map { ($0, editDistance($0, path)) }
         if let best = candidates.min(by: { $0.1 < $1.1 }), best.1 <= max(1, path.utf8.count / 3), best.1 <= 4 {
@@ -43,7 +48,7 @@ struct UnknownKeys {
 
     private static func lastName(_ path: String) -> String { path.split(separator: ".").last.map(String.init) ?? path }
 
-    func names(under group: String) -> String {
+    package func names(under group: String) -> String {
         var names: [String] = []
         for row in rows where row.path.hasPrefix(group) {
             let name = row.path.dropFirst(group.count).prefix { $0 != "." }

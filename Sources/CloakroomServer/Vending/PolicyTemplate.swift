@@ -2,8 +2,8 @@ import CloakroomAWS
 import CloakroomJSON
 
 /// The places a template leaves open, and what fills those that are the same for all users.
-struct PolicyTemplate: Sendable {
-    static let userPlaceholder = "${user}"
+package struct PolicyTemplate: Sendable {
+    package static let userPlaceholder = "${user}"
 
     /// As long as an id can be, and no character twice: the hardest to compress.
     private static let longest: UserID = {

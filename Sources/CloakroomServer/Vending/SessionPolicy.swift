@@ -10,9 +10,9 @@ package struct SessionPolicy: Sendable {
     package static let maximumLength = 2048
 
     /// The policy as IAM reads it; the user is a variable of the name `user`.
-    let language: IAMPolicy
+    package let language: IAMPolicy
     /// Where users have their folders: empty, or ending in `/`, such as `photos/`; each once.
-    let folders: [String]
+    package let folders: [String]
 
     /// With its tags, for the longest id, by the estimate of ``PackedSize``.
     package internal(set) var packedPercent = 0

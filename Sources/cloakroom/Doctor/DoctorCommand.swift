@@ -1,5 +1,6 @@
 import CloakroomFastCGI
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom doctor`

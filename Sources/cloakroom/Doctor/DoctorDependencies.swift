@@ -3,6 +3,7 @@ import CloakroomCrypto
 import CloakroomCurl
 import CloakroomHTTP
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 #if canImport(FoundationEssentials)

@@ -1,6 +1,7 @@
 import CloakroomFastCGI
 import Glibc
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 import Synchronization
 

@@ -1,5 +1,6 @@
 import CloakroomCurl
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// Fetches every issuer's keys, as a worker does.

@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// Reads the bucket's lifecycle configuration, and reviews it as `cloakroom lifecycle verify` does.

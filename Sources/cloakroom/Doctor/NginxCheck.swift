@@ -1,3 +1,4 @@
+import CloakroomOperations
 import CloakroomWire
 import CloakroomCurl
 import CloakroomHTTP

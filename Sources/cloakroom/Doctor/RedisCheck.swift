@@ -1,4 +1,5 @@
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomRedis
 import CloakroomServer
 

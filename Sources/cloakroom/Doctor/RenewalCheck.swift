@@ -1,6 +1,7 @@
 import CloakroomAWS
 import CloakroomCrypto
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// Renews an object of the doctor's own in each way there is.

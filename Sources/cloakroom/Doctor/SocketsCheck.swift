@@ -1,6 +1,7 @@
 import CloakroomCLinux
 import CloakroomFastCGI
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// Checks over each worker's own socket, as nginx would, whether it is ready.

@@ -2,6 +2,7 @@ import CloakroomAWS
 import CloakroomCrypto
 import CloakroomHTTP
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// Tries with the worker's own credentials what a worker needs not do; see ``S3Probe`` for why that is harmless.

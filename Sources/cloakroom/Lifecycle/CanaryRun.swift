@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 import CloakroomJSON
 

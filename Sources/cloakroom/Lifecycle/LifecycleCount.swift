@@ -1,6 +1,7 @@
 import CloakroomAWS
 import Glibc
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom lifecycle plan-prefixes`

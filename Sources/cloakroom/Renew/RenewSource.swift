@@ -1,6 +1,7 @@
 import CloakroomAWS
 import CloakroomCrypto
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 #if canImport(FoundationEssentials)

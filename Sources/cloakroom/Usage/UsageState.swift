@@ -1,4 +1,5 @@
 import Glibc
+import CloakroomOperations
 import CloakroomServer
 
 /// The file that lets an interrupted scan go on where it stopped.

@@ -1,4 +1,5 @@
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom user list`

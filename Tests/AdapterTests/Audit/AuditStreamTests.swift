@@ -6,6 +6,7 @@ import CloakroomTestSupport
 import Synchronization
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 /// FAULTS row 15, where the audit goes to a Redis stream.

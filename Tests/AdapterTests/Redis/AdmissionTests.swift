@@ -1,6 +1,7 @@
 import Foundation
 import CloakroomLoop
 import CloakroomRedis
+@testable import CloakroomOperations
 @testable import CloakroomServer
 import CloakroomTestSupport
 import Testing

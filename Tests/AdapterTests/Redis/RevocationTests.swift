@@ -4,6 +4,7 @@ import Foundation
 import CloakroomHTTP
 import CloakroomLoop
 import CloakroomRedis
+@testable import CloakroomOperations
 @testable import CloakroomServer
 import CloakroomTestSupport
 import Synchronization

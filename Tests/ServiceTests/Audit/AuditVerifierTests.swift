@@ -5,6 +5,7 @@ import CloakroomJSON
 import Synchronization
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct AuditVerifierTests {

@@ -2,6 +2,7 @@ import CloakroomAWS
 import Foundation
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct BucketFindingsTests {

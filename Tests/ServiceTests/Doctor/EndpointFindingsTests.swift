@@ -3,6 +3,7 @@ import Foundation
 import CloakroomHTTP
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct EndpointFindingsTests {

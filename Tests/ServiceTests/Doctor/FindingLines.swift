@@ -1,3 +1,4 @@
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 extension [Finding] {

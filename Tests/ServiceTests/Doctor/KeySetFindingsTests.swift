@@ -4,6 +4,7 @@ import CloakroomJSON
 import CloakroomTestSupport
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct KeySetFindingsTests {

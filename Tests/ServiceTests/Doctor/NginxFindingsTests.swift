@@ -2,6 +2,7 @@ import Foundation
 import CloakroomHTTP
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct NginxFindingsTests {

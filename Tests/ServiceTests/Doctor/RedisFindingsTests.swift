@@ -1,6 +1,7 @@
 import CloakroomRedis
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct RedisFindingsTests {

@@ -3,6 +3,7 @@ import CloakroomCrypto
 import Foundation
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct RoleFindingsTests {

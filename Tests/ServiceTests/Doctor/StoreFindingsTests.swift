@@ -1,6 +1,7 @@
 import CloakroomAWS
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct StoreFindingsTests {

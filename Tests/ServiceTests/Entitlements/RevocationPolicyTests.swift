@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct RevocationPolicyTests {

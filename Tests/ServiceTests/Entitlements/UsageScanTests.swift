@@ -5,6 +5,7 @@ import CloakroomLoop
 import CloakroomTestSupport
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 @Suite(.onLoop)

@@ -3,6 +3,7 @@ import CloakroomJSON
 import CloakroomTestSupport
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 /// The policies in `deploy/iam`, against the scopes that are vended.

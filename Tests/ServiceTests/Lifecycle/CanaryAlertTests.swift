@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 /// `deploy/alerts/canary.yaml`, against what the canaries tell: a rule on a name that nobody writes never fires.

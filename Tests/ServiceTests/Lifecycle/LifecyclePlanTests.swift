@@ -1,5 +1,6 @@
 import CloakroomAWS
 import Foundation
+import CloakroomOperations
 import CloakroomServer
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import CloakroomOperations
 import CloakroomServer
 import CloakroomJSON
 import Testing

@@ -1,6 +1,7 @@
 import CloakroomTestSupport
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct PrefixPlanTests {

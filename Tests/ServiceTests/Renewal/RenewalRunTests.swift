@@ -5,6 +5,7 @@ import CloakroomTestSupport
 import Synchronization
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 @Suite(.onLoop)

@@ -6,6 +6,7 @@ import CloakroomTestSupport
 import Synchronization
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 /// AWS SDKs ask `/v1/credentials` with every call from 15 minutes before the end of their credentials on.

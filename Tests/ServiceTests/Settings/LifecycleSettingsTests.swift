@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct LifecycleSettingsTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 /// Settings files outlive versions: no key, value or default changes unnoticed. `CLOAKROOM_RECORD=1` writes the file anew.

@@ -3,6 +3,7 @@ import Foundation
 import CloakroomJOSE
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 /// What a settings file comes to, with an environment and files of the test's own.

@@ -2,6 +2,7 @@ import CloakroomJSON
 import CloakroomTestSupport
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 /// FAULTS row 23: whatever somebody calls themselves, nothing outside of their own folder is ever allowed.

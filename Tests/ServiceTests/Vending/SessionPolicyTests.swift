@@ -2,6 +2,7 @@ import CloakroomJSON
 import CloakroomTestSupport
 import Testing
 
+@testable import CloakroomOperations
 @testable import CloakroomServer
 
 struct SessionPolicyTests {

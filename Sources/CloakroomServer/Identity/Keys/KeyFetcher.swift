@@ -1,5 +1,5 @@
 package import CloakroomHTTP
-import CloakroomJOSE
+package import CloakroomJOSE
 import CloakroomJSON
 
 /// Why an issuer's keys could not be fetched; the raw value is a metric's label.
@@ -19,8 +19,8 @@ package enum KeyFetchError: String, Error, Sendable, CaseIterable {
 }
 
 /// A key set as its issuer publishes it.
-struct FetchedKeys: Sendable {
-    let keys: KeySet
+package struct FetchedKeys: Sendable {
+    package let keys: KeySet
     /// What the keys were read from, to tell whether anything changed.
     let source: JSON
     /// How long it may count as fresh, in seconds.
@@ -46,7 +46,7 @@ package struct KeyFetcher: Sendable {
     /// OpenID Connect Discovery 1.0 §4: the document's own issuer must be the one we requested, byte for byte.
     ///
     /// - Returns: where the keys are.
-    func discover(issuer: String) async throws(KeyFetchError) -> String {
+    package func discover(issuer: String) async throws(KeyFetchError) -> String {
         let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
         let document = try Self.object(try await answer(from: base + "/.well-known/openid-configuration"))
         guard let name = document["issuer"]?.string, name.hasSameBytes(as: issuer),
@@ -57,7 +57,7 @@ package struct KeyFetcher: Sendable {
         return url.text
     }
 
-    func keys(at url: String) async throws(KeyFetchError) -> FetchedKeys {
+    package func keys(at url: String) async throws(KeyFetchError) -> FetchedKeys {
         let response = try await answer(from: url)
         let document = try Self.object(response)
         guard let members = document["keys"], let keys = KeySet(jwks: .object(document), origin: .fetched),

@@ -1,0 +1,170 @@
+package import CloakroomRedis
+package import CloakroomServer
+
+/// The responses of Redis to the doctor.
+package struct RedisObservations: Sendable {
+    /// INFO's text.
+    package var info: Result<String, RedisError>
+    /// When Redis writes its data to disk, as CONFIG GET save has it; `nil` when it does not tell.
+    package var save: String?
+    /// Of one PING each.
+    package var latencies: [Duration]
+    /// What was refused of the workers' own scripts; `nil`: nothing, or none was run.
+    package var script: RedisSelfTest.Refusal?
+    /// Whether the script wrote, and removed what it wrote.
+    package var scriptWrote: Bool
+
+    package init(
+        info: Result<String, RedisError>, save: String? = nil, latencies: [Duration] = [],
+        script: RedisSelfTest.Refusal? = nil,
+        scriptWrote: Bool = true
+    ) {
+        self.info = info
+        self.save = save
+        self.latencies = latencies
+        self.script = script
+        self.scriptWrote = scriptWrote
+    }
+}
+
+/// Checks a Redis: limits, users' records and shared credentials live in it.
+package struct RedisFindings {
+    private let answers: RedisObservations
+    private let settings: Settings
+    private let check = CheckName.redis
+
+    package init(_ answers: RedisObservations, _ settings: Settings) {
+        self.answers = answers
+        self.settings = settings
+    }
+
+    package var all: [Finding] {
+        let text: String
+        switch answers.info {
+        case .success(let answer): text = answer
+        case .failure(let error): return [unreachable(error)]
+        }
+        let info = RedisInfo(text)
+        return [version(info), role(info), script, latency, eviction(info), memory(info), persistence(info)]
+            .compactMap(\.self)
+    }
+
+    private func unreachable(_ error: RedisError) -> Finding {
+        if case .refused("NOPERM") = error {
+            return check.warning(
+                "Redis does not let us send INFO", why: "whether it may forget limits and users cannot be told",
+                advice: "let the doctor's Redis user do +info, +ping and +config|get")
+        }
+        return check.error(
+            "Redis does not respond: \(error.label)",
+            why: "without it nothing is vended, and limits are each worker's own", advice: error.advice)
+    }
+
+    private func version(_ info: RedisInfo) -> Finding {
+        let name = info["valkey_version"].map { "Valkey \($0)" } ?? "Redis \(info["redis_version"] ?? "of no version")"
+        let parts = (info["redis_version"] ?? "").split(separator: ".").map { Int($0) ?? 0 }
+        guard let major = parts.first, major >= 5 else {
+            return check.error(
+                name, why: "the audit's streams, and what scripts rely on, came with Redis 5",
+                advice: "install Redis 7 or newer")
+        }
+        guard major > 6 || (major == 6 && parts.dropFirst().first ?? 0 >= 2) else {
+            return check.warning(
+                name, why: "its faults are no longer fixed", advice: "install Redis 7 or newer")
+        }
+        return check.ok(name)
+    }
+
+    private func role(_ info: RedisInfo) -> Finding? {
+        switch info["role"] {
+        case "master", nil: nil
+        case .some(let role):
+            check.error(
+                "this Redis is a \(role)",
+                why: "it refuses writes with READONLY: nothing is counted, nothing is vended",
+                advice: "point redis.address at the primary, or at a name that follows it")
+        }
+    }
+
+    private var script: Finding? {
+        guard let refusal = answers.script else {
+            return check.ok(answers.scriptWrote ? "scripts run and write" : "scripts run; writing was not tried")
+        }
+        return check.error(
+            "a script is refused: \(refusal.error.label)", why: "workers need it for \(refusal.purpose)",
+            advice: refusal.error.advice)
+    }
+
+    private var latency: Finding? {
+        let sorted = answers.latencies.sorted()
+        guard !sorted.isEmpty else { return nil }
+        let (median, slow) = (sorted[sorted.count / 2], sorted[min(sorted.count - 1, sorted.count * 99 / 100)])
+        let found = "PING takes \(Self.text(median)) at the median, \(Self.text(slow)) at the 99th percentile"
+        let timeout = settings.redis.timeout
+        guard slow * 2 > timeout else { return check.ok(found) }
+        return check.warning(
+            "\(found); redis.timeoutMilliseconds is \(timeout.milliseconds)",
+            why: "responses that come later than the timeout count as an unreachable Redis",
+            advice: "bring Redis nearer to the workers, or raise redis.timeoutMilliseconds")
+    }
+
+    private static func text(_ duration: Duration) -> String {
+        let hundredths = Int((duration / .milliseconds(1) * 100).rounded())
+        let rest = hundredths % 100
+        return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest) ms"
+    }
+
+    private func eviction(_ info: RedisInfo) -> Finding? {
+        guard let policy = info["maxmemory_policy"] else { return nil }
+        guard policy != "noeviction" else { return check.ok("eviction policy is noeviction") }
+        let lost = info.number("evicted_keys").flatMap { $0 > 0 ? "; it has evicted \($0) keys already" : nil } ?? ""
+        let advice = "set maxmemory-policy noeviction in Redis, and give Cloakroom a Redis of its own"
+        let keep = "redis-cli CONFIG SET maxmemory-policy noeviction"
+        guard policy.hasPrefix("allkeys-"), settings.entitlements.enabled else {
+            return check.warning(
+                "eviction policy is \(policy)\(lost)",
+                why: "when memory is short, Redis forgets rate limits, which have an end, before all else",
+                advice: advice, command: keep)
+        }
+        return check.error(
+            "eviction policy is \(policy)\(lost)",
+            why: "when memory is short, Redis forgets users' records: who was disabled or revoked comes back in",
+            advice: advice, command: keep)
+    }
+
+    private func memory(_ info: RedisInfo) -> Finding? {
+        guard let limit = info.number("maxmemory"), let used = info.number("used_memory") else { return nil }
+        guard limit > 0 else {
+            return check.warning(
+                "maxmemory is 0: there is no limit",
+                why: "a Redis that grows is killed by the system, with all it knows",
+                advice: "set maxmemory in Redis to what its host can spare")
+        }
+        let percent = used / max(1, limit / 100)
+        guard percent >= 80 else { return check.ok("\(percent) % of maxmemory are in use") }
+        return check.warning(
+            "\(percent) % of maxmemory are in use", why: "a full Redis refuses to count, and nothing is vended then",
+            advice: "raise maxmemory, or find out what fills it", command: "redis-cli --bigkeys")
+    }
+
+    private func persistence(_ info: RedisInfo) -> Finding? {
+        guard settings.entitlements.enabled else { return nil }
+        if info["aof_enabled"] == "1" {
+            guard info["aof_last_write_status"] != "err" else { return failingDisk("its append-only file") }
+            return check.ok("users' records are kept in an append-only file")
+        }
+        guard info["rdb_last_bgsave_status"] != "err" else { return failingDisk("its snapshot") }
+        let kept = answers.save.map { $0.isEmpty ? "are kept in memory alone" : "are on disk only in snapshots" }
+        guard let kept else { return check.skipped("Redis does not tell whether it keeps users' records on disk") }
+        return check.warning(
+            "users' records \(kept)",
+            why: "a restart of Redis forgets them, all or the latest: who was disabled comes back in",
+            advice: "set appendonly yes in Redis, or entitlements.enabled: false if no record is ever written")
+    }
+
+    private func failingDisk(_ what: String) -> Finding {
+        check.error(
+            "Redis could not write \(what)", why: "what it knows of users is lost with its next restart",
+            advice: "look into Redis' log; its disk may be full")
+    }
+}

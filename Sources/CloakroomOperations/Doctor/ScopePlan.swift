@@ -1,0 +1,106 @@
+package import CloakroomServer
+
+/// What is tried with vended credentials, and what should come of it.
+package struct ScopeProbe: Sendable, Equatable {
+    package enum Operation: Sendable, Equatable {
+        case get(String)
+        case put(String)
+        case delete(String)
+        /// `nil`: without a prefix.
+        case list(String?)
+    }
+
+    package let operation: Operation
+    package let isExpected: Bool
+    /// Whose it is, in words.
+    package let remark: String
+
+    /// For a sentence.
+    package var words: String {
+        switch operation {
+        case .get(let key): "GET \(key)"
+        case .put(let key): "PUT \(key)"
+        case .delete(let key): "DELETE \(key)"
+        case .list(let prefix?): "a list of \(prefix)"
+        case .list(nil): "a list of everything"
+        }
+    }
+}
+
+/// Probes for two invented users, one of whose ids begins with the other's.
+///
+/// No request is for a real user's objects: all are the doctor's, in the folders of these two.
+package struct ScopePlan: Sendable {
+    package let user: UserID
+    package let neighbour: UserID
+    private let settings: Settings
+    /// What the doctor's objects are called in this run.
+    private let name: String
+
+    /// - Parameter name: safe in a key, and used by no other run.
+    package init?(_ settings: Settings, name: String) {
+        guard let user = UserID("cloakroom-doctor-1"), let neighbour = UserID("cloakroom-doctor-10") else { return nil }
+        self.user = user
+        self.neighbour = neighbour
+        self.settings = settings
+        self.name = name
+    }
+
+    package func folders(_ scope: Scope) -> [String] { scope.policy.folders }
+
+    /// A scope with which probe objects can be made in these folders and deleted again.
+    package func keeper(for scope: Scope) -> Scope? {
+        ([scope] + settings.vending.scopes.names.compactMap { settings.vending.scopes[$0] }).first { keeper in
+            scope.policy.folders.allSatisfy { folder in
+                ["s3:PutObject", "s3:DeleteObject"].allSatisfy { allows(keeper, $0, seed(of: user, in: folder)) }
+            }
+        }
+    }
+
+    /// The object that lies in a user's folder while probes run.
+    package func seed(of user: UserID, in folder: String) -> String { "\(folder)\(user.text)/\(name)" }
+
+    /// The last of them deletes what it put.
+    /// - Parameter writes: whether there are seeds, and things may be written; without, only lists are conclusive.
+    package func probes(_ scope: Scope, writes: Bool) -> [ScopeProbe] {
+        scope.policy.folders.flatMap { folder in
+            lists(scope, folder) + (writes ? objects(scope, folder) : [])
+        } + [ScopeProbe(operation: .list(nil), isExpected: allowsList(scope, nil), remark: "all users' objects")]
+    }
+
+    private func lists(_ scope: Scope, _ folder: String) -> [ScopeProbe] {
+        let own = "\(folder)\(user.text)"
+        return [
+            ("\(own)/", "the own folder"), (own, "the own folder and those that begin alike"),
+            ("\(own)0/", "another user's folder"),
+        ]
+        .map { ScopeProbe(operation: .list($0), isExpected: allowsList(scope, $0), remark: $1) }
+    }
+
+    private func objects(_ scope: Scope, _ folder: String) -> [ScopeProbe] {
+        let (own, foreign) = (seed(of: user, in: folder), seed(of: neighbour, in: folder))
+        return [("own", own), ("another user's", foreign)].flatMap { remark, key in
+            [
+                ScopeProbe(operation: .get(key), isExpected: allows(scope, "s3:GetObject", key), remark: remark),
+                ScopeProbe(operation: .put(key), isExpected: allows(scope, "s3:PutObject", key), remark: remark),
+                ScopeProbe(operation: .delete(key), isExpected: allows(scope, "s3:DeleteObject", key), remark: remark),
+            ]
+        }
+    }
+
+    private func allows(_ scope: Scope, _ action: String, _ key: String) -> Bool {
+        let request = IAMRequest(
+            action, "arn:\(settings.vending.partition):s3:::\(settings.bucket)/\(key)", context: context)
+        return scope.policy.language.allows(request)
+    }
+
+    private func allowsList(_ scope: Scope, _ prefix: String?) -> Bool {
+        var context = context
+        if let prefix { context["s3:prefix"] = [prefix] }
+        let request = IAMRequest(
+            "s3:ListBucket", "arn:\(settings.vending.partition):s3:::\(settings.bucket)", context: context)
+        return scope.policy.language.allows(request)
+    }
+
+    private var context: [String: [String]] { ["user": [user.text], "aws:principaltag/userid": [user.text]] }
+}

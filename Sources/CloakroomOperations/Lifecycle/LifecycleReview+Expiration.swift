@@ -1,0 +1,105 @@
+import CloakroomAWS
+import CloakroomServer
+
+/// What the rules do to whole prefixes, and to users' folders.
+extension LifecycleReview {
+    /// Whether all expires, and when it was promised to.
+    static func expiration(_ configuration: LifecycleConfiguration, _ terms: LifecycleTerms) -> [LifecycleFinding] {
+        let expiring = configuration.rules.filter { $0.isEnabled && $0.expirationDays != nil }
+        var staying: [String] = []
+        var ends: [Int: [String]] = [:]
+        var names: [[String]] = []
+        for prefix in terms.expiring {
+            let whole = expiring.filter { $0.filter.isOfPrefixAlone && prefix.hasPrefix($0.filter.prefix) }
+            guard let days = whole.compactMap(\.expirationDays).min() else {
+                staying.append(prefix)
+                continue
+            }
+            ends[days, default: []].append(prefix)
+            let rules = whole.map(\.name)
+            if whole.count > 1, !names.contains(rules) { names.append(rules) }
+        }
+        return noExpiration(staying, configuration, terms)
+            + ends.sorted { $0.key < $1.key }.compactMap { unpromised($0.value, days: $0.key, terms) }
+            + names.map { names in
+                LifecycleFinding(
+                    .warning, .overlap,
+                    "\(names.count) rules expire the same objects (\(names.joined(separator: ", "))); the shortest counts",
+                    advice: "keep one of them: cloakroom lifecycle apply")
+            }
+    }
+
+    private static func unpromised(_ prefixes: [String], days: Int, _ terms: LifecycleTerms) -> LifecycleFinding? {
+        let promised = terms.retentionDays
+        guard days != promised else { return nil }
+        let objects = prefixes == [""] ? "objects" : "objects under \(LifecycleCoverage.list(prefixes))"
+        let change = "\(objects) expire \(days) days after they were written"
+        return LifecycleFinding(
+            .error, days < promised ? .tooShort : .tooLong,
+            days < promised
+                ? "\(change); workers promise \(promised) days as expiresAt, and clients renew by that"
+                : "\(change), later than the \(promised) days that workers tell as expiresAt",
+            advice: "\(apply), or set renewal.retentionDays to \(days)")
+    }
+
+    private static func noExpiration(
+        _ staying: [String], _ configuration: LifecycleConfiguration, _ terms: LifecycleTerms
+    ) -> [LifecycleFinding] {
+        guard !staying.isEmpty else { return [] }
+        let partial = configuration.rules.first { rule in
+            rule.isEnabled && rule.expirationDays != nil && (terms.touches(rule.filter) || staying == terms.expiring)
+        }
+        if let partial, staying == terms.expiring {
+            return [
+                LifecycleFinding(
+                    .error, .filtered, rule: partial.name,
+                    "the rule \(partial.name) is only for \(LifecycleDescription.objects(partial.filter)): all else stays for"
+                        + " ever",
+                    advice: apply)
+            ]
+        }
+        let asleep = configuration.rules.first { !$0.isEnabled && $0.expirationDays != nil }
+        let cause = asleep.map { "the rule \($0.name) would expire objects, but is disabled" }
+        return [
+            LifecycleFinding(
+                .error, .noExpiration, rule: asleep?.name,
+                "\(cause ?? "no rule expires \(LifecycleTerms.objects(staying))"): what is not renewed stays for ever",
+                advice: apply)
+        ]
+    }
+
+    /// Every rule that can match an object in a user's folder, not only ours: by age, by date, of noncurrent versions,
+    /// or into an archive class.
+    static func userFolders(_ enabled: [LifecycleRule], _ terms: LifecycleTerms) -> [LifecycleFinding] {
+        guard !terms.expiresUserFolders else { return [] }
+        let findings = enabled.compactMap { userFolders($0, terms) }
+        guard findings.isEmpty, let conflict = LifecycleConflict(terms) else { return findings }
+        return [LifecycleFinding(.error, .userFolders, conflict.text, advice: conflict.advice)]
+    }
+
+    private static func userFolders(_ rule: LifecycleRule, _ terms: LifecycleTerms) -> LifecycleFinding? {
+        let folders = terms.users.met(by: rule.filter.prefix)
+        guard !folders.isEmpty else { return nil }
+        var effects: [String] = []
+        switch rule.expiration {
+        case .days(let days): effects.append("expires them after \(LifecycleDescription.count(days))")
+        case .date(let date): effects.append("deletes them on \(date)")
+        case .deleteMarkers, nil: break
+        }
+        if let days = rule.noncurrentExpiration?.days {
+            effects.append("deletes their older versions after \(LifecycleDescription.count(days))")
+        }
+        for transition in rule.transitions where archives.contains(transition.storageClass) {
+            let what = transition.isOfNoncurrent ? "their older versions" : "them"
+            effects.append("moves \(what) to \(transition.storageClass), where they cannot be read")
+        }
+        guard !effects.isEmpty else { return nil }
+        let match = rule.filter.isOfPrefixAlone ? "matches" : "may match"
+        let places = LifecycleCoverage.list(folders.map { $0 + "USER/" })
+        return LifecycleFinding(
+            .error, .userFolders, rule: rule.name,
+            "the rule \(rule.name), for \(LifecycleDescription.objects(rule.filter)), \(match) objects in users' folders"
+                + " (\(places)): it \(effects.joined(separator: ", and "))",
+            advice: "keep the rule out of users' folders, or set lifecycle.expiresUserFolders: true if it is meant so")
+    }
+}

@@ -1,0 +1,118 @@
+package import CloakroomAWS
+package import CloakroomServer
+
+/// What a deployment expects of its bucket's lifecycle.
+package struct LifecycleTerms: Sendable, Equatable {
+    /// Which objects expire, by the beginnings of their keys; an empty one is for all. None begins with another.
+    package var prefixes: [String]
+    /// Prefixes of Cloakroom's own objects that none of `prefixes` is for: they expire as well.
+    package var own: [String]
+    /// Where assets lie that `prefixes` are for: what other rules do elsewhere breaks no promise.
+    package var assets: [String]
+    /// Where assets lie that no rule is for, right behind these prefixes and in no deeper folder.
+    package var names: [String]
+    package var users: UserFolders
+    /// Whether users' folders are to expire.
+    package var expiresUserFolders: Bool
+    /// What workers promise as `expiresAt`.
+    package var retentionDays: Int
+    package var noncurrentDays: Int
+    package var abortMultipartDays: Int
+
+    /// - Parameter assets: `nil` for wherever the prefixes are.
+    package init(
+        prefixes: [String] = [""], own: [String] = [], assets: [String]? = nil, names: [String] = [],
+        users: UserFolders = UserFolders([]), expiresUserFolders: Bool = false, retentionDays: Int,
+        noncurrentDays: Int = 7, abortMultipartDays: Int = 7
+    ) {
+        self.prefixes = prefixes
+        self.own = own
+        self.assets = assets ?? prefixes
+        self.names = names
+        self.users = users
+        self.expiresUserFolders = expiresUserFolders
+        self.retentionDays = retentionDays
+        self.noncurrentDays = noncurrentDays
+        self.abortMultipartDays = abortMultipartDays
+    }
+
+    package init(_ settings: Settings) {
+        let prefixes = settings.lifecycle.prefixes
+        let places = settings.assetPrefixes.map(\.prefix)
+        let covered = places.filter { LifecycleCoverage(prefixes).covers($0) }
+        self.init(
+            prefixes: prefixes, own: settings.ownObjects.ruleless, assets: covered,
+            names: places.filter { !covered.contains($0) }, users: settings.userFolders,
+            expiresUserFolders: settings.lifecycle.expiresUserFolders,
+            retentionDays: Int(settings.renewal.retention.components.seconds / 86_400),
+            noncurrentDays: settings.lifecycle.noncurrentDays,
+            abortMultipartDays: settings.lifecycle.abortMultipartDays)
+    }
+
+    /// All that expires.
+    var expiring: [String] { prefixes + own }
+
+    /// Whether one of the rules is for all objects behind a prefix.
+    package func expires(_ prefix: String) -> Bool { expiring.contains(where: prefix.hasPrefix) }
+
+    /// Those that a rule is for, all of their objects.
+    func covered(by filter: LifecycleRule.Filter) -> [String] {
+        var rest = filter
+        rest.prefix = ""
+        return rest.isEverything ? expiring.filter { $0.hasPrefix(filter.prefix) } : []
+    }
+
+    /// Whether a rule may be for some of the assets.
+    func touches(_ filter: LifecycleRule.Filter) -> Bool {
+        (assets + own).contains { filter.prefix.hasPrefix($0) || $0.hasPrefix(filter.prefix) }
+            || names.contains { place in
+                place.hasPrefix(filter.prefix)
+                    || filter.prefix.hasPrefix(place) && !filter.prefix.dropFirst(place.count).contains("/")
+            }
+    }
+
+    /// In the words of a sentence: `every object`.
+    var objects: String { Self.objects(prefixes) }
+
+    static func objects(_ prefixes: [String]) -> String {
+        prefixes == [""] ? "every object" : "every object under \(LifecycleCoverage.list(prefixes))"
+    }
+}
+
+// MARK: The rules
+
+extension LifecycleTerms {
+    /// The rules as they should be: one for each prefix, and one that tidies up the whole bucket: it deletes neither
+    /// objects nor their versions.
+    package func rules(_ versioning: BucketVersioning) -> [LifecycleRule] {
+        (expiring.map { expiration($0, versioning) } + [cleanUp(versioning)])
+            .map { LifecycleRule(xml: XMLNode("Rule", $0)) }
+    }
+
+    private func expiration(_ prefix: String, _ versioning: BucketVersioning) -> [XMLNode] {
+        let id = "expire-after-\(retentionDays)-days" + (prefix.isEmpty ? "" : "-\(prefix)")
+        let rule = [
+            XMLNode("ID", id), XMLNode("Filter", prefix.isEmpty ? [] : [XMLNode("Prefix", prefix)]),
+            XMLNode("Status", "Enabled"), XMLNode("Expiration", [XMLNode("Days", String(retentionDays))]),
+        ]
+        guard versioning != .never else { return rule }
+        return rule + [
+            XMLNode("NoncurrentVersionExpiration", [XMLNode("NoncurrentDays", String(noncurrentDays))])
+        ]
+    }
+
+    private func cleanUp(_ versioning: BucketVersioning) -> [XMLNode] {
+        // S3 takes the markers beside no number of days, hence a rule without.
+        let markers = XMLNode("Expiration", [XMLNode("ExpiredObjectDeleteMarker", "true")])
+        return [XMLNode("ID", "clean-up"), XMLNode("Filter", []), XMLNode("Status", "Enabled")]
+            + (versioning == .never ? [] : [markers]) + [
+                XMLNode("AbortIncompleteMultipartUpload", [XMLNode("DaysAfterInitiation", String(abortMultipartDays))])
+            ]
+    }
+
+    /// Whether a rule bears a name that this or an earlier version gave, here or in deploy/: `expire-after-30-days`.
+    static func isOurs(_ id: String) -> Bool {
+        if id == "clean-up" || id == "remove-expired-delete-markers" { return true }
+        return id.prefixMatch(of: /expire-after-[0-9]+-days(?:-|$)/) != nil
+    }
+}

@@ -1,0 +1,30 @@
+package import CloakroomServer
+
+extension Settings {
+    /// Whether objects under a lifecycle prefix may be assets, users' or Cloakroom's own, by what the settings name.
+    package func hasAssets(under prefix: String) -> Bool {
+        if !userFolders.met(by: prefix).isEmpty { return true }
+        let own = ownObjects.prefixes.contains { $0.hasPrefix(prefix) || prefix.hasPrefix($0) }
+        return own
+            || assetPrefixes.map(\.prefix).contains { place in
+                place.hasPrefix(prefix)
+                    // Names have no slash.
+                    || prefix.hasPrefix(place) && (renewal.keys == .any || !prefix.dropFirst(place.count).contains("/"))
+            }
+    }
+
+    /// The places that the policies of the worker and of the CDN have to allow, as `BUCKET/PLACE*` without users'
+    /// folders; none lies within another.
+    ///
+    /// Where users renew in their own folders, the worker is let into all of `renewal.keyPrefix`, and these places are
+    /// no measure.
+    package var policyPrefixes: [AssetPrefix] {
+        let all = assetPrefixes + [AssetPrefix(prefix: ownObjects.canaries, setting: "lifecycle.prefixes")]
+        return all.enumerated().filter { index, place in
+            !all.enumerated().contains { other, wide in
+                place.prefix.hasPrefix(wide.prefix) && (place.prefix != wide.prefix || other < index)
+            }
+        }
+        .map(\.element)
+    }
+}

@@ -1,0 +1,70 @@
+package import CloakroomServer
+
+/// What settings without a fault mean that an operator should know before `serve` runs with them.
+package struct SettingsReview: Sendable {
+    package struct Remark: Sendable, Equatable {
+        package let text: String
+        /// What to do about it.
+        package let advice: String
+    }
+
+    package let errors: [Remark]
+    package let warnings: [Remark]
+    /// What the policies of the worker and of a CDN have to allow.
+    package let policies: String
+
+    package init(_ settings: Settings) {
+        let terms = LifecycleTerms(settings)
+        errors = [LifecycleConflict(terms)].compactMap(\.self).map { Remark(text: $0.text, advice: $0.advice) }
+        warnings =
+            Self.shortLifetimes(settings)
+            + settings.assetPrefixes.filter { terms.names.contains($0.prefix) }.map { place in
+                Remark(
+                    text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
+                    advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
+            }
+            + [settings.uploads.assetURLWarning].compactMap(\.self)
+        let bucket = "arn:\(settings.vending.partition):s3:::\(settings.bucket)/"
+        policies =
+            settings.renewal.ownFolders != nil
+            ? "Policies allow: \(bucket)\(settings.renewal.keyPrefix)* (users renew in their own folders)"
+            : "Policies allow: "
+                + settings.policyPrefixes.map { "\(bucket)\($0.prefix)* (\($0.setting))" }
+                .joined(separator: ", ") + ", and deny users' folders"
+    }
+
+    package var lines: [String] {
+        errors.map { "error: \($0.text)\n    \($0.advice)" } + warnings.map { "warning: \($0.text)\n    \($0.advice)" }
+    }
+
+    /// AWS SDKs fetch credentials with every call from 15 minutes before their end on.
+    private static func shortLifetimes(_ settings: Settings) -> [Remark] {
+        let tiers = settings.tiers.map { ("tiers.\($0.key).lifetimeSeconds", $0.value.lifetime) }
+        let lifetimes = tiers.isEmpty ? [("vending.lifetimeSeconds", settings.vending.lifetime)] : tiers
+        return lifetimes.filter { $0.1 < .seconds(2400) }.map(\.0).sorted().map { name in
+            Remark(
+                text:
+                    "\(name) is below 2400: AWS SDKs that read /v1/credentials fetch credentials with every call in the"
+                    + " last 15 minutes", advice: "give 3600 if clients use that route")
+        }
+    }
+
+    private static func place(_ place: AssetPrefix) -> String {
+        place.prefix.isEmpty
+            ? "in the bucket itself (\(place.setting) is \"\")" : "under \(place.prefix) (\(place.setting))"
+    }
+}
+
+extension Settings.Uploads {
+    /// What is doubtful about a base URL with a path: keys begin with ``keyPrefix`` already. `nil` without a path.
+    fileprivate var assetURLWarning: SettingsReview.Remark? {
+        guard let base = assetBaseURL, let path = WebOrigin(base)?.rest, !path.isEmpty else { return nil }
+        let repeats = !keyPrefix.isEmpty && "\(path)/".hasSuffix("/" + keyPrefix)
+        return SettingsReview.Remark(
+            text: "uploads.assetBaseURL: its path \"\(path)\" "
+                + (repeats
+                    ? "repeats uploads.keyPrefix" : "is no part of any key (uploads.keyPrefix is \"\(keyPrefix)\")")
+                + ": clients get \(base)/\(keyPrefix)NAME.bin",
+            advice: "nothing, if the CDN takes the path off; else leave it out")
+    }
+}

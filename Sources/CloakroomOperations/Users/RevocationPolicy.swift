@@ -1,0 +1,115 @@
+import CloakroomAWS
+package import CloakroomServer
+import CloakroomWire
+import CloakroomJSON
+
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The inline policy of the vending role that denies everything to sessions that were revoked.
+///
+/// Each statement names users by the session tag `UserId`, and the time before which their sessions were issued
+/// (IAM User Guide, "Revoke IAM role temporary security credentials").
+package struct RevocationPolicy: Sendable, Equatable {
+    /// Of the inline policy.
+    package static let name = "cloakroom-revocations"
+
+    /// All inline policies of a role have 10,240 characters together (IAM User Guide, "IAM and AWS STS quotas"); the
+    /// rest is for those that grant.
+    static let maximumLength = 6144
+
+    package enum PolicyError: Error, Sendable, Equatable {
+        /// The policy has statements that are not ours; it is not overwritten.
+        case foreign
+        /// Even one statement for all is longer than it may be.
+        case tooMany(Int)
+    }
+
+    /// Users by the time before which their sessions count no more.
+    private var times: [UserID: Date] = [:]
+
+    package init() {}
+
+    /// Reads back what ``text`` wrote.
+    package init(parsing text: String) throws(PolicyError) {
+        guard let policy = try? JSON(parsing: Array(text.utf8)), let statements = policy.object?["Statement"]?.array
+        else { throw .foreign }
+        for statement in statements {
+            guard let statement = statement.object, statement["Effect"]?.string == "Deny",
+                statement["Action"]?.string == "*", statement["Resource"]?.string == "*",
+                let conditions = statement["Condition"]?.object, conditions.members.count == 2,
+                let users = conditions["StringEquals"]?.object?["aws:PrincipalTag/UserId"]?.strings,
+                let text = conditions["DateLessThan"]?.object?["aws:TokenIssueTime"]?.string,
+                let time = Self.time(text)
+            else { throw .foreign }
+            for user in users {
+                guard let user = UserID(user) else { throw .foreign }
+                revoke(user, before: time)
+            }
+        }
+    }
+
+    package var count: Int { times.count }
+
+    /// The later of two revocations of one user counts.
+    package mutating func revoke(_ user: UserID, before time: Date) {
+        let whole = Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.up))
+        times[user] = max(times[user] ?? whole, whole)
+    }
+
+    /// Takes out what has no session left: all that were issued before have ended by themselves.
+    ///
+    /// - Parameter lifetime: the longest of any session.
+    package mutating func drop(at now: Date, lifetime: Duration) {
+        let oldest = now.addingTimeInterval(-Double(lifetime.components.seconds))
+        times = times.filter { $0.value >= oldest }
+    }
+
+    /// The policy in JSON. When it would be too long, all share the latest time: sessions that were issued since their
+    /// own revocation end early then, and are vended anew to those who are enabled.
+    package func text() throws(PolicyError) -> String {
+        let exact = encoded(Dictionary(grouping: times.keys) { times[$0] ?? .distantPast })
+        if exact.utf8.count <= Self.maximumLength { return exact }
+        guard let latest = times.values.max() else { return exact }
+        let shared = encoded([latest: Array(times.keys)])
+        guard shared.utf8.count <= Self.maximumLength else { throw .tooMany(times.count) }
+        return shared
+    }
+
+    private func encoded(_ groups: [Date: [UserID]]) -> String {
+        var writer = JSONWriter(capacity: 1024)
+        writer.beginObject()
+        writer.member("Version", "2012-10-17")
+        writer.plainName("Statement")
+        writer.beginArray()
+        for (time, users) in groups.sorted(by: { $0.key < $1.key }) {
+            writer.beginObject()
+            writer.member("Effect", "Deny")
+            writer.member("Action", "*")
+            writer.member("Resource", "*")
+            writer.plainName("Condition")
+            writer.beginObject()
+            writer.plainName("StringEquals")
+            writer.beginObject()
+            writer.plainName("aws:PrincipalTag/UserId")
+            writer.beginArray()
+            for user in users.map(\.text).sorted() { writer.string(user) }
+            writer.endArray()
+            writer.endObject()
+            writer.plainName("DateLessThan")
+            writer.beginObject()
+            writer.member("aws:TokenIssueTime", time.wireText)
+            writer.endObject()
+            writer.endObject()
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    private static func time(_ text: String) -> Date? { Timestamp(iso8601: text)?.date }
+}

@@ -1,0 +1,41 @@
+import CloakroomRedis
+package import CloakroomServer
+
+extension UserRecords {
+    /// The record with what only people read.
+    package func wholeRecord(of user: UserID) async throws(UserRecordError) -> UserRecord? {
+        guard var record = try await record(of: user) else { return nil }
+        do throws(RedisError) {
+            let field = UserRecord.Field.disabledReason.rawValue
+            let reply = try await redis.read(RedisCommand(["HGET", Self.key(of: user, prefix: keyPrefix), field]))
+            if case .text(let bytes) = reply { record.disabledReason = String(decoding: bytes, as: UTF8.self) }
+        } catch {
+            throw UserRecordError(error)
+        }
+        return record
+    }
+
+    /// Takes a disabling back. Credentials that were revoked stay so.
+    package func enable(_ user: UserID) async throws(UserRecordError) {
+        var change = UserRecordChange()
+        change.disabled(nil)
+        try await apply(change, to: user)
+    }
+
+    /// What a scan counted. This makes no user known: see ``UserRecord/Field/updated``.
+    package func recordUsage(_ bytes: Int, of user: UserID) async throws(UserRecordError) {
+        var change = UserRecordChange()
+        change.storageUsed(bytes)
+        try await write(change, user)
+    }
+
+    /// - Returns: whether there was anything to delete.
+    package func delete(_ user: UserID) async throws(UserRecordError) -> Bool {
+        do throws(RedisError) {
+            let reply = try await redis.send(RedisCommand(["DEL", Self.key(of: user, prefix: keyPrefix)]))
+            return reply == .integer(1)
+        } catch {
+            throw UserRecordError(error)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import CloakroomLoop
+import CloakroomRedis
+package import CloakroomServer
+
+extension UserRecords {
+    /// Users with a record, as many as Redis looks at in one step; some may come twice.
+    ///
+    /// - Parameters:
+    ///   - cursor: "0" begins; then what the step before gave.
+    ///   - prefix: what the ids begin with.
+    /// - Returns: the users, and where to go on; "0" at the end.
+    package func page(
+        from cursor: String, startingWith prefix: String = ""
+    ) async throws(UserRecordError) -> (users: [UserID], next: String) {
+        let before = "\(keyPrefix)user:{"
+        let (keys, next) = try await scan(from: cursor, matching: "\(Self.literal(before + prefix))*")
+        let users = keys.compactMap { key in
+            key.hasPrefix(before) && key.hasSuffix("}") ? UserID(String(key.dropFirst(before.count).dropLast())) : nil
+        }
+        return (users, next)
+    }
+
+    /// Deletes the credentials that workers keep for a user in Redis.
+    ///
+    /// - Returns: how many there were.
+    package func dropCredentials(of user: UserID) async throws(UserRecordError) -> Int {
+        var cursor = "0"
+        var count = 0
+        repeat {
+            let (keys, next) = try await scan(
+                from: cursor, matching: "\(Self.literal("\(keyPrefix)cred:{\(user.text)}:"))*")
+            for key in keys where try await send(["DEL", key]) == .integer(1) { count += 1 }
+            cursor = next
+        } while cursor != "0"
+        return count
+    }
+
+    private func scan(
+        from cursor: String, matching pattern: String
+    ) async throws(UserRecordError) -> (keys: [String], next: String) {
+        let reply: RedisReply
+        do throws(RedisError) {
+            reply = try await redis.read(RedisCommand(["SCAN", cursor, "MATCH", pattern, "COUNT", "1000"]))
+        } catch {
+            throw .redis(error)
+        }
+        guard case .array(let parts) = reply, parts.count == 2, case .text(let next) = parts[0],
+            case .array(let elements) = parts[1]
+        else { throw .redis(.refused(code: "MALFORMED")) }
+        let keys = elements.compactMap { element in
+            if case .text(let bytes) = element { String(decoding: bytes, as: UTF8.self) } else { nil }
+        }
+        return (keys, String(decoding: next, as: UTF8.self))
+    }
+
+    private func send(_ words: [String]) async throws(UserRecordError) -> RedisReply {
+        do throws(RedisError) { return try await redis.send(RedisCommand(words)) } catch { throw .redis(error) }
+    }
+
+    /// The text as a pattern that only it fits (redis.io, KEYS).
+    nonisolated static func literal(_ text: String) -> String {
+        text.reduce(into: "") { pattern, character in
+            if "*?[]^\\".contains(character) { pattern.append("\\") }
+            pattern.append(character)
+        }
+    }
+}
