@@ -83,11 +83,7 @@ package struct RenewalFindings {
 
     /// Whether a worker would renew so.
     private func isUsed(_ mode: RenewalSettings.Mode) -> Bool {
-        switch settings.mode {
-        case .auto: mode == trials.first { Self.isTaken($0.outcome) }?.mode
-        case .copy: mode == .copy
-        case .replace: mode == .replace
-        }
+        mode == (settings.mode == .auto ? trials.first { Self.isTaken($0.outcome) }?.mode : settings.mode)
     }
 
     private static func isTaken(_ outcome: Renewal.Outcome) -> Bool {

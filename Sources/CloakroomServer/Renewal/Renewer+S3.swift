@@ -33,18 +33,8 @@ extension Renewer {
 extension RenewalSettings {
     package init(_ settings: Settings.Renewal) {
         self.init(
-            mode: Mode(settings.mode),
+            mode: settings.mode,
             storageClass: settings.storageClass == "preserve" ? .preserved : .named(settings.storageClass),
             encryption: settings.encryption, acl: settings.acl, minimumAge: settings.minimumAge)
-    }
-}
-
-extension RenewalSettings.Mode {
-    fileprivate init(_ mode: Settings.Renewal.Mode) {
-        switch mode {
-        case .auto: self = .auto
-        case .copy: self = .copy
-        case .replace: self = .replace
-        }
     }
 }

@@ -125,11 +125,10 @@ extension Settings {
     }
 
     package struct Renewal: Sendable {
-        package enum Mode: String, Sendable, CaseIterable { case auto, copy, replace }
         package enum PartialFailure: String, Sendable, CaseIterable { case retry, report }
         package enum Keys: String, Sendable, CaseIterable { case names, any }
 
-        package var mode: Mode
+        package var mode: RenewalSettings.Mode
         /// `preserve`, or a class.
         package var storageClass: String
         package var minimumAge: Duration

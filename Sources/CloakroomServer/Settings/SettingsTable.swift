@@ -171,7 +171,7 @@ package enum SettingsTable {
 
     private static let renewal: [SettingsRow] = [
         .init(
-            "renewal.mode", .choice(Settings.Renewal.Mode.allCases.map(\.rawValue)), .text("auto"),
+            "renewal.mode", .choice(RenewalSettings.Mode.allCases.map(\.rawValue)), .text("auto"),
             "`copy` as AWS takes it, `replace` for stores that refuse that, `auto` to find out."),
         .init(
             "renewal.storageClass",
