@@ -60,7 +60,8 @@ package struct ScopePlan: Sendable {
     /// The object that lies in a user's folder while probes run.
     package func seed(of user: UserID, in folder: String) -> String { "\(folder)\(user.text)/\(name)" }
 
-    /// The last of them deletes what it put.
+    /// Objects that a probe puts are those of the seeds, which the doctor deletes.
+    ///
     /// - Parameter writes: whether there are seeds, and things may be written; without, only lists are conclusive.
     package func probes(_ scope: Scope, writes: Bool) -> [ScopeProbe] {
         scope.policy.folders.flatMap { folder in

@@ -46,10 +46,9 @@ extension LifecycleReview {
         _ staying: [String], _ configuration: LifecycleConfiguration, _ terms: LifecycleTerms
     ) -> [LifecycleFinding] {
         guard !staying.isEmpty else { return [] }
-        let partial = configuration.rules.first { rule in
-            rule.isEnabled && rule.expirationDays != nil && (terms.touches(rule.filter) || staying == terms.expiring)
-        }
-        if let partial, staying == terms.expiring {
+        if staying == terms.expiring,
+            let partial = configuration.rules.first(where: { $0.isEnabled && $0.expirationDays != nil })
+        {
             return [
                 LifecycleFinding(
                     .error, .filtered, rule: partial.name,

@@ -37,7 +37,6 @@ package struct LifecycleReview: Sendable {
         self.findings = findings
     }
 
-    /// - Parameter effective: after how many days everything expires that the rule is for; `nil`: never, or not all.
     private static func oneRule(
         _ rule: LifecycleRule, of enabled: [LifecycleRule], _ terms: LifecycleTerms
     ) -> [LifecycleFinding] {
@@ -50,6 +49,7 @@ package struct LifecycleReview: Sendable {
         return early(rule, effective, terms) + transitions(rule, effective: effective) + unknown(rule)
     }
 
+    /// - Parameter effective: after how many days everything expires that the rule is for; `nil`: never, or not all.
     private static func early(
         _ rule: LifecycleRule, _ effective: Int?, _ terms: LifecycleTerms
     ) -> [LifecycleFinding] {

@@ -57,9 +57,7 @@ package struct LifecycleTerms: Sendable, Equatable {
 
     /// Those that a rule is for, all of their objects.
     func covered(by filter: LifecycleRule.Filter) -> [String] {
-        var rest = filter
-        rest.prefix = ""
-        return rest.isEverything ? expiring.filter { $0.hasPrefix(filter.prefix) } : []
+        filter.isOfPrefixAlone ? expiring.filter { $0.hasPrefix(filter.prefix) } : []
     }
 
     /// Whether a rule may be for some of the assets.
