@@ -62,9 +62,9 @@ package struct DoctorReport: Sendable {
     private static func lines(_ finding: Finding, next: String?) -> [String] {
         let head = padded(finding.check.rawValue, checkWidth) + padded(finding.level.rawValue, levelWidth)
         let margin = String(repeating: " ", count: checkWidth + levelWidth)
-        var lines = wrapped(finding.found, first: head, rest: margin)
-        if let why = finding.why { lines += wrapped(why, first: margin + "  why: ", rest: margin + "       ") }
-        if let advice = finding.advice { lines += wrapped(advice, first: margin + "  do:  ", rest: margin + "       ") }
+        var lines = wrapped(finding.found, after: head)
+        if let why = finding.why { lines += wrapped(why, after: margin + "  why: ") }
+        if let advice = finding.advice { lines += wrapped(advice, after: margin + "  do:  ") }
         // A command stays on its line, to be copied.
         if let next { lines.append(margin + "  next: " + next.filter { !$0.isNewline }) }
         return lines
@@ -75,18 +75,8 @@ package struct DoctorReport: Sendable {
     }
 
     /// What came from elsewhere has no say over the terminal: control characters become spaces.
-    private static func wrapped(_ text: String, first: String, rest: String) -> [String] {
-        let words = text.split { $0 == " " || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } }
-        var lines = [first]
-        var width = 0
-        for word in words {
-            if width > 0, width + 1 + word.count > textWidth {
-                lines.append(rest)
-                width = 0
-            }
-            lines[lines.count - 1] += (width > 0 ? " " : "") + word
-            width += (width > 0 ? 1 : 0) + word.count
-        }
-        return lines
+    private static func wrapped(_ text: String, after label: String) -> [String] {
+        let plain = text.map { $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 }
+        return String(plain).wrapped(columns: textWidth + label.count, after: label)
     }
 }
