@@ -3,20 +3,30 @@ package import CloakroomServer
 
 /// What S3 said about the bucket.
 package struct BucketObservations: Sendable {
-    package var presence: Result<BucketPresence, AWSError>
-    /// Whether a missing key is there.
-    package var missingKey: Result<Bool, AWSError>
-    package var versioning: Result<BucketVersioning, AWSError>
-    package var objectLock: Result<Bool, AWSError>
+    /// Of a bucket that is there.
+    package struct Contents: Sendable {
+        /// Whether a missing key is there.
+        package var missingKey: Result<Bool, AWSError>
+        package var versioning: Result<BucketVersioning, AWSError>
+        package var objectLock: Result<Bool, AWSError>
 
-    package init(
-        presence: Result<BucketPresence, AWSError>, missingKey: Result<Bool, AWSError>,
-        versioning: Result<BucketVersioning, AWSError>, objectLock: Result<Bool, AWSError>
-    ) {
+        package init(
+            missingKey: Result<Bool, AWSError>, versioning: Result<BucketVersioning, AWSError>,
+            objectLock: Result<Bool, AWSError>
+        ) {
+            self.missingKey = missingKey
+            self.versioning = versioning
+            self.objectLock = objectLock
+        }
+    }
+
+    package var presence: Result<BucketPresence, AWSError>
+    /// `nil`: not looked at.
+    package var contents: Contents?
+
+    package init(presence: Result<BucketPresence, AWSError>, contents: Contents? = nil) {
         self.presence = presence
-        self.missingKey = missingKey
-        self.versioning = versioning
-        self.objectLock = objectLock
+        self.contents = contents
     }
 }
 
@@ -38,7 +48,9 @@ package struct BucketFindings {
         case .success(.elsewhere(let region)): return [elsewhere(region)]
         case .success(.forbidden): return [forbidden]
         case .success(.here(let region)):
-            return [here(region), missingKey, versioning, objectLock].compactMap(\.self)
+            guard let contents = answers.contents else { return [here(region)] }
+            return [here(region), missingKey(contents), versioning(contents), objectLock(contents)]
+                .compactMap(\.self)
         }
     }
 
@@ -74,8 +86,8 @@ package struct BucketFindings {
         return check.ok("\(name) is there" + (region.map { ", in \($0)" } ?? "; the store names no Region"))
     }
 
-    private var missingKey: Finding {
-        switch answers.missingKey {
+    private func missingKey(_ contents: BucketObservations.Contents) -> Finding {
+        switch contents.missingKey {
         case .success(false): return check.ok("a missing key gets 404 NoSuchKey")
         case .success(true):
             return check.warning(
@@ -93,8 +105,8 @@ package struct BucketFindings {
         }
     }
 
-    private var versioning: Finding {
-        switch answers.versioning {
+    private func versioning(_ contents: BucketObservations.Contents) -> Finding {
+        switch contents.versioning {
         case .success(.never): return check.ok("versions are off")
         case .success(.enabled), .success(.suspended):
             return check.warning(
@@ -105,8 +117,8 @@ package struct BucketFindings {
         }
     }
 
-    private var objectLock: Finding? {
-        switch answers.objectLock {
+    private func objectLock(_ contents: BucketObservations.Contents) -> Finding? {
+        switch contents.objectLock {
         case .success(false): return nil
         case .success(true):
             return check.warning(
@@ -123,9 +135,4 @@ package struct BucketFindings {
             "S3 does not tell \(what): \(fault.words)",
             advice: "allow \(action), or run the doctor as an operator: deploy/iam/doctor-policy.json")
     }
-}
-
-extension AWSError {
-    /// For a sentence: `AccessDenied (403)`, or what happened when no response came.
-    package var words: String { status > 0 ? "\(code) (\(status))" : code }
 }

@@ -1,3 +1,5 @@
+package import CloakroomAWS
+
 /// What one check found.
 package struct Finding: Sendable, Equatable {
     package enum Level: String, Sendable, CaseIterable {
@@ -31,4 +33,9 @@ package struct Finding: Sendable, Equatable {
         self.advice = advice
         self.command = command
     }
+}
+
+extension AWSError {
+    /// For a sentence: `AccessDenied (403)`, or what happened when no response came.
+    package var words: String { status > 0 ? "\(code) (\(status))" : code }
 }

@@ -15,29 +15,19 @@ struct BucketCheck {
         let presence = await Self.result { () throws(AWSError) in try await s3.presence(deadline: deadline) }
         guard case .success(.here) = presence,
             let missing = ObjectAddress(key: dependencies.settings.ownObjects.doctor + "missing-" + dependencies.name)
-        else {
-            let unasked = AWSError(.cancelled, code: "Unasked")
-            return BucketFindings(
-                .init(
-                    presence: presence, missingKey: .failure(unasked), versioning: .failure(unasked),
-                    objectLock: .failure(unasked)), dependencies.settings
-            ).all
-        }
-        return BucketFindings(
-            .init(
-                presence: presence,
-                missingKey: await Self.result { () throws(AWSError) in try await s3.exists(missing, deadline: deadline)
-                },
-                versioning: await Self.result { () throws(AWSError) in try await s3.versioning(deadline: deadline) },
-                objectLock: await Self.result { () throws(AWSError) in
-                    do throws(AWSError) {
-                        try await s3.send(.objectLock, deadline: deadline)
-                        return true
-                    } catch  where error.status == 404 {
-                        return false
-                    }
-                }), dependencies.settings
-        ).all
+        else { return BucketFindings(.init(presence: presence), dependencies.settings).all }
+        let contents = BucketObservations.Contents(
+            missingKey: await Self.result { () throws(AWSError) in try await s3.exists(missing, deadline: deadline) },
+            versioning: await Self.result { () throws(AWSError) in try await s3.versioning(deadline: deadline) },
+            objectLock: await Self.result { () throws(AWSError) in
+                do throws(AWSError) {
+                    try await s3.send(.objectLock, deadline: deadline)
+                    return true
+                } catch  where error.status == 404 {
+                    return false
+                }
+            })
+        return BucketFindings(.init(presence: presence, contents: contents), dependencies.settings).all
     }
 
     static func result<Value: Sendable>(

@@ -6,11 +6,14 @@ import Testing
 @testable import CloakroomServer
 
 struct BucketFindingsTests {
-    private static func lines(_ change: (inout BucketObservations) -> Void = { _ in }) throws -> [String] {
-        var answers = BucketObservations(
-            presence: .success(.here(region: "eu-central-1")), missingKey: .success(false),
-            versioning: .success(.never), objectLock: .success(false))
-        change(&answers)
+    private static func lines(
+        presence: BucketPresence = .here(region: "eu-central-1"),
+        _ change: (inout BucketObservations.Contents) -> Void = { _ in }
+    ) throws -> [String] {
+        var contents = BucketObservations.Contents(
+            missingKey: .success(false), versioning: .success(.never), objectLock: .success(false))
+        change(&contents)
+        let answers = BucketObservations(presence: .success(presence), contents: contents)
         return BucketFindings(answers, try settings(smallest())).all.lines
     }
 
@@ -32,7 +35,7 @@ struct BucketFindingsTests {
     ])
     func `tells a bucket that cannot be used, and nothing else then`(presence: BucketPresence, expected: String) throws
     {
-        #expect(try Self.lines { $0.presence = .success(presence) } == [expected])
+        #expect(try Self.lines(presence: presence) == [expected])
     }
 
     @Test func `tells a missing ListBucket, old versions and a lock`() throws {
