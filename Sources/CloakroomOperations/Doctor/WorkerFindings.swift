@@ -52,7 +52,7 @@ package struct WorkerFindings {
         let tooMuch = [buckets, delete, policy, userFolder].compactMap(\.self)
         let origin = check.ok("its credentials are there: \(answers.origin)")
         let rest = tooMuch.isEmpty ? [check.ok("it can do none of what it needs not, as far as S3 tells")] : tooMuch
-        return [origin] + rest + [untold].compactMap(\.self)
+        return [origin] + rest + untold
     }
 
     private var buckets: Finding? {
@@ -71,9 +71,11 @@ package struct WorkerFindings {
             ? excess("it can change the bucket's policy", "who takes it over can open the bucket to everyone") : nil
     }
 
-    private var untold: Finding? {
-        guard case .unclear(let words) = answers.policy else { return nil }
-        return check.skipped("S3 does not tell whether it can change the bucket's policy: \(words)")
+    private var untold: [Finding] {
+        [("delete objects", answers.delete), ("change the bucket's policy", answers.policy)].compactMap {
+            guard case .unclear(let words) = $1 else { return nil }
+            return check.skipped("S3 does not tell whether it can \($0): \(words)")
+        }
     }
 
     private var userFolder: Finding? {

@@ -117,6 +117,13 @@ struct WorkerFindingsTests {
             ])
     }
 
+    @Test func `says what it was not told of deletions`() {
+        let lines = Self.lines {
+            $0.delete = ProbeOutcome(AWSError(.transient, status: 503, code: "SlowDown"))
+        }
+        #expect(lines.last == "skipped: S3 does not tell whether it can delete objects: SlowDown (503)")
+    }
+
     @Test(arguments: [
         AWSError(.refused, status: 501, code: "NotImplemented"),
         AWSError(.transient, status: 500, code: "InternalError"),
