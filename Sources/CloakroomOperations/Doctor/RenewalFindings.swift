@@ -144,7 +144,7 @@ package struct RenewalFindings {
         guard let trial = trials.first(where: { $0.works && isUsed($0.mode) }), let after = trial.after,
             let written = after.lastModified
         else { return nil }
-        let days = Int(settings.retention.components.seconds / 86_400)
+        let days = settings.retentionDays
         guard let end = after.expiration else {
             return check.skipped(
                 "the store does not say when an object ends (x-amz-expiration); workers say \(days) days")

@@ -31,17 +31,14 @@ package struct ScopeProbe: Sendable, Equatable {
 ///
 /// No request is for a real user's objects: all are the doctor's, in the folders of these two.
 package struct ScopePlan: Sendable {
-    package let user: UserID
-    package let neighbour: UserID
+    package let user = UserID.doctor
+    package let neighbour = UserID.doctorsNeighbour
     private let settings: Settings
     /// What the doctor's objects are called in this run.
     private let name: String
 
     /// - Parameter name: safe in a key, and used by no other run.
-    package init?(_ settings: Settings, name: String) {
-        guard let user = UserID("cloakroom-doctor-1"), let neighbour = UserID("cloakroom-doctor-10") else { return nil }
-        self.user = user
-        self.neighbour = neighbour
+    package init(_ settings: Settings, name: String) {
         self.settings = settings
         self.name = name
     }
@@ -104,4 +101,16 @@ package struct ScopePlan: Sendable {
     }
 
     private var context: [String: [String]] { ["user": [user.text], "aws:principaltag/userid": [user.text]] }
+}
+
+extension UserID {
+    /// For whom the doctor vends.
+    package static let doctor = invented("cloakroom-doctor-1")
+    /// Whose id begins with the doctor's.
+    package static let doctorsNeighbour = invented("cloakroom-doctor-10")
+
+    private static func invented(_ text: String) -> UserID {
+        guard let user = UserID(text) else { preconditionFailure("an id of letters, digits and -") }
+        return user
+    }
 }

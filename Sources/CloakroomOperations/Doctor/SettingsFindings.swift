@@ -30,7 +30,7 @@ package struct SettingsFindings {
     }
 
     private var lifetime: Finding? {
-        let longest = ([settings.vending.lifetime] + settings.tiers.values.map(\.lifetime)).max() ?? .zero
+        let longest = settings.longestLifetime
         guard longest > .seconds(4 * 3600) else { return nil }
         return check.warning(
             "credentials live up to \(longest.components.seconds / 3600) hours",
@@ -96,11 +96,10 @@ package struct SettingsFindings {
 
     /// What each scope says of own and others' objects, as IAM would read it.
     private var scopes: [Finding] {
-        guard let user = UserID("cloakroom-doctor-1") else { return [] }
-        return settings.vending.scopes.names.compactMap { name in
+        settings.vending.scopes.names.compactMap { name in
             guard let scope = settings.vending.scopes[name] else { return nil }
             let simulation = PolicySimulation(
-                scope, user: user, bucket: settings.bucket, partition: settings.vending.partition)
+                scope, user: .doctor, bucket: settings.bucket, partition: settings.vending.partition)
             guard let wrong = simulation.rows.first(where: { !$0.isAsExpected }) else { return nil }
             return check.error(
                 "the scope \(name) \(wrong.isAllowed ? "allows" : "denies") \(wrong.action) on \(wrong.target)",
@@ -108,4 +107,9 @@ package struct SettingsFindings {
                 command: "cloakroom policy test --scope \(name) FILE")
         }
     }
+}
+
+extension Settings {
+    /// Of credentials, whatever the tier.
+    package var longestLifetime: Duration { tiers.values.map(\.lifetime).reduce(vending.lifetime, max) }
 }

@@ -44,7 +44,7 @@ package struct LifecycleTerms: Sendable, Equatable {
             prefixes: prefixes, own: settings.ownObjects.ruleless, assets: covered,
             names: places.filter { !covered.contains($0) }, users: settings.userFolders,
             expiresUserFolders: settings.lifecycle.expiresUserFolders,
-            retentionDays: Int(settings.renewal.retention.components.seconds / 86_400),
+            retentionDays: settings.renewal.retentionDays,
             noncurrentDays: settings.lifecycle.noncurrentDays,
             abortMultipartDays: settings.lifecycle.abortMultipartDays)
     }

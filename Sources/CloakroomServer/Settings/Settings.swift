@@ -138,6 +138,8 @@ extension Settings {
         package var maximumInFlight: Int
         package var partialFailure: PartialFailure
         package var retention: Duration
+        /// ``retention`` as the settings and S3's rules have it.
+        package var retentionDays: Int { Int(retention.components.seconds / 86_400) }
         /// `nil` leaves it to the bucket.
         package var encryption: RenewalSettings.Encryption?
         package var acl: String?

@@ -18,12 +18,10 @@ struct RoleCheck {
 
     func findings() async -> [Finding] {
         let vending = dependencies.settings.vending
-        guard let user = UserID("cloakroom-doctor-1") else { return [] }
-        let lifetime =
-            ([vending.lifetime] + dependencies.settings.tiers.values.map(\.lifetime)).max() ?? vending.lifetime
+        let lifetime = dependencies.settings.longestLifetime
         let now = Date()
         let grant = Grant(scope: vending.scope, lifetime: lifetime, tier: vending.defaultTier)
-        let request = AssumeRole(grant, for: user, vending, at: now)
+        let request = AssumeRole(grant, for: .doctor, vending, at: now)
         var answers = RoleObservations(asked: await assumeRole(request))
         if case .failure(.refused) = answers.asked {
             answers.message = dependencies.transport.last.flatMap { AWSErrorResponse($0.body)?.message }

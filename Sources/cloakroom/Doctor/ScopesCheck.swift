@@ -17,7 +17,7 @@ struct ScopesCheck {
     init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
-        guard let plan = ScopePlan(dependencies.settings, name: dependencies.name) else { return [] }
+        let plan = ScopePlan(dependencies.settings, name: dependencies.name)
         var findings: [Finding] = []
         for name in dependencies.settings.vending.scopes.names {
             guard let scope = dependencies.settings.vending.scopes[name] else { continue }

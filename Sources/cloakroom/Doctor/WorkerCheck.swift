@@ -31,7 +31,7 @@ struct WorkerCheck {
             answers.delete = ProbeOutcome(await fault(.delete(object)))
         }
         if let folder = settings.vending.prefixes.first, !folder.isEmpty,
-            let object = ObjectAddress(key: "\(folder)/cloakroom-doctor-1/\(dependencies.name)")
+            let object = ObjectAddress(key: "\(folder)/\(UserID.doctor.text)/\(dependencies.name)")
         {
             answers.userFolder = await BucketCheck.result { () throws(AWSError) in
                 try await s3.exists(object, deadline: deadline)
