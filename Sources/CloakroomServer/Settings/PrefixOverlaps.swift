@@ -50,7 +50,7 @@ extension SettingsCheck {
     var prefixFaults: [SettingsError] {
         guard case .texts(let names)? = values.values["vending.prefixes"] else { return [] }
         var folders = names.map(PrefixOverlaps.folder)
-        if let scopes = try? scopesWithoutFault() {
+        if case .success(let scopes?) = scopes {
             for name in scopes.names {
                 folders += (scopes[name]?.policy.folders ?? [])
                     .filter { folder in !folders.contains { $0.prefix == folder } }

@@ -6,6 +6,14 @@ import CloakroomJSON
 /// A key with a fault of its own is absent here, and so is every check that needs it.
 struct SettingsCheck {
     let values: SettingsValues
+    /// Made once: each scope is checked, and its packed size estimated. `nil` where a value has a fault of its own.
+    private(set) var scopes: Result<Scopes?, Scopes.ScopeError> = .success(nil)
+
+    init(values: SettingsValues) {
+        self.values = values
+        guard hasScopeValues else { return }
+        do throws(Scopes.ScopeError) { scopes = .success(try makeScopes()) } catch { scopes = .failure(error) }
+    }
 
     var faults: [SettingsError] {
         [
@@ -13,11 +21,9 @@ struct SettingsCheck {
             redisDeadline, drain, renewalAge, anyOwner, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
             sharedCache,
         ].compactMap(\.self) + lifecycleFaults + prefixFaults + entitlementFaults
-            + IdentitySettings(values: values).read().faults
     }
 
-    /// - Precondition: bucket, prefixes and templates are without a fault.
-    func scopes() throws(Scopes.ScopeError) -> Scopes {
+    private func makeScopes() throws(Scopes.ScopeError) -> Scopes {
         var templates: [(name: String, json: JSON)] = []
         for (name, values) in values.named("vending.scopes") {
             guard let json = values.file("template").flatMap({ try? JSON(parsing: $0.bytes) }) else {
@@ -68,18 +74,14 @@ struct SettingsCheck {
             && values.named("vending.scopes").allSatisfy { $0.values.values["template"] != nil }
     }
 
-    /// - Returns: `nil` where a value has a fault of its own.
-    func scopesWithoutFault() throws(Scopes.ScopeError) -> Scopes? { hasScopeValues ? try scopes() : nil }
-
     private var scopesFault: SettingsError? {
-        guard hasScopeValues else { return nil }
-        do throws(Scopes.ScopeError) {
-            _ = try scopes()
+        switch scopes {
+        case .success(nil): return nil
+        case .success(.some):
             let name = values.text("vending.scope")
             guard !scopeNames.contains(name) else { return nil }
             return SettingsError("vending.scope", "is \"\(name)\", which is no scope", Self.remedy(name, scopeNames))
-        } catch {
-            return fault(error)
+        case .failure(let error): return fault(error)
         }
     }
 

@@ -35,7 +35,8 @@ extension Settings {
         var reader = SettingsReader(environment: environment, readFile: readFile)
         let values = reader.read(SettingsTable.rows, from: tree)
         let check = SettingsCheck(values: values)
-        var faults = reader.faults + check.faults
+        let identity = IdentitySettings(values: values).read()
+        var faults = reader.faults + check.faults + identity.faults
         let access: AWSAccess?
         do throws(SettingsError) {
             access = try AWSAccessReader(
@@ -47,15 +48,16 @@ extension Settings {
             faults.append(error)
         }
         guard faults.isEmpty, let access else { throw SettingsErrors(faults: faults) }
-        guard let scopes = try? check.scopes(), let scope = scopes[values.text("vending.scope")]
-        else { preconditionFailure("the check lets through a scope that is none") }
-        return Settings(values, aws: access, scopes: scopes, scope: scope)
+        guard case .success(let scopes?) = check.scopes, let scope = scopes[values.text("vending.scope")] else {
+            preconditionFailure("the check lets through a scope that is none")
+        }
+        return Settings(values, aws: access, issuers: identity.issuers, scopes: scopes, scope: scope)
     }
 }
 
 extension Settings {
     /// - Precondition: the values are without a fault.
-    fileprivate init(_ values: SettingsValues, aws: AWSAccess, scopes: Scopes, scope: Scope) {
+    fileprivate init(_ values: SettingsValues, aws: AWSAccess, issuers: [Issuer], scopes: Scopes, scope: Scope) {
         region = values.text("region")
         bucket = values.text("bucket")
         self.aws = aws
@@ -63,7 +65,7 @@ extension Settings {
             header: values.text("tokens.header"),
             leeway: values.seconds("tokens.leewaySeconds"),
             certificateAuthorities: values.file("tokens.certificateAuthorities")?.path,
-            issuers: IdentitySettings(values: values).read().issuers)
+            issuers: issuers)
         session = IdentitySettings(values: values).session
         vending = Vending(
             roleARN: values.text("vending.roleARN"),

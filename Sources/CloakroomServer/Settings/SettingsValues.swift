@@ -113,11 +113,6 @@ struct SettingsValues: Sendable {
         return objects
     }
 
-    func objects(_ path: String) -> [SettingsValues] {
-        guard case .objects(let objects) = value(path) else { preconditionFailure("\(path) is no array of objects") }
-        return objects
-    }
-
     /// - Returns: nothing where the key is absent.
     func named(_ path: String) -> [(name: String, values: SettingsValues)] {
         guard case .named(let named) = value(path) else { return [] }
