@@ -275,7 +275,7 @@ struct RenewalAfterHeadTests {
             defer { isRetry.set() }
             return isRetry.isSet ? last : UpstreamResponse(status: 500)
         }
-        _ = await (try client(store, .init(mode: .replace))).renew(key: "a.bin", deadline: fake.deadline())
+        _ = await (try fake.s3(store, renewal: .init(mode: .replace))).renew(key: "a.bin", deadline: fake.deadline())
         #expect(store.requests.count { $0.operation == "copy_object" } > 1)
         #expect(store.requests.last?.operation == "put_object_tagging")
     }
@@ -285,7 +285,7 @@ struct RenewalAfterHeadTests {
             withUnsafeCurrentTask { $0?.cancel() }
             return UpstreamResponse(status: 500)
         }
-        let client = try client(store, .init(mode: .replace))
+        let client = try fake.s3(store, renewal: .init(mode: .replace))
         let renewal = Task { await client.renew(key: "a.bin", deadline: fake.deadline()) }
         _ = await renewal.value
         #expect(

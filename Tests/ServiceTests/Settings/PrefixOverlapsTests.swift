@@ -54,9 +54,9 @@ struct PrefixOverlapsTests {
             let others = (0..<3).map { number in
                 // Often within one of the folders, where alone they can meet.
                 let beginning = Bool.random(using: &generator) ? names.randomElement(using: &generator) ?? "" : ""
-                return PrefixOverlaps.Location(
-                    setting: "other.\(number)",
-                    prefix: Self.ended(beginning) + Self.ended(Self.prefix(0...3, using: &generator)))
+                return AssetPrefix(
+                    prefix: Self.ended(beginning) + Self.ended(Self.prefix(0...3, using: &generator)),
+                    setting: "other.\(number)")
             }
             let overlaps = PrefixOverlaps(folders: names.map(PrefixOverlaps.folder), others: others).overlaps
             let reserved = ReservedUserIDs(overlaps)
