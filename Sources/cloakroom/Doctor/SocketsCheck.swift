@@ -27,13 +27,13 @@ struct SocketsCheck {
 
     /// Of all workers at once: silent ones take no longer than one.
     static func outcomes(_ addresses: [ListenAddress], timeout: Duration) async -> [SocketOutcome] {
-        await withTaskGroup(of: (Int, SocketOutcome).self) { probes in
-            for (place, address) in addresses.enumerated() {
-                probes.addTask { @LoopActor in (place, await probe(address, timeout: timeout)) }
-            }
-            var outcomes = [SocketOutcome](repeating: .silent, count: addresses.count)
-            for await (place, outcome) in probes { outcomes[place] = outcome }
+        let probes = addresses.map { address in LoopActor.spawn { await probe(address, timeout: timeout) } }
+        return await withTaskCancellationHandler {
+            var outcomes: [SocketOutcome] = []
+            for probe in probes { outcomes.append(await probe.value) }
             return outcomes
+        } onCancel: {
+            for probe in probes { probe.cancel() }
         }
     }
 
