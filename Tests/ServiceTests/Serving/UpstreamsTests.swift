@@ -81,7 +81,7 @@ struct UpstreamsTests {
     }
 
     @Test @LoopActor func `the service is ready by Redis, the keys of the issuers, STS and S3`() async throws {
-        let ready = await try TestService().ask("GET", "/readyz")
+        let ready = try await TestService().ask("GET", "/readyz")
         #expect(
             ready.hasSuffix(#"{"ready":false,"redis":"no connection","sts":"not asked yet","s3":"not asked yet"}"#))
     }
