@@ -15,12 +15,13 @@ final class Admission: Sendable {
     /// The limits that were applied.
     let terms: RateLimitPolicy
     let entitlement: Result<Entitlement, Entitlement.Refusal>
-    /// In how many seconds an identity token made then would be accepted; `nil` where none made now would be refused.
+    /// In how many seconds an identity token made then would be accepted; `nil` where one made now would be, and where it
+    /// is no revocation that refuses.
     let signInWait: Int?
 
     init(
-        _ decision: RateLimitDecision, by terms: RateLimitPolicy, _ entitlement: Result<Entitlement, Entitlement.Refusal>,
-        signInWait: Int? = nil
+        _ decision: RateLimitDecision, by terms: RateLimitPolicy,
+        _ entitlement: Result<Entitlement, Entitlement.Refusal>, signInWait: Int? = nil
     ) {
         self.decision = decision
         self.terms = terms

@@ -17,7 +17,9 @@ import Testing
     }
 
     /// Otherwise its next refusal is by the terms of its token, and takes a second round trip to put right.
-    @Test @LoopActor func `a client that goes on sending keeps what its record gave it, however many others come`() throws {
+    @Test @LoopActor func `a client that goes on sending keeps the terms of its record, however many others come`()
+        throws
+    {
         let redis = RedisConnection(options: .init(address: .unix(path: "/nowhere/redis.sock")))
         defer { redis.close() }
         let limit = Settings.Limit(quota: 2, window: .seconds(3600), whenRedisIsAway: .open)
