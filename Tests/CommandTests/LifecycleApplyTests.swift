@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomOperations
 import CloakroomServer
 import Testing
 
