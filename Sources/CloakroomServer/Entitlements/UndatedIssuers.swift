@@ -7,15 +7,21 @@ package import CloakroomRedis
 package final class UndatedIssuers {
     private let redis: RedisConnection
     private let keyPrefix: String
-    /// By name: when it was last written, in ``Monotonic`` nanoseconds.
+    private let now: @LoopActor () -> UInt64
+    /// By name: when it was last written.
     private var written: [String: UInt64] = [:]
 
     private static let day: UInt64 = 86_400_000_000_000
 
-    /// - Parameter keyPrefix: of all our keys.
-    package init(redis: RedisConnection, keyPrefix: String) {
+    /// - Parameters:
+    ///   - keyPrefix: of all our keys.
+    ///   - now: in ``Monotonic`` nanoseconds.
+    package init(
+        redis: RedisConnection, keyPrefix: String, now: @escaping @LoopActor () -> UInt64 = { Monotonic.now }
+    ) {
         self.redis = redis
         self.keyPrefix = keyPrefix
+        self.now = now
     }
 
     /// Writes it down once a day.
@@ -23,7 +29,7 @@ package final class UndatedIssuers {
     /// - Parameter issuer: one of the settings.
     /// - Returns: whether this process sees it for the first time.
     package func note(_ issuer: String) -> Bool {
-        let now = Monotonic.now
+        let now = now()
         let last = written[issuer]
         if let last, now &- last < Self.day { return false }
         written[issuer] = now
