@@ -362,6 +362,17 @@ struct RenewerTests {
         #expect(await early.renew(["new/a", "new/c"]) == .misconfigured(code: "InvalidArgument"))
     }
 
+    /// S3 may have found it too young before it looked at our permissions.
+    @Test @LoopActor func `takes no object for proof that S3 left as it was`() async throws {
+        let permissions = RenewalPermissions { _, _ in
+            .failed(AWSError(.refused, status: 403, code: "AccessDenied"))
+        }
+        let renewer = try renewer(inFlight: 1, permissions: permissions) {
+            $0 == "a" ? .refused(code: "InvalidArgument") : .recentlyWritten(expiration: nil)
+        }
+        #expect(await renewer.renew(["a", "b"]) == .misconfigured(code: "InvalidArgument"))
+    }
+
     @Test @LoopActor func `takes a refusal that is not denial for the key's own on another's renewal`() async throws {
         let renewer = try renewer(inFlight: 1, permissions: RenewalPermissions(test: nil)) {
             switch $0 {

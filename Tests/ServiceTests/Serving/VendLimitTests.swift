@@ -1,6 +1,7 @@
 import CloakroomAWS
 import Foundation
 import CloakroomHTTP
+import CloakroomJOSE
 import CloakroomLoop
 import CloakroomTestSupport
 import Synchronization
@@ -53,6 +54,42 @@ struct VendLimitTests {
         #expect(refused.hasPrefix("429\n") && refused.contains("Too many credential requests"))
         #expect(try await service.logLines().contains(#""reason":"open_refused: vendAll""#))
         #expect(service.transport.requests.count == 1)
+    }
+
+    @Test(arguments: [(nil, 1), ("pro", 3)] as [(String?, Int)])
+    @LoopActor func `STS may be asked as often as the subject's tier says`(tier: String?, limit: Int) async throws {
+        let service = try TestService(
+            "limits: {vend: {requests: 1, whenRedisIsAway: \"open\"}}, tiers: {free: {}, pro: {limits: {vend: 3}}}")
+        for number in 0...limit {
+            // Another lifetime each time: nothing at hand will do.
+            let answer = await service.ask(
+                "GET", "/v1/credentials?lifetimeSeconds=\(900 + number)",
+                fields: ["Authorization": try service.token(tier: tier)])
+            #expect(answer.hasPrefix(number < limit ? "200\n" : "429\n"), "\(answer)")
+            #expect(answer.contains("\"vend\";q=\(limit);w=3600"), "\(answer)")
+        }
+        #expect(service.transport.requests.count == limit)
+    }
+
+    @Test @LoopActor func `who waited for a call that was not permitted tries with a permit of its own`() async throws {
+        let service = try TestService("limits: {vend: {requests: 1, whenRedisIsAway: \"open\"}}")
+        let key = try #require(HMACKey(Array("u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae".utf8)))
+        let signer = TokenSigner(issuer: "https://auth.example", audience: "cloakroom", key: key)
+        func ask(_ device: String, lifetime: Int) -> Task<String, Never> {
+            let token = signer.token(
+                subject: "u_1", deviceID: device, now: service.clock.now, lifetime: .seconds(86_400))
+            return LoopActor.spawn {
+                await service.ask(
+                    "GET", "/v1/credentials?lifetimeSeconds=\(lifetime)", fields: ["Authorization": token])
+            }
+        }
+        // The phone has used up what it may.
+        #expect(await ask("phone", lifetime: 900).value.hasPrefix("200\n"))
+        // Both at once: the tablet waits for the phone's call.
+        let (phone, tablet) = (ask("phone", lifetime: 1000), ask("tablet", lifetime: 1000))
+        #expect(await phone.value.hasPrefix("429\n"))
+        #expect(await tablet.value.hasPrefix("200\n"))
+        #expect(service.transport.requests.count == 2)
     }
 
     @Test func `check tells which lifetimes have SDKs ask with every call`() throws {
