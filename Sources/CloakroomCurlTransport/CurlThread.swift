@@ -151,8 +151,7 @@ import Foundation
     private func finish(_ id: UInt, _ result: Result<HTTPResponse, HTTPTransportError>) {
         guard let ended = running.removeValue(forKey: id) else { return }
         multi.remove(ended.handle)
-        ended.handle.reset()
-        if idle.count < maximumIdle { idle.append(ended.handle) }
+        if ended.handle.reset(), idle.count < maximumIdle { idle.append(ended.handle) }
         ended.waiter.resume(returning: result)
     }
 

@@ -16,18 +16,21 @@ package import CloakroomCCurl
         unsafe pointer = easy
         self.bufferBytes = bufferBytes
         self.certificateAuthorities = certificateAuthorities
-        setSharedOptions()
+        precondition(setSharedOptions(), "CURLOPT_BUFFERSIZE")
     }
 
     deinit { unsafe curl_easy_cleanup(pointer) }
 
     /// Forgets every other option; connections stay.
-    package func reset() {
+    ///
+    /// - Returns: whether the handle can be used again. After a transfer that was given up libcurl may still hold its
+    ///   buffer, whose size it then does not let be set.
+    package func reset() -> Bool {
         unsafe curl_easy_reset(pointer)
-        setSharedOptions()
+        return setSharedOptions()
     }
 
-    private func setSharedOptions() {
+    private func setSharedOptions() -> Bool {
         set(CURLOPT_NOSIGNAL, 1)
         // A name that is still being looked up is given up with its request; otherwise libcurl would wait for the
         // resolver's thread, for as long as requests to a silent name server are repeated: 20 s.
@@ -42,8 +45,8 @@ package import CloakroomCCurl
         set(CURLOPT_PROXY, "")
         // Else libcurl looks into the environment for each request.
         set(CURLOPT_NOPROXY, "*")
-        set(CURLOPT_BUFFERSIZE, bufferBytes)
         if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
+        return unsafe cloakroom_set_long(pointer, CURLOPT_BUFFERSIZE, bufferBytes) == CURLE_OK
     }
 
     package func set(_ option: CURLoption, _ value: Int) { unsafe check(cloakroom_set_long(pointer, option, value)) }
