@@ -8,7 +8,7 @@ import Testing
 struct HeadTests {
     @Test(arguments: ["/healthz", "/readyz", "/metrics"]) @LoopActor
     func `HEAD is answered as GET, without the body`(path: String) async throws {
-        let service = try TestService()
+        let service = try TestService(probes: [])
         let whole = await service.ask("GET", path)
         let head = await service.ask("HEAD", path)
         #expect(whole.hasPrefix("200"))
