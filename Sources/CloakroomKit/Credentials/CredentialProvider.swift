@@ -150,7 +150,9 @@ extension CredentialProvider {
     }
 
     private func drop(_ isRefused: (VendedCredentials) -> Bool) async {
-        guard let held, isRefused(held.vended), refusals.shouldReplace(age: held.age(at: runtime.clockReading)) else { return }
+        guard let held, isRefused(held.vended), refusals.shouldReplace(age: held.age(at: runtime.clockReading)) else {
+            return
+        }
         self.held = nil
         await store.clear()?.value
     }
