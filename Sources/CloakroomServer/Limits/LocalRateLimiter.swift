@@ -61,7 +61,8 @@ struct LocalRateLimiter {
     private mutating func open(_ id: ID, _ limit: Settings.Limit, _ now: UInt64) -> RateLimitCount.Window {
         let window = windows[id].flatMap { $0.end > now ? $0 : nil } ?? Window(end: now &+ limit.window.nanoseconds)
         windows[id] = window
-        return RateLimitCount.Window(used: window.used, left: .milliseconds(Int(clamping: (window.end - now) / 1_000_000)))
+        let left = Int(clamping: (window.end - now) / 1_000_000)
+        return RateLimitCount.Window(used: window.used, left: .milliseconds(left))
     }
 
     private mutating func makeRoom(for ids: [ID], _ now: UInt64) {

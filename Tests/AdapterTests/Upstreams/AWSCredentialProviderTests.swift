@@ -72,7 +72,7 @@ struct AWSCredentialProviderTests {
         defer { plain.stop() }
         #expect(
             try await outcome(["AWS_CONTAINER_CREDENTIALS_FULL_URI": "https://127.0.0.1:\(plain.port)/"])
-                == "container: the container's endpoint: untrusted")
+                == "container: the container's endpoint: interrupted")
     }
 
     @Test @LoopActor func `a redirect takes no token elsewhere`() async throws {

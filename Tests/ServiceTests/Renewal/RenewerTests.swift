@@ -265,7 +265,8 @@ struct RenewerTests {
         #expect(tested.withLock { Set($0) } == ["new/"])
         #expect(!permissions.isAwaited)
         // No alarm: nothing of ours is wrong.
-        #expect(metrics.row[metrics.layout.renewals[.accessDenied]] == 0 && metrics.row[metrics.layout.renewals[.misconfigured]] == 0)
+        let renewals = metrics.layout.renewals
+        #expect(metrics.row[renewals[.accessDenied]] == 0 && metrics.row[renewals[.misconfigured]] == 0)
     }
 
     /// Clients take each key of a 200 that is not `not_found` for renewed.
