@@ -80,3 +80,45 @@ import CloakroomLoop
 
     deinit { unsafe SSL_CTX_free(context) }
 }
+
+/// Where Redis listens: `unix:PATH` or `HOST:PORT`, a name or a literal address.
+package enum RedisAddress: Sendable, Equatable, CustomStringConvertible {
+    case unix(path: String)
+    case internet(host: String, port: UInt16)
+
+    package init?(_ text: String) {
+        if text.hasPrefix("unix:") {
+            let path = String(text.dropFirst(5))
+            guard !path.isEmpty, path.utf8.count <= 107 else { return nil }
+            self = .unix(path: path)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else {
+            return nil
+        }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        guard !host.isEmpty, !host.utf8.contains(where: { $0 <= 0x20 || $0 == UInt8(ascii: "/") }) else { return nil }
+        self = .internet(host: host, port: port)
+    }
+
+    package var description: String {
+        switch self {
+        case .unix(let path): "unix:\(path)"
+        case .internet(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        }
+    }
+}
+
+enum HostResolver {
+    /// Blocks until the system's resolver has responded.
+    ///
+    /// - Returns: the first address as text; `nil` if there is none.
+    static func literal(of host: String) -> String? {
+        let text = unsafe [CChar](unsafeUninitializedCapacity: Int(INET6_ADDRSTRLEN)) { buffer, count in
+            count = unsafe cloakroom_resolve(host, buffer.baseAddress, buffer.count) == 0 ? buffer.count : 0
+        }
+        guard let end = text.firstIndex(of: 0) else { return nil }
+        return String(decoding: text[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

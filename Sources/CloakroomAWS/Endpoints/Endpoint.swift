@@ -107,3 +107,87 @@ func isDNSLabel(_ text: Substring) -> Bool {
     }
     return bytes.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }
 }
+
+/// What the environment and the shared config file say about endpoints; for what the settings leave open.
+///
+/// Source: AWS SDKs and Tools Reference Guide, "Service-specific endpoints", "Dual-stack and FIPS endpoints".
+package struct EndpointPreferences: Sendable, Equatable {
+    /// A URL, and where it stands.
+    package struct ConfiguredURL: Sendable, Equatable {
+        package let url: String
+        package let source: String
+    }
+
+    package let fips: Bool
+    package let dualStack: Bool
+    package let sts: ConfiguredURL?
+    package let s3: ConfiguredURL?
+
+    package init(environment: AWSEnvironment, profiles: SharedProfiles) {
+        func isTrue(_ variable: String, _ property: String) -> Bool {
+            environment[variable].map { _ in environment.isTrue(variable) }
+                ?? (profiles.property(property)?.lowercased() == "true")
+        }
+        fips = isTrue("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint")
+        dualStack = isTrue("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint")
+        let isIgnored = isTrue("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "ignore_configured_endpoint_urls")
+        func configuredURL(_ service: String) -> ConfiguredURL? {
+            guard !isIgnored else { return nil }
+            for variable in ["AWS_ENDPOINT_URL_\(service.uppercased())", "AWS_ENDPOINT_URL"] {
+                if let url = environment[variable] { return ConfiguredURL(url: url, source: variable) }
+            }
+            let source = "profile \(profiles.chosen), endpoint_url"
+            return (profiles.property("endpoint_url", ofService: service) ?? profiles.property("endpoint_url"))
+                .map { ConfiguredURL(url: $0, source: source) }
+        }
+        sts = configuredURL("sts")
+        s3 = configuredURL("s3")
+    }
+}
+
+/// A group of regions with its own accounts and its own names.
+///
+/// Source: botocore 1.44.5, `data/partitions.json`.
+package struct Partition: Sendable, Equatable {
+    /// As in an ARN.
+    package let identifier: String
+    /// What the names of its regions begin with.
+    private let prefix: String
+    package let suffix: String
+    package let dualStackSuffix: String
+    /// The region that signs for services without one.
+    package let globalRegion: String
+
+    package static let aws = Partition("aws", "", "amazonaws.com", "api.aws", "us-east-1")
+
+    private static let others = [
+        Partition("aws-cn", "cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "cn-northwest-1"),
+        Partition("aws-us-gov", "us-gov-", "amazonaws.com", "api.aws", "us-gov-west-1"),
+        Partition("aws-eusc", "eusc-", "amazonaws.eu", "api.amazonwebservices.eu", "eusc-de-east-1"),
+        Partition("aws-iso", "us-iso-", "c2s.ic.gov", "api.aws.ic.gov", "us-iso-east-1"),
+        Partition("aws-iso-b", "us-isob-", "sc2s.sgov.gov", "api.aws.scloud", "us-isob-east-1"),
+        Partition("aws-iso-e", "eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", "eu-isoe-west-1"),
+        Partition("aws-iso-f", "us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", "us-isof-south-1"),
+    ]
+
+    /// The partition of a region; ``aws`` for names that no other partition claims.
+    package init(region: String) {
+        let claims = Self.others.first { region.hasPrefix($0.prefix) || region == "\($0.identifier)-global" }
+        self = claims ?? .aws
+    }
+
+    private init(
+        _ identifier: String, _ prefix: String, _ suffix: String, _ dualStackSuffix: String, _ globalRegion: String
+    ) {
+        self.identifier = identifier
+        self.prefix = prefix
+        self.suffix = suffix
+        self.dualStackSuffix = dualStackSuffix
+        self.globalRegion = globalRegion
+    }
+
+    /// `arn:aws:s3:::bucket/key` for service `s3` and resource `bucket/key`.
+    package func arn(service: String, region: String = "", account: String = "", resource: String) -> String {
+        "arn:\(identifier):\(service):\(region):\(account):\(resource)"
+    }
+}

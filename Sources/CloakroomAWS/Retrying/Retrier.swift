@@ -78,3 +78,77 @@ struct Retrier: Sendable {
         }
     }
 }
+
+/// Full-jitter exponential backoff: attempt `n` waits between 0 and `min(cap, base × 2ⁿ)`.
+///
+/// Source: AWS Architecture Blog, "Exponential Backoff and Jitter".
+package struct Backoff: Sendable, Equatable {
+    package var base: Duration
+    package var cap: Duration
+    package var maximumAttempts: Int
+
+    package init(base: Duration = .milliseconds(50), cap: Duration = .seconds(20), maximumAttempts: Int = 3) {
+        self.base = base
+        self.cap = cap
+        self.maximumAttempts = maximumAttempts
+    }
+
+    /// - Returns: How long to wait, or `nil` when no attempt is left.
+    package func delay(afterAttempt attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration? {
+        guard attempt + 1 < maximumAttempts else { return nil }
+        return min(cap, base * (1 << min(attempt, 20))) * Double.random(in: 0...1, using: &generator)
+    }
+}
+
+/// Keeps a client from hammering a service that is down: retries cost tokens, successes bring them back.
+///
+/// Shared by the calls of one client, and kept by its actor.
+/// Source: botocore 1.44.5, `retries/standard.py`.
+final class RetryQuota {
+    private let capacity: Int
+    private(set) var tokens: Int
+
+    init(capacity: Int = 500) {
+        self.capacity = capacity
+        self.tokens = capacity
+    }
+
+    /// - Returns: what a retry after this fault costs, already taken; `nil` when it is not there.
+    func take(for fault: AWSError) -> Int? {
+        let cost = fault.kind == .throttled ? 5 : 14
+        guard tokens >= cost else { return nil }
+        tokens -= cost
+        return cost
+    }
+
+    /// - Parameter cost: of the retry that succeeded; 0 for a success at the first attempt.
+    func refund(_ cost: Int) {
+        tokens = min(capacity, tokens + max(cost, 1))
+    }
+}
+
+/// How often a call is attempted, and how long each attempt may take.
+///
+/// Source: botocore 1.44.5, `retries/standard.py`.
+package struct RetrySettings: Sendable, Equatable {
+    /// After retryable errors.
+    package var transient: Backoff
+    /// After throttling.
+    package var throttled: Backoff
+    /// One attempt, name resolution included.
+    package var timeout: Duration
+
+    package init(
+        transient: Backoff = Backoff(), throttled: Backoff = Backoff(base: .seconds(1)), timeout: Duration = .seconds(5)
+    ) {
+        self.transient = transient
+        self.throttled = throttled
+        self.timeout = timeout
+    }
+
+    package init(maximumAttempts: Int, timeout: Duration) {
+        self.init(
+            transient: Backoff(maximumAttempts: maximumAttempts),
+            throttled: Backoff(base: .seconds(1), maximumAttempts: maximumAttempts), timeout: timeout)
+    }
+}

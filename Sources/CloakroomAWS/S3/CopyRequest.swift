@@ -73,3 +73,68 @@ package struct CopyRequest: Sendable {
 extension ObjectAddress {
     func copySource(in bucket: String) -> String { PercentEncoding.encode(bucket) + "/" + encodedKey }
 }
+
+/// Signs copies of objects onto themselves that differ in nothing but the key.
+final class CachedCopySigner {
+    private let origin: String
+    private let pathPrefix: String
+    private let sourcePrefix: String
+    private let fields: CachedRequestSigner
+    private let second: Int
+    private let signing: Int
+
+    /// - Parameter request: what they all say.
+    init(_ request: CopyRequest, _ upstream: AWSServiceClient, _ signing: AWSServiceClient.SigningContext) {
+        origin = upstream.origin
+        pathPrefix = upstream.endpoint.path + "/"
+        sourcePrefix = PercentEncoding.encode(request.bucket) + "/"
+        fields = CachedRequestSigner(
+            request.messageOfAny(at: upstream.endpoint), open: CopyRequest.sourceField, with: signing.credentials,
+            key: signing.key, at: signing.time)
+        second = signing.time.secondsSince1970
+        self.signing = signing.number
+    }
+
+    /// Whether it was made with these credentials and in this second.
+    func matches(_ signing: AWSServiceClient.SigningContext) -> Bool {
+        signing.number == self.signing && signing.time.secondsSince1970 == second
+    }
+
+    func request(for object: ObjectAddress) -> UpstreamRequest {
+        let path = pathPrefix + object.encodedKey
+        return UpstreamRequest(
+            method: "PUT", origin: origin, target: path,
+            fields: fields.fields(path: path, value: sourcePrefix + object.encodedKey))
+    }
+}
+
+/// What a process has learnt about whether its store copies objects onto themselves as they are.
+///
+/// A store that refused is tried again each hour, by one copy for all: stores are upgraded, and endpoints moved.
+struct SelfCopySupport {
+    private static let refusalLifetime: Duration = .seconds(3600)
+
+    /// `nil` while nothing was refused.
+    private var retriesAt: ContinuousClock.Instant?
+
+    /// - Returns: what the next copy should say of the metadata.
+    mutating func directive(
+        in mode: RenewalSettings.Mode, now: () -> ContinuousClock.Instant
+    ) -> CopyRequest.MetadataDirective {
+        switch mode {
+        case .copy: return .copy
+        case .replace: return .replace
+        case .auto:
+            guard let retriesAt else { return .copy }
+            let now = now()
+            guard now >= retriesAt else { return .replace }
+            self.retriesAt = now + Self.refusalLifetime
+            return .copy
+        }
+    }
+
+    mutating func wasRefused(at now: ContinuousClock.Instant) { retriesAt = now + Self.refusalLifetime }
+
+    /// It takes copies as they are, or nothing else either.
+    mutating func forget() { retriesAt = nil }
+}

@@ -130,3 +130,108 @@ package struct StoredObject: Sendable, Equatable {
         "x-amz-server-side-encryption-bucket-key-enabled", "x-amz-website-redirect-location",
     ]
 }
+
+/// What `x-amz-expiration` says: when a lifecycle rule will take an object.
+///
+/// Such as `expiry-date="Fri, 21 Dec 2012 00:00:00 GMT", rule-id="Rule%20for%20testfile.txt"`.
+package struct ObjectExpiration: Sendable, Equatable {
+    package let date: Date
+    package let ruleID: String
+
+    package init(date: Date, ruleID: String) {
+        self.date = date
+        self.ruleID = ruleID
+    }
+
+    /// - Returns: `nil` when no rule is for the object, or the store does not tell.
+    init?(_ fields: HeaderFields) {
+        guard let date = Self.date(fields) else { return nil }
+        self.date = date
+        let text = fields["x-amz-expiration"] ?? ""
+        let mark = "rule-id=\""
+        let start = text.firstRange(of: mark)?.upperBound ?? text.endIndex
+        ruleID = String(decoding: PercentEncoding.decode(text[start...].prefix { $0 != "\"" }.utf8), as: UTF8.self)
+    }
+
+    /// The date alone.
+    static func date(_ fields: HeaderFields) -> Date? {
+        let name = "expiry-date=\""
+        // Always first; a date is 29 characters long.
+        guard let text = fields["x-amz-expiration"], text.hasPrefix(name) else { return nil }
+        return Timestamp(http: String(decoding: text.utf8.dropFirst(name.utf8.count).prefix(29), as: UTF8.self))?.date
+    }
+}
+
+extension StoredObject {
+    /// When the bucket's lifecycle rule will remove it, where S3 tells.
+    package var expiration: ObjectExpiration? { ObjectExpiration(fields) }
+}
+
+/// Decimal numbers of a store's response, within what S3 allows: digits alone, no sign, nothing that arithmetic on it could
+/// overflow.
+///
+/// Source: Amazon S3 User Guide, "Multipart upload limits".
+enum StoredNumber {
+    /// Of an object, in bytes.
+    static let maximumObjectBytes = 5 << 40
+    static let maximumParts = 10_000
+
+    /// - Returns: `nil` for anything but a size in bytes that an object may have.
+    static func byteCount(_ text: String) -> Int? { number(text, in: 0...maximumObjectBytes) }
+
+    static func partNumber(_ text: String) -> Int? { number(text, in: 1...maximumParts) }
+
+    static func number(_ text: String, in range: ClosedRange<Int>) -> Int? {
+        guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy(isDigit), let number = Int(text) else {
+            return nil
+        }
+        return range.contains(number) ? number : nil
+    }
+}
+
+/// Which bytes of an object are requested.
+package struct ObjectRange: Sendable, Equatable {
+    package let first: Int64
+    /// `nil` for all from ``first`` on.
+    package let last: Int64?
+
+    package init(first: Int64, last: Int64? = nil) {
+        self.first = first
+        self.last = last
+    }
+
+    /// RFC 9110 §14.1.2.
+    var field: String { "bytes=\(first)-\(last.map { String($0) } ?? "")" }
+}
+
+/// Bytes of an object, and what it is.
+package struct StoredRange: Sendable, Equatable {
+    package let object: StoredObject
+    package let first: Int64
+    /// Of the whole object.
+    package let objectSize: Int64
+    /// Empty when they went elsewhere.
+    package let body: [UInt8]
+
+    /// - Returns: `nil` when the response has other bytes than were requested, or does not say which.
+    init?(_ object: StoredObject, _ response: UpstreamResponse, asked: ObjectRange?) {
+        self.object = object
+        body = response.body
+        guard response.status == 206 else {
+            // All of it, whatever was requested.
+            guard (asked?.first ?? 0) == 0, let size = object.byteCount else { return nil }
+            first = 0
+            objectSize = Int64(size)
+            return
+        }
+        // RFC 9110 §14.4: `bytes 0-499/1234`.
+        guard let asked, let text = response.fields["content-range"], text.hasPrefix("bytes ") else { return nil }
+        let parts = text.dropFirst(6).split(whereSeparator: { $0 == "-" || $0 == "/" })
+            .map { StoredNumber.byteCount(String($0)).map { Int64($0) } }
+        guard parts.count == 3, let first = parts[0], let last = parts[1], let size = parts[2], first == asked.first,
+            last >= first, last < size, last == min(asked.last ?? .max, size - 1)
+        else { return nil }
+        self.first = first
+        objectSize = size
+    }
+}

@@ -1,3 +1,4 @@
+import CloakroomCrypto
 package import CloakroomHTTP
 
 /// AWS Security Token Service, as far as we need it.
@@ -56,5 +57,111 @@ package actor STSClient {
             self.cachedSigner = cachedSigner
         }
         return cachedSigner.request(posting: body)
+    }
+}
+
+/// Why there are no credentials for a session.
+package enum STSError: Error, Sendable, Equatable {
+    /// STS is unreachable, throttles or sends no valid response, after retries too. Retryable.
+    case unavailable(retryAfter: Duration?, code: String)
+    /// STS returned 200 with what must not be handed out: no token, no expiration, or one in the past.
+    case unusable(code: String)
+    /// STS said no to our role, policy or keys and would say so again: a misconfiguration.
+    case refused(status: Int, code: String)
+    case cancelled
+
+    init(_ fault: AWSError) {
+        switch fault.kind {
+        case .transient where fault.status == 200 && Self.unusable.contains(fault.code),
+            .refused where fault.status == 200 && Self.unusable.contains(fault.code):
+            self = .unusable(code: fault.code)
+        case .throttled, .transient, .noCredentials:
+            self = .unavailable(retryAfter: fault.retryAfter, code: fault.code)
+        case .staleCredentials, .skewedClock, .refused:
+            self = .refused(status: fault.status, code: fault.code)
+        case .cancelled:
+            self = .cancelled
+        }
+    }
+
+    private static let unusable: Set<String> = ["NoSessionToken", "NoExpiration", "AlreadyExpired", "MalformedAnswer"]
+}
+
+/// Signs forms that are posted to one service: they differ in nothing but the body.
+///
+/// Holds for one second, the one of `x-amz-date`, and for the credentials it was made with.
+final class CachedFormSigner {
+    private let origin: String
+    private let target: String
+    /// Sent as they are; without `authorization`.
+    private let fields: HeaderFields
+    /// The canonical request before the body's hash, which ends it.
+    private let start: [UInt8]
+    private let authorization: CachedAuthorizationSigner
+    private let second: Int
+    private let signing: Int
+
+    init(_ upstream: AWSServiceClient, _ signing: AWSServiceClient.SigningContext) {
+        let signer = SigV4(rules: .others)
+        let timestamp = signing.time.basic
+        var message = SigV4.Message(
+            method: "POST", path: "\(upstream.endpoint.path)/",
+            fields: [
+                "content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": upstream.endpoint.host,
+            ], payloadHash: "")
+        signer.complete(&message, with: signing.credentials, timestamp: timestamp)
+        let request = CanonicalRequest(message, query: [], rules: signer.rules)
+        origin = upstream.origin
+        target = message.path
+        fields = message.fields
+        start = request.bytes
+        authorization = CachedAuthorizationSigner(
+            request, with: signing.credentials, key: signing.key, timestamp: timestamp)
+        second = signing.time.secondsSince1970
+        self.signing = signing.number
+    }
+
+    /// Whether it was made with these credentials and in this second.
+    func matches(_ signing: AWSServiceClient.SigningContext) -> Bool {
+        signing.number == self.signing && signing.time.secondsSince1970 == second
+    }
+
+    func request(posting body: [UInt8]) -> UpstreamRequest {
+        var canonical: [UInt8] = []
+        canonical.reserveCapacity(start.count + 2 * SHA256.byteCount)
+        canonical.append(contentsOf: start)
+        canonical.append(hexadecimal: SHA256.hash(body))
+        let authorization = authorization.authorization(of: canonical)
+        var fields = HeaderFields()
+        fields.reserve(fields: self.fields.count + 1, bytes: self.fields.text.count + authorization.count + 16)
+        fields.add(self.fields)
+        fields.add("authorization", authorization)
+        return UpstreamRequest(method: "POST", origin: origin, target: target, fields: fields, body: body)
+    }
+}
+
+/// Text that goes into many forms: percent-encoded once, and cut where each form fills in a value of its own.
+package struct FormTemplate: Sendable, Equatable {
+    private let parts: [[UInt8]]
+    /// Of all parts together.
+    let count: Int
+
+    /// - Parameter parts: the text, cut at each open place.
+    package init(_ parts: [String]) {
+        self.parts = parts.map { part in
+            var bytes: [UInt8] = []
+            part.withUTF8Span { PercentEncoding.append($0, to: &bytes) }
+            return bytes
+        }
+        count = self.parts.reduce(0) { $0 + $1.count }
+    }
+
+    func append(filledWith value: String, to bytes: inout [UInt8]) {
+        value.withUTF8Span { value in
+            for index in parts.indices {
+                if index > 0 { PercentEncoding.append(value, to: &bytes) }
+                bytes.append(contentsOf: parts[index])
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
-import CloakroomWire
 package import CloakroomHTTP
 import CloakroomJSON
+import CloakroomWire
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -78,5 +78,22 @@ extension AuditLog {
             }
             if let address { line.member("address", address) }
         }
+    }
+}
+
+/// What an audit line says of credentials, written once for all who are given the same ones.
+package struct AuditedCredentials: Sendable, Equatable {
+    /// The members, with their commas between them.
+    let members: [UInt8]
+
+    /// - Parameter scopeDigest: of the scope's policy with its user open: ``Scope/digest``.
+    package init(accessKeyID: String, session: String, scope: String, scopeDigest: String, until expiration: Date) {
+        var writer = JSONWriter()
+        writer.member("scope", scope)
+        writer.member("scopeDigest", scopeDigest)
+        writer.member("session", session)
+        writer.member("accessKeyId", accessKeyID)
+        writer.member("expiration", expiration)
+        members = writer.bytes
     }
 }

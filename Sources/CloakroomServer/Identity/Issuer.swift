@@ -1,4 +1,11 @@
 package import CloakroomJOSE
+package import CloakroomLoop
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// One trusted issuer: what its tokens must say, and where the keys are that they are signed with.
 package struct Issuer: Sendable {
@@ -70,5 +77,84 @@ package struct Issuer: Sendable {
     package func trusted(_ keys: KeySet) -> TrustedIssuer {
         TrustedIssuer(
             issuer: name, audiences: audiences, algorithms: algorithms, keys: keys, claims: claims, leeway: leeway)
+    }
+}
+
+/// An issuer, and its keys as they are now.
+@LoopActor
+package final class IdentityProvider {
+    let issuer: Issuer
+    package let keys: IssuerKeys
+    /// Whether it is ourselves: then the subject is the user id.
+    let isOurselves: Bool
+
+    init(_ issuer: Issuer, keys: IssuerKeys, isOurselves: Bool = false) {
+        self.issuer = issuer
+        self.keys = keys
+        self.isOurselves = isOurselves
+    }
+
+    /// - Returns: `nil` when a token of ours names what is no user id.
+    func userID(_ subject: String) -> UserID? {
+        if isOurselves { return UserID(subject) }
+        return switch issuer.subjects {
+        case .plain: UserID(issuer: issuer.name, subject: subject)
+        case .mapped: UserID(mapping: subject, of: issuer.name)
+        }
+    }
+
+    /// - Parameter now: an issuer whose clock is ahead does not date a token after its arrival.
+    func subject(_ token: VerifiedToken, now: Date) throws(TokenError) -> Subject {
+        if let tier = token.tier, !Subject.isTier(tier) { throw .badClaims }
+        guard let userID = userID(token.subject) else { throw .badSubject }
+        return Subject(
+            userID: userID, deviceID: token.deviceID, tier: token.tier, issuer: issuer.name,
+            signIn: try signIn(token.claims).map { min($0, now) },
+            isDeviceVouchedFor: issuer.vouchesForDevice && !isOurselves)
+    }
+
+    /// Our sessions tell of the sign-in itself (`auth_time`), other issuers of the token alone: `iat`, else `nbf`. Their own
+    /// `auth_time` is not used: with single sign-on it may be months old.
+    private func signIn(_ claims: Claims) throws(TokenError) -> Date? {
+        guard isOurselves else {
+            if let issue = try claims.date("iat") { return issue }
+            return try claims.date("nbf")
+        }
+        guard let signIn = try claims.date("auth_time") else { throw .badClaims }
+        return signIn
+    }
+}
+
+/// Why the caller stays unknown. The reason is for the log; the client learns 401, or 503 where waiting may help.
+package enum IdentityRefusal: Error, Sendable, Equatable {
+    case token(TokenError)
+    /// The issuer's keys have not been fetched yet.
+    case keysUnavailable
+    /// The issuer's tokens are for the exchange, and this is another route, or the other way round.
+    case wrongUse
+    /// The token or the request lacks the nonce that the other has, or that the settings require.
+    case nonceMissing
+    case nonceMismatch
+    /// A notification came where an identity token should be.
+    case unexpectedEvents
+    /// No notification, or one that does not say what happened.
+    case noEvents
+    /// The user id stands for what belongs to others: see ``ReservedUserIDs``.
+    case reservedUserID
+    /// The sign-in was too long ago for another session.
+    case signInTooOld
+
+    package var reason: String {
+        switch self {
+        case .token(let error): error.rawValue
+        case .keysUnavailable: "keys_unavailable"
+        case .wrongUse: "wrong_use"
+        case .nonceMissing: "nonce_missing"
+        case .nonceMismatch: "nonce_mismatch"
+        case .unexpectedEvents: "unexpected_events"
+        case .noEvents: "no_events"
+        case .reservedUserID: "reserved_user_id"
+        case .signInTooOld: "sign_in_too_old"
+        }
     }
 }

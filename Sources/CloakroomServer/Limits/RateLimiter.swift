@@ -1,3 +1,4 @@
+import CloakroomCrypto
 package import CloakroomLoop
 package import CloakroomRedis
 
@@ -192,4 +193,9 @@ package final class RateLimiter {
             end
             return answer
             """)
+}
+
+extension RedisScript {
+    /// - Parameter text: in Lua; Redis keeps it under its SHA-1.
+    package init(text: String) { self.init(source: text, digest: SHA1.hash(Array(text.utf8)).hexadecimal) }
 }

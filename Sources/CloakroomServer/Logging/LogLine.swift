@@ -1,5 +1,12 @@
 import CloakroomHTTP
 import CloakroomJSON
+import CloakroomWire
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// A line of the log in the making. Everything from outside is a JSON string, so nothing in it can end the line.
 struct LogLine {
@@ -55,5 +62,33 @@ extension String {
                 && !(0x2066...0x2069).contains($0.value)
         }
         return String(String.UnicodeScalarView(scalars))
+    }
+}
+
+/// What every line begins with, written anew once a second: an open object with the time.
+struct LineStart {
+    private let now: @Sendable () -> Date
+    private var second = -Double.infinity
+    private var known: [UInt8] = []
+
+    init(now: @escaping @Sendable () -> Date) { self.now = now }
+
+    var text: [UInt8] {
+        mutating get {
+            let time = now()
+            let second = time.timeIntervalSince1970.rounded(.down)
+            if second != self.second {
+                self.second = second
+                known = Self.text(at: time)
+            }
+            return known
+        }
+    }
+
+    static func text(at time: Date) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64)
+        writer.beginObject()
+        writer.member("time", time)
+        return writer.bytes
     }
 }

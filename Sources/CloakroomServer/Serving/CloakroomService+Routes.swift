@@ -1,8 +1,8 @@
 import CloakroomAWS
-import CloakroomWire
 import CloakroomHTTP
 import CloakroomJOSE
 import CloakroomLoop
+import CloakroomWire
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -242,5 +242,62 @@ extension Request {
     var isJSON: Bool {
         guard let type = fields["Content-Type"]?.prefix(while: { $0 != ";" }) else { return false }
         return type.utf8.filter { $0 != 0x20 && $0 != 0x09 }.map { $0 | 0x20 } == Array("application/json".utf8)
+    }
+}
+
+/// Whether one request for credentials may call STS: counted in `limits.vend`, and only when nothing at hand would do.
+@LoopActor
+final class VendPermit {
+    private let subject: Subject
+    private let terms: RateLimitPolicy
+    private let limiter: RateLimiter
+    private let metrics: Metrics
+    /// `nil` until it was requested.
+    private(set) var limited: RouteResponse.Limited?
+
+    /// - Parameter terms: those of the subject's tier.
+    init(_ subject: Subject, _ terms: RateLimitPolicy, _ limiter: RateLimiter, _ metrics: Metrics) {
+        self.subject = subject
+        self.terms = terms
+        self.limiter = limiter
+        self.metrics = metrics
+    }
+
+    /// Counts once, however often it is requested.
+    func take() async -> Bool {
+        if let limited { return limited.decision.isAllowed }
+        let decision = await limiter.take(.vend, for: subject, by: terms)
+        metrics.limited(.vend, decision)
+        limited = RouteResponse.Limited(terms: terms, decision: decision)
+        return decision.isAllowed
+    }
+
+    /// What a response with credentials tells; `nil` for the limit of all vends.
+    var granted: RouteResponse.Limited? { limited.flatMap { $0.decision.isAllowed ? $0 : nil } }
+
+    /// The response where STS may not be called; `nil` if it may, or was not to be called.
+    var refusal: RouteResponse? {
+        limited.flatMap { $0.decision.isAllowed ? nil : .refused(.vend, $0.decision) }
+    }
+}
+
+extension CredentialRequest {
+    /// What a request says on one of the two vending routes: in its JSON body, or in its query.
+    init(_ request: Request, _ route: Route) throws(ParsingError) {
+        if route == .containerCredentials {
+            try self.init(query: request.query)
+        } else {
+            try self.init(parsing: request.body)
+        }
+    }
+
+    /// The same names as in the body; others are refused, and so is a name that comes twice.
+    private init(query: String) throws(ParsingError) {
+        guard let parameters = QueryParameters(query), parameters.names.isSubset(of: ["scope", "lifetimeSeconds"])
+        else { throw ParsingError() }
+        self.init(scope: parameters["scope"])
+        guard let text = parameters["lifetimeSeconds"] else { return }
+        guard let seconds = QueryParameters.integer(text) else { throw ParsingError() }
+        lifetimeSeconds = seconds
     }
 }

@@ -1,3 +1,4 @@
+import CloakroomHTTP
 import CloakroomWire
 
 /// Finds the route of a path.
@@ -46,5 +47,15 @@ struct RouteTable: Sendable {
             if !id.contains(UInt8(ascii: "/")) { return Match(route: template.route, id: String(Substring(id))) }
         }
         return nil
+    }
+}
+
+/// Names for requests that nginx gave none: a counter that begins somewhere else in every process.
+struct RequestIDs {
+    private var last = UInt64.random(in: .min ... .max)
+
+    mutating func next() -> RequestID {
+        last &+= 1
+        return RequestID(last)
     }
 }

@@ -1,3 +1,4 @@
+import CloakroomAWS
 import CloakroomCrypto
 import CloakroomWire
 
@@ -76,5 +77,150 @@ struct UploadRules: Sendable {
         let bytes = isHexadecimal ? [UInt8](hexadecimal: text.utf8) : Data(base64Encoded: text).map(Array.init)
         guard let bytes, bytes.count == SHA256.byteCount else { throw .checksum }
         return bytes
+    }
+}
+
+/// The name of an object to be, and where it can be read then.
+struct NewAsset: Sendable {
+    let key: String
+    let object: ObjectAddress
+    let url: String
+
+    /// - Parameter baseURL: without a trailing `/`.
+    init?(key: String, baseURL: String) {
+        guard let object = ObjectAddress(key: key) else { return nil }
+        self.key = key
+        self.object = object
+        url = "\(baseURL)/\(object.encodedKey)"
+    }
+}
+
+/// Draws names that tell nothing: 128 random bits and one ending for all, neither what the object is nor whose.
+struct AssetNames: Sendable {
+    let keyPrefix: String
+    let baseURL: String
+    let randomBytes: @Sendable (Int) -> [UInt8]
+
+    func next() throws(AWSError) -> NewAsset {
+        try named(keyPrefix + randomBytes(16).hexadecimal + ".bin")
+    }
+
+    func named(_ key: String) throws(AWSError) -> NewAsset {
+        guard let asset = NewAsset(key: key, baseURL: baseURL) else { throw AWSError(.refused, code: "InvalidKey") }
+        return asset
+    }
+}
+
+/// What a client says of the object that it wants to PUT.
+struct PutUploadParameters: Sendable, Equatable {
+    let contentType: String
+    /// In bytes.
+    let contentLength: Int?
+    /// In base64, as S3 takes it.
+    let checksum: String?
+
+    /// - Parameter query: `filename` may be in it and is not used: nothing a client chose gets into a key.
+    init(query: String, rules: UploadRules) throws(UploadRules.Refusal) {
+        guard let parameters = QueryParameters(query) else { throw .malformedQuery }
+        contentType = try rules.contentType(parameters["contentType"])
+        if let text = parameters["contentLength"] {
+            contentLength = try rules.length(
+                QueryParameters.integer(text) ?? 0, named: "contentLength", upTo: rules.maximumBytesAtOnce)
+        } else {
+            guard !rules.requiresContentLength else { throw .noLength(name: "contentLength") }
+            contentLength = nil
+        }
+        checksum = try parameters["sha256"].map { (text) throws(UploadRules.Refusal) in
+            Data(try rules.checksum(text)).base64EncodedString()
+        }
+    }
+}
+
+/// What a client says of the object that it wants to send as a form.
+struct PostUploadParameters: Sendable, Equatable {
+    let contentType: String
+    /// In bytes.
+    let maximumBytes: Int
+    /// In base64, as S3 takes it.
+    let checksum: String?
+
+    init(parsing body: [UInt8], rules: UploadRules) throws(UploadRules.Refusal) {
+        guard let asked = try? PostUploadRequest(parsing: body) else { throw .malformedBody }
+        contentType = try rules.contentType(asked.contentType)
+        maximumBytes = try rules.length(
+            asked.maximumBytes ?? rules.maximumBytesAtOnce, named: "maximumBytes", upTo: rules.maximumBytesAtOnce)
+        checksum = try asked.sha256.map { (text) throws(UploadRules.Refusal) in
+            Data(try rules.checksum(text)).base64EncodedString()
+        }
+    }
+}
+
+/// What a client says of the object of a multipart upload.
+struct MultipartUploadParameters: Sendable, Equatable {
+    let contentType: String
+    let plan: MultipartLayout
+    /// In hexadecimal. S3 cannot check it: it knows no SHA-256 over several parts.
+    let checksum: String?
+
+    init(parsing body: [UInt8], rules: UploadRules) throws(UploadRules.Refusal) {
+        guard let asked = try? MultipartUploadRequest(parsing: body) else { throw .malformedBody }
+        contentType = try rules.contentType(asked.contentType)
+        guard let length = asked.contentLength else { throw .noLength(name: "contentLength") }
+        plan = MultipartLayout(byteCount: try rules.length(length, named: "contentLength", upTo: rules.maximumBytes))
+        checksum = try asked.sha256.map { (text) throws(UploadRules.Refusal) in try rules.checksum(text).hexadecimal }
+    }
+}
+
+/// The parameters of a query, percent-decoded once; `+` stays a plus sign, as in RFC 3986.
+struct QueryParameters {
+    private var values: [String: String] = [:]
+
+    /// - Returns: `nil` for a broken escape, for bytes that are not UTF-8, and for a name that comes twice.
+    init?(_ query: String) {
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(parts[0]), let value = Self.decoded(parts.count > 1 ? parts[1] : "") else {
+                return nil
+            }
+            guard values.updateValue(value, forKey: name) == nil else { return nil }
+        }
+    }
+
+    subscript(name: String) -> String? { values[name] }
+
+    var names: Set<String> { Set(values.keys) }
+
+    /// - Returns: `nil` for anything but decimal digits: no sign, no space, no zero before others.
+    static func integer(_ text: some StringProtocol) -> Int? {
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            text.utf8.first != UInt8(ascii: "0") || text.utf8.count == 1
+        else { return nil }
+        return Int(text)
+    }
+
+    private static func decoded(_ text: Substring) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 }
