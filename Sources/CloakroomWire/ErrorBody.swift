@@ -21,6 +21,23 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     case tooManyRequests = "too_many_requests"
     case unavailable
     case internalError = "internal_error"
+
+    /// The HTTP status that it comes with; a content type that an upload may not have is refused by 400.
+    package var status: Int {
+        switch self {
+        case .invalidRequest: 400
+        case .unauthorized, .sessionRevoked: 401
+        case .forbidden, .userDisabled, .subscriptionRequired, .storageQuotaExceeded: 403
+        case .notFound, .uploadNotFound: 404
+        case .methodNotAllowed: 405
+        case .uploadIncomplete: 409
+        case .bodyTooLarge: 413
+        case .contentTypeNotAllowed: 415
+        case .tooManyRequests: 429
+        case .internalError: 500
+        case .unavailable: 503
+        }
+    }
 }
 
 /// The body of every error response.

@@ -74,7 +74,7 @@ extension CloakroomService {
         }
         guard let asked = try? CredentialRequest(request, route) else {
             let place = route == .containerCredentials ? "query" : "body"
-            return .failure(RequestRefusal(answer: .error(400, "Invalid request \(place)", .invalidRequest)))
+            return .failure(RequestRefusal(answer: .error(.invalidRequest, "Invalid request \(place)")))
         }
         do throws(GrantRefusal) {
             return .success(try grant.narrowed(by: asked, among: dependencies.settings.vending.scopes))
@@ -101,7 +101,7 @@ extension CloakroomService {
                 switch keys {
                 case .success(let keys):
                     return .waiting { [self] in .answered(await renewed(keys, of: subject, route)) }
-                case .failure(let error): return .answered(.error(400, error.rawValue, .invalidRequest))
+                case .failure(let error): return .answered(.error(.invalidRequest, error.rawValue))
                 }
             }
         }
@@ -176,9 +176,9 @@ extension RouteResponse {
         case .refused, .openRefused:
             let name = decision.refusing ?? cost.name
             return error(
-                429, name.refusal, .tooManyRequests,
+                .tooManyRequests, name.refusal,
                 reason: "\(decision.verdict.rawValue): \(decision.refusesUser ? name.ofUser : name.rawValue)")
-        case .closed: return error(503, "Temporarily unavailable", .unavailable, reason: "redis")
+        case .closed: return error(.unavailable, "Temporarily unavailable", reason: "redis")
         case .allowed, .open: preconditionFailure("the limit lets it in")
         }
     }
@@ -203,13 +203,13 @@ extension RouteResponse {
     fileprivate init(_ refusal: Entitlement.Refusal) {
         switch refusal {
         case .sessionRevoked:
-            self = .error(401, "Session revoked", .sessionRevoked, reason: refusal.rawValue)
+            self = .error(.sessionRevoked, "Session revoked", reason: refusal.rawValue)
             self.response.fields.add("WWW-Authenticate", "Bearer")
-        case .userDisabled: self = .error(403, "User disabled", .userDisabled, reason: refusal.rawValue)
+        case .userDisabled: self = .error(.userDisabled, "User disabled", reason: refusal.rawValue)
         case .subscriptionRequired, .noRecord:
-            self = .error(403, "Active subscription required", .subscriptionRequired, reason: refusal.rawValue)
+            self = .error(.subscriptionRequired, "Active subscription required", reason: refusal.rawValue)
         case .storageExceeded:
-            self = .error(403, "Storage quota exceeded", .storageQuotaExceeded, reason: refusal.rawValue)
+            self = .error(.storageQuotaExceeded, "Storage quota exceeded", reason: refusal.rawValue)
         case .malformedRecord: self = .internalError(reason: refusal.rawValue)
         }
     }
@@ -229,10 +229,10 @@ extension RouteResponse {
 extension RouteResponse {
     fileprivate init(_ refusal: GrantRefusal) {
         switch refusal {
-        case .scope: self = .error(403, "Scope not allowed", .forbidden, reason: "scope")
+        case .scope: self = .error(.forbidden, "Scope not allowed", reason: "scope")
         case .lifetime(let possible):
             self = .error(
-                400, "lifetimeSeconds must be from \(possible.lowerBound) to \(possible.upperBound)", .invalidRequest)
+                .invalidRequest, "lifetimeSeconds must be from \(possible.lowerBound) to \(possible.upperBound)")
         }
     }
 }

@@ -14,7 +14,7 @@ extension CloakroomService {
         guard let sessions = dependencies.sessions else { return .done(.noSuchRoute) }
         guard request.body.isEmpty || request.isJSON else { return .done(.notJSON) }
         guard let asked = SessionRequest(parsing: request.body) else {
-            return .done(.error(400, "Invalid request body", .invalidRequest))
+            return .done(.error(.invalidRequest, "Invalid request body"))
         }
         guard let token = asked.identityToken else { return continuation(of: request, asked, sessions) }
         return .waiting { [self] in
@@ -80,7 +80,7 @@ extension CloakroomService {
     func appleNotification(_ request: Request) -> RequestStep {
         guard dependencies.settings.tokens.issuers.contains(where: \.notifies) else { return .done(.noSuchRoute) }
         guard let asked = AppleNotificationRequest(parsing: request.body) else {
-            return .done(.error(400, "Invalid request body", .invalidRequest))
+            return .done(.error(.invalidRequest, "Invalid request body"))
         }
         return .waiting { [self] in
             do throws(IdentityRefusal) {

@@ -158,11 +158,13 @@ extension RequestOutcome {
 }
 
 extension RouteResponse {
-    fileprivate static let noSuchUpload = error(404, "No such upload", .uploadNotFound)
+    fileprivate static let noSuchUpload = error(.uploadNotFound, "No such upload")
 
     fileprivate init(_ refusal: UploadRules.Refusal) {
         let code: ErrorCode = refusal == .contentType ? .contentTypeNotAllowed : .invalidRequest
-        self = .error(400, refusal.sentence, code)
+        self = .error(code, refusal.sentence)
+        // 415 is for the type of the request's own body (RFC 9110 §15.5.16).
+        response.status = ErrorCode.invalidRequest.status
     }
 
     /// What is retryable is 503; what S3 refuses is our misconfiguration.

@@ -75,7 +75,7 @@ package final class CloakroomService {
 
     /// The response to a body that is larger than the settings allow.
     package static var tooLarge: Response {
-        RouteResponse.error(413, "Request body too large", .bodyTooLarge).response
+        RouteResponse.error(.bodyTooLarge, "Request body too large").response
     }
 
     /// Receives the response to a request; called once.
@@ -99,12 +99,12 @@ package final class CloakroomService {
                 request.method = route.method
                 return step(request, match).withoutBody
             }
-            var answer = RouteResponse.error(405, "Method not allowed", .methodNotAllowed)
+            var answer = RouteResponse.error(.methodNotAllowed, "Method not allowed")
             answer.response.fields.add("Allow", route.answersHead ? "\(route.method), HEAD" : route.method)
             return .done(answer)
         }
         guard request.hasTrueLength else {
-            return .done(.error(400, "Invalid request body", .invalidRequest, reason: "content_length"))
+            return .done(.error(.invalidRequest, "Invalid request body", reason: "content_length"))
         }
         switch route {
         case .stsToken, .containerCredentials: return vend(request, route)

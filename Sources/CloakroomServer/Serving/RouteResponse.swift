@@ -29,31 +29,31 @@ struct RouteResponse {
         RouteResponse(response: Response(status: status, fields: fields, body: body))
     }
 
-    static func error(_ status: Int, _ sentence: String, _ code: ErrorCode, reason: String? = nil) -> RouteResponse {
-        var answer = json(ErrorBody(error: sentence, code: code), status: status)
+    static func error(_ code: ErrorCode, _ sentence: String, reason: String? = nil) -> RouteResponse {
+        var answer = json(ErrorBody(error: sentence, code: code), status: code.status)
         answer.reason = reason
         return answer
     }
 
-    static let noSuchRoute = error(404, "No such route", .notFound)
+    static let noSuchRoute = error(.notFound, "No such route")
 
     static let noMultipartUploads = error(
-        404, "Multipart uploads are not set up here", .notFound, reason: "uploads.idKeys")
+        .notFound, "Multipart uploads are not set up here", reason: "uploads.idKeys")
 
-    static let notJSON = error(415, "Content-Type must be application/json", .contentTypeNotAllowed)
+    static let notJSON = error(.contentTypeNotAllowed, "Content-Type must be application/json")
 
     /// 401 and no more, or 503 where waiting may help; why is for the log.
     static func refused(_ refusal: IdentityRefusal) -> RouteResponse {
         guard refusal != .keysUnavailable else { return unavailable(reason: refusal.reason) }
         let sentence = refusal == .token(.missing) ? "Missing auth token" : "Invalid auth token"
-        var answer = error(401, sentence, .unauthorized, reason: refusal.reason)
+        var answer = error(.unauthorized, sentence, reason: refusal.reason)
         answer.response.fields.add("WWW-Authenticate", "Bearer")
         return answer
     }
 
     /// 503; the client may come back.
     static func unavailable(retryAfter: Duration = .seconds(1), reason: String) -> RouteResponse {
-        var answer = error(503, "Temporarily unavailable", .unavailable, reason: reason)
+        var answer = error(.unavailable, "Temporarily unavailable", reason: reason)
         answer.response.fields.add("Retry-After", String(max(1, (retryAfter.milliseconds + 999) / 1000)))
         return answer
     }
@@ -61,12 +61,13 @@ struct RouteResponse {
     /// 409; the body says which of the reasons it is.
     static func incomplete(_ fault: UploadCompletionRefusal) -> RouteResponse {
         var answer = json(
-            ErrorBody(error: fault.sentence, code: .uploadIncomplete, reason: fault.reason), status: 409)
+            ErrorBody(error: fault.sentence, code: .uploadIncomplete, reason: fault.reason),
+            status: ErrorCode.uploadIncomplete.status)
         answer.reason = fault.reason
         return answer
     }
 
     static func internalError(reason: String) -> RouteResponse {
-        error(500, "Internal error", .internalError, reason: reason)
+        error(.internalError, "Internal error", reason: reason)
     }
 }

@@ -31,7 +31,7 @@ def unknown_names(pages):
             name = re.match(r"([a-z]\w*(?:\.\w+(?:\[\])?)+)(?::|$)", span.text)
             if name and name[1].split(".")[0] in sections and not name[1].endswith(FILES) and not is_key(name[1], known):
                 yield f"{markdown.place(span)}: there is no setting {name[1]}"
-            path = re.fullmatch(r"(deploy|nginx|Sources|Tests)/[\w./-]+", span.text)
+            path = re.fullmatch(r"(deploy|nginx|Sources|Tests)/[\w./+-]+", span.text)
             if path and not (markdown.ROOT / span.text).exists():
                 yield f"{markdown.place(span)}: there is no {span.text}"
 
