@@ -42,6 +42,35 @@ struct SupervisorStatusTests {
         #expect(SupervisorStatus(Array(text)) == status)
     }
 
+    @Test func `a supervisor that runs its program anew leaves alone what another took over`() throws {
+        let folder = try TemporaryFolder()
+        let listen = "unix:\(folder["w-%d.sock"])"
+        let current = try SupervisorFolder(listen: listen, isNew: true)
+        let other = SupervisorStatus(process: getppid(), program: "/bin/c", isOutdated: false, workers: Self.workers)
+        #expect(other.write(in: current))
+        let former = try SupervisorFolder(listen: listen, isNew: false)
+        #expect(!former.isInPlace && former.descriptor == nil)
+        former.remove()
+        let text = try Data(contentsOf: URL(fileURLWithPath: SupervisorFolder.statusFile(listen: listen)))
+        #expect(SupervisorStatus(Array(text)) == other)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["w-N.sock.supervisor"])
+        // Its own status, as it wrote it before.
+        let own = SupervisorStatus(process: getpid(), program: "/bin/c", isOutdated: false, workers: [])
+        #expect(own.write(in: current))
+        #expect(try SupervisorFolder(listen: listen, isNew: false).isInPlace)
+    }
+
+    @Test func `a folder that a killed process of the same number left is no obstacle`() throws {
+        let folder = try TemporaryFolder()
+        let listen = "unix:\(folder["w-%d.sock"])"
+        let former = try SupervisorFolder(listen: listen, isNew: true)
+        try "row".write(toFile: "\(former.path)/row", atomically: false, encoding: .utf8)
+        #expect(mkdir("\(former.path).\(getpid())", 0o700) == 0)
+        let current = try SupervisorFolder(listen: listen, isNew: true)
+        #expect(current.isInPlace && !former.isInPlace)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: current.path).isEmpty)
+    }
+
     @Test func `a folder that was removed is made anew for the next worker`() throws {
         let folder = try TemporaryFolder()
         let own = try SupervisorFolder(listen: "unix:\(folder["w-%d.sock"])", isNew: true)

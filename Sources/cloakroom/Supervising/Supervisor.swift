@@ -73,7 +73,9 @@ final class Supervisor {
             file: program, lifeline: lifeline, settingsFile: line.settingsFile, folder: folder)
         let timeouts = WorkerSlot.Timeouts(hungAfter: settings.server.hungAfter, drain: settings.server.drain)
         slots = addresses.map { WorkerSlot(address: $0, program: program, timeouts: timeouts, log: log) }
-        for worker in state?.workers ?? [] { try slots[worker.slot].adopt(worker) }
+        for worker in state?.workers ?? [] {
+            try slots[worker.slot].adopt(worker, ownsSocket: folder?.isInPlace != false)
+        }
     }
 
     nonisolated private static func lifeline(of state: SupervisorState?) throws(SystemError) -> Lifeline {

@@ -30,15 +30,27 @@ final class SupervisorFolder {
 
     /// - Parameters:
     ///   - listen: the addresses of the workers, with `%d` for the number.
-    ///   - isNew: whether the folder of an earlier supervisor is removed, and one made anew.
+    ///   - isNew: whether the folder of an earlier supervisor is removed, and one made anew; `false` for one that runs its
+    ///     program anew, whose folder it is unless another supervisor has taken the addresses over.
     init(listen: String, isNew: Bool) throws(FolderError) {
         path = Self.path(listen)
         if mkdir(path, 0o700) != 0, cloakroom_errno() != EEXIST { throw .system(path, SystemError()) }
         folder = try Self.opened(path)
-        guard isNew else { return }
+        guard isNew || wasTakenOver else { return }
         let new = "\(path).\(getpid())"
-        guard mkdir(new, 0o700) == 0 else { return }
-        let own = try Self.opened(new)
+        // One that is there was left by a process of our number that was killed before it could move it.
+        guard mkdir(new, 0o700) == 0 || (rmdir(new) == 0 && mkdir(new, 0o700) == 0) else { return removeFiles() }
+        let own: Descriptor
+        do throws(FolderError) { own = try Self.opened(new) } catch {
+            rmdir(new)
+            throw error
+        }
+        guard isNew else {
+            // An open folder without a name: the path leads to one that is not ours.
+            rmdir(new)
+            folder = own
+            return
+        }
         for _ in 1...3 {
             removeFiles()
             // Takes the place of an empty one (rename(2)); the other supervisor may have written there again.
@@ -67,6 +79,15 @@ final class SupervisorFolder {
     func restore() {
         guard !isInPlace, mkdir(path, 0o700) == 0 else { return }
         do throws(FolderError) { folder = try Self.opened(path) } catch { rmdir(path) }
+    }
+
+    /// Whether another supervisor that runs has put its status at the path.
+    private var wasTakenOver: Bool {
+        guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: statusFile)), bytes.count <= 1 << 16,
+            let status = SupervisorStatus(Array(bytes)), status.process != getpid()
+        else { return false }
+        // EPERM: there is such a process, of another user.
+        return kill(status.process, 0) == 0 || cloakroom_errno() == EPERM
     }
 
     /// Whether the folder is there, and no status in it.

@@ -208,11 +208,12 @@ final class WorkerSlot {
     }
 
     /// Takes over a child of the program that ran here before.
-    func adopt(_ state: SupervisorState.Worker) throws(SystemError) {
+    /// - Parameter ownsSocket: whether the socket at the address is the worker's, and not another supervisor's.
+    func adopt(_ state: SupervisorState.Worker, ownsSocket: Bool) throws(SystemError) {
         let worker = try RunningWorker(
             process: state.process, memory: SharedMemory(adopting: state.memory), start: state.start)
         worker.isPublished = state.isPublished
-        if state.isPublished { socket = socketAtPath }
+        if state.isPublished, ownsSocket { socket = socketAtPath }
         worker.look()
         switch state.role {
         case .current: current = worker
