@@ -64,13 +64,13 @@ extension Settings.AWSAccess {
 
 /// Puts together what settings, environment and the shared config file say about AWS.
 struct AWSAccessReader {
-    let values: SettingsValues
+    let values: SettingsEntries
     let environment: AWSEnvironment
     let readFile: (String) -> [UInt8]?
 
     /// - Returns: `nil` when a key that it needs has a fault of its own.
     func access() throws(SettingsError) -> Settings.AWSAccess? {
-        let needed = SettingsTable.aws.map(\.path)
+        let needed = ["region", "bucket"] + SettingsTable.keys.aws.rows.map(\.path)
         guard needed.allSatisfy({ values.values[$0] != nil }) else { return nil }
         let preferences = try preferences()
         let region = values.text("region")

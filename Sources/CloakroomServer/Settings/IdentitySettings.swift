@@ -5,12 +5,12 @@ import CloakroomJOSE
 ///
 /// An issuer with a fault of its own is left out, and so is every check that needs it.
 struct IdentitySettings {
-    let values: SettingsValues
+    let values: SettingsEntries
 
     /// - Returns: all issuers, where there are no faults.
     func read() -> (issuers: [Issuer], faults: [SettingsError]) {
         guard case .objects(let objects)? = values.values["tokens.issuers"],
-            SettingsTable.session.allSatisfy({ values.values[$0.path] != nil })
+            SettingsTable.keys.session.rows.allSatisfy({ values.values[$0.path] != nil })
         else { return ([], []) }
         var issuers: [Issuer] = []
         var faults: [SettingsError] = []
@@ -39,7 +39,7 @@ struct IdentitySettings {
     }
 
     /// A second issuer must not rename the first one's users, who were `plain` while it was alone, unsaid.
-    private func subjectsFault(_ objects: [SettingsValues]) -> SettingsError? {
+    private func subjectsFault(_ objects: [SettingsEntries]) -> SettingsError? {
         guard objects.count > 1, objects.allSatisfy({ $0.optionalText("subjects") == nil }) else { return nil }
         return SettingsError(
             "tokens.issuers", "are several, and none says subjects: a subject would no longer be its user id",
@@ -97,7 +97,7 @@ struct IdentitySettings {
         return keyFault(keys, issuers)
     }
 
-    private func keyFault(_ keys: [SettingsValues], _ issuers: [Issuer]) -> SettingsError? {
+    private func keyFault(_ keys: [SettingsEntries], _ issuers: [Issuer]) -> SettingsError? {
         guard keys.count <= KeySet.maximumAttempts else {
             return SettingsError("session.keys", "are more than \(KeySet.maximumAttempts)", "take the oldest out")
         }

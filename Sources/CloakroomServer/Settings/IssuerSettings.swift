@@ -3,7 +3,7 @@ import CloakroomJSON
 
 /// Makes one issuer of the table's values, or tells what of them does not go together.
 struct IssuerSettings {
-    let values: SettingsValues
+    let values: SettingsEntries
     /// Such as `tokens.issuers[0]`.
     let place: String
     /// Whether there is no other.
@@ -11,7 +11,7 @@ struct IssuerSettings {
 
     /// - Returns: `nil` when some key has a fault of its own.
     func issuer() throws(SettingsError) -> Issuer? {
-        guard SettingsTable.issuer.allSatisfy({ values.values[$0.path] != nil }) else { return nil }
+        guard SettingsTable.Issuer().rows.allSatisfy({ values.values[$0.path] != nil }) else { return nil }
         let isApple = values.optionalText("preset") != nil
         let name = try name(isApple)
         let keys = try keys(isApple, issuer: name)

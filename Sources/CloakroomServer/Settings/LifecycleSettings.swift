@@ -13,7 +13,7 @@ extension Settings {
 }
 
 extension Settings.Lifecycle {
-    init(_ values: SettingsValues) {
+    init(_ values: SettingsEntries) {
         prefixes =
             values.optionalTexts("lifecycle.prefixes")
             ?? [values.optionalText("lifecycle.prefix") ?? values.text("uploads.keyPrefix")]
@@ -24,25 +24,25 @@ extension Settings.Lifecycle {
 }
 
 extension SettingsTable {
-    static let lifecycle: [SettingsRow] = [
-        .init(
-            "lifecycle.prefixes", .texts(.lifecyclePrefix), .none,
+    struct Lifecycle: SettingsGroup {
+        let prefixes = SettingsKey(
+            optional: "lifecycle.prefixes", .texts(.lifecyclePrefix),
             "Which objects expire `renewal.retentionDays` after they were written, by the beginnings of their keys, one rule each; null: those behind `uploads.keyPrefix`."
-        ),
-        .init(
-            "lifecycle.prefix", .text(.keyPrefix), .none,
-            "The former name of `lifecycle.prefixes`, for a list of one."),
-        .init(
-            "lifecycle.expiresUserFolders", .flag, .flag(false),
-            "Whether a rule may match objects in users' folders: they expire as well."),
-        .init(
-            "lifecycle.noncurrentDays", .integer(1...36_500), .integer(7),
+        )
+        let prefix = SettingsKey(
+            optional: "lifecycle.prefix", .text(.keyPrefix),
+            "The former name of `lifecycle.prefixes`, for a list of one.")
+        let expiresUserFolders = SettingsKey(
+            "lifecycle.expiresUserFolders", .flag, default: false,
+            "Whether a rule may match objects in users' folders: they expire as well.")
+        let noncurrentDays = SettingsKey(
+            "lifecycle.noncurrentDays", .integer(1...36_500), default: 7,
             "On a versioned bucket: how long a version stays that was overwritten, renewed or expired, under these prefixes."
-        ),
-        .init(
-            "lifecycle.abortMultipartDays", .integer(1...36_500), .integer(7),
-            "When the parts of an upload are dropped that was never completed, in the whole bucket."),
-    ]
+        )
+        let abortMultipartDays = SettingsKey(
+            "lifecycle.abortMultipartDays", .integer(1...36_500), default: 7,
+            "When the parts of an upload are dropped that was never completed, in the whole bucket.")
+    }
 }
 
 extension SettingsCheck {

@@ -4,7 +4,7 @@ extension SettingsCheck {
         tierFaults + [defaultTierUnknown, unreadRecords, openWithoutRecords].compactMap(\.self)
     }
 
-    private var tiers: [(name: String, values: SettingsValues)] {
+    private var tiers: [(name: String, values: SettingsEntries)] {
         if case .named(let tiers)? = values.values["tiers"] { tiers } else { [] }
     }
 

@@ -5,11 +5,11 @@ import CloakroomJSON
 ///
 /// A key with a fault of its own is absent here, and so is every check that needs it.
 struct SettingsCheck {
-    let values: SettingsValues
+    let values: SettingsEntries
     /// Made once: each scope is checked, and its packed size estimated. `nil` where a value has a fault of its own.
     private(set) var scopes: Result<Scopes?, Scopes.ScopeError> = .success(nil)
 
-    init(values: SettingsValues) {
+    init(values: SettingsEntries) {
         self.values = values
         guard hasScopeValues else { return }
         do throws(Scopes.ScopeError) { scopes = .success(try makeScopes()) } catch { scopes = .failure(error) }

@@ -57,7 +57,7 @@ extension Settings {
 
 extension Settings {
     /// - Precondition: the values are without a fault.
-    fileprivate init(_ values: SettingsValues, aws: AWSAccess, issuers: [Issuer], scopes: Scopes, scope: Scope) {
+    fileprivate init(_ values: SettingsEntries, aws: AWSAccess, issuers: [Issuer], scopes: Scopes, scope: Scope) {
         region = values.text("region")
         bucket = values.text("bucket")
         self.aws = aws
@@ -128,7 +128,7 @@ extension Settings {
 }
 
 extension Settings.Renewal {
-    fileprivate static func otherPrefixes(_ values: SettingsValues) -> [String] {
+    fileprivate static func otherPrefixes(_ values: SettingsEntries) -> [String] {
         guard values.choice("renewal.keys") == Keys.names, !values.flag("renewal.requireOwnPrefix") else { return [] }
         var prefixes = [values.text("renewal.keyPrefix")]
         let others = [values.text("uploads.keyPrefix")] + (values.optionalTexts("renewal.formerPrefixes") ?? [])
@@ -139,7 +139,7 @@ extension Settings.Renewal {
 
 extension RenewalSettings.Encryption {
     /// - Returns: `nil` for what the bucket does by default.
-    fileprivate init?(_ values: SettingsValues) {
+    fileprivate init?(_ values: SettingsEntries) {
         let algorithm = values.text("renewal.encryption")
         guard algorithm != "bucket" else { return nil }
         self.init(
@@ -150,7 +150,7 @@ extension RenewalSettings.Encryption {
 
 extension Settings.Tier {
     /// - Parameter vending: what it has where it names nothing of its own.
-    fileprivate init(_ values: SettingsValues, _ vending: Settings.Vending) {
+    fileprivate init(_ values: SettingsEntries, _ vending: Settings.Vending) {
         self.init(
             lifetime: values.optionalInteger("lifetimeSeconds").map { .seconds($0) } ?? vending.lifetime,
             scope: values.optionalText("scope").flatMap { vending.scopes[$0] } ?? vending.scope,
@@ -171,7 +171,7 @@ extension Settings.Tier {
 
 extension Settings.Limit {
     /// - Parameter kind: of request; what it adds up to is limited as long as requests are, Redis or not.
-    fileprivate init(_ values: SettingsValues, _ name: String, _ unit: String = "requests", of kind: String? = nil) {
+    fileprivate init(_ values: SettingsEntries, _ name: String, _ unit: String = "requests", of kind: String? = nil) {
         let unitOfUser = "user\(unit.prefix(1).uppercased())\(unit.dropFirst())"
         self.init(
             quota: values.integer("limits.\(name).\(unit)"),
@@ -182,7 +182,7 @@ extension Settings.Limit {
 }
 
 extension Settings.Redis {
-    fileprivate init(_ values: SettingsValues) {
+    fileprivate init(_ values: SettingsEntries) {
         guard let address = Address(values.text("redis.address")) else { preconditionFailure("checked by its shape") }
         self.address = address
         username = values.optionalText("redis.username")
@@ -196,7 +196,7 @@ extension Settings.Redis {
 }
 
 extension Settings.Audit {
-    fileprivate init(_ values: SettingsValues) {
+    fileprivate init(_ values: SettingsEntries) {
         if let file = values.optionalText("audit.file") {
             destination = .file(file)
         } else if let stream = values.optionalText("audit.stream") {

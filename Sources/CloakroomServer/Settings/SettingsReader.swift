@@ -16,9 +16,9 @@ struct SettingsReader {
 
     /// - Parameter place: what stands before the rows' paths in a fault, such as `tokens.issuers[0].`.
     /// - Returns: a value for each row without a fault.
-    mutating func read(_ rows: [SettingsRow], from tree: JSON.Object, at place: String = "") -> SettingsValues {
+    mutating func read(_ rows: [SettingsRow], from tree: JSON.Object, at place: String = "") -> SettingsEntries {
         faults += UnknownKeys(rows: rows, place: place).faults(in: tree)
-        var values = SettingsValues()
+        var values = SettingsEntries(place: place)
         for row in rows {
             do throws(SettingsError) {
                 let json = lookUp(row.path, in: tree)
@@ -102,10 +102,10 @@ struct SettingsReader {
 
     private mutating func objects(
         _ json: JSON, _ rows: [SettingsRow], at path: String, otherwise wrong: SettingsError
-    ) throws(SettingsError) -> [SettingsValues] {
+    ) throws(SettingsError) -> [SettingsEntries] {
         guard let elements = json.array else { throw wrong }
         guard !elements.isEmpty else { throw SettingsError(path, "is empty", "add at least one object") }
-        var objects: [SettingsValues] = []
+        var objects: [SettingsEntries] = []
         for (index, element) in elements.enumerated() {
             guard let object = element.object else {
                 throw SettingsError("\(path)[\(index)]", "is \(element.kindOfThing)", "give: an object")
@@ -117,10 +117,10 @@ struct SettingsReader {
 
     private mutating func named(
         _ json: JSON, _ shape: TextShape, _ rows: [SettingsRow], at path: String, otherwise wrong: SettingsError
-    ) throws(SettingsError) -> [(name: String, values: SettingsValues)] {
+    ) throws(SettingsError) -> [(name: String, values: SettingsEntries)] {
         guard let members = json.object?.members else { throw wrong }
         guard !members.isEmpty else { throw SettingsError(path, "is empty", "add an object, or leave it out") }
-        var named: [(name: String, values: SettingsValues)] = []
+        var named: [(name: String, values: SettingsEntries)] = []
         for member in members {
             guard shape.accepts(member.name) else {
                 throw SettingsError(path, "has the name \(JSON.string(member.name).text)", "give: \(shape.expected)")

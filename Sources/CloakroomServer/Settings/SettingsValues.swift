@@ -3,7 +3,7 @@ import CloakroomSignatures
 import CloakroomJOSE
 
 /// What a row of the table came to: the file's value, the default, or nothing.
-enum SettingsValue: Sendable {
+enum SettingsValue {
     case absent
     case text(String)
     case integer(Int)
@@ -15,13 +15,65 @@ enum SettingsValue: Sendable {
     case sealingKeys([SealingKey])
     /// The path, and what the file holds.
     case file(path: String, bytes: [UInt8])
-    case objects([SettingsValues])
+    case objects([SettingsEntries])
     /// In the order of the file.
-    case named([(name: String, values: SettingsValues)])
+    case named([(name: String, values: SettingsEntries)])
+}
+
+/// The values of a table or of a group in it, by the names of its keys: `values.redis.database`.
+@dynamicMemberLookup
+struct SettingsValues<Table: SettingsGroup> {
+    let table: Table
+    private let entries: SettingsEntries
+
+    init(_ table: Table, _ entries: SettingsEntries) {
+        self.table = table
+        self.entries = entries
+    }
+
+    /// - Precondition: the key has no fault of its own.
+    subscript<Value>(dynamicMember key: KeyPath<Table, SettingsKey<Value>>) -> Value {
+        guard let value = value(table[keyPath: key]) else {
+            preconditionFailure("\(table[keyPath: key].path) has a fault")
+        }
+        return value
+    }
+
+    subscript<Group: SettingsGroup>(dynamicMember group: KeyPath<Table, Group>) -> SettingsValues<Group> {
+        SettingsValues<Group>(table[keyPath: group], entries)
+    }
+
+    /// - Returns: `nil` where the key has a fault of its own.
+    func valid<Value>(_ key: KeyPath<Table, SettingsKey<Value>>) -> Value? { value(table[keyPath: key]) }
+
+    /// - Returns: `nil` where the key is absent or has a fault of its own.
+    func valid<Value>(_ key: KeyPath<Table, SettingsKey<Value?>>) -> Value? { value(table[keyPath: key]) ?? nil }
+
+    /// Whether the key has no fault of its own.
+    func isValid<Value>(_ key: KeyPath<Table, SettingsKey<Value>>) -> Bool {
+        entries.values[table[keyPath: key].path] != nil
+    }
+
+    /// Whether no key of the table has a fault of its own.
+    var areValid: Bool { table.rows.allSatisfy { entries.values[$0.path] != nil } }
+
+    func fault<Value>(
+        _ key: KeyPath<Table, SettingsKey<Value>>, _ cause: String, _ remedy: String
+    ) -> SettingsError {
+        SettingsError(entries.place + table[keyPath: key].path, cause, remedy)
+    }
+
+    private func value<Value>(_ key: SettingsKey<Value>) -> Value? {
+        guard let value = entries.values[key.path] else { return nil }
+        guard let decoded = key.decode(value) else { preconditionFailure("\(key.path) has a value of another type") }
+        return decoded
+    }
 }
 
 /// The values of a table by path. Reading a path or type the table does not have is our mistake.
-struct SettingsValues: Sendable {
+struct SettingsEntries {
+    /// What stands before the paths in a fault, such as `tokens.issuers[0].`
+    let place: String
     var values: [String: SettingsValue] = [:]
 
     private func value(_ path: String) -> SettingsValue {
@@ -108,13 +160,13 @@ struct SettingsValues: Sendable {
     }
 
     /// - Returns: nothing where the key is absent.
-    func optionalObjects(_ path: String) -> [SettingsValues] {
+    func optionalObjects(_ path: String) -> [SettingsEntries] {
         guard case .objects(let objects) = value(path) else { return [] }
         return objects
     }
 
     /// - Returns: nothing where the key is absent.
-    func named(_ path: String) -> [(name: String, values: SettingsValues)] {
+    func named(_ path: String) -> [(name: String, values: SettingsEntries)] {
         guard case .named(let named) = value(path) else { return [] }
         return named
     }
