@@ -64,43 +64,40 @@ extension Settings.AWSAccess {
 
 /// Puts together what settings, environment and the shared config file say about AWS.
 struct AWSAccessReader {
-    let values: SettingsEntries
+    let values: SettingsValues<SettingsTable>
     let environment: AWSEnvironment
     let readFile: (String) -> [UInt8]?
 
     /// - Returns: `nil` when a key that it needs has a fault of its own.
     func access() throws(SettingsError) -> Settings.AWSAccess? {
-        let needed = ["region", "bucket"] + SettingsTable.keys.aws.rows.map(\.path)
-        guard needed.allSatisfy({ values.values[$0] != nil }) else { return nil }
+        guard values.isValid(\.region), values.isValid(\.bucket), values.aws.areValid else { return nil }
         let preferences = try preferences()
-        let region = values.text("region")
+        let (region, aws) = (values.region, values.aws)
         let variants = EndpointVariants(
-            fips: values.optionalFlag("aws.useFIPS") ?? preferences.fips,
-            dualStack: values.optionalFlag("aws.useDualStack") ?? preferences.dualStack)
-        let sts = given("aws.stsEndpoint", orElse: preferences.sts)
-        let s3 = given("aws.s3Endpoint", orElse: preferences.s3)
+            fips: aws.useFIPS ?? preferences.fips, dualStack: aws.useDualStack ?? preferences.dualStack)
+        let sts = given(\.stsEndpoint, orElse: preferences.sts)
+        let s3 = given(\.s3Endpoint, orElse: preferences.s3)
         let buckets = Settings.AWSAccess.Buckets(
-            region: region, pathStyle: values.optionalFlag("aws.pathStyle"), variants: variants, custom: s3?.url)
+            region: region, pathStyle: aws.pathStyle, variants: variants, custom: s3?.url)
         let access = Settings.AWSAccess(
-            accessKeyID: values.optionalText("aws.accessKeyID"),
-            secretAccessKey: values.secret("aws.secretAccessKey"),
-            sessionToken: values.secret("aws.sessionToken"),
-            provider: Self.providers[values.text("aws.credentials")],
-            profile: values.optionalText("aws.profile"),
+            accessKeyID: aws.accessKeyID,
+            secretAccessKey: aws.secretAccessKey,
+            sessionToken: aws.sessionToken,
+            provider: Self.providers[aws.credentials],
+            profile: aws.profile,
             environment: environment,
             sts: try endpoint(sts) { url throws(EndpointError) in
                 try .sts(region: region, variants: variants, custom: url)
             },
-            s3: try endpoint(s3) { _ throws(EndpointError) in try buckets.endpoint(of: values.text("bucket")) },
+            s3: try endpoint(s3) { _ throws(EndpointError) in try buckets.endpoint(of: values.bucket) },
             buckets: buckets,
-            iamEndpoint: values.optionalText("aws.iamEndpoint"),
-            certificateAuthorities: values.file("aws.certificateAuthorities")?.path ?? environment["AWS_CA_BUNDLE"],
-            timeout: values.milliseconds("aws.timeoutMilliseconds"),
-            maximumAttempts: values.integer("aws.maximumAttempts"))
+            iamEndpoint: aws.iamEndpoint,
+            certificateAuthorities: aws.certificateAuthorities?.path ?? environment["AWS_CA_BUNDLE"],
+            timeout: .milliseconds(aws.timeoutMilliseconds),
+            maximumAttempts: aws.maximumAttempts)
         if let provider = access.provider, access.keys != nil {
-            throw SettingsError(
-                "aws.credentials", "names \(provider.rawValue), but aws.accessKeyID is there too",
-                "give one of the two")
+            throw aws.fault(
+                \.credentials, "names \(provider.rawValue), but aws.accessKeyID is there too", "give one of the two")
         }
         return access
     }
@@ -114,17 +111,17 @@ struct AWSAccessReader {
     private func preferences() throws(SettingsError) -> EndpointPreferences {
         do throws(CredentialProviderError) {
             let profiles = try SharedProfiles(
-                environment: environment, profile: values.optionalText("aws.profile"), readFile: readFile)
+                environment: environment, profile: values.aws.profile, readFile: readFile)
             return EndpointPreferences(environment: environment, profiles: profiles)
         } catch {
             throw SettingsError("", error.reason, "fix the file, or name another with AWS_CONFIG_FILE")
         }
     }
 
-    private func given(_ path: String, orElse other: EndpointPreferences.ConfiguredURL?) -> (
-        url: String, place: String
-    )? {
-        values.optionalText(path).map { ($0, path) } ?? other.map { ($0.url, $0.source) }
+    private func given(
+        _ key: KeyPath<SettingsTable.AWS, SettingsKey<String?>>, orElse other: EndpointPreferences.ConfiguredURL?
+    ) -> (url: String, place: String)? {
+        values.aws[dynamicMember: key].map { ($0, values.aws.path(of: key)) } ?? other.map { ($0.url, $0.source) }
     }
 
     private func endpoint(
@@ -137,16 +134,16 @@ struct AWSAccessReader {
             case .invalidURL:
                 throw SettingsError(given?.place ?? "aws", "is no URL of http or https", "give scheme, host and port")
             case .noFIPS:
-                throw SettingsError("aws.useFIPS", "requires an endpoint that the partition lacks", "give false")
+                throw values.fault(\.aws.useFIPS, "requires an endpoint that the partition lacks", "give false")
             case .variantOfCustomEndpoint:
                 throw SettingsError(
                     given?.place ?? "aws", "stands beside FIPS or dual stack, which name AWS's own endpoints",
                     "give one of the two; AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT count too")
             case .invalidRegion:
-                throw SettingsError("region", "cannot stand in a host name", "give: \(TextShape.region.expected)")
+                throw values.fault(\.region, "cannot stand in a host name", "give: \(TextShape.region.expected)")
             case .invalidBucket, .unsupportedBucket:
-                throw SettingsError(
-                    "bucket", "is an access point's, a directory bucket's or invalid", "give a general purpose bucket")
+                throw values.fault(
+                    \.bucket, "is an access point's, a directory bucket's or invalid", "give a general purpose bucket")
             }
         }
     }

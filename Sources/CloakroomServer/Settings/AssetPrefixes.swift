@@ -13,11 +13,12 @@ package struct AssetPrefix: Sendable, Equatable {
 extension Settings {
     /// Where assets are put and renewed; each place once.
     package var assetPrefixes: [AssetPrefix] {
+        let keys = SettingsTable.keys
         let all =
             [
-                AssetPrefix(prefix: uploads.keyPrefix, setting: "uploads.keyPrefix"),
-                AssetPrefix(prefix: renewal.keyPrefix, setting: "renewal.keyPrefix"),
-            ] + renewal.otherPrefixes.map { AssetPrefix(prefix: $0, setting: "renewal.formerPrefixes") }
+                AssetPrefix(prefix: uploads.keyPrefix, setting: keys.uploads.keyPrefix.path),
+                AssetPrefix(prefix: renewal.keyPrefix, setting: keys.renewal.keyPrefix.path),
+            ] + renewal.otherPrefixes.map { AssetPrefix(prefix: $0, setting: keys.renewal.formerPrefixes.path) }
         return all.distinct
     }
 }

@@ -3,7 +3,7 @@ import CloakroomJSON
 
 /// Makes one issuer of the table's values, or tells what of them does not go together.
 struct IssuerSettings {
-    let values: SettingsEntries
+    let values: SettingsValues<SettingsTable.Issuer>
     /// Such as `tokens.issuers[0]`.
     let place: String
     /// Whether there is no other.
@@ -11,126 +11,124 @@ struct IssuerSettings {
 
     /// - Returns: `nil` when some key has a fault of its own.
     func issuer() throws(SettingsError) -> Issuer? {
-        guard SettingsTable.Issuer().rows.allSatisfy({ values.values[$0.path] != nil }) else { return nil }
-        let isApple = values.optionalText("preset") != nil
+        guard values.areValid else { return nil }
+        let isApple = values.preset != nil
         let name = try name(isApple)
         let keys = try keys(isApple, issuer: name)
         let algorithms = try algorithms(keys)
         try check(keys, serve: algorithms)
-        let use = values.optionalText("for").flatMap(Issuer.Use.init) ?? (isApple ? .session : .requests)
-        if values.optionalFlag("requireNonce") == true, use == .requests {
-            throw fault(
-                "requireNonce", "is true, but its tokens stand in requests, which have no nonce",
+        let use = values.use ?? (isApple ? .session : .requests)
+        if values.requireNonce == true, use == .requests {
+            throw values.fault(
+                \.requireNonce, "is true, but its tokens stand in requests, which have no nonce",
                 "take it out, or make it for: \"session\"")
         }
-        let subject = values.text("claims.subject")
+        let subject = values.subjectClaim
         if isApple, subject != "sub" {
-            throw fault(
-                "claims.subject", "is \(JSON.string(subject).text), but Apple's notifications name users by sub",
+            throw values.fault(
+                \.subjectClaim, "is \(JSON.string(subject).text), but Apple's notifications name users by sub",
                 "take it out")
         }
         return Issuer(
             name: name, audiences: try audiences(isApple), algorithms: algorithms, keys: keys,
             claims: ClaimNames(
-                subject: subject, device: values.text("claims.device"),
-                tier: values.text("claims.tier")),
+                subject: subject, device: values.deviceClaim,
+                tier: values.tierClaim),
             use: use,
-            subjects: values.optionalText("subjects").flatMap(Issuer.Subjects.init) ?? (isAlone ? .plain : .mapped),
-            requiresNonce: values.optionalFlag("requireNonce") ?? (isApple && use == .session),
-            vouchesForDevice: values.flag("vouchesForDevice"), datesTokens: values.flag("datesTokens"),
+            subjects: values.subjects ?? (isAlone ? .plain : .mapped),
+            requiresNonce: values.requireNonce ?? (isApple && use == .session),
+            vouchesForDevice: values.vouchesForDevice, datesTokens: values.datesTokens,
             notifies: isApple,
-            leeway: values.optionalInteger("leewaySeconds").map { .seconds($0) })
+            leeway: values.leewaySeconds.map { .seconds($0) })
     }
 
     // Apple, "Verifying a user" and "Fetch Apple's public key for verifying token signature".
     private static let appleName = "https://appleid.apple.com"
     private static let appleKeys = "https://appleid.apple.com/auth/keys"
 
-    private func fault(_ key: String, _ cause: String, _ remedy: String) -> SettingsError {
-        SettingsError(key.isEmpty ? place : "\(place).\(key)", cause, remedy)
-    }
-
     private func name(_ isApple: Bool) throws(SettingsError) -> String {
-        if let name = values.optionalText("issuer") { return name }
-        guard isApple else { throw fault("issuer", "is missing", "give: string. The claim `iss`, exactly.") }
+        if let name = values.issuer { return name }
+        guard isApple else { throw values.fault(\.issuer, "is missing", "give: string. The claim `iss`, exactly.") }
         return Self.appleName
     }
 
     private func audiences(_ isApple: Bool) throws(SettingsError) -> [String] {
-        switch (values.optionalTexts("clientIDs"), values.optionalTexts("audiences")) {
-        case (_?, _?): throw fault("audiences", "stands beside clientIDs", "keep one of the two")
+        switch (values.clientIDs, values.audiences) {
+        case (_?, _?): throw values.fault(\.audiences, "stands beside clientIDs", "keep one of the two")
         case (let clients?, nil):
-            guard isApple else { throw fault("clientIDs", "stands without a preset", "call them audiences") }
+            guard isApple else { throw values.fault(\.clientIDs, "stands without a preset", "call them audiences") }
             return clients
         case (nil, let audiences?): return audiences
         case (nil, nil):
-            let key = isApple ? "clientIDs" : "audiences"
-            throw fault(key, "is missing", "give: array, each: string. One of them must be in the claim `aud`.")
+            throw values.fault(
+                isApple ? \.clientIDs : \.audiences, "is missing",
+                "give: array, each: string. One of them must be in the claim `aud`.")
         }
     }
 
     private func keys(_ isApple: Bool, issuer: String) throws(SettingsError) -> Issuer.Keys {
-        let ways = ["secret", "keyFile", "jwksURL"].filter {
-            if case .absent? = values.values[$0] { false } else { true }
+        let ways = [
+            ("secret", values.secret != nil), ("keyFile", values.keyFile != nil), ("jwksURL", values.jwksURL != nil),
+            ("discovery", values.discovery),
+        ]
+        .compactMap { $0.1 ? $0.0 : nil }
+        guard ways.count <= 1 else {
+            throw SettingsError(
+                place, "names its keys in \(ways.count) ways: \(ways.joined(separator: ", "))", "keep one of them")
         }
-        let all = ways + (values.flag("discovery") ? ["discovery"] : [])
-        guard all.count <= 1 else {
-            throw fault("", "names its keys in \(all.count) ways: \(all.joined(separator: ", "))", "keep one of them")
-        }
-        if isApple, let way = all.first, ["secret", "discovery"].contains(way) {
-            throw fault(way, "stands beside a preset", "take it out: Apple signs with keys that it publishes")
-        }
-        switch all.first {
-        case "secret":
-            guard let key = values.key("secret") else { preconditionFailure("secrets are keys") }
+        let (cause, remedy) = ("stands beside a preset", "take it out: Apple signs with keys that it publishes")
+        if let key = values.secret {
+            guard !isApple else { throw values.fault(\.secret, cause, remedy) }
             return .fixed(KeySet(own: [.hmac(key)]))
-        case "keyFile": return .fixed(try keysOfFile())
-        case "jwksURL": return .address(values.text("jwksURL"))
-        case "discovery":
+        }
+        if values.discovery {
+            guard !isApple else { throw values.fault(\.discovery, cause, remedy) }
             guard IssuerURL(issuer) != nil else {
-                throw fault("discovery", "needs an issuer that is an https URL", "give jwksURL, or that issuer")
+                throw values.fault(
+                    \.discovery, "needs an issuer that is an https URL", "give jwksURL, or that issuer")
             }
             return .discovery
-        default:
-            guard isApple else {
-                throw fault("", "names no keys", "give one of secret, keyFile, jwksURL and discovery: true")
-            }
-            return .address(Self.appleKeys)
         }
+        if let file = values.keyFile { return .fixed(try keys(of: file.bytes)) }
+        if let url = values.jwksURL { return .address(url) }
+        guard isApple else {
+            throw SettingsError(
+                place, "names no keys", "give one of secret, keyFile, jwksURL and discovery: true")
+        }
+        return .address(Self.appleKeys)
     }
 
-    private func keysOfFile() throws(SettingsError) -> KeySet {
-        guard let file = values.file("keyFile") else { preconditionFailure("there is a file") }
-        if let json = try? JSON(parsing: file.bytes, maximumDepth: 8) {
+    private func keys(of file: [UInt8]) throws(SettingsError) -> KeySet {
+        if let json = try? JSON(parsing: file, maximumDepth: 8) {
             guard let set = KeySet(jwks: json, origin: .own) else {
-                throw fault("keyFile", "holds neither a JWK nor a JWK set", "put one there")
+                throw values.fault(\.keyFile, "holds neither a JWK nor a JWK set", "put one there")
             }
             if let refusal = set.refusals.first {
-                throw fault(
-                    "keyFile", "has a key at place \(refusal.place + 1) that \(refusal.fault)",
+                throw values.fault(
+                    \.keyFile, "has a key at place \(refusal.place + 1) that \(refusal.fault)",
                     "fix it, or remove it")
             }
-            guard !set.keys.isEmpty else { throw fault("keyFile", "holds an empty set", "put a key in it") }
+            guard !set.keys.isEmpty else { throw values.fault(\.keyFile, "holds an empty set", "put a key in it") }
             let unnamed = set.keys.count { $0.keyID == nil }
             guard unnamed <= KeySet.maximumAttempts else {
-                throw fault(
-                    "keyFile",
+                throw values.fault(
+                    \.keyFile,
                     "has \(unnamed) keys without a kid, of which a token is tried with \(KeySet.maximumAttempts)",
                     "name them, or take the oldest out")
             }
             guard set.keys.allSatisfy({ $0.secret == nil }) else {
-                throw fault("keyFile", "holds a secret", "give it as secret; here are public keys")
+                throw values.fault(\.keyFile, "holds a secret", "give it as secret; here are public keys")
             }
             return set
         }
-        do { return KeySet(own: [try VerificationKey(pem: file.bytes)]) } catch {
-            throw fault("keyFile", "\(error)", "give a PEM file with PUBLIC KEY, a JWK or a JWK set")
+        do { return KeySet(own: [try VerificationKey(pem: file)]) } catch {
+            throw values.fault(\.keyFile, "\(error)", "give a PEM file with PUBLIC KEY, a JWK or a JWK set")
         }
     }
 
     private func algorithms(_ keys: Issuer.Keys) throws(SettingsError) -> Set<SignatureAlgorithm> {
-        let isSecret = values.key("secret") != nil
-        guard let names = values.optionalTexts("algorithms") else {
+        let isSecret = values.secret != nil
+        guard let names = values.algorithms else {
             guard case .fixed(let set) = keys, !isSecret else { return isSecret ? [.hs256] : [.rs256, .es256] }
             // What the operator put here by hand may serve what it fits, but RSA one way only.
             let fitting = Set(set.keys.flatMap(\.algorithms))
@@ -138,8 +136,8 @@ struct IssuerSettings {
         }
         let algorithms = names.compactMap(SignatureAlgorithm.init)
         for algorithm in algorithms where algorithm.isSymmetric != isSecret {
-            throw fault(
-                "algorithms",
+            throw values.fault(
+                \.algorithms,
                 "names \(algorithm.rawValue), which is "
                     + (isSecret ? "for public keys, beside a secret" : "for a secret, beside public keys"),
                 isSecret ? "name HS256, HS384 or HS512, or give public keys" : "take it out, or give a secret")
@@ -152,6 +150,7 @@ struct IssuerSettings {
         guard case .fixed(let set) = keys else { return }
         let served = Set(set.keys.flatMap(\.algorithms))
         guard let idle = algorithms.subtracting(served).map(\.rawValue).min() else { return }
-        throw fault("algorithms", "names \(idle), which no key here can serve", "take it out, or give a key for it")
+        throw values.fault(
+            \.algorithms, "names \(idle), which no key here can serve", "take it out, or give a key for it")
     }
 }

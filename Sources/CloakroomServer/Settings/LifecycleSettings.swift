@@ -13,13 +13,12 @@ extension Settings {
 }
 
 extension Settings.Lifecycle {
-    init(_ values: SettingsEntries) {
-        prefixes =
-            values.optionalTexts("lifecycle.prefixes")
-            ?? [values.optionalText("lifecycle.prefix") ?? values.text("uploads.keyPrefix")]
-        expiresUserFolders = values.flag("lifecycle.expiresUserFolders")
-        noncurrentDays = values.integer("lifecycle.noncurrentDays")
-        abortMultipartDays = values.integer("lifecycle.abortMultipartDays")
+    init(_ values: SettingsValues<SettingsTable>) {
+        let lifecycle = values.lifecycle
+        prefixes = lifecycle.prefixes ?? [lifecycle.prefix ?? values.uploads.keyPrefix]
+        expiresUserFolders = lifecycle.expiresUserFolders
+        noncurrentDays = lifecycle.noncurrentDays
+        abortMultipartDays = lifecycle.abortMultipartDays
     }
 }
 
@@ -52,16 +51,16 @@ extension SettingsCheck {
     var lifecycleFaults: [SettingsError] { [lifecycleTwice, lifecyclePrefixes, lifecycleUploads].compactMap(\.self) }
 
     private var lifecycleTwice: SettingsError? {
-        guard text("lifecycle.prefix") != nil, case .texts? = values.values["lifecycle.prefixes"] else { return nil }
-        return SettingsError(
-            "lifecycle.prefix", "stands beside lifecycle.prefixes", "keep lifecycle.prefixes, with all prefixes")
+        guard values.valid(\.lifecycle.prefix) != nil, values.valid(\.lifecycle.prefixes) != nil else { return nil }
+        return values.fault(
+            \.lifecycle.prefix, "stands beside lifecycle.prefixes", "keep lifecycle.prefixes, with all prefixes")
     }
 
     private var lifecyclePrefixes: SettingsError? {
-        guard case .texts(let prefixes)? = values.values["lifecycle.prefixes"] else { return nil }
+        guard let prefixes = values.valid(\.lifecycle.prefixes) else { return nil }
         guard prefixes.count <= Self.maximumPrefixes else {
-            return SettingsError(
-                "lifecycle.prefixes", "has \(prefixes.count) prefixes, and S3 keeps 1000 rules",
+            return values.fault(
+                \.lifecycle.prefixes, "has \(prefixes.count) prefixes, and S3 keeps 1000 rules",
                 "give \(Self.maximumPrefixes) at most")
         }
         // Sorted, those that begin with another follow it.
@@ -69,26 +68,22 @@ extension SettingsCheck {
         guard let (outer, inner) = zip(sorted, sorted.dropFirst()).first(where: { $1.hasPrefix($0) }) else {
             return nil
         }
-        return SettingsError(
-            "lifecycle.prefixes", "has \"\(inner)\", which begins with \"\(outer)\": two rules for the same objects",
+        return values.fault(
+            \.lifecycle.prefixes, "has \"\(inner)\", which begins with \"\(outer)\": two rules for the same objects",
             "take \"\(inner)\" out")
     }
 
     /// What no rule is for never expires, whatever `expiresAt` says.
     private var lifecycleUploads: SettingsError? {
-        guard let keys = text("uploads.keyPrefix") else { return nil }
-        let (path, prefixes): (String, [String])
-        if case .texts(let texts)? = values.values["lifecycle.prefixes"] {
-            (path, prefixes) = ("lifecycle.prefixes", texts)
-        } else if let prefix = text("lifecycle.prefix") {
-            (path, prefixes) = ("lifecycle.prefix", [prefix])
-        } else {
-            return nil
-        }
-        guard !LifecycleCoverage(prefixes).covers(keys) else { return nil }
-        return SettingsError(
-            path,
-            "is \(LifecycleCoverage.list(prefixes)), but uploads.keyPrefix is \"\(keys)\": those objects would never expire",
-            "add \"\(keys)\"")
+        guard let keys = values.valid(\.uploads.keyPrefix) else { return nil }
+        let all = values.valid(\.lifecycle.prefixes)
+        guard let prefixes = all ?? values.valid(\.lifecycle.prefix).map({ [$0] }),
+            !LifecycleCoverage(prefixes).covers(keys)
+        else { return nil }
+        let cause =
+            "is \(LifecycleCoverage.list(prefixes)), but uploads.keyPrefix is \"\(keys)\": those objects would never expire"
+        let remedy = "add \"\(keys)\""
+        return all == nil
+            ? values.fault(\.lifecycle.prefix, cause, remedy) : values.fault(\.lifecycle.prefixes, cause, remedy)
     }
 }

@@ -41,14 +41,14 @@ extension PrefixOverlaps {
 
     /// - Parameter name: one of `vending.prefixes`.
     static func folder(_ name: String) -> AssetPrefix {
-        AssetPrefix(prefix: Settings.Vending.folder(name), setting: "vending.prefixes")
+        AssetPrefix(prefix: Settings.Vending.folder(name), setting: SettingsTable.keys.vending.prefixes.path)
     }
 }
 
 extension SettingsCheck {
     /// Below a folder of their own, no id can be kept from users; ``ReservedUserIDs`` is for the bucket itself.
     var prefixFaults: [SettingsError] {
-        guard case .texts(let names)? = values.values["vending.prefixes"] else { return [] }
+        guard let names = values.valid(\.vending.prefixes) else { return [] }
         var folders = names.map(PrefixOverlaps.folder)
         if case .success(let scopes?) = scopes {
             for name in scopes.names {
@@ -57,11 +57,13 @@ extension SettingsCheck {
                     .map { AssetPrefix(prefix: $0, setting: "vending.scopes.\(name).template") }
             }
         }
-        var others = ["uploads.keyPrefix", "renewal.keyPrefix"].compactMap { path in
-            text(path).map { AssetPrefix(prefix: $0, setting: path) }
+        var others: [AssetPrefix] = []
+        for key in [\SettingsTable.uploads.keyPrefix, \SettingsTable.renewal.keyPrefix] {
+            guard let prefix = values.valid(key) else { continue }
+            others.append(AssetPrefix(prefix: prefix, setting: values.path(of: key)))
         }
-        if case .texts(let former)? = values.values["renewal.formerPrefixes"] {
-            others += former.map { AssetPrefix(prefix: $0, setting: "renewal.formerPrefixes") }
+        for prefix in values.valid(\.renewal.formerPrefixes) ?? [] {
+            others.append(AssetPrefix(prefix: prefix, setting: values.path(of: \.renewal.formerPrefixes)))
         }
         return PrefixOverlaps(folders: folders, others: others).overlaps.filter { !$0.folder.prefix.isEmpty }.map {
             SettingsError(

@@ -4,27 +4,18 @@ extension SettingsCheck {
         tierFaults + [defaultTierUnknown, unreadRecords, openWithoutRecords].compactMap(\.self)
     }
 
-    private var tiers: [(name: String, values: SettingsEntries)] {
-        if case .named(let tiers)? = values.values["tiers"] { tiers } else { [] }
-    }
+    private var tiers: [(name: String, values: SettingsValues<SettingsTable.Tier>)] { values.valid(\.tiers) ?? [] }
 
     private var defaultTierUnknown: SettingsError? {
         let names = tiers.map(\.name)
-        guard !names.isEmpty, let name = text("vending.defaultTier"), !names.contains(name) else { return nil }
-        return SettingsError("vending.defaultTier", "is \"\(name)\", which tiers lacks", Self.remedy(name, names))
+        guard !names.isEmpty, let name = values.valid(\.vending.defaultTier), !names.contains(name) else { return nil }
+        return values.fault(\.vending.defaultTier, "is \"\(name)\", which tiers lacks", Self.remedy(name, names))
     }
 
     private var tierFaults: [SettingsError] {
-        tiers.flatMap { name, values in
-            let tier = SettingsCheck(values: values)
-            var faults: [SettingsError] = []
-            if let scope = tier.text("scope"), !scopeNames.contains(scope) {
-                faults.append(
-                    SettingsError(
-                        "tiers.\(name).scope", "is \"\(scope)\", which is no scope",
-                        Self.remedy(scope, scopeNames)))
-            }
-            return faults
+        tiers.compactMap { _, tier in
+            guard let scope = tier.valid(\.scope), !scopeNames.contains(scope) else { return nil }
+            return tier.fault(\.scope, "is \"\(scope)\", which is no scope", Self.remedy(scope, scopeNames))
         }
     }
 
@@ -32,10 +23,8 @@ extension SettingsCheck {
     /// refused, not shortened.
     var chainedLifetimeFaults: [SettingsError] {
         let lifetimes =
-            [("vending.lifetimeSeconds", integer("vending.lifetimeSeconds"))]
-            + tiers.map { name, values in
-                ("tiers.\(name).lifetimeSeconds", SettingsCheck(values: values).integer("lifetimeSeconds"))
-            }
+            [(values.path(of: \.vending.lifetimeSeconds), values.valid(\.vending.lifetimeSeconds))]
+            + tiers.map { _, tier in (tier.path(of: \.lifetimeSeconds), tier.valid(\.lifetimeSeconds)) }
         return lifetimes.compactMap { path, lifetime in
             guard let lifetime, lifetime > 3600 else { return nil }
             return SettingsError(
@@ -52,28 +41,22 @@ extension SettingsCheck {
 
     /// What only a record tells, while none is read.
     private var unreadRecords: SettingsError? {
-        guard case .flag(false)? = values.values["entitlements.enabled"] else { return nil }
+        guard values.valid(\.entitlements.enabled) == false else { return nil }
         if refusesUnknown {
-            return SettingsError(
-                "entitlements.withoutRecord", "is \"refuse\", but no record is read",
+            return values.fault(
+                \.entitlements.withoutRecord, "is \"refuse\", but no record is read",
                 "give \"default\", or entitlements.enabled: true")
         }
-        guard let name = firstTierWithSubscription else { return nil }
-        return SettingsError(
-            "tiers.\(name).requiresSubscription", "is true, but no record is read",
-            "give false, or entitlements.enabled: true")
+        return tiers.first { $0.values.valid(\.requiresSubscription) == true }?.values.fault(
+            \.requiresSubscription, "is true, but no record is read", "give false, or entitlements.enabled: true")
     }
 
     private var openWithoutRecords: SettingsError? {
-        guard text("limits.vend.whenRedisIsAway") == "open", refusesUnknown else { return nil }
-        return SettingsError(
-            "limits.vend.whenRedisIsAway", "is \"open\", while entitlements.withoutRecord refuses whom no record knows",
+        guard values.valid(\.limits.vend.whenRedisIsAway) == .open, refusesUnknown else { return nil }
+        return values.fault(
+            \.limits.vend.whenRedisIsAway, "is \"open\", while entitlements.withoutRecord refuses whom no record knows",
             "give \"closed\": without Redis no user has a record")
     }
 
-    private var refusesUnknown: Bool { text("entitlements.withoutRecord") == "refuse" }
-
-    private var firstTierWithSubscription: String? {
-        tiers.first { if case .flag(true)? = $0.values.values["requiresSubscription"] { true } else { false } }?.name
-    }
+    private var refusesUnknown: Bool { values.valid(\.entitlements.withoutRecord) == .refuse }
 }

@@ -29,11 +29,14 @@ extension Settings {
         }
     }
 
-    private static func load(
-        _ tree: JSON.Object, environment: [String: String], readFile: @escaping (String) -> [UInt8]?
+    /// - Parameter onRead: called with the path of each key whose value is read.
+    static func load(
+        _ tree: JSON.Object, environment: [String: String], readFile: @escaping (String) -> [UInt8]?,
+        onRead: ((String) -> Void)? = nil
     ) throws(SettingsErrors) -> Settings {
         var reader = SettingsReader(environment: environment, readFile: readFile)
-        let values = reader.read(SettingsTable.rows, from: tree)
+        reader.onRead = onRead
+        let values = SettingsValues(SettingsTable.keys, reader.read(SettingsTable.rows, from: tree))
         let check = SettingsCheck(values: values)
         let identity = IdentitySettings(values: values).read()
         var faults = reader.faults + check.faults + identity.faults
@@ -48,7 +51,7 @@ extension Settings {
             faults.append(error)
         }
         guard faults.isEmpty, let access else { throw SettingsErrors(faults: faults) }
-        guard case .success(let scopes?) = check.scopes, let scope = scopes[values.text("vending.scope")] else {
+        guard case .success(let scopes?) = check.scopes, let scope = scopes[values.vending.scope] else {
             preconditionFailure("the check lets through a scope that is none")
         }
         return Settings(values, aws: access, issuers: identity.issuers, scopes: scopes, scope: scope)
@@ -57,152 +60,187 @@ extension Settings {
 
 extension Settings {
     /// - Precondition: the values are without a fault.
-    fileprivate init(_ values: SettingsEntries, aws: AWSAccess, issuers: [Issuer], scopes: Scopes, scope: Scope) {
-        region = values.text("region")
-        bucket = values.text("bucket")
+    fileprivate init(
+        _ values: SettingsValues<SettingsTable>, aws: AWSAccess, issuers: [Issuer], scopes: Scopes, scope: Scope
+    ) {
+        region = values.region
+        bucket = values.bucket
         self.aws = aws
         tokens = Tokens(
-            header: values.text("tokens.header"),
-            leeway: values.seconds("tokens.leewaySeconds"),
-            certificateAuthorities: values.file("tokens.certificateAuthorities")?.path,
+            header: values.tokens.header,
+            leeway: .seconds(values.tokens.leewaySeconds),
+            certificateAuthorities: values.tokens.certificateAuthorities?.path,
             issuers: issuers)
         session = IdentitySettings(values: values).session
-        vending = Vending(
-            roleARN: values.text("vending.roleARN"),
-            store: values.choice("vending.store"),
-            lifetime: values.seconds("vending.lifetimeSeconds"),
-            externalID: values.optionalText("vending.externalID"),
+        vending = Vending(values.vending, scopes: scopes, scope: scope)
+        let vending = vending
+        tiers = Dictionary(
+            uniqueKeysWithValues: (values.tiers ?? []).map { ($0.name, Tier($0.values, vending)) })
+        entitlements = Entitlements(
+            enabled: values.entitlements.enabled, withoutRecord: values.entitlements.withoutRecord)
+        uploads = Uploads(values.uploads)
+        renewal = Renewal(values, vending)
+        lifecycle = Lifecycle(values)
+        limits = Limits(values.limits)
+        redis = Redis(values.redis)
+        audit = Audit(values.audit)
+        log = Log(level: values.log.level)
+        server = Server(values.server)
+    }
+}
+
+extension Settings.Vending {
+    fileprivate init(_ values: SettingsValues<SettingsTable.Vending>, scopes: Scopes, scope: Scope) {
+        self.init(
+            roleARN: values.roleARN,
+            store: values.store,
+            lifetime: .seconds(values.lifetimeSeconds),
+            externalID: values.externalID,
             scopes: scopes,
             scope: scope,
-            prefixes: values.texts("vending.prefixes"),
-            defaultTier: values.text("vending.defaultTier"),
-            credentialCache: CredentialCache(
-                enabled: values.flag("vending.credentialCache.enabled"),
-                maximumEntries: values.integer("vending.credentialCache.maximumEntries"),
-                sharedKeys: values.flag("vending.credentialCache.shared.enabled")
-                    ? values.sealingKeys("vending.credentialCache.shared.keys") : []))
-        let vending = vending
-        tiers = Dictionary(uniqueKeysWithValues: values.named("tiers").map { ($0.name, Tier($0.values, vending)) })
-        entitlements = Entitlements(
-            enabled: values.flag("entitlements.enabled"), withoutRecord: values.choice("entitlements.withoutRecord"))
-        uploads = Uploads(
-            contentTypes: values.texts("uploads.contentTypes"),
-            lifetime: values.seconds("uploads.lifetimeSeconds"),
-            keyPrefix: values.text("uploads.keyPrefix"),
-            assetBaseURL: values.optionalText("uploads.assetBaseURL"),
-            maximumBytes: values.integer("uploads.maximumBytes"),
-            requiresContentLength: values.flag("uploads.requireContentLength"),
-            assumedBytes: values.integer("uploads.assumedBytes"),
-            idKeys: values.sealingKeys("uploads.idKeys"),
-            multipartLifetime: values.seconds("uploads.multipartLifetimeSeconds"))
-        renewal = Renewal(
-            mode: values.choice("renewal.mode"),
-            storageClass: values.text("renewal.storageClass"),
-            minimumAge: values.seconds("renewal.minimumAgeSeconds"),
-            keyPrefix: values.text("renewal.keyPrefix"),
-            otherPrefixes: Renewal.otherPrefixes(values),
-            maximumInFlight: values.integer("renewal.maximumInFlight"),
-            partialFailure: values.choice("renewal.partialFailure"),
-            retention: .seconds(86_400) * values.integer("renewal.retentionDays"),
-            encryption: RenewalSettings.Encryption(values), acl: values.optionalText("renewal.acl"),
-            keys: values.choice("renewal.keys"),
-            ownFolders: values.flag("renewal.requireOwnPrefix")
-                ? vending.prefixes.map(Vending.folder) : nil)
-        lifecycle = Lifecycle(values)
-        limits = Limits(
-            renew: Limit(values, "renew"), renewKeys: Limit(values, "renewKeys", "keys", of: "renew"),
-            vend: Limit(values, "vend"), upload: Limit(values, "upload"),
-            uploadBytes: Limit(values, "uploadBytes", "bytes", of: "upload"),
-            session: Limit(values, "session"), notification: Limit(values, "notification"))
-        redis = Redis(values)
-        audit = Audit(values)
-        log = Log(level: values.choice("log.level"))
-        server = Server(
-            maximumBodyBytes: values.integer("server.maximumBodyBytes"),
-            requestDeadline: values.milliseconds("server.requestDeadlineMilliseconds"),
-            metricsFolder: values.optionalText("server.metricsFolder"),
-            drain: values.seconds("server.drainSeconds"),
-            hungAfter: values.milliseconds("server.hungAfterMilliseconds"),
-            coreDumps: values.flag("server.coreDumps"))
+            prefixes: values.prefixes,
+            defaultTier: values.defaultTier,
+            credentialCache: Settings.CredentialCache(
+                enabled: values.credentialCache.enabled,
+                maximumEntries: values.credentialCache.maximumEntries,
+                sharedKeys: values.credentialCache.shared.enabled ? values.credentialCache.shared.keys ?? [] : []))
+    }
+}
+
+extension Settings.Uploads {
+    fileprivate init(_ values: SettingsValues<SettingsTable.Uploads>) {
+        self.init(
+            contentTypes: values.contentTypes,
+            lifetime: .seconds(values.lifetimeSeconds),
+            keyPrefix: values.keyPrefix,
+            assetBaseURL: values.assetBaseURL,
+            maximumBytes: values.maximumBytes,
+            requiresContentLength: values.requireContentLength,
+            assumedBytes: values.assumedBytes,
+            idKeys: values.idKeys ?? [],
+            multipartLifetime: .seconds(values.multipartLifetimeSeconds))
     }
 }
 
 extension Settings.Renewal {
-    fileprivate static func otherPrefixes(_ values: SettingsEntries) -> [String] {
-        guard values.choice("renewal.keys") == Keys.names, !values.flag("renewal.requireOwnPrefix") else { return [] }
-        var prefixes = [values.text("renewal.keyPrefix")]
-        let others = [values.text("uploads.keyPrefix")] + (values.optionalTexts("renewal.formerPrefixes") ?? [])
-        for prefix in others where !prefixes.contains(prefix) { prefixes.append(prefix) }
+    fileprivate init(_ values: SettingsValues<SettingsTable>, _ vending: Settings.Vending) {
+        let renewal = values.renewal
+        self.init(
+            mode: renewal.mode,
+            storageClass: renewal.storageClass,
+            minimumAge: .seconds(renewal.minimumAgeSeconds),
+            keyPrefix: renewal.keyPrefix,
+            otherPrefixes: Self.otherPrefixes(renewal, uploads: values.uploads.keyPrefix),
+            maximumInFlight: renewal.maximumInFlight,
+            partialFailure: renewal.partialFailure,
+            retention: .seconds(86_400) * renewal.retentionDays,
+            encryption: RenewalSettings.Encryption(renewal),
+            acl: renewal.acl,
+            keys: renewal.keys,
+            ownFolders: renewal.requireOwnPrefix ? vending.prefixes.map(Settings.Vending.folder) : nil)
+    }
+
+    private static func otherPrefixes(
+        _ values: SettingsValues<SettingsTable.Renewal>, uploads: String
+    ) -> [String] {
+        guard values.keys == .names, !values.requireOwnPrefix else { return [] }
+        var prefixes = [values.keyPrefix]
+        for prefix in [uploads] + (values.formerPrefixes ?? []) where !prefixes.contains(prefix) {
+            prefixes.append(prefix)
+        }
         return Array(prefixes.dropFirst())
     }
 }
 
 extension RenewalSettings.Encryption {
     /// - Returns: `nil` for what the bucket does by default.
-    fileprivate init?(_ values: SettingsEntries) {
-        let algorithm = values.text("renewal.encryption")
-        guard algorithm != "bucket" else { return nil }
-        self.init(
-            algorithm: algorithm, keyID: values.optionalText("renewal.kmsKeyID"),
-            usesBucketKey: values.optionalFlag("renewal.bucketKey"))
+    fileprivate init?(_ values: SettingsValues<SettingsTable.Renewal>) {
+        guard values.encryption != "bucket" else { return nil }
+        self.init(algorithm: values.encryption, keyID: values.kmsKeyID, usesBucketKey: values.bucketKey)
     }
 }
 
 extension Settings.Tier {
     /// - Parameter vending: what it has where it names nothing of its own.
-    fileprivate init(_ values: SettingsEntries, _ vending: Settings.Vending) {
+    fileprivate init(_ values: SettingsValues<SettingsTable.Tier>, _ vending: Settings.Vending) {
         self.init(
-            lifetime: values.optionalInteger("lifetimeSeconds").map { .seconds($0) } ?? vending.lifetime,
-            scope: values.optionalText("scope").flatMap { vending.scopes[$0] } ?? vending.scope,
-            renewals: values.optionalInteger("limits.renew"),
-            vends: values.optionalInteger("limits.vend"),
-            uploads: values.optionalInteger("limits.upload"),
-            renewedKeys: values.optionalInteger("limits.renewKeys"),
-            uploadedBytes: values.optionalInteger("limits.uploadBytes"),
-            userRenewals: values.optionalInteger("userLimits.renew"),
-            userVends: values.optionalInteger("userLimits.vend"),
-            userUploads: values.optionalInteger("userLimits.upload"),
-            userRenewedKeys: values.optionalInteger("userLimits.renewKeys"),
-            userUploadedBytes: values.optionalInteger("userLimits.uploadBytes"),
-            storageLimit: values.optionalInteger("storageLimitBytes"),
-            requiresSubscription: values.flag("requiresSubscription"))
+            lifetime: values.lifetimeSeconds.map { .seconds($0) } ?? vending.lifetime,
+            scope: values.scope.flatMap { vending.scopes[$0] } ?? vending.scope,
+            renewals: values.limits.renew,
+            vends: values.limits.vend,
+            uploads: values.limits.upload,
+            renewedKeys: values.limits.renewKeys,
+            uploadedBytes: values.limits.uploadBytes,
+            userRenewals: values.userLimits.renew,
+            userVends: values.userLimits.vend,
+            userUploads: values.userLimits.upload,
+            userRenewedKeys: values.userLimits.renewKeys,
+            userUploadedBytes: values.userLimits.uploadBytes,
+            storageLimit: values.storageLimitBytes,
+            requiresSubscription: values.requiresSubscription)
+    }
+}
+
+extension Settings.Limits {
+    fileprivate init(_ values: SettingsValues<SettingsTable.Limits>) {
+        let (keys, bytes) = (values.renewKeys, values.uploadBytes)
+        self.init(
+            renew: Settings.Limit(values.renew),
+            renewKeys: Settings.Limit(
+                quota: keys.keys, userQuota: keys.userKeys, window: .seconds(keys.windowSeconds),
+                whenRedisIsAway: values.renew.whenRedisIsAway),
+            vend: Settings.Limit(values.vend),
+            upload: Settings.Limit(values.upload),
+            uploadBytes: Settings.Limit(
+                quota: bytes.bytes, userQuota: bytes.userBytes, window: .seconds(bytes.windowSeconds),
+                whenRedisIsAway: values.upload.whenRedisIsAway),
+            session: Settings.Limit(values.session),
+            notification: Settings.Limit(values.notification))
     }
 }
 
 extension Settings.Limit {
-    /// - Parameter kind: of request; what it adds up to is limited as long as requests are, Redis or not.
-    fileprivate init(_ values: SettingsEntries, _ name: String, _ unit: String = "requests", of kind: String? = nil) {
-        let unitOfUser = "user\(unit.prefix(1).uppercased())\(unit.dropFirst())"
+    fileprivate init(_ values: SettingsValues<SettingsTable.RequestLimit>) {
         self.init(
-            quota: values.integer("limits.\(name).\(unit)"),
-            userQuota: values.optionalInteger("limits.\(name).\(unitOfUser)"),
-            window: values.seconds("limits.\(name).windowSeconds"),
-            whenRedisIsAway: values.choice("limits.\(kind ?? name).whenRedisIsAway"))
+            quota: values.requests, userQuota: values.userRequests, window: .seconds(values.windowSeconds),
+            whenRedisIsAway: values.whenRedisIsAway)
     }
 }
 
 extension Settings.Redis {
-    fileprivate init(_ values: SettingsEntries) {
-        guard let address = Address(values.text("redis.address")) else { preconditionFailure("checked by its shape") }
+    fileprivate init(_ values: SettingsValues<SettingsTable.Redis>) {
+        guard let address = Address(values.address) else { preconditionFailure("checked by its shape") }
         self.address = address
-        username = values.optionalText("redis.username")
-        password = values.secret("redis.password")
-        database = values.integer("redis.database")
-        usesTLS = values.flag("redis.tls")
-        certificateAuthorities = values.file("redis.certificateAuthorities")?.path
-        keyPrefix = values.text("redis.keyPrefix")
-        timeout = values.milliseconds("redis.timeoutMilliseconds")
+        username = values.username
+        password = values.password
+        database = values.database
+        usesTLS = values.tls
+        certificateAuthorities = values.certificateAuthorities?.path
+        keyPrefix = values.keyPrefix
+        timeout = .milliseconds(values.timeoutMilliseconds)
     }
 }
 
 extension Settings.Audit {
-    fileprivate init(_ values: SettingsEntries) {
-        if let file = values.optionalText("audit.file") {
+    fileprivate init(_ values: SettingsValues<SettingsTable.Audit>) {
+        if let file = values.file {
             destination = .file(file)
-        } else if let stream = values.optionalText("audit.stream") {
-            destination = .stream(stream, maximumLength: values.integer("audit.streamMaximumLength"))
+        } else if let stream = values.stream {
+            destination = .stream(stream, maximumLength: values.streamMaximumLength)
         } else {
             destination = .standardError
         }
+    }
+}
+
+extension Settings.Server {
+    fileprivate init(_ values: SettingsValues<SettingsTable.Server>) {
+        self.init(
+            maximumBodyBytes: values.maximumBodyBytes,
+            requestDeadline: .milliseconds(values.requestDeadlineMilliseconds),
+            metricsFolder: values.metricsFolder,
+            drain: .seconds(values.drainSeconds),
+            hungAfter: .milliseconds(values.hungAfterMilliseconds),
+            coreDumps: values.coreDumps)
     }
 }

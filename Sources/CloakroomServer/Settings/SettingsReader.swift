@@ -7,6 +7,8 @@ import CloakroomJSON
 struct SettingsReader {
     let environment: [String: String]
     let readFile: (String) -> [UInt8]?
+    /// Called with the whole path of each key whose value is read later on.
+    var onRead: ((String) -> Void)?
     private(set) var faults: [SettingsError] = []
 
     init(environment: [String: String], readFile: @escaping (String) -> [UInt8]?) {
@@ -18,7 +20,7 @@ struct SettingsReader {
     /// - Returns: a value for each row without a fault.
     mutating func read(_ rows: [SettingsRow], from tree: JSON.Object, at place: String = "") -> SettingsEntries {
         faults += UnknownKeys(rows: rows, place: place).faults(in: tree)
-        var values = SettingsEntries(place: place)
+        var values = SettingsEntries(place: place, onRead: onRead)
         for row in rows {
             do throws(SettingsError) {
                 let json = lookUp(row.path, in: tree)

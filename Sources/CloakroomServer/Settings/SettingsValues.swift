@@ -60,114 +60,26 @@ struct SettingsValues<Table: SettingsGroup> {
     func fault<Value>(
         _ key: KeyPath<Table, SettingsKey<Value>>, _ cause: String, _ remedy: String
     ) -> SettingsError {
-        SettingsError(entries.place + table[keyPath: key].path, cause, remedy)
+        SettingsError(path(of: key), cause, remedy)
     }
 
+    /// As the operator finds it in the file, such as `tokens.issuers[0].secret`.
+    func path<Value>(of key: KeyPath<Table, SettingsKey<Value>>) -> String { entries.place + table[keyPath: key].path }
+
     private func value<Value>(_ key: SettingsKey<Value>) -> Value? {
+        entries.onRead?(entries.place + key.path)
         guard let value = entries.values[key.path] else { return nil }
         guard let decoded = key.decode(value) else { preconditionFailure("\(key.path) has a value of another type") }
         return decoded
     }
 }
 
-/// The values of a table by path. Reading a path or type the table does not have is our mistake.
+/// What the file, the environment and the defaults came to, by the paths of a table's rows; without those that have a
+/// fault.
 struct SettingsEntries {
     /// What stands before the paths in a fault, such as `tokens.issuers[0].`
     let place: String
+    /// Called with the whole path of each key whose value is read.
+    let onRead: ((String) -> Void)?
     var values: [String: SettingsValue] = [:]
-
-    private func value(_ path: String) -> SettingsValue {
-        guard let value = values[path] else { preconditionFailure("no row \(path)") }
-        return value
-    }
-
-    func text(_ path: String) -> String {
-        guard let text = optionalText(path) else { preconditionFailure("\(path) is absent") }
-        return text
-    }
-
-    func optionalText(_ path: String) -> String? {
-        switch value(path) {
-        case .absent: return nil
-        case .text(let text): return text
-        case .integer, .flag, .texts, .secret, .key, .privateKey, .sealingKeys, .file, .objects, .named:
-            preconditionFailure("\(path) is no text")
-        }
-    }
-
-    func integer(_ path: String) -> Int {
-        guard let number = optionalInteger(path) else { preconditionFailure("\(path) is no integer") }
-        return number
-    }
-
-    func optionalInteger(_ path: String) -> Int? {
-        guard case .integer(let number) = value(path) else { return nil }
-        return number
-    }
-
-    func seconds(_ path: String) -> Duration { .seconds(integer(path)) }
-    func milliseconds(_ path: String) -> Duration { .milliseconds(integer(path)) }
-
-    func flag(_ path: String) -> Bool {
-        guard let flag = optionalFlag(path) else { preconditionFailure("\(path) is absent") }
-        return flag
-    }
-
-    func optionalFlag(_ path: String) -> Bool? {
-        guard case .flag(let flag) = value(path) else { return nil }
-        return flag
-    }
-
-    func texts(_ path: String) -> [String] {
-        guard case .texts(let texts) = value(path) else { preconditionFailure("\(path) is no array of texts") }
-        return texts
-    }
-
-    func optionalTexts(_ path: String) -> [String]? {
-        guard case .texts(let texts) = value(path) else { return nil }
-        return texts
-    }
-
-    func choice<Choice: RawRepresentable<String>>(_ path: String) -> Choice {
-        guard let choice = Choice(rawValue: text(path)) else { preconditionFailure("\(path) has another choice") }
-        return choice
-    }
-
-    func secret(_ path: String) -> Secret? {
-        guard case .secret(let secret) = value(path) else { return nil }
-        return secret
-    }
-
-    func key(_ path: String) -> HMACKey? {
-        guard case .key(let key) = value(path) else { return nil }
-        return key
-    }
-
-    func privateKey(_ path: String) -> PrivateKey? {
-        guard case .privateKey(let key) = value(path) else { return nil }
-        return key
-    }
-
-    /// Empty when absent.
-    func sealingKeys(_ path: String) -> [SealingKey] {
-        guard case .sealingKeys(let keys) = value(path) else { return [] }
-        return keys
-    }
-
-    func file(_ path: String) -> (path: String, bytes: [UInt8])? {
-        guard case .file(let path, let bytes) = value(path) else { return nil }
-        return (path, bytes)
-    }
-
-    /// - Returns: nothing where the key is absent.
-    func optionalObjects(_ path: String) -> [SettingsEntries] {
-        guard case .objects(let objects) = value(path) else { return [] }
-        return objects
-    }
-
-    /// - Returns: nothing where the key is absent.
-    func named(_ path: String) -> [(name: String, values: SettingsEntries)] {
-        guard case .named(let named) = value(path) else { return [] }
-        return named
-    }
 }
