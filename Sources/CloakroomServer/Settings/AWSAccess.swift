@@ -62,6 +62,51 @@ extension Settings.AWSAccess {
     var sendsSessionToken: Bool { keys.map { $0.sessionToken != nil } ?? (sessionToken != nil) }
 }
 
+extension SettingsTable {
+    struct AWS: SettingsGroup {
+        let accessKeyID = SettingsKey(
+            optional: "aws.accessKeyID", .textOrReference, environment: "AWS_ACCESS_KEY_ID",
+            "The worker's own access key; null: from where the worker runs.")
+        let secretAccessKey = SettingsKey(
+            optional: "aws.secretAccessKey", .secret, environment: "AWS_SECRET_ACCESS_KEY", "Its secret.")
+        let sessionToken = SettingsKey(
+            optional: "aws.sessionToken", .secret, environment: "AWS_SESSION_TOKEN",
+            "Its session token, if it is temporary.")
+        let credentials = SettingsKey(
+            "aws.credentials", .choice(["chain"] + AWSAccessReader.providers.keys.sorted()), default: "chain",
+            "The provider of the worker's credentials when no key is given: all in the SDKs' order, or one.")
+        let profile = SettingsKey(
+            optional: "aws.profile", .text(.any), "A profile of the shared files; null: `AWS_PROFILE`, else `default`.")
+        let useFIPS = SettingsKey(
+            optional: "aws.useFIPS", .flag,
+            "Whether AWS's FIPS endpoints are used; null: as `AWS_USE_FIPS_ENDPOINT` or the profile say, else not.")
+        let useDualStack = SettingsKey(
+            optional: "aws.useDualStack", .flag,
+            "Whether AWS's IPv6 endpoints are used; null: as `AWS_USE_DUALSTACK_ENDPOINT` or the profile say, else not."
+        )
+        let stsEndpoint = SettingsKey(
+            optional: "aws.stsEndpoint", .text(.endpoint),
+            "Another STS; null: as `AWS_ENDPOINT_URL_STS`, `AWS_ENDPOINT_URL` or the profile say, else AWS's regional one."
+        )
+        let s3Endpoint = SettingsKey(
+            optional: "aws.s3Endpoint", .text(.endpoint),
+            "Another S3; null: as `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL` or the profile say, else AWS's regional one."
+        )
+        let iamEndpoint = SettingsKey(
+            optional: "aws.iamEndpoint", .text(.endpoint),
+            "Scheme, host and port of another IAM, for `cloakroom user revoke --apply`; null: the partition's.")
+        let pathStyle = SettingsKey(
+            optional: "aws.pathStyle", .flag, "Whether the bucket stands in the path; null: where it has to.")
+        let certificateAuthorities = SettingsKey(
+            optional: "aws.certificateAuthorities", .file,
+            "PEM file of whom to trust; null: `AWS_CA_BUNDLE`, else whom the system trusts.")
+        let timeoutMilliseconds = SettingsKey(
+            "aws.timeoutMilliseconds", .integer(100...60_000), default: 5000, "How long one try may take.")
+        let maximumAttempts = SettingsKey(
+            "aws.maximumAttempts", .integer(1...10), default: 3, "How often one call is tried, the first included.")
+    }
+}
+
 /// Puts together what settings, environment and the shared config file say about AWS.
 struct AWSAccessReader {
     let values: SettingsValues<SettingsTable>

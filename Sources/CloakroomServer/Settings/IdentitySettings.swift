@@ -1,5 +1,79 @@
 import CloakroomCrypto
-import CloakroomJOSE
+package import CloakroomJOSE
+
+extension Settings {
+    package struct Tokens: Sendable {
+        /// Read besides `Authorization`.
+        package var header: String
+        /// How far an issuer's clock may be from ours.
+        package var leeway: Duration
+        /// For fetching keys: a PEM file; `nil` means the system's.
+        package var certificateAuthorities: String?
+        package var issuers: [Issuer]
+
+        /// How far the clock of the issuer may be from ours that tolerates least.
+        package var smallestLeeway: Duration { issuers.map { $0.leeway ?? leeway }.min() ?? leeway }
+    }
+
+    /// Our own tokens.
+    package struct Session: Sendable {
+        package var issuer: String
+        package var audience: String
+        package var lifetime: Duration
+        /// Since the sign-in.
+        package var maximumAge: Duration
+        /// At least one; the first signs.
+        package var keys: [TokenSigningKey]
+    }
+}
+
+extension SettingsTable {
+    struct Tokens: SettingsGroup {
+        let header = SettingsKey(
+            "tokens.header", .text(.headerName), default: "X-Convos-AuthToken",
+            "A header that may carry the token, besides `Authorization: Bearer`.")
+        let leewaySeconds = SettingsKey(
+            "tokens.leewaySeconds", .integer(0...60), default: 30, "How far an issuer's clock may be from ours.")
+        let certificateAuthorities = SettingsKey(
+            optional: "tokens.certificateAuthorities", .file,
+            "PEM file of whom to trust when keys are fetched; null: whom the system trusts.")
+        let issuers = SettingsKey(
+            required: "tokens.issuers", .objects(Issuer()), "Whose tokens are trusted; at least one.")
+    }
+
+    struct Session: SettingsGroup {
+        let issuer = SettingsKey(
+            optional: "session.issuer", .text(.any),
+            "The claim `iss` of our own session tokens, such as this service's URL; null: there are no sessions.")
+        let audience = SettingsKey("session.audience", .text(.any), default: "cloakroom", "Their claim `aud`.")
+        let lifetimeSeconds = SettingsKey(
+            "session.lifetimeSeconds", .integer(60...86_400), default: 3600, "How long a session token lives.")
+        let maximumAgeSeconds = SettingsKey(
+            "session.maximumAgeSeconds", .integer(60...31_536_000), default: 2_592_000,
+            "How long after the sign-in a session may be continued.")
+        let keys = SettingsKey(
+            optional: "session.keys", .objects(SessionKey()),
+            "What signs them: the first does; the others are still trusted, or will be.")
+    }
+
+    /// One of `session.keys`.
+    struct SessionKey: SettingsGroup {
+        let keyID = SettingsKey(required: "keyID", .text(.keyID), "Its `kid`, another for each key ever.")
+        let privateKey = SettingsKey(
+            optional: "privateKey", .privateKey, "For ES256: a P-256 key, as `openssl genpkey` writes it (PEM).")
+        let secret = SettingsKey(
+            optional: "secret", .signingKey, "For HS256: at least 32 bytes, from a random generator.")
+    }
+}
+
+extension Settings.Tokens {
+    init(_ values: SettingsValues<SettingsTable.Tokens>, issuers: [Issuer]) {
+        header = values.header
+        leeway = .seconds(values.leewaySeconds)
+        certificateAuthorities = values.certificateAuthorities?.path
+        self.issuers = issuers
+    }
+}
 
 /// Makes issuers and sessions of the table's values, or tells what of them does not go together.
 ///

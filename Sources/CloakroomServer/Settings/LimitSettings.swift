@@ -1,61 +1,39 @@
 import CloakroomWire
 
-/// The keys that say how much users may do, in tiers and by limits.
-extension SettingsTable {
-    /// One of `tiers`.
-    struct Tier: SettingsGroup {
-        let lifetimeSeconds = SettingsKey(
-            optional: "lifetimeSeconds", .integer(900...43_200),
-            "How long credentials live; null: `vending.lifetimeSeconds`.")
-        let scope = SettingsKey(
-            optional: "scope", .text(.scope), "What credentials open: a scope's name; null: `vending.scope`.")
-        let limits = TierLimits()
-        let userLimits = TierUserLimits()
-        let storageLimitBytes = SettingsKey(
-            optional: "storageLimitBytes", .integer(0...1_000_000_000_000_000),
-            "From how much on nothing can be stored; null: no limit. A record can have its own.")
-        let requiresSubscription = SettingsKey(
-            "requiresSubscription", .flag, default: false,
-            "Whether nothing is vended or uploaded without a subscription end in the record that lies ahead.")
+extension Settings {
+    package struct Limits: Sendable {
+        package var renew: Limit
+        /// Keys, of all renewals.
+        package var renewKeys: Limit
+        package var vend: Limit
+        package var upload: Limit
+        /// Bytes, of all uploads.
+        package var uploadBytes: Limit
+        package var session: Limit
+        package var notification: Limit
     }
 
-    struct TierLimits: SettingsGroup {
-        let renew = requests("renew")
-        let vend = requests("vend")
-        let upload = requests("upload")
-        let renewKeys = SettingsKey(
-            optional: "limits.renewKeys", .integer(renewedKeys),
-            "How many keys a device renews in a window; null: `limits.renewKeys.keys`.")
-        let uploadBytes = SettingsKey(
-            optional: "limits.uploadBytes", .integer(uploadedBytes),
-            "How many bytes a device announces in a window; null: `limits.uploadBytes.bytes`.")
+    package struct Limit: Sendable {
+        package enum WithoutRedis: String, Sendable, CaseIterable { case open, closed }
 
-        private static func requests(_ name: String) -> SettingsKey<Int?> {
-            SettingsKey(
-                optional: "limits.\(name)", .integer(1...1_000_000),
-                "How many requests a device has in a window; null: `limits.\(name).requests`.")
+        /// How many requests, keys or bytes of a device in a window.
+        package var quota: Int
+        /// How many of all devices of a user.
+        package var userQuota: Int
+        package var window: Duration
+        /// As the requests' limit has it.
+        package var whenRedisIsAway: WithoutRedis
+
+        /// - Parameter userQuota: `nil` for four times as many as a device has.
+        package init(quota: Int, userQuota: Int? = nil, window: Duration, whenRedisIsAway: WithoutRedis) {
+            self.quota = quota
+            self.userQuota = userQuota ?? Self.userQuota(forDevice: quota)
+            self.window = window
+            self.whenRedisIsAway = whenRedisIsAway
         }
-    }
 
-    struct TierUserLimits: SettingsGroup {
-        let renew = requests("renew")
-        let vend = requests("vend")
-        let upload = requests("upload")
-        let renewKeys = SettingsKey(
-            optional: "userLimits.renewKeys", .integer(renewedKeys),
-            "How many keys all devices of a user renew in a window; null: four times the tier's `limits.renewKeys`,"
-                + " without that `limits.renewKeys.userKeys`.")
-        let uploadBytes = SettingsKey(
-            optional: "userLimits.uploadBytes", .integer(uploadedBytes),
-            "How many bytes all devices of a user announce in a window; null: four times the tier's"
-                + " `limits.uploadBytes`, without that `limits.uploadBytes.userBytes`.")
-
-        private static func requests(_ name: String) -> SettingsKey<Int?> {
-            SettingsKey(
-                optional: "userLimits.\(name)", .integer(1...4_000_000),
-                "How many requests all devices of a user have in a window; null: four times the tier's `limits.\(name)`,"
-                    + " without that `limits.\(name).userRequests`.")
-        }
+        /// Header fields hold integers of 15 digits (RFC 9651 §3.3.1).
+        static func userQuota(forDevice quota: Int) -> Int { min(4 * quota, 999_999_999_999_999) }
     }
 }
 
@@ -117,7 +95,33 @@ extension SettingsTable {
     }
 
     /// A full batch must pass, or those clients that know no other would never renew again.
-    private static let renewedKeys = WireLimits.maximumKeysPerRequest...100_000_000
+    static let renewedKeys = WireLimits.maximumKeysPerRequest...100_000_000
     /// Header fields hold integers of 15 digits (RFC 9651 §3.3.1).
-    private static let uploadedBytes = 1...999_999_999_999_999
+    static let uploadedBytes = 1...999_999_999_999_999
+}
+
+extension Settings.Limits {
+    init(_ values: SettingsValues<SettingsTable.Limits>) {
+        let (keys, bytes) = (values.renewKeys, values.uploadBytes)
+        self.init(
+            renew: Settings.Limit(values.renew),
+            renewKeys: Settings.Limit(
+                quota: keys.keys, userQuota: keys.userKeys, window: .seconds(keys.windowSeconds),
+                whenRedisIsAway: values.renew.whenRedisIsAway),
+            vend: Settings.Limit(values.vend),
+            upload: Settings.Limit(values.upload),
+            uploadBytes: Settings.Limit(
+                quota: bytes.bytes, userQuota: bytes.userBytes, window: .seconds(bytes.windowSeconds),
+                whenRedisIsAway: values.upload.whenRedisIsAway),
+            session: Settings.Limit(values.session),
+            notification: Settings.Limit(values.notification))
+    }
+}
+
+extension Settings.Limit {
+    init(_ values: SettingsValues<SettingsTable.RequestLimit>) {
+        self.init(
+            quota: values.requests, userQuota: values.userRequests, window: .seconds(values.windowSeconds),
+            whenRedisIsAway: values.whenRedisIsAway)
+    }
 }
