@@ -1,7 +1,7 @@
 // Only these have a scheduler: macOS runs apps as long as they please.
 #if canImport(BackgroundTasks) && !os(macOS)
     import BackgroundTasks
-    public import Foundation
+    import Foundation
 
     /// Renews assets while the app is in the background, every now and then: the system decides when.
     ///

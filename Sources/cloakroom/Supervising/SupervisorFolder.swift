@@ -39,7 +39,10 @@ final class SupervisorFolder {
         guard isNew || wasTakenOver else { return }
         let new = "\(path).\(getpid())"
         // One that is there was left by a process of our number that was killed before it could move it.
-        guard mkdir(new, 0o700) == 0 || (rmdir(new) == 0 && mkdir(new, 0o700) == 0) else { return removeFiles() }
+        guard mkdir(new, 0o700) == 0 || (rmdir(new) == 0 && mkdir(new, 0o700) == 0) else {
+            removeFiles()
+            return
+        }
         let own: Descriptor
         do throws(FolderError) { own = try Self.opened(new) } catch {
             rmdir(new)
