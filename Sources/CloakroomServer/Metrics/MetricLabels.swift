@@ -7,10 +7,11 @@ protocol MetricLabel: CaseIterable, Equatable, Sendable {
     static var name: String { get }
     /// As Prometheus sees it.
     var value: String { get }
+    /// The place among all values.
+    var index: Int { get }
 }
 
 extension MetricLabel {
-    /// The place among all values.
     var index: Int {
         var index = 0
         for each in Self.allCases {
@@ -25,22 +26,21 @@ extension MetricLabel where Self: RawRepresentable<String> {
     var value: String { rawValue }
 }
 
-enum RouteLabel: MetricLabel {
-    case route(Route)
-    /// A path that is none of ours.
-    case unknown
+/// A route, and behind all of them a path that is none of ours.
+struct RouteLabel: MetricLabel {
+    let index: Int
 
+    private static let routes = Route.allCases
     static let name = "route"
-    static let allCases = Route.allCases.map(RouteLabel.route) + [.unknown]
+    static let allCases = (0...routes.count).map(RouteLabel.init(index:))
 
-    init(_ route: Route?) { self = route.map(Self.route) ?? .unknown }
+    private init(index: Int) { self.index = index }
 
-    var value: String {
-        switch self {
-        case .route(let route): route.rawValue
-        case .unknown: "unknown"
-        }
-    }
+    init(_ route: Route) { index = Self.routes.firstIndex(of: route) ?? Self.routes.count }
+
+    static let unknown = RouteLabel(index: routes.count)
+
+    var value: String { index < Self.routes.count ? Self.routes[index].rawValue : "unknown" }
 }
 
 /// Every status that a route sends, and one for those that only a fault could bring.

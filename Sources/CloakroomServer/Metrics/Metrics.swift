@@ -1,5 +1,4 @@
 package import CloakroomAWS
-package import CloakroomWire
 package import CloakroomLoop
 package import CloakroomRedis
 
@@ -21,8 +20,7 @@ package final class Metrics {
         count(layout.starts)
     }
 
-    package func answered(_ route: Route?, status: Int, nanoseconds: UInt64) {
-        let route = RouteLabel(route)
+    func answered(_ route: RouteLabel, status: Int, nanoseconds: UInt64) {
         row.add(1, at: layout.requests[route, StatusLabel(status)])
         observe(nanoseconds, at: layout.requestDurations[route])
     }

@@ -47,6 +47,7 @@ final class RequestPipeline {
     private let request: Request
     /// `nil` for a path that is none of ours.
     private let route: Route?
+    private let label: RouteLabel
     private let start: UInt64
     private let service: CloakroomService
     private let respond: CloakroomService.Responder
@@ -55,11 +56,12 @@ final class RequestPipeline {
     ///   - start: in ``Monotonic`` nanoseconds.
     ///   - respond: called once.
     init(
-        _ request: Request, _ route: Route?, since start: UInt64, of service: CloakroomService,
+        _ request: Request, _ match: RouteTable.Match?, since start: UInt64, of service: CloakroomService,
         _ respond: @escaping CloakroomService.Responder
     ) {
         self.request = request
-        self.route = route
+        route = match?.route
+        label = match?.label ?? .unknown
         self.start = start
         self.service = service
         self.respond = respond
@@ -132,7 +134,7 @@ final class RequestPipeline {
 
     private func finish(_ answer: RouteResponse) {
         let nanoseconds = Monotonic.now &- start
-        service.dependencies.metrics.answered(route, status: answer.response.status, nanoseconds: nanoseconds)
+        service.dependencies.metrics.answered(label, status: answer.response.status, nanoseconds: nanoseconds)
         record(answer, nanoseconds)
         respond(answer.response)
     }

@@ -5,29 +5,37 @@ import CloakroomWire
 struct RouteTable: Sendable {
     struct Match: Sendable, Equatable {
         let route: Route
+        /// In the metrics.
+        let label: RouteLabel
         /// What stands where the template has `{id}`, as it was sent; empty for a template without.
-        var id = ""
+        var id: String
+
+        init(route: Route, id: String = "") {
+            self.route = route
+            self.id = id
+            label = RouteLabel(route)
+        }
     }
 
     /// A template with an `{id}`: what stands before it, and behind it.
     private struct Template {
         let start: String
         let end: String
-        let route: Route
+        let match: Match
     }
 
-    private let exact: [String: Route]
+    private let exact: [String: Match]
     private let templates: [Template]
 
     init() {
-        var exact: [String: Route] = [:]
+        var exact: [String: Match] = [:]
         var templates: [Template] = []
         for route in Route.allCases {
             if let place = route.rawValue.firstRange(of: "{id}") {
                 let (start, end) = (route.rawValue[..<place.lowerBound], route.rawValue[place.upperBound...])
-                templates.append(Template(start: String(start), end: String(end), route: route))
+                templates.append(Template(start: String(start), end: String(end), match: Match(route: route)))
             } else {
-                exact[route.rawValue] = route
+                exact[route.rawValue] = Match(route: route)
             }
         }
         self.exact = exact
@@ -36,7 +44,7 @@ struct RouteTable: Sendable {
 
     /// - Parameter path: as it was sent, without the query.
     func match(_ path: String) -> Match? {
-        if let route = exact[path] { return Match(route: route) }
+        if let match = exact[path] { return match }
         for template in templates {
             let (start, end) = (template.start.utf8.count, template.end.utf8.count)
             guard path.utf8.count > start + end, path.hasPrefix(template.start), path.hasSuffix(template.end) else {
@@ -44,7 +52,10 @@ struct RouteTable: Sendable {
             }
             let id = path.utf8.dropFirst(start).dropLast(end)
             // One segment: `/` belongs to another template, or to none.
-            if !id.contains(UInt8(ascii: "/")) { return Match(route: template.route, id: String(Substring(id))) }
+            guard !id.contains(UInt8(ascii: "/")) else { continue }
+            var match = template.match
+            match.id = String(Substring(id))
+            return match
         }
         return nil
     }

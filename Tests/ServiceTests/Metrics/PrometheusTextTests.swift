@@ -18,9 +18,9 @@ struct PrometheusTextTests {
 
     @Test @LoopActor func `writes what was counted, whole`() throws {
         let metrics = try Metrics()
-        metrics.answered(.stsToken, status: 200, nanoseconds: 700_000)
-        metrics.answered(.stsToken, status: 200, nanoseconds: 500_000)
-        metrics.answered(nil, status: 418, nanoseconds: 20_000_000_000)
+        metrics.answered(RouteLabel(.stsToken), status: 200, nanoseconds: 700_000)
+        metrics.answered(RouteLabel(.stsToken), status: 200, nanoseconds: 500_000)
+        metrics.answered(.unknown, status: 418, nanoseconds: 20_000_000_000)
         metrics.attempted(
             Attempt(
                 service: .sts, operation: .assumeRole, number: 0, fault: AWSError(.throttled, code: "x"),
@@ -93,7 +93,7 @@ struct PrometheusTextTests {
 
     @Test @LoopActor func `announces each family once, before its samples`() throws {
         let metrics = try Metrics()
-        metrics.answered(.health, status: 200, nanoseconds: 1)
+        metrics.answered(RouteLabel(.health), status: 200, nanoseconds: 1)
         var family = ""
         var seen: Set<String> = []
         for line in lines(metrics) {
