@@ -58,7 +58,7 @@ let package = Package(
         .target(
             name: "CloakroomSignatures", dependencies: ["CloakroomCOpenSSL", "CloakroomCrypto"],
             swiftSettings: unsafeSettings),
-        .target(name: "CloakroomJSON", swiftSettings: swiftSettings),
+        .target(name: "CloakroomJSON", dependencies: ["CloakroomHTTP"], swiftSettings: swiftSettings),
         .target(
             name: "CloakroomJOSE", dependencies: ["CloakroomCrypto", "CloakroomSignatures", "CloakroomJSON"],
             swiftSettings: swiftSettings),

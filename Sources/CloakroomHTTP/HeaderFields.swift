@@ -97,18 +97,7 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     package mutating func add(
         _ name: String, addingCapacity capacity: Int, _ write: (inout OutputSpan<UInt8>) -> Void
     ) {
-        let start = text.count
-        let colon = start + name.utf8.count
-        name.withUTF8Span { name in
-            text.append(addingCapacity: name.count + capacity + 3) { text in
-                text.append(copying: name)
-                text.append(UInt8(ascii: ":"))
-                text.append(UInt8(ascii: " "))
-                write(&text)
-                text.append(0)
-            }
-        }
-        locations.append(Location(start: Int32(start), colon: Int32(colon), end: Int32(text.count - 1)))
+        name.withUTF8Span { append($0, addingCapacity: capacity, write) }
     }
 
     /// All of them, in their order.
@@ -128,17 +117,22 @@ package struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral
     }
 
     private mutating func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+        append(name, addingCapacity: value.count) { $0.append(copying: value) }
+    }
+
+    @inline(__always) private mutating func append(
+        _ name: Span<UInt8>, addingCapacity capacity: Int, _ write: (inout OutputSpan<UInt8>) -> Void
+    ) {
         let start = text.count
-        let colon = start + name.count
-        let end = colon + 2 + value.count
-        text.append(addingCapacity: end + 1 - start) { text in
+        text.append(addingCapacity: name.count + capacity + 3) { text in
             text.append(copying: name)
             text.append(UInt8(ascii: ":"))
             text.append(UInt8(ascii: " "))
-            text.append(copying: value)
+            write(&text)
             text.append(0)
         }
-        locations.append(Location(start: Int32(start), colon: Int32(colon), end: Int32(end)))
+        locations.append(
+            Location(start: Int32(start), colon: Int32(start + name.count), end: Int32(text.count - 1)))
     }
 
     private mutating func remove(_ name: String) {

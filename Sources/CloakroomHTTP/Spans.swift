@@ -35,9 +35,10 @@ extension OutputSpan<UInt8> {
         }
     }
 
-    /// Appends a number that is not below zero: at most 19 characters.
+    /// Appends a number: at most 20 characters.
     @inlinable package mutating func append(decimal number: Int) {
-        let number = UInt(number)
+        if number < 0 { append(UInt8(ascii: "-")) }
+        let number = number.magnitude
         var (digits, limit) = (1, UInt(10))
         while digits < 19, number >= limit { (digits, limit) = (digits + 1, limit &* 10) }
         withUnsafeMutableBufferPointer { output, count in

@@ -1,3 +1,5 @@
+import CloakroomHTTP
+
 /// Writes JSON without space between its parts, for responses whose shape is fixed.
 ///
 /// Commas are the writer's affair; brackets must match, or the result is none.

@@ -1,3 +1,5 @@
+import CloakroomHTTP
+
 extension UnsafeBufferPointer<UInt8> {
     /// Whether all of it is ASCII that JSON does not escape; neither is DEL plain, at which terminals do things.
     ///
@@ -29,14 +31,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension OutputSpan<UInt8> {
-    @inline(__always) mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
-        precondition(text.count <= freeCapacity)
-        withUnsafeMutableBufferPointer { buffer, count in
-            let room = UnsafeMutableRawBufferPointer(buffer)
-            UnsafeMutableRawBufferPointer(rebasing: room[count...]).copyMemory(from: UnsafeRawBufferPointer(text))
-            count += text.count
-        }
-    }
+    @inline(__always) mutating func append(_ text: UnsafeBufferPointer<UInt8>) { append(copying: text.span) }
 
     /// A member's name with what stands around it.
     @inline(__always) mutating func append(name: UnsafeBufferPointer<UInt8>, isFirst: Bool) {
@@ -45,25 +40,6 @@ extension OutputSpan<UInt8> {
         append(name)
         append(UInt8(ascii: "\""))
         append(UInt8(ascii: ":"))
-    }
-
-    /// At most 20 characters.
-    mutating func append(decimal number: Int) {
-        if number < 0 { append(UInt8(ascii: "-")) }
-        let number = number.magnitude
-        var (digits, limit) = (1, UInt(10))
-        while digits < 19, number >= limit { (digits, limit) = (digits + 1, limit &* 10) }
-        precondition(digits <= freeCapacity)
-        withUnsafeMutableBufferPointer { buffer, count in
-            let room = UnsafeMutableRawBufferPointer(buffer)
-            var rest = number
-            for index in stride(from: count + digits - 1, through: count, by: -1) {
-                let quotient = rest / 10
-                room[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
-                rest = quotient
-            }
-            count += digits
-        }
     }
 
     /// 16 lower-case hexadecimal digits.

@@ -76,7 +76,6 @@ struct Milliseconds: Sendable, Comparable {
 
     static let zero = Milliseconds(count: 0)
 
-    var duration: Duration { .milliseconds(count) }
     /// Rounded up: a client that comes back then finds a new window.
     var wholeSeconds: Int { (count + 999) / 1000 }
 

@@ -18,8 +18,6 @@ package struct RateLimitDecision: Sendable, Equatable {
         package let remaining: Int
         /// Until it ends.
         let left: Milliseconds
-
-        package var reset: Duration { left.duration }
     }
 
     package let verdict: Verdict
@@ -35,7 +33,6 @@ package struct RateLimitDecision: Sendable, Equatable {
     /// Until the same may be requested again.
     let wait: Milliseconds
 
-    package var retryAfter: Duration { wait.duration }
     package var isAllowed: Bool { verdict == .allowed || verdict == .open }
 
     /// Redis is unreachable, and the state is unknown.
@@ -99,8 +96,8 @@ extension HeaderFields {
     mutating func add(_ terms: RateLimitPolicy, _ decision: RateLimitDecision) {
         if decision.verdict != .closed {
             // The fields of most responses are everybody's until here: they are copied once.
-            reserve(fields: count + 3, bytes: text.count + terms.policyField.text.count + Self.rateLimitBytes)
-            add(terms.policyField)
+            reserve(fields: count + 3, bytes: text.count + terms.field.text.count + Self.rateLimitBytes)
+            add(terms.field)
             add("RateLimit", addingCapacity: Self.rateLimitBytes) { text in
                 text.append(decision.requests, terms.label)
                 if let quantity = decision.quantity { text.append(next: quantity, terms.quantityLabel) }

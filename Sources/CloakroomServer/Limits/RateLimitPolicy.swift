@@ -20,9 +20,8 @@ package final class RateLimitPolicy: Sendable {
     let requests: Settings.Limit
     /// `nil` where nothing but requests is counted.
     let quantity: Settings.Limit?
-    /// The value of `RateLimit-Policy`, and the field as it is sent.
-    let policy: String
-    let policyField: HeaderFields
+    /// `RateLimit-Policy`, as it is sent.
+    let field: HeaderFields
     /// What stands before the numbers of a window in `RateLimit`, such as `"renew";r=`.
     let label: [UInt8]
     let quantityLabel: [UInt8]
@@ -43,8 +42,7 @@ package final class RateLimitPolicy: Sendable {
         self.quantity = name.quantity.map { limits[$0].with(quantity) }
         if let other = name.quantity, let quantity = self.quantity { limited.append((other, quantity)) }
         let windows = limited.map { $1.policy(named: $0) } + limited.map { $1.userPolicy(named: $0) }
-        policy = windows.joined(separator: ", ")
-        policyField = ["RateLimit-Policy": policy]
+        field = ["RateLimit-Policy": windows.joined(separator: ", ")]
     }
 
     private static func label(_ name: String) -> [UInt8] { Array("\"\(name)\";r=".utf8) }

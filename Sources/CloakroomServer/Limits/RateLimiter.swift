@@ -7,7 +7,6 @@ package import CloakroomRedis
 package final class RateLimiter {
     private let redis: RedisConnection
     private let keyPrefix: String
-    private let limits: Settings.Limits
     private var local = LocalRateLimiter(capacity: 100_000)
     /// As many as tokens are remembered.
     private var cachedRequests = GenerationalCache<RateLimitRequest.Client, RateLimitRequest>(capacity: 10_000)
@@ -15,17 +14,13 @@ package final class RateLimiter {
     /// Called with why Redis did not respond; the word is for a metric.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
 
-    package init(redis: RedisConnection, keyPrefix: String, limits: Settings.Limits) {
+    package init(redis: RedisConnection, keyPrefix: String) {
         self.redis = redis
         self.keyPrefix = keyPrefix
-        self.limits = limits
     }
 
-    /// Counts one request of the subject and of its device, by the limits of everybody.
-    package func take(_ cost: RateLimitCost, for subject: Subject) async -> RateLimitDecision {
-        await take(cost, for: subject, by: RateLimitPolicy(cost.name, limits))
-    }
-
+    /// Counts one request of the subject and of its device.
+    ///
     /// - Parameter terms: those of the subject's tier.
     func take(_ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy) async -> RateLimitDecision {
         var request = request(cost, subject, expecting: terms, readsRecord: false)

@@ -40,7 +40,7 @@ package struct ServiceBuilder {
             metrics.redisFailed($0)
             health.failed($0)
         }
-        let limiter = RateLimiter(redis: redis, keyPrefix: keyPrefix, limits: settings.limits)
+        let limiter = RateLimiter(redis: redis, keyPrefix: keyPrefix)
         limiter.onRedisFailure = redisFailed
 
         let identity = Identity(

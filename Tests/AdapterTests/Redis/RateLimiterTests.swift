@@ -7,7 +7,7 @@ import Testing
 /// The limiter on a real Redis.
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct RateLimiterTests {
-    private static let limits = Settings.Limits(
+    fileprivate static let limits = Settings.Limits(
         renew: .init(quota: 3, window: .seconds(3600), whenRedisIsAway: .open),
         renewKeys: .init(quota: 150, window: .seconds(1800), whenRedisIsAway: .open),
         vend: .init(quota: 3, window: .seconds(3600), whenRedisIsAway: .closed),
@@ -30,14 +30,14 @@ struct RateLimiterTests {
         let (bare, other) = (try subject("u_1"), try subject("u_1", device: "tablet"))
         try await withRedis(server.path) { first in
             try await withRedis(server.path) { second in
-                let limiters = [first, second].map { RateLimiter(redis: $0, keyPrefix: "c:", limits: Self.limits) }
+                let limiters = [first, second].map { RateLimiter(redis: $0, keyPrefix: "c:") }
                 var seen: [RateLimitDecision] = []
                 for (number, subject) in [one, two, one, one].enumerated() {
                     seen.append(await limiters[number % 2].take(.renewal(keys: 1), for: subject))
                 }
                 #expect(seen.map(\.verdict) == [.allowed, .allowed, .allowed, .refused])
                 #expect(seen.map(\.requests.remaining) == [2, 1, 0, 0])
-                #expect(seen.allSatisfy { $0.requests.reset > .seconds(3590) && $0.requests.reset <= .seconds(3600) })
+                #expect(seen.allSatisfy { $0.requests.left > .seconds(3590) && $0.requests.left <= .seconds(3600) })
                 // What was refused on this connection is given back by now.
                 _ = await second.outcome("PING")
                 for (subject, left) in [(bare, 9), (other, 8)] {
@@ -69,7 +69,7 @@ struct RateLimiterTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let subject = try subject("u_1")
         try await withRedis(server.path) { redis in
-            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             for _ in 0..<4 { _ = await limiter.take(.renewal(keys: 1), for: subject) }
             _ = await redis.outcome("FLUSHALL")
             _ = await redis.outcome("SCRIPT", "FLUSH")
@@ -79,10 +79,10 @@ struct RateLimiterTests {
             else { return _ = Issue.record("no key") }
             let name = String(decoding: key, as: UTF8.self)
             #expect(await redis.outcome("PERSIST", name) == .success(.integer(1)))
-            #expect(await limiter.take(.renewal(keys: 1), for: subject).requests.reset == .seconds(3600))
+            #expect(await limiter.take(.renewal(keys: 1), for: subject).requests.left == .seconds(3600))
             // Redis' clock was set back by a day, or the window was a day when it began.
             #expect(await redis.outcome("PEXPIRE", name, "90000000") == .success(.integer(1)))
-            #expect(await limiter.take(.renewal(keys: 0), for: subject).requests.reset <= .seconds(3600))
+            #expect(await limiter.take(.renewal(keys: 0), for: subject).requests.left <= .seconds(3600))
             guard case .success(.integer(let left)) = await redis.outcome("PTTL", name) else {
                 return _ = Issue.record("no end")
             }
@@ -97,7 +97,7 @@ struct RateLimiterTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let subject = try subject("u_1")
         try await withRedis(server.path) { redis in
-            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             var seen: [RateLimitDecision] = []
             for keys in [100, 51, 50, 1, 0, 0] {
                 seen.append(await limiter.take(.renewal(keys: keys), for: subject))
@@ -105,8 +105,8 @@ struct RateLimiterTests {
             #expect(seen.map(\.refusing) == [nil, .renewKeys, nil, .renewKeys, nil, .renew])
             #expect(seen.map(\.requests.remaining) == [2, 2, 1, 1, 0, 0])
             #expect(seen.map(\.quantity?.remaining) == [50, 50, 0, 0, 0, 0])
-            #expect(seen.allSatisfy { $0.quantity?.reset ?? .zero > .seconds(1790) })
-            #expect(seen[3].retryAfter <= .seconds(1800) && seen[5].retryAfter > .seconds(1800))
+            #expect(seen.allSatisfy { $0.quantity?.left ?? .zero > .seconds(1790) })
+            #expect(seen[3].wait <= .seconds(1800) && seen[5].wait > .seconds(1800))
             // The keys' window ends first; the requests' goes on.
             guard case .success(.array(let names)) = await redis.outcome("KEYS", "c:limit:renewKeys:*:none"),
                 case .text(let name)? = names.first
@@ -123,7 +123,7 @@ struct RateLimiterTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
-            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             var seen: [RateLimitDecision] = []
             for number in 0..<13 {
                 seen.append(await limiter.take(.vend, for: try subject("u_1", device: "device \(number)")))
@@ -153,7 +153,7 @@ struct RateLimiterTests {
         let folder = try TemporaryFolder()
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
-            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             func take(_ user: String, _ device: String) async throws -> RateLimitDecision {
                 await limiter.take(.vend, for: try subject(user, device: device, isProven: true))
             }
@@ -196,7 +196,7 @@ struct RateLimiterTests {
             _ = try await redis.send(
                 RedisCommand(["CLUSTER", "ADDSLOTS"] + (0..<16_384).map(String.init)))
             while await redis.outcome("GET", "x") != .success(.null) { await Task.yield() }
-            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             #expect(await limiter.take(.renewal(keys: 100), for: subject).verdict == .allowed)
             #expect(await limiter.take(.upload(bytes: 100), for: subject).quantity?.remaining == 900)
             let proven = try self.subject("u_1", device: "phone", isProven: true)
@@ -209,11 +209,11 @@ struct RateLimiterTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let subject = try subject("u_1")
         try await withRedis(server.path) { redis in
-            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             #expect(await limiter.take(.upload(bytes: 0), for: subject).verdict == .allowed)
             var decision = await limiter.take(.upload(bytes: 0), for: subject)
             while decision.verdict == .refused {
-                try await LoopActor.sleep(for: decision.requests.reset + .milliseconds(1))
+                try await LoopActor.sleep(for: .milliseconds(50))
                 decision = await limiter.take(.upload(bytes: 0), for: subject)
             }
             #expect(decision.verdict == .allowed && decision.requests.remaining == 0)
@@ -225,7 +225,7 @@ struct RateLimiterTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         let subject = try subject("u_1")
         try await withRedis(server.path) { redis in
-            let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: Self.limits)
+            let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             var failures: [RedisError] = []
             limiter.onRedisFailure = { failures.append($0) }
             #expect(await limiter.take(.vend, for: subject).verdict == .allowed)
@@ -251,4 +251,15 @@ struct RateLimiterTests {
             withExtendedLifetime(next) {}
         }
     }
+}
+
+extension RateLimiter {
+    /// Counts by the limits of everybody, as of a tier without numbers of its own.
+    fileprivate func take(_ cost: RateLimitCost, for subject: Subject) async -> RateLimitDecision {
+        await take(cost, for: subject, by: RateLimitPolicy(cost.name, RateLimiterTests.limits))
+    }
+}
+
+extension Milliseconds {
+    fileprivate static func seconds(_ count: Int) -> Milliseconds { .milliseconds(count * 1000) }
 }

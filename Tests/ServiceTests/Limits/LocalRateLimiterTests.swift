@@ -42,9 +42,9 @@ struct LocalRateLimiterTests {
         #expect(decisions.map(\.quantity?.remaining) == [3, 3, 0, 0, 0, 0])
         // Both windows refuse: who comes back before the later one ends comes in vain.
         let last = windows.take(.renewal(keys: 1), "a", by: terms, now: Self.second)
-        #expect(last.refusing == .renewKeys && last.retryAfter == .seconds(19))
+        #expect(last.refusing == .renewKeys && last.wait == .milliseconds(19_000))
         let later = windows.take(.renewal(keys: 0), "a", by: terms, now: Self.second)
-        #expect(later.refusing == .renew && later.retryAfter == .seconds(9))
+        #expect(later.refusing == .renew && later.wait == .milliseconds(9_000))
     }
 
     @Test func `never lets in what is larger than a window`() {
@@ -97,7 +97,7 @@ struct LocalRateLimiterTests {
         for other in [
             terms(.init(5, user: 16)), terms(.init(user: 17)), terms(.init(), .init(11, user: 40)),
             terms(.init(), .init(user: 41)),
-        ] { #expect(!terms().hasQuotas(of: other), "\(other.policy)") }
+        ] { #expect(!terms().hasQuotas(of: other), "\(other.field)") }
     }
 
     private static let policy =

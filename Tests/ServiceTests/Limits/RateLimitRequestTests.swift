@@ -26,7 +26,7 @@ import Testing
         let limits = Settings.Limits(
             renew: limit, renewKeys: limit, vend: limit, upload: limit, uploadBytes: limit, session: limit,
             notification: limit)
-        let limiter = RateLimiter(redis: redis, keyPrefix: "c:", limits: limits)
+        let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
         let common = RateLimitPolicy(.vend, limits)
         func request(_ user: String) throws -> RateLimitRequest {
             let subject = Subject(

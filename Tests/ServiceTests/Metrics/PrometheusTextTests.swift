@@ -1,3 +1,4 @@
+import CloakroomWire
 import CloakroomAWS
 import Foundation
 import CloakroomLoop
@@ -89,6 +90,10 @@ struct PrometheusTextTests {
             "cloakroom_worker_starts_total 1",
         ]
         #expect(samples == expected)
+    }
+
+    @Test(arguments: ErrorCode.allCases) func `has a series for each status that a route sends`(code: ErrorCode) {
+        #expect(StatusLabel(code.status) != .other)
     }
 
     @Test @LoopActor func `announces each family once, before its samples`() throws {
