@@ -48,7 +48,7 @@ import CloakroomLoop
         unsafe easy.set(CURLOPT_PRIVATE, Unmanaged.passUnretained(self).toOpaque())
         unsafe easy.set(CURLOPT_CURLU, UnsafeMutableRawPointer(address))
         unsafe easy.setFields(suppressedFields.all)
-        easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.nanoseconds / 1_000_000))
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
         if options.readsCertificates { easy.set(CURLOPT_CERTINFO, 1) }
         unsafe easy.set(CURLOPT_WRITEDATA, response)
         unsafe easy.set(CURLOPT_HEADERDATA, response)
@@ -88,7 +88,7 @@ import CloakroomLoop
         if kind == .withBody { takeRequestBody(request.body) }
         use(method: request.method)
         useNamesHost(request.fields.location(of: "host") != nil)
-        use(timeoutMilliseconds: max(1, Int(timeout.nanoseconds / 1_000_000)))
+        use(timeoutMilliseconds: max(1, timeout.milliseconds))
         unsafe easy.check(cloakroom_set_text(easy.pointer, CURLOPT_REQUEST_TARGET, head))
         return true
     }

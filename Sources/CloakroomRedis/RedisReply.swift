@@ -116,9 +116,8 @@ package struct RedisReplyCursor: Sendable {
         self.third = third
     }
 
-    /// Goes to the beginning of the second reply, wherever the first was left.
-    package mutating func goToOther() { position = second }
-
+    /// Goes to the beginning of a reply, wherever another was left.
+    ///
     /// - Parameter number: 0, 1 or 2.
     package mutating func goTo(reply number: Int) { position = number == 0 ? 0 : number == 1 ? second : third }
 

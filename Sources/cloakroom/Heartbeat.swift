@@ -14,8 +14,8 @@ final class Heartbeat {
     init(descriptor: Int32, within limit: Duration, drain: Duration) throws(SystemError) {
         counter = try MappedCounters(descriptor: descriptor, count: WorkerMemory.count)
         interval = limit / 4
-        counter.add(UInt64(limit / .milliseconds(1)), at: WorkerMemory.hungAfter)
-        counter.add(UInt64(drain / .milliseconds(1)), at: WorkerMemory.drain)
+        counter.add(UInt64(limit.milliseconds), at: WorkerMemory.hungAfter)
+        counter.add(UInt64(drain.milliseconds), at: WorkerMemory.drain)
         capabilities = WorkerMemory.Capabilities(rawValue: counter[WorkerMemory.capabilities])
     }
 

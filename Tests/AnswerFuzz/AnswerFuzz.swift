@@ -144,7 +144,7 @@ final class AnswerFuzz: Sendable {
                 { (cursor: inout RedisReplyCursor) in _ = cursor.refusal?.label },
             ] {
                 var cursor = reader.cursor
-                if isOther { cursor.goToOther() }
+                if isOther { cursor.goTo(reply: 1) }
                 read(&cursor)
             }
         }

@@ -17,6 +17,14 @@ package struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
+extension SeededGenerator {
+    /// So many of these letters, each any number of times.
+    package mutating func text(of letters: some Collection<Character>, _ lengths: ClosedRange<Int>) -> String {
+        let length = Int.random(in: lengths, using: &self)
+        return String((0..<length).compactMap { _ in letters.randomElement(using: &self) })
+    }
+}
+
 extension [UInt8] {
     /// A few bytes changed, dropped, doubled or set to what length fields stumble over.
     package func mutated(using generator: inout SeededGenerator) -> [UInt8] {

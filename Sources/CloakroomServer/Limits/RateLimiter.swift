@@ -11,7 +11,7 @@ package final class RateLimiter {
     /// As many as tokens are remembered.
     private var cachedRequests = GenerationalCache<RateLimitRequest.Client, RateLimitRequest>(capacity: 10_000)
 
-    /// Called with why Redis did not respond; the word is for a metric.
+    /// Called with why Redis could not count.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
 
     package init(redis: RedisConnection, keyPrefix: String) {

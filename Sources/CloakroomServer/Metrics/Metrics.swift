@@ -8,12 +8,13 @@ package final class Metrics {
     let layout: MetricsLayout
     let row: MappedCounters
 
-    /// - Parameter row: at least as long as the layout; `nil` for one that is not shared.
+    /// In a row that is not shared.
     package convenience init() throws(SystemError) {
         let layout = MetricsLayout()
         try self.init(layout: layout, row: .anonymous(count: layout.count))
     }
 
+    /// - Parameter row: at least as long as the layout.
     init(layout: MetricsLayout, row: MappedCounters) {
         self.layout = layout
         self.row = row
@@ -40,10 +41,10 @@ package final class Metrics {
     package func renewed(_ outcome: Renewal.Outcome) { row.add(1, at: layout.renewals[RenewalLabel(outcome)]) }
 
     /// A key outside the folders of the user who named it.
-    package func refusedForbiddenKey() { row.add(1, at: layout.renewals[.foreign]) }
+    func refusedForbiddenKey() { row.add(1, at: layout.renewals[.foreign]) }
 
     /// A request that got no results, for the worker may lack permissions.
-    package func refusedForConfiguration() { count(layout.renewalMisconfigurations) }
+    func refusedForConfiguration() { count(layout.renewalMisconfigurations) }
 
     /// For a gauge: rows are added up, so the row keeps what is and not what was.
     package func allowsCopies(_ count: Int) {
@@ -53,13 +54,13 @@ package final class Metrics {
 
     package func lookedUp(_ outcome: CacheLabel) { row.add(1, at: layout.cache[outcome]) }
     package func redisFailed(_ error: RedisError) { row.add(1, at: layout.redis[RedisFailureLabel(error)]) }
-    package func repeatedRedisRequest() { count(layout.redisRepeats) }
+    func repeatedRedisRequest() { count(layout.redisRepeats) }
     package func issued(_ kind: AuditLog.Issuance.Kind) { row.add(1, at: layout.issued[IssuedLabel(kind)]) }
 
     /// - Parameter failure: `nil` for success.
-    package func fetchedKeys(_ failure: KeyFetchError?) { row.add(1, at: layout.keyFetches[KeyFetchLabel(failure)]) }
+    func fetchedKeys(_ failure: KeyFetchError?) { row.add(1, at: layout.keyFetches[KeyFetchLabel(failure)]) }
 
-    package func auditFailed() { count(layout.auditFailures) }
+    func auditFailed() { count(layout.auditFailures) }
     package func linesDropped(_ lines: Int) { count(layout.droppedLines, by: lines) }
 
     private func count(_ counter: MetricsLayout.Single, by number: Int = 1) {

@@ -53,8 +53,8 @@ struct MetricsLayout {
     /// Upper bounds in seconds; `+Inf` follows.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-    private(set) var families: [Family] = []
-    private(set) var count = 0
+    let families: [Family]
+    let count: Int
 
     let requests: CounterPairs<RouteLabel, StatusLabel>
     let requestDurations: Histograms<RouteLabel>

@@ -13,7 +13,7 @@ package final class RedisHealth {
     private var refusal: RedisSelfTest.Refusal?
     private var isChecking = false
 
-    /// Called with what refused a script of ours; the word is for a metric.
+    /// Called with the error of a command that Redis refused.
     package var onRefusal: (@LoopActor (RedisError) -> Void)?
 
     package init(redis: RedisConnection, selfTest: RedisSelfTest, log: Log) {

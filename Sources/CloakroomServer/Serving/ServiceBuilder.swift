@@ -75,7 +75,7 @@ package struct ServiceBuilder {
                     settings.renewal, s3: s3, requestDeadline: deadline, metrics: metrics, copyLimiter: copyLimiter,
                     now: runtime.wallClock),
                 uploader: Uploader(
-                    s3: s3, settings: settings.uploads, bucketURL: upstreams.bucketURL, requestDeadline: deadline,
+                    s3: s3, settings: settings.uploads, bucketURL: settings.aws.s3.url, requestDeadline: deadline,
                     now: runtime.wallClock, randomBytes: dependencies.randomBytes),
                 audit: AuditLog(
                     try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,

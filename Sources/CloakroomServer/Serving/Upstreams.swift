@@ -7,7 +7,6 @@ package import CloakroomLoop
 package struct Upstreams {
     package let sts: STSClient
     package let s3: S3Client
-    package let bucketURL: String
     package let credentials: WorkerCredentials
     private let settings: Settings
     private let bucket: String
@@ -33,7 +32,6 @@ package struct Upstreams {
         self.credentials = credentials
         self.runtime = runtime
         (bucket, endpoint) = other ?? (settings.bucket, settings.aws.s3)
-        bucketURL = endpoint.url
         self.renewal = renewal ?? RenewalSettings(settings.renewal)
         retry = RetrySettings(maximumAttempts: settings.aws.maximumAttempts, timeout: settings.aws.timeout)
         observe = { attempt in LoopActor.assumeIsolated { onAttempt(attempt) } }

@@ -118,7 +118,7 @@ struct SettingsCheck {
 
     private var partition: SettingsError? {
         guard let region = values.valid(\.region), values.valid(\.vending.roleARN) != nil else { return nil }
-        let expected = Self.partition(ofRegion: region)
+        let expected = Partition(region: region).identifier
         guard expected != partitionOfRole else { return nil }
         return values.fault(
             \.vending.roleARN, "is in the partition \(partitionOfRole), but \(region) is in \(expected)",
@@ -126,14 +126,6 @@ struct SettingsCheck {
     }
 
     private var partitionOfRole: String { Settings.Vending.partition(ofRole: values.valid(\.vending.roleARN) ?? "") }
-
-    /// botocore, data/partitions.json: the Regions of a partition share the beginning of their names.
-    private static func partition(ofRegion region: String) -> String {
-        [
-            ("cn-", "aws-cn"), ("us-gov-", "aws-us-gov"), ("us-iso-", "aws-iso"), ("us-isob-", "aws-iso-b"),
-            ("eu-isoe-", "aws-iso-e"), ("us-isof-", "aws-iso-f"), ("eusc-", "aws-eusc"),
-        ].first { region.hasPrefix($0.0) }?.1 ?? "aws"
-    }
 
     private var deadline: SettingsError? {
         guard let timeout = values.valid(\.aws.timeoutMilliseconds),

@@ -3,7 +3,7 @@
 /// ```swift
 /// let database = SettingsKey("redis.database", .integer(0...15), default: 0, "The database's number.")
 /// ```
-package struct SettingsKey<Value>: Sendable {
+struct SettingsKey<Value>: Sendable {
     let row: SettingsRow
     /// `nil` for what no file and no default comes to.
     let decode: @Sendable (SettingsValue) -> Value?
@@ -55,10 +55,10 @@ extension [String]: SettingsDefault { var fallback: SettingsRow.Fallback { .text
 /// Keys that belong together, as stored properties; groups may hold groups.
 ///
 /// What is declared is in the table: the rows are found by reflection, in the order of the declarations.
-package protocol SettingsGroup: Sendable {}
+protocol SettingsGroup: Sendable {}
 
 extension SettingsGroup {
-    package var rows: [SettingsRow] {
+    var rows: [SettingsRow] {
         Mirror(reflecting: self).children.flatMap { child -> [SettingsRow] in
             switch child.value {
             case let key as any SettingsRowed: [key.row]

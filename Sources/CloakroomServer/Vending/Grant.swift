@@ -37,7 +37,7 @@ package enum GrantRefusal: Error, Sendable, Equatable {
 
 extension Grant {
     /// STS API Reference, AssumeRole, DurationSeconds.
-    package static let shortestLifetime = 900
+    static let shortestLifetime = 900
 
     /// This grant with as much taken from it as the request says.
     package func narrowed(by request: CredentialRequest, among scopes: Scopes) throws(GrantRefusal) -> Grant {

@@ -30,7 +30,7 @@ extension RedisConnection {
                 case .failure(let error): continuation.resume(returning: [.failure(error)])
                 case .reply(var cursor):
                     var outcomes = [RedisOutcome(cursor)]
-                    cursor.goToOther()
+                    cursor.goTo(reply: 1)
                     if request.replies == 2 { outcomes.append(RedisOutcome(cursor)) }
                     continuation.resume(returning: outcomes)
                 }

@@ -15,7 +15,6 @@ actor RecoveryFixture {
     private var failures: [String: [any Error]] = [:]
     private var places = 0
     private var gate: Gate?
-    private var isUploadTimed = true
     private let time: FakeRuntime
 
     init(time: FakeRuntime) { self.time = time }
@@ -40,9 +39,6 @@ actor RecoveryFixture {
     func put(_ record: RecoveryRecord) { journal[record.asset] = record }
     func store(_ key: String) { objects[key] = 5 }
     func hold(at gate: Gate) { self.gate = gate }
-    /// Places without an end that is known.
-    func leaveOutUploadEnds() { isUploadTimed = false }
-
     func fail(_ call: String, _ errors: any Error...) { failures[call, default: []] += errors }
 
     func takeLog() -> [String] {
@@ -64,7 +60,7 @@ extension RecoveryFixture: PresignedUploader, AssetRenewer {
     func requestUpload(contentType: String, byteCount: Int64?) throws -> UploadTarget {
         try note("request \(byteCount ?? -1)")
         places += 1
-        return .numbered(places, expiration: isUploadTimed ? time.wallTime + 900 : nil)
+        return .numbered(places, expiration: time.wallTime + 900)
     }
 
     func upload(_ body: HTTPBody, to target: UploadTarget) async throws {

@@ -145,15 +145,11 @@ struct DeployedPolicyTests {
     @Test(arguments: SeededGenerator.freshSeeds)
     func `let the role keep a session to the folders of its tag, by itself`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        func random(_ letters: some Collection<Character>, _ lengths: ClosedRange<Int>) -> String {
-            let length = Int.random(in: lengths, using: &generator)
-            return String((0..<length).map { _ in letters.randomElement(using: &generator) ?? "u" })
-        }
         let role = try Self.policy("session-role-policy")
         let letters = Array("u_10-Zab/.")
         for _ in 0..<3000 {
-            let tag = random(letters.dropLast(2), 1...4)
-            let key = "photos/" + random(letters, 0...6)
+            let tag = generator.text(of: letters.dropLast(2), 1...4)
+            let key = "photos/" + generator.text(of: letters, 0...6)
             for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"] where !tag.contains("/") {
                 let found = role.allows(Self.object(action, key, tag: tag))
                 #expect(found == key.hasPrefix("photos/\(tag)/"), "\(tag) \(key)")

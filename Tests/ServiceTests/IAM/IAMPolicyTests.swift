@@ -155,17 +155,13 @@ struct IAMPolicyTests {
     /// Whatever is covered by what was shown is allowed by asking.
     @Test(arguments: SeededGenerator.freshSeeds) func `covers only what it really allows`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        func random(_ alphabet: String, _ lengths: ClosedRange<Int>) -> String {
-            let length = Int.random(in: lengths, using: &generator)
-            return String((0..<length).map { _ in alphabet.randomElement(using: &generator) ?? "a" })
-        }
         var covered = 0
         for _ in 0..<20_000 {
-            let (wide, narrow) = (random("ab*?", 0...6), random("ab*?", 0...6))
+            let (wide, narrow) = (generator.text(of: "ab*?", 0...6), generator.text(of: "ab*?", 0...6))
             guard IAMPattern(wide).covers(IAMPattern(narrow)) else { continue }
             covered += 1
             let text = narrow.map {
-                $0 == "*" ? random("ab", 0...3) : $0 == "?" ? random("ab", 1...1) : String($0)
+                $0 == "*" ? generator.text(of: "ab", 0...3) : $0 == "?" ? generator.text(of: "ab", 1...1) : String($0)
             }
             .joined()
             #expect(IAMPattern(narrow).matches(text) && IAMPattern(wide).matches(text), "\(wide) \(narrow) \(text)")

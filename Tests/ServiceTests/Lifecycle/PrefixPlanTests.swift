@@ -51,17 +51,15 @@ struct PrefixPlanTests {
     @Test(arguments: SeededGenerator.freshSeeds)
     func `is one rule for each hexadecimal name, and none for a key in a folder`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        func random(_ letters: String, _ lengths: ClosedRange<Int>) -> String {
-            let length = Int.random(in: lengths, using: &generator)
-            return String((0..<length).map { _ in letters.randomElement(using: &generator) ?? "a" })
-        }
         for _ in 0..<300 {
-            let folders = (0..<Int.random(in: 1...4, using: &generator)).map { _ in random("0af9cz_", 1...4) + "/" }
+            let folders = (0..<Int.random(in: 1...4, using: &generator)).map { _ in
+                generator.text(of: "0af9cz_", 1...4) + "/"
+            }
             let users = UserFolders(folders)
             let plan = try PrefixPlan(places: [""], users: users)
             for _ in 0..<50 {
                 let length = plan.shortestName + 2
-                let name = random("0123456789abcdef", length...length)
+                let name = generator.text(of: "0123456789abcdef", length...length)
                 #expect(plan.prefixes.count(where: name.hasPrefix) == 1, "\(folders) \(name)")
             }
             for folder in folders {

@@ -17,13 +17,6 @@ struct HostileUserTests {
     ]
     private static let alphabet = Array("u_10*?${}aws:username/..\\\"'%+ \n\r\té😀\u{0}ABC-")
 
-    private static func random(
-        _ letters: [Character], _ lengths: ClosedRange<Int>, _ generator: inout SeededGenerator
-    ) -> String {
-        let length = Int.random(in: lengths, using: &generator)
-        return String((0..<length).map { _ in letters.randomElement(using: &generator) ?? "x" })
-    }
-
     /// Keys of which many begin nearly as the user's own do.
     private static func keys(near user: String, subject: String, _ generator: inout SeededGenerator) -> [String] {
         let letters = Array("ab/*?.$" + user)
@@ -39,8 +32,8 @@ struct HostileUserTests {
             return [
                 own, "\(own)a", "\(prefix)/\(user)", "\(prefix)/\(user)0/a", "\(prefix)/\(subject)/a",
                 "\(prefix)/x/\(user)/a",
-                String(mutated), "\(prefix)/\(random(letters, 0...6, &generator))",
-                "\(prefix)/\(random(letters, 0...3, &generator))/\(user)/a", random(letters, 0...8, &generator),
+                String(mutated), "\(prefix)/\(generator.text(of: letters, 0...6))",
+                "\(prefix)/\(generator.text(of: letters, 0...3))/\(user)/a", generator.text(of: letters, 0...8),
             ]
         }
     }
@@ -55,7 +48,7 @@ struct HostileUserTests {
             "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObjectAcl", "s3:*",
         ]
         var allowed = 0
-        for subject in Self.known + (0..<60).map({ _ in Self.random(Self.alphabet, 0...80, &generator) }) {
+        for subject in Self.known + (0..<60).map({ _ in generator.text(of: Self.alphabet, 0...80) }) {
             let user = UserID(issuer: "https://auth.example", subject: subject)
             let text = scope.policy.text(for: user)
             let policy = try IAMPolicy(try JSON(parsing: Array(text.utf8)))
@@ -137,7 +130,7 @@ struct HostileUserTests {
     @Test(arguments: SeededGenerator.freshSeeds) func `refuses a template that STS could not pack`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-        let prefixes = (0..<6).map { Self.random(letters, 40...40, &generator) + "\($0)" }
+        let prefixes = (0..<6).map { generator.text(of: letters, 40...40) + "\($0)" }
         #expect {
             try Scopes(
                 Self.template, prefixes: prefixes,

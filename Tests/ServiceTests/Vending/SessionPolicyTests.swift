@@ -117,10 +117,7 @@ struct SessionPolicyTests {
         let policy = try template.policy(from: BuiltInScope.full.template(prefixes: prefixes))
         let alphabet = Array("u_10*?${}aws:username/..\\\"'%+ \n\r\té😀\u{0}ABC-")
         var generator = SeededGenerator(seed: seed)
-        let hostile = (0..<2000).map { _ in
-            let length = Int.random(in: 0...80, using: &generator)
-            return String((0..<length).map { _ in alphabet.randomElement(using: &generator) ?? "x" })
-        }
+        let hostile = (0..<2000).map { _ in generator.text(of: alphabet, 0...80) }
         let known = ["u_1", "u_10", "u_1/../u_2", "*", "?", "${aws:username}", "${user}", "\"],\"x\":[\"", "", ".."]
         for subject in hostile + known {
             let user = UserID(issuer: "https://auth.example", subject: subject)
