@@ -120,9 +120,12 @@ build_release() {
     local options=(--package-path "$root" -c release --product "$1" --static-swift-stdlib)
     # What is resident at rest, about 24 MB as linked by default, is about 19 MB with relative relocations packed and no
     # symbol exported that no library asks for (1.4 less), libstdc++ from its archive, of which little is used (0.7), and
-    # the functions that run at the start side by side (3). The toolchain's lld can do so, and glibc from
-    # 2.36 on can read it, as in Debian 12.
-    options+=(-Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic
+    # the functions that run at the start side by side (5). For that each function has a section of its own, and those
+    # without a name that a list could give stand together. The toolchain's lld can do so, and glibc from 2.36 on can
+    # read it, as in Debian 12.
+    options+=(-Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -use-ld=lld
+        -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic
+        -Xlinker -T -Xlinker "$root/deploy/lib/private-functions.ld"
         -Xlinker "--symbol-ordering-file=$root/deploy/lib/at-rest.symbols" -Xlinker --no-warn-symbol-ordering)
     local archive
     for archive in /usr/lib/gcc/*/*/libstdc++.a; do
