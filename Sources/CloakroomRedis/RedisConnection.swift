@@ -7,7 +7,7 @@ package import CloakroomLoop
 /// longer than ``Options/timeout``. When that fails, commands fail at once until a link is there again: nothing waits
 /// for a server that is known to be unreachable.
 @LoopActor
-package final class RedisConnection {
+package final class RedisConnection: RedisClient {
     package struct Options: Sendable {
         package var address: RedisAddress
         package var username: String?
@@ -43,7 +43,6 @@ package final class RedisConnection {
     private var isClosed = false
     private var settling: CheckedContinuation<Void, Never>?
 
-    /// Called for each request that is sent again because its reply was lost: Redis may have done it twice.
     package var onRepeat: (@LoopActor () -> Void)?
 
     package init(options: Options) {
@@ -52,42 +51,13 @@ package final class RedisConnection {
         for link in links { link.connect() }
     }
 
-    /// Whether commands get replies.
     package var isReady: Bool { active?.isReady == true }
 
-    /// Why the server takes no connection, if it has said so.
     package var refusal: RedisError? {
         guard !isReady, case .refused = reason else { return nil }
         return reason
     }
 
-    /// - Throws: also for an error reply of the server's; the connection stays then, unless the code says that this
-    ///   server cannot help.
-    package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
-        try await outcome(of: RedisRequest(command)).get()
-    }
-
-    /// Sends a command that changes nothing: see ``RedisRequest/mayRepeat``.
-    package func read(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
-        try await outcome(of: RedisRequest(command, mayRepeat: true)).get()
-    }
-
-    /// The first reply to a batch.
-    func outcome(of batch: RedisRequest) async -> RedisOutcome {
-        await withCheckedContinuation { continuation in
-            send(batch) { response in
-                switch response {
-                case .failure(let error): continuation.resume(returning: .failure(error))
-                case .reply(var cursor):
-                    continuation.resume(
-                        returning: cursor.refusal.map { .failure($0) } ?? .success(RedisReply(&cursor)))
-                }
-            }
-        }
-    }
-
-    /// - Parameter completion: called once; before this returns if the batch is refused. What it reads of the response
-    ///   costs no allocation.
     package func send(_ batch: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
         send(PendingRedisRequest(batch: batch, completion: completion))
     }
@@ -107,7 +77,6 @@ package final class RedisConnection {
     /// Whether a link is being made for the first time, or for the first time since one was lost.
     private var mayWait: Bool { !isClosed && links.contains { $0.isAwaited } }
 
-    /// Returns when the first attempt to connect has succeeded or failed, or the time is up.
     package func settle(within limit: Duration) async {
         guard !isReady, mayWait else { return }
         await withCheckedContinuation { settling in

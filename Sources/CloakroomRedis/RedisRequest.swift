@@ -135,10 +135,3 @@ package struct RedisScript: Sendable {
         short.replacing(leading: RedisCommand(["EVALSHA", digest]), by: RedisCommand(["EVAL", source]))
     }
 }
-
-extension RedisConnection {
-    /// - Throws: as ``send(_:)``; a server that does not know the script is given its text.
-    package func run(_ call: RedisScript.Call) async throws(RedisError) -> RedisReply {
-        try await outcome(of: RedisRequest(call)).get()
-    }
-}

@@ -24,16 +24,14 @@ enum AuditStreamReader {
         let box = Mutex<(verifier: AuditVerifier, failure: (any Error)?)>((verifier, nil))
         _ = LoopActor.run {
             do {
-                let options = try RedisConnection.Options.forPeople(settings.redis, atLeast: .seconds(5))
-                let redis = RedisConnection(options: options)
+                let redis = try settings.redis.clientForPeople(atLeast: .seconds(5))
                 defer { redis.close() }
-                let address = "\(options.address)"
                 do throws(RedisError) {
                     try await pages(settings.redis.keyPrefix + name, redis) { line, place in
                         box.withLock { $0.verifier.take(line, isTooLong: false, at: place) }
                     }
                 } catch {
-                    throw AuditStreamError.redis(address, error)
+                    throw AuditStreamError.redis("\(settings.redis.address)", error)
                 }
                 return 0
             } catch {
@@ -50,7 +48,7 @@ enum AuditStreamReader {
 
     @LoopActor
     private static func pages(
-        _ key: String, _ redis: RedisConnection, _ take: ([UInt8], String) -> Void
+        _ key: String, _ redis: any RedisClient, _ take: ([UInt8], String) -> Void
     ) async throws(RedisError) {
         var total = 0
         if case .integer(let length) = try await redis.read(RedisCommand(["XLEN", key])) { total = length }

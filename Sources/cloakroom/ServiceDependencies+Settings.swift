@@ -18,12 +18,10 @@ extension ServiceDependencies {
         let log = Log(sink: lines, level: settings.log.level)
         let (metrics, folder) = try Self.metrics(settings, sharedFolder, of: worker, log)
         lines?.onLoss = { metrics.linesDropped($0) }
-        var redis = try RedisConnection.Options(settings.redis)
-        redis.keepsSpare = true
         let transport = LoopCurlTransport(options: .upstreams(settings))
         self.init(
             transport: transport, credentials: WorkerCredentials(settings, transport: transport, log: log),
-            issuers: LoopCurlTransport(options: .issuers(settings)), redis: RedisConnection(options: redis), log: log,
+            issuers: LoopCurlTransport(options: .issuers(settings)), redis: try settings.redis.client(), log: log,
             metrics: metrics, metricsFolder: folder, worker: worker, process: Int(getpid()))
     }
 
@@ -103,37 +101,5 @@ extension LoopCurlTransport.Options {
         options.maximumResponseBytes = KeyFetcher.maximumBytes
         options.keptConnections = 4
         return options
-    }
-}
-
-extension RedisConnection.Options {
-    struct NoAuthoritiesError: Error, CustomStringConvertible {
-        /// `nil`: the system's.
-        let file: String?
-
-        var description: String { "\(file ?? "the system") has no certificates to trust for Redis" }
-    }
-
-    /// For a command: a person waits for it, and no client, so that a slow Redis is better than none.
-    static func forPeople(_ settings: Settings.Redis, atLeast timeout: Duration) throws(NoAuthoritiesError) -> Self {
-        var options = try Self(settings)
-        options.timeout = max(options.timeout, timeout)
-        return options
-    }
-
-    init(_ settings: Settings.Redis) throws(NoAuthoritiesError) {
-        switch settings.address {
-        case .unix(let path): self.init(address: .unix(path: path))
-        case .tcp(let host, let port): self.init(address: .internet(host: host, port: port))
-        }
-        username = settings.username
-        password = settings.password?.reveal()
-        database = settings.database
-        timeout = settings.timeout
-        guard settings.usesTLS else { return }
-        guard let trust = RedisTLS(certificateAuthorities: settings.certificateAuthorities) else {
-            throw NoAuthoritiesError(file: settings.certificateAuthorities)
-        }
-        tls = trust
     }
 }

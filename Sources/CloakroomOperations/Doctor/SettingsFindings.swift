@@ -50,7 +50,7 @@ package struct SettingsFindings {
     }
 
     private var redis: Finding? {
-        guard case .tcp(let host, _) = settings.redis.address, !WebOrigin.isLoopback(host) else { return nil }
+        guard case .internet(let host, _) = settings.redis.address, !WebOrigin.isLoopback(host) else { return nil }
         guard settings.redis.usesTLS else {
             return check.warning(
                 "Redis at \(host) is reached in plain text",

@@ -8,7 +8,7 @@ package final class AuditStream {
     /// Lines in one call, so that no call keeps Redis long.
     static let linesAtOnce = 256
 
-    private let redis: RedisConnection
+    private let redis: any RedisClient
     private let key: String
     private let maximumLength: Int
 
@@ -16,7 +16,7 @@ package final class AuditStream {
     package var onFailure: (@LoopActor (RedisError) -> Void)?
 
     /// - Parameter maximumLength: about how many entries are kept.
-    package init(redis: RedisConnection, key: String, maximumLength: Int) {
+    package init(redis: any RedisClient, key: String, maximumLength: Int) {
         self.redis = redis
         self.key = key
         self.maximumLength = maximumLength

@@ -5,7 +5,7 @@ package import CloakroomRedis
 /// tells, for no settings file says it.
 @LoopActor
 package final class UndatedIssuers {
-    private let redis: RedisConnection
+    private let redis: any RedisClient
     private let keyPrefix: String
     private let now: @LoopActor () -> UInt64
     /// By name: when it was last written.
@@ -17,7 +17,7 @@ package final class UndatedIssuers {
     ///   - keyPrefix: of all our keys.
     ///   - now: in ``Monotonic`` nanoseconds.
     package init(
-        redis: RedisConnection, keyPrefix: String, now: @escaping @LoopActor () -> UInt64 = { Monotonic.now }
+        redis: any RedisClient, keyPrefix: String, now: @escaping @LoopActor () -> UInt64 = { Monotonic.now }
     ) {
         self.redis = redis
         self.keyPrefix = keyPrefix

@@ -10,12 +10,12 @@ package import CloakroomRedis
 /// The records of all users, in Redis: read for requests, changed by commands and by an issuer's notifications.
 @LoopActor
 package final class UserRecords {
-    package let redis: RedisConnection
+    package let redis: any RedisClient
     package let keyPrefix: String
     private let now: @Sendable () -> Date
 
     /// - Parameter keyPrefix: of all our keys.
-    package init(redis: RedisConnection, keyPrefix: String, now: @escaping @Sendable () -> Date = { Date() }) {
+    package init(redis: any RedisClient, keyPrefix: String, now: @escaping @Sendable () -> Date = { Date() }) {
         self.redis = redis
         self.keyPrefix = keyPrefix
         self.now = now

@@ -5,7 +5,8 @@ package import CloakroomRedis
 /// Fixed windows from the first request, counted in Redis for all workers and hosts together.
 @LoopActor
 package final class RateLimiter {
-    private let redis: RedisConnection
+    /// Of the Redis client, taken once: a request, which needs nothing else of it, goes through no existential.
+    private let sendToRedis: @LoopActor (RedisRequest, @escaping @LoopActor (RedisResponse) -> Void) -> Void
     private let keyPrefix: String
     private var local = LocalRateLimiter(capacity: 100_000)
     /// As many as tokens are remembered.
@@ -14,8 +15,8 @@ package final class RateLimiter {
     /// Called with why Redis could not count.
     package var onRedisFailure: (@LoopActor (RedisError) -> Void)?
 
-    package init(redis: RedisConnection, keyPrefix: String) {
-        self.redis = redis
+    package init(redis: some RedisClient, keyPrefix: String) {
+        sendToRedis = { request, completion in redis.send(request, completion) }
         self.keyPrefix = keyPrefix
     }
 
@@ -56,7 +57,7 @@ package final class RateLimiter {
     }
 
     func send(_ request: RateLimitRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
-        redis.send(request.redisRequest, completion)
+        sendToRedis(request.redisRequest, completion)
     }
 
     /// Counts a request again that was refused by terms of another tier.
@@ -66,7 +67,7 @@ package final class RateLimiter {
     ) {
         let request = remember(terms, of: request)
         let redisRequest = RedisRequest(calls(request.cost, request.subject, terms), mayRepeat: true)
-        redis.send(redisRequest) { [self] answer in
+        sendToRedis(redisRequest) { [self] answer in
             let count = RateLimitCount.read(answer, of: request)
             if case .success(let before) = count, request.taken(before) != .all {
                 refund(request.taken(before), of: request, by: terms)
@@ -84,7 +85,7 @@ package final class RateLimiter {
     ) {
         guard !parts.isEmpty else { return completion() }
         let calls = calls(request.cost, request.subject, terms, of: parts, sign: -1)
-        redis.send(RedisRequest(calls)) { _ in completion() }
+        sendToRedis(RedisRequest(calls)) { _ in completion() }
     }
 
     /// Stores the terms of a client.

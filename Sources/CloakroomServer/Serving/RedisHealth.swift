@@ -7,7 +7,7 @@ package import CloakroomRedis
 /// not make it unhealthy.
 @LoopActor
 package final class RedisHealth {
-    private let redis: RedisConnection
+    private let redis: any RedisClient
     private let selfTest: RedisSelfTest
     private let log: Log
     private var refusal: RedisSelfTest.Refusal?
@@ -16,7 +16,7 @@ package final class RedisHealth {
     /// Called with the error of a command that Redis refused.
     package var onRefusal: (@LoopActor (RedisError) -> Void)?
 
-    package init(redis: RedisConnection, selfTest: RedisSelfTest, log: Log) {
+    package init(redis: any RedisClient, selfTest: RedisSelfTest, log: Log) {
         self.redis = redis
         self.selfTest = selfTest
         self.log = log
@@ -179,7 +179,7 @@ package struct RedisSelfTest: Sendable {
     /// - Returns: the first refusal; `nil` when there is none.
     /// - Throws: when Redis does not respond.
     @LoopActor
-    package func run(on redis: RedisConnection) async throws(RedisError) -> Refusal? {
+    package func run(on redis: any RedisClient) async throws(RedisError) -> Refusal? {
         for step in steps {
             if let error = try await refusal(of: step.request, redis) {
                 return Refusal(purpose: step.purpose, error: error)
@@ -189,7 +189,7 @@ package struct RedisSelfTest: Sendable {
     }
 
     @LoopActor
-    private func refusal(of request: RedisRequest, _ redis: RedisConnection) async throws(RedisError) -> RedisError? {
+    private func refusal(of request: RedisRequest, _ redis: any RedisClient) async throws(RedisError) -> RedisError? {
         let answer = await withCheckedContinuation { continuation in
             redis.send(request) { continuation.resume(returning: $0) }
         }

@@ -109,7 +109,7 @@ package struct ServiceBuilder {
     }
 
     private static func auditDestination(
-        _ settings: Settings, _ redis: RedisConnection, _ failed: @escaping @LoopActor (RedisError) -> Void
+        _ settings: Settings, _ redis: any RedisClient, _ failed: @escaping @LoopActor (RedisError) -> Void
     ) throws(BuildError) -> AuditLog.Destination {
         let path: String?
         switch settings.audit.destination {

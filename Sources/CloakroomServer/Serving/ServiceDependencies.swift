@@ -12,7 +12,7 @@ package struct ServiceDependencies {
     package var credentials: WorkerCredentials
     /// To the issuers, for their keys; one that follows no redirect.
     package var issuers: any Transport
-    package var redis: RedisConnection
+    package var redis: any RedisClient
     package var runtime: RuntimeDependencies = .onLoop
     package var log: Log
     package var metrics: Metrics
@@ -27,7 +27,7 @@ package struct ServiceDependencies {
     package var drawAuditID: () -> String = { CloakroomCrypto.randomBytes(AuditChain.idLength / 2).hexadecimal }
 
     package init(
-        transport: any Transport, credentials: WorkerCredentials, issuers: any Transport, redis: RedisConnection,
+        transport: any Transport, credentials: WorkerCredentials, issuers: any Transport, redis: any RedisClient,
         log: Log, metrics: Metrics, metricsFolder: MetricsFolder? = nil, worker: String, process: Int
     ) {
         self.transport = transport

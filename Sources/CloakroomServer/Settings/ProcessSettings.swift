@@ -1,13 +1,9 @@
 package import CloakroomCrypto
+package import CloakroomRedis
 
 extension Settings {
     package struct Redis: Sendable {
-        package enum Address: Sendable, Equatable {
-            case tcp(host: String, port: UInt16)
-            case unix(path: String)
-        }
-
-        package var address: Address
+        package var address: RedisAddress
         package var username: String?
         package var password: Secret?
         package var database: Int
@@ -105,7 +101,7 @@ extension SettingsTable {
 
 extension Settings.Redis {
     init(_ values: SettingsValues<SettingsTable.Redis>) {
-        guard let address = Address(values.address) else { preconditionFailure("checked by its shape") }
+        guard let address = RedisAddress(values.address) else { preconditionFailure("checked by its shape") }
         self.address = address
         username = values.username
         password = values.password

@@ -1,4 +1,5 @@
 import CloakroomJOSE
+import CloakroomRedis
 
 /// What a text of the settings must look like.
 package enum TextShape: Sendable, CaseIterable {
@@ -62,7 +63,7 @@ package enum TextShape: Sendable, CaseIterable {
         case .lifecyclePrefix: isBeginning(text)
         case .mediaType: isMediaType(text)
         case .baseURL: isBaseURL(text)
-        case .redisAddress: Settings.Redis.Address(text) != nil
+        case .redisAddress: RedisAddress(text) != nil
         case .kmsKeyARN: isKeyARN(text)
         case .kmsKey: ("A-Za-z0-9:/_-" as ASCIIClass).holdsAll(of: text, count: 1...2048)
         }
@@ -132,7 +133,7 @@ package enum TextShape: Sendable, CaseIterable {
     }
 }
 
-extension Settings.Redis.Address {
+extension RedisAddress {
     /// - Parameter text: `host:port`, `[IPv6]:port` or `unix:` and an absolute path.
     init?(_ text: String) {
         if text.hasPrefix("unix:/") {
@@ -146,20 +147,11 @@ extension Settings.Redis.Address {
         }
         let host = text[..<colon]
         if host.first == "[", host.last == "]", ASCIIClass.addresses.holdsAll(of: host.dropFirst().dropLast()) {
-            self = .tcp(host: String(host.dropFirst().dropLast()), port: port)
+            self = .internet(host: String(host.dropFirst().dropLast()), port: port)
         } else if ("A-Za-z0-9._-" as ASCIIClass).holdsAll(of: host, count: 1...253) {
-            self = .tcp(host: String(host), port: port)
+            self = .internet(host: String(host), port: port)
         } else {
             return nil
-        }
-    }
-}
-
-extension Settings.Redis.Address: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .unix(let path): "unix:\(path)"
-        case .tcp(let host, let port): "\(host):\(port)"
         }
     }
 }

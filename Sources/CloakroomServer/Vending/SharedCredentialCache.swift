@@ -17,7 +17,7 @@ package import CloakroomRedis
 /// without a lock. Two may then request the same, which costs a call and does no harm.
 @LoopActor
 package final class SharedCredentialCache {
-    private let redis: RedisConnection
+    private let redis: any RedisClient
     private let keyPrefix: String
     private let seal: CredentialSeal
     private let now: @Sendable () -> Date
@@ -32,7 +32,7 @@ package final class SharedCredentialCache {
     ///   - keys: at least one; the first seals, all open.
     ///   - jitter: gives numbers from 0 to 1.
     package init(
-        redis: RedisConnection, keyPrefix: String, keys: [SealingKey], requestDeadline: Duration,
+        redis: any RedisClient, keyPrefix: String, keys: [SealingKey], requestDeadline: Duration,
         now: @escaping @Sendable () -> Date = { Date() },
         jitter: @escaping @Sendable () -> Double = { Jitter.next() }
     ) {

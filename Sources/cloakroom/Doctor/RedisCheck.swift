@@ -13,10 +13,10 @@ struct RedisCheck {
 
     func findings() async -> [Finding] {
         let settings = dependencies.settings
-        let redis: RedisConnection
+        let redis: any RedisClient
         do {
             // How slow it is shall be told, not cut off.
-            redis = try RedisConnection(options: .forPeople(settings.redis, atLeast: .seconds(2)))
+            redis = try settings.redis.clientForPeople(atLeast: .seconds(2))
         } catch {
             return [
                 CheckName.redis.error(
@@ -35,7 +35,7 @@ struct RedisCheck {
         return RedisFindings(answers, settings).all
     }
 
-    private func info(_ redis: RedisConnection) async -> Result<String, RedisError> {
+    private func info(_ redis: any RedisClient) async -> Result<String, RedisError> {
         do throws(RedisError) {
             guard case .text(let bytes) = try await redis.read(RedisCommand(["INFO"])) else {
                 return .failure(.interrupted)
@@ -47,14 +47,14 @@ struct RedisCheck {
     }
 
     /// Managed Redis mostly refuses CONFIG.
-    private func save(_ redis: RedisConnection) async -> String? {
+    private func save(_ redis: any RedisClient) async -> String? {
         guard case .array(let pair)? = try? await redis.send(RedisCommand(["CONFIG", "GET", "save"])), pair.count == 2,
             case .text(let value) = pair[1]
         else { return nil }
         return String(decoding: value, as: UTF8.self)
     }
 
-    private func latencies(_ redis: RedisConnection) async -> [Duration] {
+    private func latencies(_ redis: any RedisClient) async -> [Duration] {
         var latencies: [Duration] = []
         for _ in 0..<Self.pings {
             let start = Monotonic.now
@@ -65,7 +65,7 @@ struct RedisCheck {
     }
 
     /// The workers' own scripts, on keys of the doctor's.
-    private func script(_ redis: RedisConnection) async -> RedisSelfTest.Refusal? {
+    private func script(_ redis: any RedisClient) async -> RedisSelfTest.Refusal? {
         guard !dependencies.options.isReadOnly else {
             let script = RedisScript(source: "return 1", digest: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
             do throws(RedisError) { _ = try await redis.run(script.call(keys: [], arguments: [])) } catch {

@@ -56,7 +56,7 @@ struct UserCommandLine {
         let settings = settings
         let status = LoopActor.run {
             do {
-                let redis = try RedisConnection(options: .forPeople(settings.redis, atLeast: .seconds(5)))
+                let redis = try settings.redis.clientForPeople(atLeast: .seconds(5))
                 defer { redis.close() }
                 await redis.settle(within: .seconds(5))
                 return try await body(UserRecords(redis: redis, keyPrefix: settings.redis.keyPrefix)).rawValue

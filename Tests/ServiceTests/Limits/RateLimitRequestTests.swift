@@ -20,13 +20,11 @@ import Testing
     @Test @LoopActor func `a client that goes on sending keeps the terms of its record, however many others come`()
         throws
     {
-        let redis = RedisConnection(options: .init(address: .unix(path: "/nowhere/redis.sock")))
-        defer { redis.close() }
         let limit = Settings.Limit(quota: 2, window: .seconds(3600), whenRedisIsAway: .open)
         let limits = Settings.Limits(
             renew: limit, renewKeys: limit, vend: limit, upload: limit, uploadBytes: limit, session: limit,
             notification: limit)
-        let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
+        let limiter = RateLimiter(redis: UnreachableRedis(), keyPrefix: "c:")
         let common = RateLimitPolicy(.vend, limits)
         func request(_ user: String) throws -> RateLimitRequest {
             let subject = Subject(

@@ -19,7 +19,6 @@ final class TestService {
     let transport: ScriptedTransport
     let identity: Identity
     private let folder: TemporaryFolder
-    private let redis: RedisConnection
     private let settings: Settings
 
     static let open = """
@@ -46,11 +45,10 @@ final class TestService {
         transport = ScriptedTransport(script)
         let clock = TestClock()
         self.clock = clock
-        redis = RedisConnection(options: .init(address: .unix(path: folder["no-redis.sock"])))
         var dependencies = ServiceDependencies(
             transport: transport,
             credentials: WorkerCredentials(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
-            issuers: transport, redis: redis,
+            issuers: transport, redis: UnreachableRedis(),
             log: Log(sink: try LineSink(path: folder["log"]), level: .debug, now: { clock.now }), metrics: metrics,
             worker: "w", process: 1)
         dependencies.runtime = RuntimeDependencies(
@@ -70,8 +68,6 @@ final class TestService {
         settings.uploads.assetBaseURL = settings.uploads.assetBaseURL ?? "https://photos.example"
         return settings
     }
-
-    isolated deinit { redis.close() }
 
     var auditLines: String { (try? String(contentsOfFile: folder["audit"], encoding: .utf8)) ?? "" }
     /// Lines are written when the turn of the loop ends.

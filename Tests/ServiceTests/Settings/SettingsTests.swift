@@ -69,7 +69,8 @@ struct SettingsTests {
         #expect(settings.limits.renewKeys.quota == 1000 && settings.limits.renewKeys.whenRedisIsAway == .open)
         #expect(settings.limits.uploadBytes.quota == 10 << 30)
         #expect(
-            settings.redis.address == .tcp(host: "127.0.0.1", port: 6379) && settings.redis.timeout == .milliseconds(40)
+            settings.redis.address == .internet(host: "127.0.0.1", port: 6379)
+                && settings.redis.timeout == .milliseconds(40)
         )
         #expect(settings.log.level == .info && settings.audit.destination == .standardError)
         #expect(settings.server.drain == .seconds(20) && settings.server.maximumBodyBytes == 65_536)

@@ -1,0 +1,56 @@
+package import CloakroomLoop
+
+/// What sends requests to Redis, however many servers that is: one, by a ``RedisConnection``, or what finds its way to
+/// several.
+@LoopActor
+package protocol RedisClient: AnyObject {
+    /// Whether requests get replies.
+    var isReady: Bool { get }
+
+    /// Why the server takes no connection, if it has said so.
+    var refusal: RedisError? { get }
+
+    /// Called for each request that is sent again because its reply was lost: Redis may have done it twice.
+    var onRepeat: (@LoopActor () -> Void)? { get set }
+
+    /// - Parameter completion: called once; before this returns if the request is refused. What it reads of the response
+    ///   costs no allocation.
+    func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void)
+
+    /// Returns when the first attempt to connect has succeeded or failed, or the time is up.
+    func settle(within limit: Duration) async
+
+    /// Refuses what has no reply yet, and all that comes after.
+    func close()
+}
+
+extension RedisClient {
+    /// - Throws: also for an error reply of the server's.
+    package func send(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
+        try await outcome(of: RedisRequest(command)).get()
+    }
+
+    /// Sends a command that changes nothing: see ``RedisRequest/mayRepeat``.
+    package func read(_ command: RedisCommand) async throws(RedisError) -> RedisReply {
+        try await outcome(of: RedisRequest(command, mayRepeat: true)).get()
+    }
+
+    /// - Throws: as ``send(_:)``; a server that does not know the script is given its text.
+    package func run(_ call: RedisScript.Call) async throws(RedisError) -> RedisReply {
+        try await outcome(of: RedisRequest(call)).get()
+    }
+
+    /// The first reply to a request.
+    func outcome(of request: RedisRequest) async -> RedisOutcome {
+        await withCheckedContinuation { continuation in
+            send(request) { response in
+                switch response {
+                case .failure(let error): continuation.resume(returning: .failure(error))
+                case .reply(var cursor):
+                    continuation.resume(
+                        returning: cursor.refusal.map { .failure($0) } ?? .success(RedisReply(&cursor)))
+                }
+            }
+        }
+    }
+}
