@@ -5,33 +5,27 @@ import CloakroomRedis
 import CloakroomServer
 
 /// `cloakroom audit verify`
-enum AuditVerify {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let options: Options
-        do { options = try Options(arguments, of: .auditVerify) } catch {
-            return Output.usage("\(error)", see: "cloakroom audit verify --help")
-        }
-        if options.wantsHelp { return Output.print(help) }
+enum AuditVerify: Command {
+    static let syntax = CommandSyntax(
+        "audit verify", "find what is missing from the audit, or was changed in it", values: ["stream": .text],
+        flags: ["continued"], repeats: true)
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         // Of a stream the oldest lines are trimmed.
         let isContinued = options.flags.contains("continued") || options.values["stream"] != nil
         var verifier = AuditVerifier(isContinued: isContinued) { Output.print("\($0)") }
         do {
             if let stream = options.values["stream"] {
-                guard options.operands.count == 1, let file = options.operands.first else {
-                    return Output.usage(
-                        "with --stream, audit verify takes one settings file", see: "cloakroom audit verify --help")
-                }
-                try AuditStreamReader.read(stream, settings: SettingsFile.load(file), into: &verifier)
+                let file = try options.settingsFile(usage: "with --stream, audit verify takes one settings file")
+                try AuditStreamReader.read(stream, settings: SettingsFile.require(file), into: &verifier)
             } else {
-                guard !options.operands.isEmpty else {
-                    return Output.usage("audit verify takes audit files", see: "cloakroom audit verify --help")
-                }
+                guard !options.operands.isEmpty else { throw EarlyExit.usage("audit verify takes audit files") }
                 for path in options.operands { try AuditFileReader(path: path).read(into: &verifier) }
             }
-        } catch let faults as SettingsErrors {
-            return Output.fail("\(options.operands[0]) has faults:\n\(faults)")
+        } catch let end as EarlyExit {
+            throw end
         } catch {
-            return Output.fail("\(error)")
+            throw .failure("\(error)")
         }
         verifier.finish()
         Output.print(table(verifier))

@@ -3,18 +3,14 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom check`
-enum CheckCommand {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let options: Options
-        do { options = try Options(arguments, of: .check) } catch {
-            return Output.usage("\(error)", see: "cloakroom check --help")
-        }
-        if options.wantsHelp { return Output.print(help) }
-        guard options.operands.count == 1, let file = options.operands.first else {
-            return Output.usage("check takes one settings file", see: "cloakroom check --help")
-        }
+enum CheckCommand: Command {
+    static let syntax = CommandSyntax(
+        "check", "say what is wrong with a settings file, all of it at once", flags: ["strict"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try SettingsCommandLine(options)
+        let (file, settings) = (line.file, line.settings)
         do {
-            let settings = try SettingsFile.load(file)
             let chain = AWSCredentials.chain(
                 settings.aws, transport: OfflineTransport(), runtime: RuntimeDependencies())
             let origin = try chain.expectedOrigin()
@@ -30,7 +26,7 @@ enum CheckCommand {
         } catch let error as AuditFileError {
             return Output.fail("\(file) is good, but \(error)")
         } catch {
-            return Output.fail("\(file) has faults:\n\(error)")
+            return Output.fail("\(error)")
         }
     }
 
@@ -51,7 +47,7 @@ enum CheckCommand {
         return reserved + large + undated
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom check [--strict] SETTINGS
 
         Reads a settings file as `serve` would, with the environment and the files it names, and tells all that is

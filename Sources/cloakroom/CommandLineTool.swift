@@ -1,3 +1,5 @@
+import CloakroomLoop
+
 /// How the process ends, for shells and for systemd.
 enum ExitStatus: Int32 {
     case success = 0
@@ -6,33 +8,60 @@ enum ExitStatus: Int32 {
     case usage = 2
     /// What was begun needs another run.
     case unfinished = 3
+
+    /// Runs the loop on the calling thread until the body is done.
+    static func onLoop(_ body: @escaping @LoopActor @Sendable () async -> ExitStatus) -> ExitStatus {
+        ExitStatus(rawValue: LoopActor.run { await body().rawValue }) ?? .failure
+    }
 }
 
-/// Finds the command; each has a file of its own.
+/// Finds the command and runs it; each has a file of its own.
 enum CommandLineTool {
     static let version = "0.1.0"
 
+    /// What a command line asks for by its first words.
+    enum Request {
+        case command(any Command.Type, [String])
+        case text(String)
+        case unknown(String, see: String)
+    }
+
     static func run(_ arguments: [String]) -> ExitStatus {
-        let rest = Array(arguments.dropFirst())
-        switch rest.first {
-        case "init": return InitCommand.run(Array(rest.dropFirst()))
-        case "settings": return SettingsCommand.run(Array(rest.dropFirst()))
-        case "serve": return ServeCommand.run(Array(rest.dropFirst()))
-        case "status": return StatusCommand.run(Array(rest.dropFirst()))
-        case "check": return CheckCommand.run(Array(rest.dropFirst()))
-        case "lifecycle": return LifecycleCommand.run(Array(rest.dropFirst()))
-        case "doctor": return DoctorCommand.run(Array(rest.dropFirst()))
-        case "audit": return AuditCommand.run(Array(rest.dropFirst()))
-        case "renew": return RenewCommand.run(Array(rest.dropFirst()))
-        case "policy": return PolicyCommand.run(Array(rest.dropFirst()))
-        case "token": return TokenCommand.run(Array(rest.dropFirst()))
-        case "user": return UserCommand.run(Array(rest.dropFirst()))
-        case "usage": return UsageCommand.run(Array(rest.dropFirst()))
-        case "completions": return CompletionsCommand.run(Array(rest.dropFirst()))
-        case "--version": return Output.print("cloakroom \(version)")
-        case "--help", "-h", "help": return Output.print(help)
-        case nil: return Output.usage("a command is missing", see: "cloakroom --help")
-        case .some(let other): return Output.usage("there is no command \(other)", see: "cloakroom --help")
+        switch request(Array(arguments.dropFirst())) {
+        case .command(let command, let rest): run(command, rest)
+        case .text(let text): Output.print(text)
+        case .unknown(let words, let help): Output.usage(words, see: help)
+        }
+    }
+
+    /// - Parameter words: what stands after the program's name.
+    static func request(_ words: [String]) -> Request {
+        if let command = CommandTable.commands.first(where: { words.starts(with: $0.syntax.words) }) {
+            return .command(command, Array(words.dropFirst(command.syntax.words.count)))
+        }
+        switch words.first {
+        case "--version": return .text("cloakroom \(version)")
+        case "--help", "-h", "help": return .text(help)
+        case nil: return .unknown("a command is missing", see: "cloakroom --help")
+        case .some(let name):
+            guard let group = CommandTable.entries.first(where: { $0.name == name }) else {
+                return .unknown("there is no command \(name)", see: "cloakroom --help")
+            }
+            return ["--help", "-h"].contains(words.dropFirst().first)
+                ? .text(group.help) : .unknown(group.sentence, see: "cloakroom \(group.helpName) --help")
+        }
+    }
+
+    private static func run(_ command: any Command.Type, _ arguments: [String]) -> ExitStatus {
+        let see = "cloakroom \(command.helpName) --help"
+        let options: Options
+        do { options = try Options(arguments, of: command.syntax) } catch { return Output.usage("\(error)", see: see) }
+        if options.wantsHelp { return Output.print(command.help) }
+        do throws(EarlyExit) { return try command.run(options) } catch {
+            switch error {
+            case .usage(let text): return Output.usage(text, see: see)
+            case .failure(let text): return Output.fail(text)
+            }
         }
     }
 

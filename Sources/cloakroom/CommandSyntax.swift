@@ -5,7 +5,7 @@ struct CommandSyntax: Sendable {
         case text
         case file
         case folder
-        case choice([String])
+        case choice(@Sendable () -> [String])
     }
 
     /// After the program's name.

@@ -1,39 +1,62 @@
 import CloakroomOperations
-import CloakroomServer
 
 /// All commands, in the order of the help.
 enum CommandTable {
-    static let commands: [CommandSyntax] = [
-        .initialization, .settings, .serve, .status, .check, .doctor, .auditVerify, .lifecycleShow, .lifecycleApply,
-        .lifecycleVerify, .lifecyclePlanPrefixes, .lifecycleValidate, .lifecycleCanary, .policyShow, .policyTest,
-        .renew, .tokenMint, .usageScan, .userSet, .userGet, .userDisable, .userEnable, .userDelete, .userList,
-        .userRevoke, .completions,
+    static let commands: [any Command.Type] = [
+        InitCommand.self, SettingsCommand.self, ServeCommand.self, StatusCommand.self, CheckCommand.self,
+        DoctorCommand.self, AuditVerify.self, LifecycleShow.self, LifecycleApply.self, LifecycleVerify.self,
+        LifecyclePlanPrefixes.self, LifecycleValidate.self, LifecycleCanary.self, PolicyShow.self, PolicyTest.self,
+        RenewCommand.self, TokenMint.self, UsageScanCommand.self, UserSet.self, UserGet.self, UserDisable.self,
+        UserEnable.self, UserDelete.self, UserList.self, UserRevoke.self, CompletionsCommand.self,
     ]
+
+    static var syntaxes: [CommandSyntax] { commands.map { $0.syntax } }
 
     /// What begins with one word: a command, or several.
     struct Entry {
         let name: String
-        let summary: String
+        let commands: [any Command.Type]
+
         /// Their second words are the names; empty where the word itself is the command.
-        let subcommands: [CommandSyntax]
+        var subcommands: [CommandSyntax] {
+            commands.map { $0.syntax }.filter { $0.words.count > 1 }
+        }
+        var summary: String { groups[name]?.summary ?? commands[0].syntax.summary }
+        /// What `--help` prints after the word: of a group, or of its only command.
+        var help: String { groups[name]?.help(subcommands) ?? commands[0].help }
+        var helpName: String { groups[name] == nil ? commands[0].helpName : name }
+
+        /// For a line that names none of the subcommands.
+        var sentence: String {
+            let names = subcommands.map { $0.words[1] }
+            let list = names.count > 1 ? "\(names.dropLast().joined(separator: ", ")) and " : ""
+            let number = names.count == 1 ? "one command," : names.count == 2 ? "two commands," : "the commands"
+            return "\(name) has \(number) \(list)\(names.last ?? "")"
+        }
     }
 
     static let entries: [Entry] = {
         var names: [String] = []
-        for command in commands where !names.contains(command.words[0]) { names.append(command.words[0]) }
-        return names.map { name in
-            let found = commands.filter { $0.words[0] == name }
-            let isGroup = found[0].words.count > 1
-            return Entry(
-                name: name, summary: groups[name] ?? found[0].summary, subcommands: isGroup ? found : [])
-        }
+        for syntax in syntaxes where !names.contains(syntax.words[0]) { names.append(syntax.words[0]) }
+        return names.map { name in Entry(name: name, commands: commands.filter { $0.syntax.words[0] == name }) }
     }()
 
     /// What several commands are about.
     private static let groups = [
-        "lifecycle": "the bucket's rules that let objects expire",
-        "policy": "what credentials allow",
-        "user": "what a user may do",
+        "lifecycle": CommandGroup(
+            "the bucket's rules that let objects expire",
+            about: "The rules of the bucket that let objects expire which are not renewed.",
+            examples: [
+                "cloakroom lifecycle show cloakroom.json5",
+                "cloakroom lifecycle apply --dry-run cloakroom.json5",
+                "cloakroom lifecycle verify --json cloakroom.json5",
+            ]),
+        "policy": CommandGroup(
+            "what credentials allow", about: "What credentials allow, without asking AWS.",
+            examples: [
+                "cloakroom policy show --user u_1 cloakroom.json5", "cloakroom policy test cloakroom.json5",
+            ]),
+        "user": CommandGroup("what a user may do", help: UserHelp.text),
     ]
 
     /// The commands as the help lists them, in lines of at most 80 characters.
@@ -54,91 +77,4 @@ enum CommandTable {
         }
         .joined(separator: "\n")
     }
-}
-
-extension CommandSyntax {
-    static let initialization = CommandSyntax(
-        "init", "write a settings file and its secrets to begin with",
-        values: [
-            "issuer": .text, "bucket": .text, "region": .text, "endpoint": .text, "role-arn": .text, "redis": .text,
-        ],
-        flags: Set(FirstSettings.Store.allCases.map(\.rawValue)), operands: [.folder])
-    static let settings = CommandSyntax(
-        "settings", "the keys of the settings file: type, default, meaning", flags: ["man"],
-        operands: [.choice(SettingsManual.keys)])
-    static let serve = CommandSyntax(
-        "serve", "serve FastCGI requests from nginx",
-        values: ["workers": .text, "listen": .text, "lifeline": .text, "heartbeat": .text, "resume": .text],
-        hidden: ["lifeline", "heartbeat", "resume"])
-    static let status = CommandSyntax(
-        "status", "the workers of a running supervisor, and whether it runs the program that is installed",
-        values: ["listen": .text], operands: [])
-    static let check = CommandSyntax(
-        "check", "say what is wrong with a settings file, all of it at once", flags: ["strict"])
-    static let doctor = CommandSyntax(
-        "doctor", "check a deployment: what was found, why it matters, what to do",
-        values: [
-            "settings": .file, "url": .text, "ca": .file, "only": checks, "skip": checks, "listen": .text,
-            "workers": .text, "timeout-seconds": .text,
-        ],
-        flags: ["json", "strict", "read-only"])
-    private static let checks = Value.choice(CheckName.allCases.map(\.rawValue))
-    static let auditVerify = CommandSyntax(
-        "audit verify", "find what is missing from the audit, or was changed in it", values: ["stream": .text],
-        flags: ["continued"], repeats: true)
-
-    static let lifecycleShow = CommandSyntax(
-        "lifecycle show", "the bucket's rules, and what becomes of an object", flags: ["json"])
-    static let lifecycleApply = CommandSyntax(
-        "lifecycle apply", "put the rules that the settings require", values: ["requests-per-second": .text],
-        flags: ["dry-run", "yes", "replace", "delete-existing", "expire-other-objects", "stop-expiring"])
-    static let lifecycleVerify = CommandSyntax(
-        "lifecycle verify", "say what is wrong with the bucket's rules", flags: ["json"])
-    static let lifecyclePlanPrefixes = CommandSyntax(
-        "lifecycle plan-prefixes", "lifecycle.prefixes for an existing bucket",
-        values: ["keep": .text, "requests-per-second": .text], flags: ["offline"])
-    static let lifecycleValidate = CommandSyntax(
-        "lifecycle validate", "show on another bucket that a renewal restarts an object's life",
-        values: [
-            "bucket": .text, "days": .text, "pairs": .text, "grace": .text, "day-length": .text, "state": .file,
-            "report": .file,
-        ],
-        flags: ["once", "keep"])
-    static let lifecycleCanary = CommandSyntax(
-        "lifecycle canary", "show the same every day in the bucket itself",
-        values: ["name": .text, "grace": .text, "day-length": .text, "textfile": .file])
-
-    static let policyShow = CommandSyntax(
-        "policy show", "the policy of one user, its size, and what it says in plain words",
-        values: ["user": .text, "tier": .text, "scope": .text], flags: ["json"])
-    static let policyTest = CommandSyntax(
-        "policy test", "test the scopes with own and other users' objects", values: ["user": .text, "scope": .text])
-    static let renew = CommandSyntax(
-        "renew", "renew objects of a list, or those older than an age",
-        values: ["from-list": .file, "older-than": .text, "prefix": .text, "keys-per-second": .text, "state": .file])
-    static let tokenMint = CommandSyntax(
-        "token mint", "make a token as an issuer would, to try things out",
-        values: ["user": .text, "device": .text, "tier": .text, "lifetime": .text, "issuer": .text])
-    static let usageScan = CommandSyntax(
-        "usage scan", "count what users have stored, for their storage limits",
-        values: ["user": .text, "requests-per-second": .text, "state": .file])
-
-    static let userSet = CommandSyntax(
-        "user set", "set tier, subscription and storage",
-        values: ["tier": .text, "subscription-end": .text, "storage-limit": .text, "storage-used": .text],
-        flags: ["accept-undated-tokens"], operands: [.text, .file])
-    static let userGet = CommandSyntax("user get", "show the record", flags: ["json"], operands: [.text, .file])
-    static let userDisable = CommandSyntax(
-        "user disable", "refuse everything from now on", values: ["reason": .text], operands: [.text, .file])
-    static let userEnable = CommandSyntax(
-        "user enable", "take a disable back", operands: [.text, .file])
-    static let userDelete = CommandSyntax("user delete", "delete the record", operands: [.text, .file])
-    static let userList = CommandSyntax(
-        "user list", "users with a record", values: ["prefix": .text, "limit": .text, "cursor": .text],
-        flags: ["json"])
-    static let userRevoke = CommandSyntax(
-        "user revoke", "disable, and deny what was issued before", flags: ["apply", "keep-enabled"],
-        operands: [.text, .file])
-    static let completions = CommandSyntax(
-        "completions", "completions for bash, zsh or fish", operands: [.choice(CompletionsCommand.words)])
 }

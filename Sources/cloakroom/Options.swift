@@ -15,6 +15,8 @@ struct Options {
         }
     }
 
+    /// The command's name.
+    let command: String
     private(set) var values: [String: String] = [:]
     /// Those without a value that were given.
     private(set) var flags: Set<String> = []
@@ -29,6 +31,7 @@ struct Options {
 
     /// Of two equal options the last counts; `--help` is always there.
     init(_ arguments: [String], of syntax: CommandSyntax) throws(ParseError) {
+        command = syntax.name
         let valued = syntax.values.count
         let names = syntax.values.keys.sorted() + syntax.flags.sorted()
         var words: [UnsafeMutablePointer<CChar>?] = (["cloakroom"] + arguments).map { strdup($0) } + [nil]

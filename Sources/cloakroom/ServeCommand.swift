@@ -10,45 +10,44 @@ import CloakroomServer
 #endif
 
 /// `cloakroom serve`
-enum ServeCommand {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let options: Options
-        do { options = try Options(arguments, of: .serve) } catch {
-            return Output.usage("\(error)", see: "cloakroom serve --help")
+enum ServeCommand: Command {
+    static let syntax = CommandSyntax(
+        "serve", "serve FastCGI requests from nginx",
+        values: ["workers": .text, "listen": .text, "lifeline": .text, "heartbeat": .text, "resume": .text],
+        hidden: ["lifeline", "heartbeat", "resume"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let file = try options.settingsFile()
+        guard let listen = options.values["listen"] else {
+            throw .usage("serve takes --listen unix:PATH or HOST:PORT")
         }
-        if options.wantsHelp { return Output.print(help) }
-        guard options.operands.count == 1, let file = options.operands.first else {
-            return Output.usage("serve takes one settings file", see: "cloakroom serve --help")
-        }
-        guard let pattern = options.values["listen"] else {
-            return Output.usage("serve takes --listen unix:PATH or HOST:PORT", see: "cloakroom serve --help")
-        }
-        if let fault = ClockError(now: Date()) { return Output.fail("cannot serve: \(fault)") }
-        let settings: Settings
-        do { settings = try SettingsFile.load(file) } catch {
-            return Output.fail("\(file) has faults:\n\(error)")
-        }
+        if let fault = ClockError(now: Date()) { throw .failure("cannot serve: \(fault)") }
+        let settings = try SettingsFile.require(file)
         return options.values["workers"] == nil
-            ? one(pattern, settings, options) : many(pattern, settings, options, file: file)
+            ? try one(listen, settings, options) : try many(listen, settings, options, file: file)
     }
 
-    private static func one(_ text: String, _ settings: Settings, _ options: Options) -> ExitStatus {
-        guard let address = ListenAddress(text) else { return notAnAddress(text) }
+    private static func one(
+        _ listen: String, _ settings: Settings, _ options: Options
+    ) throws(EarlyExit) -> ExitStatus {
+        guard let address = ListenAddress(listen) else { throw notAnAddress(listen) }
         let supervisor = Worker.SupervisorLink(
             lifeline: options.values["lifeline"].flatMap { Int32($0) },
             heartbeat: options.values["heartbeat"].flatMap { Int32($0) })
         return Worker.run(listen: address, settings: settings, supervisor: supervisor)
     }
 
-    private static func many(_ pattern: String, _ settings: Settings, _ options: Options, file: String) -> ExitStatus {
+    private static func many(
+        _ pattern: String, _ settings: Settings, _ options: Options, file: String
+    ) throws(EarlyExit) -> ExitStatus {
         guard let count = options.values["workers"].flatMap({ Int($0) }), (1...256).contains(count) else {
-            return Output.usage("--workers takes a number from 1 to 256", see: "cloakroom serve --help")
+            throw .usage("--workers takes a number from 1 to 256")
         }
         guard count == 1 || pattern.contains("%d") else {
-            return Output.usage("with several workers, --listen holds %d for the number", see: "cloakroom serve --help")
+            throw .usage("with several workers, --listen holds %d for the number")
         }
         let texts = (1...count).map { pattern.replacing("%d", with: String($0)) }
-        if let wrong = texts.first(where: { ListenAddress($0) == nil }) { return notAnAddress(wrong) }
+        if let wrong = texts.first(where: { ListenAddress($0) == nil }) { throw notAnAddress(wrong) }
         let line = SupervisorCommandLine(workers: count, listen: pattern, settingsFile: file)
         let addresses = texts.compactMap { ListenAddress($0) }
         switch options.values["resume"] {
@@ -58,25 +57,23 @@ enum ServeCommand {
             let descriptor = SupervisorCommandLine.trialDescriptor
             guard SupervisorState.isMissing(descriptor) || SupervisorState(adopting: descriptor, slots: count) != nil
             else {
-                return Output.fail(
+                throw .failure(
                     "cannot read the state of the supervisor that runs: this version keeps it otherwise; restart it")
             }
             return .success
         case .some(let number):
             guard let descriptor = Int32(number), descriptor > 2,
                 let state = SupervisorState(adopting: descriptor, slots: count)
-            else { return Output.usage("--resume is for the supervisor's own use", see: "cloakroom serve --help") }
+            else { throw .usage("--resume is for the supervisor's own use") }
             return Supervisor.run(line, addresses, settings, resuming: state)
         }
     }
 
-    private static func notAnAddress(_ text: String) -> ExitStatus {
-        Output.usage(
-            "\(text) is neither unix:PATH (at most \(ListenAddress.maximumPathBytes) bytes) nor ADDRESS:PORT",
-            see: "cloakroom serve --help")
+    private static func notAnAddress(_ text: String) -> EarlyExit {
+        .usage("\(text) is neither unix:PATH (at most \(ListenAddress.maximumPathBytes) bytes) nor ADDRESS:PORT")
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom serve --listen ADDRESS [--workers N] SETTINGS
 
         Answers FastCGI requests from nginx. Without --workers one worker runs: one thread, one listening socket. With it,

@@ -2,25 +2,25 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom settings`
-enum SettingsCommand {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let see = "cloakroom settings --help"
-        let options: Options
-        do { options = try Options(arguments, of: .settings) } catch { return Output.usage("\(error)", see: see) }
-        if options.wantsHelp { return Output.print(help) }
+enum SettingsCommand: Command {
+    static let syntax = CommandSyntax(
+        "settings", "the keys of the settings file: type, default, meaning", flags: ["man"],
+        operands: [.choice({ SettingsManual.keys })])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let isPage = options.flags.contains("man")
         guard options.operands.count <= (isPage ? 0 : 1) else {
-            return Output.usage("settings takes one key, or --man", see: see)
+            throw .usage("settings takes one key, or --man")
         }
         if isPage { return Output.print(SettingsManual.page(version: CommandLineTool.version)) }
         do throws(SettingsManual.UnknownKeyError) {
             return Output.print(try SettingsManual.text(of: options.operands.first))
         } catch {
-            return Output.usage("\(error)", see: see)
+            throw .usage("\(error)")
         }
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom settings [KEY]
                cloakroom settings --man
 

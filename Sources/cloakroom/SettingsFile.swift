@@ -13,4 +13,9 @@ enum SettingsFile {
             (try? Data(contentsOf: URL(fileURLWithPath: path))).map(Array.init)
         }
     }
+
+    /// For a command that ends where the settings have faults.
+    static func require(_ path: String) throws(EarlyExit) -> Settings {
+        do throws(SettingsErrors) { return try load(path) } catch { throw .failure("\(path) has faults:\n\(error)") }
+    }
 }

@@ -8,36 +8,26 @@ import CloakroomServer
 #endif
 
 /// `cloakroom token mint`
-enum TokenMint {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let options: Options
-        do { options = try Options(arguments, of: .tokenMint) } catch {
-            return Output.usage("\(error)", see: "cloakroom token mint --help")
+enum TokenMint: Command {
+    static let syntax = CommandSyntax(
+        "token mint", "make a token as an issuer would, to try things out",
+        values: ["user": .text, "device": .text, "tier": .text, "lifetime": .text, "issuer": .text])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (file, user) = try options.settingsFileAndUser()
+        let lifetime = try options.number("lifetime", 1...31_536_000, default: 3600, unit: " seconds")
+        let settings = try SettingsFile.require(file)
+        guard let issuer = issuer(named: options.values["issuer"], in: settings) else {
+            throw .failure("the settings have no such issuer")
         }
-        if options.wantsHelp { return Output.print(help) }
-        guard options.operands.count == 1, let file = options.operands.first, let user = options.values["user"] else {
-            return Output.usage("token mint takes --user and one settings file", see: "cloakroom token mint --help")
+        guard let key = signingKey(of: issuer) else {
+            throw .failure("the settings have no secret of \(issuer.name): it alone can sign")
         }
-        guard let lifetime = Int(options.values["lifetime"] ?? "3600"), (1...31_536_000).contains(lifetime) else {
-            return Output.usage("--lifetime takes 1…31536000 seconds", see: "cloakroom token mint --help")
-        }
-        do {
-            let settings = try SettingsFile.load(file)
-            guard let issuer = issuer(named: options.values["issuer"], in: settings) else {
-                return Output.fail("the settings have no such issuer")
-            }
-            guard let key = signingKey(of: issuer) else {
-                return Output.fail("the settings have no secret of \(issuer.name): it alone can sign")
-            }
-            let signer = TokenSigner(
-                issuer: issuer.name, audience: issuer.audiences[0], key: key, claims: issuer.claims)
-            return Output.print(
-                signer.token(
-                    subject: user, deviceID: options.values["device"], tier: options.values["tier"], now: Date(),
-                    lifetime: .seconds(lifetime)))
-        } catch {
-            return Output.fail("\(file) has faults:\n\(error)")
-        }
+        let signer = TokenSigner(issuer: issuer.name, audience: issuer.audiences[0], key: key, claims: issuer.claims)
+        return Output.print(
+            signer.token(
+                subject: user, deviceID: options.values["device"], tier: options.values["tier"], now: Date(),
+                lifetime: .seconds(lifetime)))
     }
 
     private static func issuer(named name: String?, in settings: Settings) -> Issuer? {

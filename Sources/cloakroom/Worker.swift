@@ -22,8 +22,7 @@ enum Worker {
         Signals.block(stopSignals + [SIGHUP, SIGUSR2])
         raiseDescriptorLimit()
         if !settings.server.coreDumps { CoreDumps.refuse() }
-        let status = LoopActor.run { await serve(on: address, settings, supervisor).rawValue }
-        return ExitStatus(rawValue: status) ?? .failure
+        return .onLoop { await serve(on: address, settings, supervisor) }
     }
 
     private static let stopSignals = [SIGTERM, SIGINT, SIGQUIT]

@@ -86,12 +86,12 @@ struct CompletionTests {
 
 extension CommandTable {
     fileprivate static var checkNames: [String] {
-        guard case .choice(let names)? = CommandSyntax.doctor.values["skip"] else { return [] }
-        return names
+        guard case .choice(let names)? = DoctorCommand.syntax.values["skip"] else { return [] }
+        return names()
     }
 
     fileprivate static func keys(under prefix: String) -> [String] {
-        guard case .choice(let keys)? = CommandSyntax.settings.operands.first else { return [] }
-        return keys.filter { $0.hasPrefix(prefix) }
+        guard case .choice(let keys)? = SettingsCommand.syntax.operands.first else { return [] }
+        return keys().filter { $0.hasPrefix(prefix) }
     }
 }

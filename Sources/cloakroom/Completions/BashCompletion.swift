@@ -8,7 +8,7 @@ enum BashCompletion {
             # COMMAND WORD: sets kind to what WORD takes, an option or the number of an operand; empty where nothing.
             _cloakroom_kind() {
                 case $1:$2 in
-            \(CommandTable.commands.flatMap(lines).joined(separator: "\n"))
+            \(CommandTable.syntaxes.flatMap(lines).joined(separator: "\n"))
                     *) kind='' ;;
                 esac
             }
@@ -106,7 +106,7 @@ enum BashCompletion {
         case .text: "text"
         case .file: "file"
         case .folder: "folder"
-        case .choice(let names): "words " + words(names)
+        case .choice(let names): "words " + words(names())
         }
     }
 }

@@ -1,24 +1,23 @@
 /// `cloakroom completions`
-enum CompletionsCommand {
+enum CompletionsCommand: Command {
     private static let shells: [(name: String, script: @Sendable () -> String)] = [
         ("bash", { BashCompletion.script }), ("zsh", { ZshCompletion.script }), ("fish", { FishCompletion.script }),
-        ("commands", { CommandTable.commands.map(\.name).joined(separator: "\n") }),
+        ("commands", { CommandTable.syntaxes.map(\.name).joined(separator: "\n") }),
     ]
 
-    static let words = shells.map(\.name)
+    private static let words = shells.map(\.name)
 
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let see = "cloakroom completions --help"
-        let options: Options
-        do { options = try Options(arguments, of: .completions) } catch { return Output.usage("\(error)", see: see) }
-        if options.wantsHelp { return Output.print(help) }
+    static let syntax = CommandSyntax(
+        "completions", "completions for bash, zsh or fish", operands: [.choice({ words })])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         guard options.operands.count == 1, let shell = shells.first(where: { $0.name == options.operands[0] }) else {
-            return Output.usage("completions takes one of \(words.joined(separator: ", "))", see: see)
+            throw .usage("completions takes one of \(words.joined(separator: ", "))")
         }
         return Output.print(shell.script())
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom completions bash|zsh|fish
                cloakroom completions commands
 

@@ -24,7 +24,7 @@ enum FishCompletion {
             complete -c cloakroom -f
             \(line(at: "", "-l help"))
             \(line(at: "", "-l version"))
-            \((top + second + CommandTable.commands.flatMap(lines)).joined(separator: "\n"))
+            \((top + second + CommandTable.syntaxes.flatMap(lines)).joined(separator: "\n"))
             """
     }
 
@@ -48,7 +48,7 @@ enum FishCompletion {
         case .text: " -f"
         case .file: " -F"
         case .folder: " -f -a '(__fish_complete_directories)'"
-        case .choice(let names): " -f -a \(quoted(names.joined(separator: " ")))"
+        case .choice(let names): " -f -a \(quoted(names().joined(separator: " ")))"
         }
     }
 

@@ -22,7 +22,7 @@ enum ZshCompletion {
                 shift words
                 (( CURRENT-- ))
                 case $command in
-            \(CommandTable.commands.map(arguments).joined(separator: "\n"))
+            \(CommandTable.syntaxes.map(arguments).joined(separator: "\n"))
                 esac
             }
 
@@ -72,7 +72,7 @@ enum ZshCompletion {
         case .text: " "
         case .file: "_files"
         case .folder: "_files -/"
-        case .choice(let names): "(\(names.joined(separator: " ")))"
+        case .choice(let names): "(\(names().joined(separator: " ")))"
         }
     }
 }

@@ -4,42 +4,32 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom doctor`
-enum DoctorCommand {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let see = "cloakroom doctor --help"
-        let options: Options
-        do {
-            options = try Options(arguments, of: .doctor)
-        } catch {
-            return Output.usage("\(error)", see: see)
-        }
-        if options.wantsHelp { return Output.print(help) }
+enum DoctorCommand: Command {
+    static let syntax = CommandSyntax(
+        "doctor", "check a deployment: what was found, why it matters, what to do",
+        values: [
+            "settings": .file, "url": .text, "ca": .file, "only": checks, "skip": checks, "listen": .text,
+            "workers": .text, "timeout-seconds": .text,
+        ],
+        flags: ["json", "strict", "read-only"])
+    private static let checks = CommandSyntax.Value.choice { CheckName.allCases.map(\.rawValue) }
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let files = [options.values["settings"]].compactMap(\.self) + options.operands
-        guard files.count == 1, let file = files.first else {
-            return Output.usage("doctor takes --settings FILE", see: see)
-        }
-        guard let seconds = Int(options.values["timeout-seconds"] ?? "20"), (1...600).contains(seconds) else {
-            return Output.usage("--timeout-seconds takes 1…600", see: see)
-        }
+        guard files.count == 1, let file = files.first else { throw .usage("doctor takes --settings FILE") }
+        let seconds = try options.number("timeout-seconds", 1...600, default: 20)
         if let url = options.values["url"], !url.hasPrefix("http://"), !url.hasPrefix("https://") {
-            return Output.usage("--url takes a URL of http or https", see: see)
+            throw .usage("--url takes a URL of http or https")
         }
-        guard let sockets = sockets(options) else {
-            return Output.usage("--listen and --workers take what serve takes", see: see)
-        }
-        switch checks(options) {
-        case .failure(let unknown):
-            let known = CheckName.allCases.map(\.rawValue).joined(separator: ", ")
-            return Output.usage("there is no check \(unknown.name); there are: \(known)", see: see)
-        case .success(let checks):
-            let report = report(
-                file, checks, commands(file, options),
-                DoctorRun.DoctorOptions(
-                    url: options.values["url"], certificateAuthorities: options.values["ca"], sockets: sockets,
-                    isReadOnly: options.flags.contains("read-only"), limit: .seconds(seconds)))
-            Output.print(options.flags.contains("json") ? report.json : report.table)
-            return report.isFine(strict: options.flags.contains("strict")) ? .success : .failure
-        }
+        guard let sockets = sockets(options) else { throw .usage("--listen and --workers take what serve takes") }
+        let checks = try checks(options)
+        let report = report(
+            file, checks, commands(file, options),
+            DoctorRun.DoctorOptions(
+                url: options.values["url"], certificateAuthorities: options.values["ca"], sockets: sockets,
+                isReadOnly: options.flags.contains("read-only"), limit: .seconds(seconds)))
+        Output.print(options.flags.contains("json") ? report.json : report.table)
+        return report.isFine(strict: options.flags.contains("strict")) ? .success : .failure
     }
 
     /// As `serve` has them; none without `--listen`.
@@ -51,22 +41,21 @@ enum DoctorCommand {
         return addresses.count == count ? addresses : nil
     }
 
-    private struct UnknownCheckError: Error { let name: String }
-
-    private static func checks(_ options: Options) -> Result<[CheckName], UnknownCheckError> {
-        do throws(UnknownCheckError) {
-            let only = try options.values["only"].map { text throws(UnknownCheckError) in try names(text) }
-            let skipped = try options.values["skip"].map { text throws(UnknownCheckError) in try names(text) } ?? []
-            return .success((only ?? CheckName.allCases).filter { !skipped.contains($0) })
-        } catch {
-            return .failure(error)
-        }
+    private static func checks(_ options: Options) throws(EarlyExit) -> [CheckName] {
+        let only = try names(options.values["only"])
+        let skipped = try names(options.values["skip"]) ?? []
+        return (only ?? CheckName.allCases).filter { !skipped.contains($0) }
     }
 
-    private static func names(_ text: String) throws(UnknownCheckError) -> [CheckName] {
+    /// - Parameter text: separated by commas; `nil` where the option is not given.
+    private static func names(_ text: String?) throws(EarlyExit) -> [CheckName]? {
+        guard let text else { return nil }
         var names: [CheckName] = []
         for word in text.split(separator: ",") {
-            guard let name = CheckName(rawValue: String(word)) else { throw UnknownCheckError(name: String(word)) }
+            guard let name = CheckName(rawValue: String(word)) else {
+                let known = CheckName.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .usage("there is no check \(word); there are: \(known)")
+            }
             names.append(name)
         }
         return names
@@ -90,7 +79,7 @@ enum DoctorCommand {
         }
     }
 
-    private static let help =
+    static let help =
         """
         Usage: cloakroom doctor --settings FILE [--url URL] [--listen ADDRESS] [--only NAMES | --skip NAMES]
                                 [--read-only] [--strict] [--json]

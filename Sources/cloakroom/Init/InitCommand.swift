@@ -2,19 +2,17 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom init`
-enum InitCommand {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let options: Options
-        do { options = try Options(arguments, of: .initialization) } catch {
-            return Output.usage("\(error)", see: "cloakroom init --help")
-        }
-        if options.wantsHelp { return Output.print(help) }
-        guard options.flags.count <= 1 else {
-            return Output.usage("one store, of --aws, --seaweedfs and --ceph", see: "cloakroom init --help")
-        }
-        guard options.operands.count <= 1 else {
-            return Output.usage("init takes one folder", see: "cloakroom init --help")
-        }
+enum InitCommand: Command {
+    static let syntax = CommandSyntax(
+        "init", "write a settings file and its secrets to begin with",
+        values: [
+            "issuer": .text, "bucket": .text, "region": .text, "endpoint": .text, "role-arn": .text, "redis": .text,
+        ],
+        flags: Set(FirstSettings.Store.allCases.map(\.rawValue)), operands: [.folder])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        guard options.flags.count <= 1 else { throw .usage("one store, of --aws, --seaweedfs and --ceph") }
+        guard options.operands.count <= 1 else { throw .usage("init takes one folder") }
         var settings = FirstSettings(options.flags.first.flatMap { FirstSettings.Store(rawValue: $0) } ?? .aws)
         settings.issuer = options.values["issuer"]
         settings.bucket = options.values["bucket"] ?? settings.bucket
@@ -28,7 +26,7 @@ enum InitCommand {
             try files.write(settings.text, to: name, mode: 0o644)
         } catch {
             files.remove()
-            return Output.fail("\(error); nothing was written")
+            throw .failure("\(error); nothing was written")
         }
         return Output.print(next(files))
     }
@@ -47,7 +45,7 @@ enum InitCommand {
             """
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom init [--aws | --seaweedfs | --ceph] [options] [FOLDER]
 
         Writes cloakroom.json5, with every setting and what it is for, and beside it the secrets that it names, each

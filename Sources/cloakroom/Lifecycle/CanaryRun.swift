@@ -41,7 +41,7 @@ final class CanaryRun {
         try await writeLedger(tag)
     }
 
-    private var deadline: ContinuousClock.Instant { .now + LifecycleCommandLine.requestDeadline }
+    private var deadline: ContinuousClock.Instant { .now + SettingsCommandLine.requestDeadline }
 
     private func address(_ key: String) throws(AWSError) -> ObjectAddress {
         guard let address = ObjectAddress(key: key) else { throw AWSError(.refused, code: "InvalidKey") }

@@ -5,24 +5,24 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom lifecycle apply`
-enum LifecycleApply {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.EarlyExit) {
-            line = try LifecycleCommandLine(arguments, of: .lifecycleApply, help: help)
-        } catch { return error.status }
-        guard let rate = Int(line.options.values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
-            return Output.usage("--requests-per-second takes 1…1000", see: "cloakroom lifecycle apply --help")
-        }
+enum LifecycleApply: Command {
+    static let syntax = CommandSyntax(
+        "lifecycle apply", "put the rules that the settings require, after showing what that changes",
+        values: ["requests-per-second": .text],
+        flags: ["dry-run", "yes", "replace", "delete-existing", "expire-other-objects", "stop-expiring"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try SettingsCommandLine(options)
+        let interval = try options.requestInterval()
         let settings = line.settings
-        let flags = line.options.flags
+        let flags = options.flags
         if let conflict = LifecycleConflict(LifecycleTerms(settings)) {
             return Output.fail("nothing is changed: \(conflict.text); \(conflict.advice)")
         }
         let file = line.file
         return line.withUpstreams(maximumResponseBytes: ObjectPage.maximumBytes) { upstreams in
             try await apply(
-                upstreams.s3, settings, file, flags, LifecycleCount(s3: upstreams.s3, interval: .seconds(1) / rate))
+                upstreams.s3, settings, file, flags, LifecycleCount(s3: upstreams.s3, interval: interval))
         }
     }
 
@@ -54,7 +54,7 @@ enum LifecycleApply {
             return Output.fail("nothing is changed; answer y, or give --yes")
         }
         try await s3.put(
-            plan.target, inPlaceOf: found.configuration, deadline: .now + LifecycleCommandLine.requestDeadline)
+            plan.target, inPlaceOf: found.configuration, deadline: .now + SettingsCommandLine.requestDeadline)
         Output.print(
             try await isThere(plan, s3)
                 ? "applied" : "applied; S3 still tells the former rules, which it may do for some minutes")
@@ -86,7 +86,7 @@ enum LifecycleApply {
     @LoopActor
     private static func isThere(_ plan: LifecyclePlan, _ s3: S3Client) async throws(AWSError) -> Bool {
         for _ in 0..<5 {
-            if isDone(plan, in: try await s3.lifecycle(deadline: .now + LifecycleCommandLine.requestDeadline)) {
+            if isDone(plan, in: try await s3.lifecycle(deadline: .now + SettingsCommandLine.requestDeadline)) {
                 return true
             }
             try? await LoopActor.sleep(for: .seconds(1))
@@ -101,7 +101,7 @@ enum LifecycleApply {
             && added.allSatisfy { rule in now.rules.contains { $0.id == rule.id && $0.meansTheSame(as: rule) } }
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom lifecycle apply [--dry-run] [--yes] [--replace] [--delete-existing]
                                         [--expire-other-objects] [--stop-expiring] SETTINGS
 

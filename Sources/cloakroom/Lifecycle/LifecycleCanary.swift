@@ -11,23 +11,23 @@ import CloakroomServer
 #endif
 
 /// `cloakroom lifecycle canary`
-enum LifecycleCanary {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let see = "cloakroom lifecycle canary --help"
-        let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.EarlyExit) {
-            line = try LifecycleCommandLine(arguments, of: .lifecycleCanary, help: help)
-        } catch { return error.status }
-        let values = line.options.values
+enum LifecycleCanary: Command {
+    static let syntax = CommandSyntax(
+        "lifecycle canary", "show the same every day in the bucket itself: for cron, with metrics",
+        values: ["name": .text, "grace": .text, "day-length": .text, "textfile": .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try SettingsCommandLine(options)
+        let values = options.values
         let name = values["name"] ?? hostName
         guard name.wholeMatch(of: /[A-Za-z0-9._-]{1,64}/) != nil else {
-            return Output.usage("--name takes 1 to 64 letters, digits, dots, - and _", see: see)
+            throw .usage("--name takes 1 to 64 letters, digits, dots, - and _")
         }
         guard let day = DurationArgument.duration(values["day-length"] ?? "1d"), day >= .seconds(2),
             day <= .seconds(86_400),
             let grace = values["grace"].map({ DurationArgument.duration($0) }) ?? day * 2
         else {
-            return Output.usage("--grace and --day-length take a number and a unit, such as 10s, 2h or 1d", see: see)
+            throw .usage("--grace and --day-length take a number and a unit, such as 10s, 2h or 1d")
         }
         let settings = line.settings
         let own = settings.ownObjects
@@ -73,7 +73,7 @@ enum LifecycleCanary {
         return String(name.prefix(64).map { "\($0)".wholeMatch(of: /[A-Za-z0-9._-]/) == nil ? "-" : $0 })
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom lifecycle canary [--name N] [--textfile FILE] SETTINGS
 
         The standing proof in production that what is not renewed is gone after renewal.retentionDays, and that what is

@@ -4,20 +4,18 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom lifecycle plan-prefixes`
-enum LifecyclePlanPrefixes {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.EarlyExit) {
-            line = try LifecycleCommandLine(arguments, of: .lifecyclePlanPrefixes, help: help)
-        } catch { return error.status }
-        let (options, settings, see) = (line.options, line.settings, "cloakroom lifecycle plan-prefixes --help")
-        guard let rate = Int(options.values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
-            return Output.usage("--requests-per-second takes 1…1000", see: see)
-        }
+enum LifecyclePlanPrefixes: Command {
+    static let syntax = CommandSyntax(
+        "lifecycle plan-prefixes", "print lifecycle.prefixes that meet no user's folder, for an existing bucket",
+        values: ["keep": .text, "requests-per-second": .text], flags: ["offline"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try SettingsCommandLine(options)
+        let settings = line.settings
+        let interval = try options.requestInterval()
         guard let kept = folders(options.values["keep"]) else {
-            return Output.usage(
-                "--keep takes folders that end in / and begin with neither / nor white space, with commas between them",
-                see: see)
+            throw .usage(
+                "--keep takes folders that end in / and begin with neither / nor white space, with commas between them")
         }
         do throws(PrefixPlan.Refusal) {
             let plan = try PrefixPlan(settings, keeping: kept)
@@ -27,7 +25,7 @@ enum LifecyclePlanPrefixes {
             let permissions = "it takes s3:ListBucket; --offline does without"
             return line.withUpstreams(permissions: permissions, maximumResponseBytes: ObjectPage.maximumBytes) {
                 let matches = RootMatches(plan, settings, keeping: kept)
-                return try await look(matches, kept, LifecycleCount(s3: $0.s3, interval: .seconds(1) / rate))
+                return try await look(matches, kept, LifecycleCount(s3: $0.s3, interval: interval))
             }
         } catch {
             switch error {
@@ -69,7 +67,7 @@ enum LifecyclePlanPrefixes {
                 + " move objects that are to stay into one")
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom lifecycle plan-prefixes [--keep FOLDER/,…] [--offline] SETTINGS
 
         Prints lifecycle.prefixes for the places of assets in the settings (uploads.keyPrefix, renewal.keyPrefix,

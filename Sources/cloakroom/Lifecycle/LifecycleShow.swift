@@ -10,15 +10,15 @@ import CloakroomJSON
 #endif
 
 /// `cloakroom lifecycle show`
-enum LifecycleShow {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.EarlyExit) {
-            line = try LifecycleCommandLine(arguments, of: .lifecycleShow, help: help)
-        } catch { return error.status }
+enum LifecycleShow: Command {
+    static let syntax = CommandSyntax(
+        "lifecycle show", "the bucket's rules, and what becomes of an object", flags: ["json"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try SettingsCommandLine(options)
         let terms = LifecycleTerms(line.settings)
         let bucket = line.settings.bucket
-        let asJSON = line.options.flags.contains("json")
+        let asJSON = options.flags.contains("json")
         return line.withUpstreams { upstreams in
             let found = try await BucketLifecycle(upstreams.s3)
             let story = LifecycleDescription.story(
@@ -51,7 +51,7 @@ enum LifecycleShow {
         return json.text
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom lifecycle show [--json] SETTINGS
 
         Prints the bucket's lifecycle rules, and in plain words what becomes of an object. Nothing is changed.
@@ -65,14 +65,4 @@ enum LifecycleShow {
           cloakroom lifecycle show cloakroom.json5
           cloakroom lifecycle show --json cloakroom.json5 | jq -r '.story[]'
         """
-}
-
-extension BucketVersioning {
-    var word: String {
-        switch self {
-        case .never: "never on"
-        case .enabled: "on"
-        case .suspended: "suspended"
-        }
-    }
 }

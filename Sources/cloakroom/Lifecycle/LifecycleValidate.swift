@@ -11,31 +11,27 @@ import CloakroomServer
 #endif
 
 /// `cloakroom lifecycle validate`
-enum LifecycleValidate {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.EarlyExit) {
-            line = try LifecycleCommandLine(arguments, of: .lifecycleValidate, help: help)
-        } catch { return error.status }
-        let requested: ValidationOptions
-        do throws(ArgumentError) { requested = try ValidationOptions(line.options) } catch {
-            return Output.usage(error.description, see: "cloakroom lifecycle validate --help")
-        }
-        let settings = line.settings
-        let status = LoopActor.run {
+enum LifecycleValidate: Command {
+    static let syntax = CommandSyntax(
+        "lifecycle validate", "show on a bucket of its own that a renewal restarts an object's life",
+        values: [
+            "bucket": .text, "days": .text, "pairs": .text, "grace": .text, "day-length": .text, "state": .file,
+            "report": .file,
+        ],
+        flags: ["once", "keep"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let settings = try SettingsCommandLine(options).settings
+        let requested = try ValidationOptions(options)
+        return .onLoop {
             do {
-                return try await validate(requested, settings).rawValue
+                return try await validate(requested, settings)
             } catch let fault as AWSError {
-                return Output.fail(sentence(fault, requested)).rawValue
+                return Output.fail(sentence(fault, requested))
             } catch {
-                return Output.fail("\(error)").rawValue
+                return Output.fail("\(error)")
             }
         }
-        return ExitStatus(rawValue: status) ?? .failure
-    }
-
-    struct ArgumentError: Error, CustomStringConvertible {
-        let description: String
     }
 
     /// The options of the command line.
@@ -50,27 +46,20 @@ enum LifecycleValidate {
         let runsOnce: Bool
         let keeps: Bool
 
-        init(_ options: Options) throws(ArgumentError) {
-            func number(_ name: String, _ range: ClosedRange<Int>, _ usual: Int) throws(ArgumentError) -> Int {
-                guard let text = options.values[name] else { return usual }
-                guard let number = Int(text), range.contains(number) else {
-                    throw ArgumentError(description: "--\(name) takes \(range.lowerBound)…\(range.upperBound)")
-                }
-                return number
-            }
-            func span(_ name: String, _ usual: Duration) throws(ArgumentError) -> Duration {
+        init(_ options: Options) throws(EarlyExit) {
+            func span(_ name: String, _ usual: Duration) throws(EarlyExit) -> Duration {
                 guard let text = options.values[name] else { return usual }
                 guard let span = DurationArgument.duration(text) else {
-                    throw ArgumentError(description: "--\(name) takes a number and a unit, such as 10s, 5m, 2h or 3d")
+                    throw .usage("--\(name) takes a number and a unit, such as 10s, 5m, 2h or 3d")
                 }
                 return span
             }
             bucket = options.values["bucket"]
-            days = try number("days", 1...36_500, 1)
-            pairs = try number("pairs", 1...100, 3)
+            days = try options.number("days", 1...36_500, default: 1)
+            pairs = try options.number("pairs", 1...100, default: 3)
             let day = try span("day-length", .seconds(86_400))
             guard day >= .seconds(2), day <= .seconds(86_400) else {
-                throw ArgumentError(description: "--day-length takes 2s to 1d")
+                throw .usage("--day-length takes 2s to 1d")
             }
             clock = ExpirationClock(dayLength: day)
             grace = try span("grace", day * 2)
@@ -141,11 +130,11 @@ enum LifecycleValidate {
         let cause =
             fault.status == 403
             ? "S3 says \(fault.code) (403): these credentials may not do this; --help tells what it takes"
-            : LifecycleCommandLine.sentence(fault, bucket: requested.bucket ?? "of this run")
+            : SettingsCommandLine.sentence(fault, bucket: requested.bucket ?? "of this run")
         return "\(cause); the same command goes on from \(requested.state)"
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom lifecycle validate [--bucket B] [--days N] [--once] [--report BASE] … SETTINGS
 
         Shows on a bucket of its own that a renewal lets an object's life start anew: uploads some objects, renews half of

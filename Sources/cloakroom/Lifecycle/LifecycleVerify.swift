@@ -4,15 +4,15 @@ import CloakroomServer
 import CloakroomJSON
 
 /// `cloakroom lifecycle verify`
-enum LifecycleVerify {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.EarlyExit) {
-            line = try LifecycleCommandLine(arguments, of: .lifecycleVerify, help: help)
-        } catch { return error.status }
+enum LifecycleVerify: Command {
+    static let syntax = CommandSyntax(
+        "lifecycle verify", "say what is wrong with the bucket's rules", flags: ["json"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try SettingsCommandLine(options)
         let terms = LifecycleTerms(line.settings)
         let bucket = line.settings.bucket
-        let asJSON = line.options.flags.contains("json")
+        let asJSON = options.flags.contains("json")
         return line.withUpstreams { upstreams in
             let found = try await BucketLifecycle(upstreams.s3)
             let review = LifecycleReview(found.configuration, found.versioning, terms)
@@ -45,7 +45,7 @@ enum LifecycleVerify {
         return json.text
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom lifecycle verify [--json] SETTINGS
 
         Holds the bucket's lifecycle rules against the settings, and says what is wrong in plain words: rules for some of

@@ -55,7 +55,7 @@ final class ValidationRun {
         }
     }
 
-    private var deadline: ContinuousClock.Instant { .now + LifecycleCommandLine.requestDeadline }
+    private var deadline: ContinuousClock.Instant { .now + SettingsCommandLine.requestDeadline }
 
     private func take(_ step: LifecycleValidation.Step) async throws(AWSError) {
         switch step {

@@ -3,37 +3,32 @@ import CloakroomServer
 import CloakroomJSON
 
 /// `cloakroom policy show`
-enum PolicyShow {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let options: Options
-        do { options = try Options(arguments, of: .policyShow) } catch {
-            return Output.usage("\(error)", see: "cloakroom policy show --help")
-        }
-        if options.wantsHelp { return Output.print(help) }
-        guard options.operands.count == 1, let file = options.operands.first, let user = options.values["user"] else {
-            return Output.usage("policy show takes --user and one settings file", see: "cloakroom policy show --help")
-        }
-        do throws(PolicyCommand.CommandError) {
-            let settings = try PolicyCommand.settings(file)
-            let id = try PolicyCommand.user(user, settings)
-            let grant = try grant(tier: options.values["tier"], scope: options.values["scope"], settings)
-            return Output.print(options.flags.contains("json") ? json(grant, id) : text(grant, id, settings))
-        } catch {
-            return Output.fail("\(error)")
-        }
+enum PolicyShow: Command {
+    static let syntax = CommandSyntax(
+        "policy show", "the policy of one user, its size, and what it says in plain words",
+        values: ["user": .text, "tier": .text, "scope": .text], flags: ["json"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (file, user) = try options.settingsFileAndUser()
+        let settings = try SettingsFile.require(file)
+        let id = try PolicyArguments.user(user, settings)
+        let grant = try grant(tier: options.values["tier"], scope: options.values["scope"], settings)
+        return Output.print(options.flags.contains("json") ? json(grant, id) : text(grant, id, settings))
     }
 
     /// As the service would respond to a request for the scope.
     private static func grant(
         tier: String?, scope: String?, _ settings: Settings
-    ) throws(PolicyCommand.CommandError) -> Grant {
+    ) throws(EarlyExit) -> Grant {
         let name = tier ?? settings.vending.defaultTier
-        guard let terms = Tiers(settings)[name] else { throw .noTier(name) }
+        guard let terms = Tiers(settings)[name] else { throw .failure("the settings have no tier \(name)") }
         guard let scope else { return Grant(scope: terms.scope, lifetime: terms.lifetime, tier: name) }
-        let asked = try PolicyCommand.scope(scope, settings)
+        let asked = try PolicyArguments.scope(scope, settings)
         // Without a tier any scope can be looked at.
         guard tier == nil || settings.vending.scopes.covers(terms.scope, asked) else {
-            throw .notCovered(tier: name, has: terms.scope.name, asked: scope)
+            throw .failure(
+                "the tier \(name) has the scope \(terms.scope.name), which does not cover \(scope); "
+                    + "such a request gets 403")
         }
         return Grant(scope: asked, lifetime: terms.lifetime, tier: name)
     }
@@ -75,7 +70,7 @@ enum PolicyShow {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom policy show --user U [--tier T] [--scope S] [--json] SETTINGS
 
         Prints the session policy that a user's credentials are made with, its size, and in plain words what it allows.

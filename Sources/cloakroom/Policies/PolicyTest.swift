@@ -2,27 +2,18 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom policy test`
-enum PolicyTest {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let options: Options
-        do { options = try Options(arguments, of: .policyTest) } catch {
-            return Output.usage("\(error)", see: "cloakroom policy test --help")
+enum PolicyTest: Command {
+    static let syntax = CommandSyntax(
+        "policy test", "test the scopes with own and other users' objects", values: ["user": .text, "scope": .text])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let settings = try SettingsCommandLine(options).settings
+        let user = try PolicyArguments.user(options.values["user"] ?? "u_1", settings)
+        var scopes: [Scope] = []
+        for name in options.values["scope"].map({ [$0] }) ?? settings.vending.scopes.names {
+            scopes.append(try PolicyArguments.scope(name, settings))
         }
-        if options.wantsHelp { return Output.print(help) }
-        guard options.operands.count == 1, let file = options.operands.first else {
-            return Output.usage("policy test takes one settings file", see: "cloakroom policy test --help")
-        }
-        do throws(PolicyCommand.CommandError) {
-            let settings = try PolicyCommand.settings(file)
-            let user = try PolicyCommand.user(options.values["user"] ?? "u_1", settings)
-            var scopes: [Scope] = []
-            for name in options.values["scope"].map({ [$0] }) ?? settings.vending.scopes.names {
-                scopes.append(try PolicyCommand.scope(name, settings))
-            }
-            return test(scopes, user, settings)
-        } catch {
-            return Output.fail("\(error)")
-        }
+        return test(scopes, user, settings)
     }
 
     private static func test(_ scopes: [Scope], _ user: UserID, _ settings: Settings) -> ExitStatus {
@@ -45,7 +36,7 @@ enum PolicyTest {
         return "\(mark)\(answer) (expected \(expected))  \(row.action) \(row.target)  [\(row.remark)]"
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom policy test [--user U] [--scope S] SETTINGS
 
         Asks the policies of the settings, as IAM would read them, for own and other users' objects, for lists, copies

@@ -11,28 +11,25 @@ import CloakroomServer
 #endif
 
 /// `cloakroom renew`
-enum RenewCommand {
-    private static let see = "cloakroom renew --help"
+enum RenewCommand: Command {
+    static let syntax = CommandSyntax(
+        "renew", "renew objects of a list, or those older than an age",
+        values: ["from-list": .file, "older-than": .text, "prefix": .text, "keys-per-second": .text, "state": .file])
 
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let line: LifecycleCommandLine
-        do throws(LifecycleCommandLine.EarlyExit) {
-            line = try LifecycleCommandLine(arguments, of: .renew, help: help)
-        } catch { return error.status }
-        let values = line.options.values
-        guard let rate = Int(values["keys-per-second"] ?? "100"), (1...10_000).contains(rate) else {
-            return Output.usage("--keys-per-second takes 1…10000", see: see)
-        }
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try SettingsCommandLine(options)
+        let values = options.values
+        let rate = try options.number("keys-per-second", 1...10_000, default: 100)
         let source: RenewSource
         switch (values["from-list"], values["older-than"], values["prefix"]) {
         case (let path?, nil, nil): source = .list(path)
         case (nil, let age?, let prefix?):
             guard let span = DurationArgument.duration(age), span > .zero else {
-                return Output.usage("--older-than takes a number and a unit, such as 12h or 20d", see: see)
+                throw .usage("--older-than takes a number and a unit, such as 12h or 20d")
             }
             source = .older(age: span, prefix: prefix)
         default:
-            return Output.usage("renew takes --from-list FILE, or --older-than AGE and --prefix PREFIX", see: see)
+            throw .usage("renew takes --from-list FILE, or --older-than AGE and --prefix PREFIX")
         }
         let settings = line.settings
         let path = values["state"] ?? "cloakroom-renew.state"
@@ -110,7 +107,7 @@ enum RenewCommand {
         }
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom renew --from-list FILE [options] SETTINGS
                cloakroom renew --older-than AGE --prefix PREFIX [options] SETTINGS
 

@@ -8,17 +8,15 @@ import Glibc
 #endif
 
 /// `cloakroom status`
-enum StatusCommand {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let see = "cloakroom status --help"
-        let options: Options
-        do { options = try Options(arguments, of: .status) } catch {
-            return Output.usage("\(error)", see: see)
-        }
-        if options.wantsHelp { return Output.print(help) }
+enum StatusCommand: Command {
+    static let syntax = CommandSyntax(
+        "status", "the workers of a running supervisor, and whether it runs the program that is installed",
+        values: ["listen": .text], operands: [])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         guard options.operands.isEmpty, let listen = options.values["listen"],
             ListenAddress(listen.replacing("%d", with: "1")) != nil
-        else { return Output.usage("status takes --listen as serve got it", see: see) }
+        else { throw .usage("status takes --listen as serve got it") }
         let file = SupervisorFolder.statusFile(listen: listen)
         guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: file)), bytes.count <= 1 << 16 else {
             return Output.fail(
@@ -47,7 +45,7 @@ enum StatusCommand {
         return ([supervisor] + workers + (status.isOutdated ? [advice] : [])).joined(separator: "\n")
     }
 
-    private static let help = """
+    static let help = """
         Usage: cloakroom status --listen ADDRESS
 
         Shows the supervisor of `cloakroom serve --workers` and its workers, and whether the supervisor runs the program

@@ -44,16 +44,15 @@ final class Supervisor {
         Signals.block(signals)
         signal(SIGPIPE, SIG_IGN)
         if !settings.server.coreDumps { CoreDumps.refuse() }
-        let status = LoopActor.run {
+        return .onLoop {
             do {
                 let log = Log(sink: try? LineSink(path: nil), level: settings.log.level)
                 let supervisor = try Supervisor(line, addresses, settings, log, state)
-                return try await supervisor.run(resumed: state != nil).rawValue
+                return try await supervisor.run(resumed: state != nil)
             } catch {
-                return Output.fail("cannot supervise: \(error)").rawValue
+                return Output.fail("cannot supervise: \(error)")
             }
         }
-        return ExitStatus(rawValue: status) ?? .failure
     }
 
     private init(

@@ -4,34 +4,33 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom usage scan`
-enum UsageScanCommand {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let see = "cloakroom usage scan --help"
-        switch UserCommandLine.read(arguments, of: .usageScan, takesUser: false, help: help, see: see) {
-        case .failure(let ended): return ended.status
-        case .success(let line):
-            let values = line.options.values
-            guard let rate = Int(values["requests-per-second"] ?? "10"), (1...1000).contains(rate) else {
-                return Output.usage("--requests-per-second takes 1…1000", see: see)
-            }
-            let user = values["user"].flatMap { UserID($0) }
-            guard user != nil || values["user"] == nil else {
-                return Output.usage("--user takes a user's id: 1 to 64 letters, digits, - and _", see: see)
-            }
-            let settings = line.settings
-            let subject = UsageTotals.Subject(
-                location: settings.bucketLocation, prefixes: settings.vending.prefixes, user: user)
-            // One user is soon counted anew.
-            let path = values["state"] ?? (user == nil ? "cloakroom-usage.state" : nil)
-            return line.withRecords { records in
-                try await scan(subject, settings, records, rate: rate, state: path)
-            }
+enum UsageScanCommand: Command {
+    static let syntax = CommandSyntax(
+        "usage scan", "count what users have stored, for their storage limits",
+        values: ["user": .text, "requests-per-second": .text, "state": .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try UserCommandLine(options)
+        let interval = try options.requestInterval()
+        let values = options.values
+        let user = values["user"].flatMap { UserID($0) }
+        guard user != nil || values["user"] == nil else {
+            throw .usage("--user takes a user's id: 1 to 64 letters, digits, - and _")
+        }
+        let settings = line.settings
+        let subject = UsageTotals.Subject(
+            location: settings.bucketLocation, prefixes: settings.vending.prefixes, user: user)
+        // One user is soon counted anew.
+        let path = values["state"] ?? (user == nil ? "cloakroom-usage.state" : nil)
+        return line.withRecords { records in
+            try await scan(subject, settings, records, interval: interval, state: path)
         }
     }
 
     @LoopActor
     private static func scan(
-        _ subject: UsageTotals.Subject, _ settings: Settings, _ records: UserRecords, rate: Int, state path: String?
+        _ subject: UsageTotals.Subject, _ settings: Settings, _ records: UserRecords, interval: Duration,
+        state path: String?
     ) async throws -> ExitStatus {
         let state = try path.map { path throws(UsageState.StateError) in try UsageState(path: path, subject: subject) }
         let start = state?.totals ?? UsageTotals(subject)
@@ -42,7 +41,7 @@ enum UsageScanCommand {
         try await upstreams.credentials.require()
         let progress = ProgressLine()
         let scan = UsageScan(
-            interval: .seconds(1) / rate,
+            interval: interval,
             list: { prefix, position in await upstreams.page(prefix, position) },
             keep: { line in state?.append(line) ?? true },
             onPage: { totals in

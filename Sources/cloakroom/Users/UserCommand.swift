@@ -1,22 +1,14 @@
-/// `cloakroom user …`
-enum UserCommand {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        let rest = Array(arguments.dropFirst())
-        switch arguments.first {
-        case "set": return UserSet.run(rest)
-        case "get": return UserGet.run(rest)
-        case "disable": return UserSwitch.run(.disable, rest)
-        case "enable": return UserSwitch.run(.enable, rest)
-        case "delete": return UserSwitch.run(.delete, rest)
-        case "list": return UserList.run(rest)
-        case "revoke": return UserRevoke.run(rest)
-        case "--help", "-h": return Output.print(help)
-        case nil: return Output.usage("user takes a command", see: "cloakroom user --help")
-        case .some(let other): return Output.usage("there is no command user \(other)", see: "cloakroom user --help")
-        }
-    }
+/// A command that the help of `cloakroom user` describes.
+protocol UserCommand: Command {}
 
-    static let help = """
+extension UserCommand {
+    static var help: String { UserHelp.text }
+    static var helpName: String { "user" }
+}
+
+/// `cloakroom user --help`
+enum UserHelp {
+    static let text = """
         Usage: cloakroom user COMMAND … SETTINGS
 
         What a user may do, kept in Redis and read by every worker with each request: a change counts at once. ID is the

@@ -2,71 +2,49 @@ import CloakroomLoop
 import CloakroomRedis
 import CloakroomServer
 
-/// The command line of a `cloakroom user …`, and the way from it to the records.
+/// The command line of a command about users' records, and the way from it to them.
 struct UserCommandLine {
-    let options: Options
     let settings: Settings
-    /// `nil` for commands about no one in particular.
-    let user: UserID?
 
-    /// - Parameter takesUser: whether an id stands before the settings file.
-    /// - Returns: how to end, when there is nothing more to do.
-    static func read(
-        _ arguments: [String], of syntax: CommandSyntax, takesUser: Bool = true, help: String = UserCommand.help,
-        see command: String = "cloakroom user --help"
-    ) -> Result<UserCommandLine, EarlyExit> {
-        let options: Options
-        do { options = try Options(arguments, of: syntax) } catch {
-            return .failure(EarlyExit(Output.usage("\(error)", see: command)))
-        }
-        if options.wantsHelp { return .failure(EarlyExit(Output.print(help))) }
-        guard options.operands.count == (takesUser ? 2 : 1), let file = options.operands.last else {
-            let expected = takesUser ? "a user's id and one settings file" : "one settings file"
-            return .failure(EarlyExit(Output.usage("this takes \(expected)", see: command)))
-        }
-        var user: UserID?
-        if takesUser {
-            user = UserID(options.operands[0])
-            guard user != nil else {
-                let cause = "that is no user id: it has 1 to 64 letters, digits, - and _"
-                return .failure(EarlyExit(Output.usage(cause, see: command)))
-            }
-        }
-        do throws(SettingsErrors) {
-            let settings = try SettingsFile.load(file)
-            guard settings.entitlements.enabled else {
-                return .failure(
-                    EarlyExit(
-                        Output.fail("entitlements.enabled is false in \(file): no worker would read what this writes")))
-            }
-            return .success(UserCommandLine(options: options, settings: settings, user: user))
-        } catch {
-            return .failure(EarlyExit(Output.fail("\(file) has faults:\n\(error)")))
-        }
+    /// - Parameter options: with the settings file as the only operand.
+    init(_ options: Options) throws(EarlyExit) {
+        self.init(settings: try Self.settings(try options.settingsFile(usage: "this takes one settings file")))
     }
 
-    struct EarlyExit: Error {
-        let status: ExitStatus
+    private init(settings: Settings) { self.settings = settings }
 
-        init(_ status: ExitStatus) { self.status = status }
+    /// - Parameter options: with a user's id before the settings file.
+    static func ofUser(_ options: Options) throws(EarlyExit) -> (line: Self, user: UserID) {
+        guard options.operands.count == 2 else { throw .usage("this takes a user's id and one settings file") }
+        guard let user = UserID(options.operands[0]) else {
+            throw .usage("that is no user id: it has 1 to 64 letters, digits, - and _")
+        }
+        return (Self(settings: try settings(options.operands[1])), user)
+    }
+
+    private static func settings(_ file: String) throws(EarlyExit) -> Settings {
+        let settings = try SettingsFile.require(file)
+        guard settings.entitlements.enabled else {
+            throw .failure("entitlements.enabled is false in \(file): no worker would read what this writes")
+        }
+        return settings
     }
 
     /// Runs the loop until the body is done with the records.
     func withRecords(_ body: @escaping @LoopActor @Sendable (UserRecords) async throws -> ExitStatus) -> ExitStatus {
         let settings = settings
-        let status = LoopActor.run {
+        return .onLoop {
             do {
                 let redis = try settings.redis.clientForPeople(atLeast: .seconds(5))
                 defer { redis.close() }
                 await redis.settle(within: .seconds(5))
-                return try await body(UserRecords(redis: redis, keyPrefix: settings.redis.keyPrefix)).rawValue
+                return try await body(UserRecords(redis: redis, keyPrefix: settings.redis.keyPrefix))
             } catch let error as UserRecordError {
-                return Output.fail(Self.sentence(error, settings.redis)).rawValue
+                return Output.fail(Self.sentence(error, settings.redis))
             } catch {
-                return Output.fail("\(error)").rawValue
+                return Output.fail("\(error)")
             }
         }
-        return ExitStatus(rawValue: status) ?? .failure
     }
 
     private static func sentence(_ error: UserRecordError, _ redis: Settings.Redis) -> String {

@@ -3,38 +3,35 @@ import CloakroomOperations
 import CloakroomServer
 
 /// `cloakroom user list`
-enum UserList {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        switch UserCommandLine.read(arguments, of: .userList, takesUser: false) {
-        case .failure(let ended): return ended.status
-        case .success(let line):
-            let prefix = line.options.values["prefix"] ?? ""
-            let cursor = line.options.values["cursor"] ?? "0"
-            guard prefix.isEmpty || UserID(prefix) != nil else {
-                return Output.usage("--prefix takes the beginning of a user's id", see: "cloakroom user --help")
-            }
-            guard let limit = Int(line.options.values["limit"] ?? "1000"), (1...100_000).contains(limit) else {
-                return Output.usage("--limit takes 1…100000", see: "cloakroom user --help")
-            }
-            guard UInt64(cursor) != nil else {
-                return Output.usage("--cursor takes what an earlier list ended with", see: "cloakroom user --help")
-            }
-            let isJSON = line.options.flags.contains("json")
-            return line.withRecords { records in
-                if !isJSON { Output.print(UserRecord.heading) }
-                var seen: Set<UserID> = []
-                var cursor = cursor
-                repeat {
-                    let (users, next) = try await records.page(from: cursor, startingWith: prefix)
-                    // Redis may name a key twice while it moves its table.
-                    for user in users where seen.insert(user).inserted {
-                        try await show(user, records, isJSON: isJSON)
-                    }
-                    cursor = next
-                } while cursor != "0" && seen.count < limit
-                if cursor != "0" { Output.note("there are more: --cursor \(cursor)") }
-                return .success
-            }
+enum UserList: UserCommand {
+    static let syntax = CommandSyntax(
+        "user list", "users with a record", values: ["prefix": .text, "limit": .text, "cursor": .text],
+        flags: ["json"])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let line = try UserCommandLine(options)
+        let prefix = options.values["prefix"] ?? ""
+        let cursor = options.values["cursor"] ?? "0"
+        guard prefix.isEmpty || UserID(prefix) != nil else {
+            throw .usage("--prefix takes the beginning of a user's id")
+        }
+        let limit = try options.number("limit", 1...100_000, default: 1000)
+        guard UInt64(cursor) != nil else { throw .usage("--cursor takes what an earlier list ended with") }
+        let isJSON = options.flags.contains("json")
+        return line.withRecords { records in
+            if !isJSON { Output.print(UserRecord.heading) }
+            var seen: Set<UserID> = []
+            var cursor = cursor
+            repeat {
+                let (users, next) = try await records.page(from: cursor, startingWith: prefix)
+                // Redis may name a key twice while it moves its table.
+                for user in users where seen.insert(user).inserted {
+                    try await show(user, records, isJSON: isJSON)
+                }
+                cursor = next
+            } while cursor != "0" && seen.count < limit
+            if cursor != "0" { Output.note("there are more: --cursor \(cursor)") }
+            return .success
         }
     }
 

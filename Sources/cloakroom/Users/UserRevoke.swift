@@ -10,17 +10,18 @@ import CloakroomServer
 #endif
 
 /// `cloakroom user revoke`
-enum UserRevoke {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        switch UserCommandLine.read(arguments, of: .userRevoke, help: help, see: "cloakroom user revoke --help") {
-        case .failure(let ended): return ended.status
-        case .success(let line):
-            guard let user = line.user else { return .usage }
-            return line.withRecords { records in
-                try await revoke(
-                    user, records, line.settings, applies: line.options.flags.contains("apply"),
-                    disables: !line.options.flags.contains("keep-enabled"))
-            }
+enum UserRevoke: Command {
+    static let syntax = CommandSyntax(
+        "user revoke", "disable, and deny what was issued before", flags: ["apply", "keep-enabled"],
+        operands: [.text, .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (line, user) = try UserCommandLine.ofUser(options)
+        let flags = options.flags
+        return line.withRecords { records in
+            try await revoke(
+                user, records, line.settings, applies: flags.contains("apply"),
+                disables: !flags.contains("keep-enabled"))
         }
     }
 

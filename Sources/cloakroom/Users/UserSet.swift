@@ -7,59 +7,48 @@ import CloakroomServer
 #endif
 
 /// `cloakroom user set`
-enum UserSet {
-    static func run(_ arguments: [String]) -> ExitStatus {
-        switch UserCommandLine.read(arguments, of: .userSet) {
-        case .failure(let ended): return ended.status
-        case .success(let line):
-            do {
-                let change = try change(line.options, line.settings)
-                guard let user = line.user, !change.isEmpty else {
-                    return Output.usage("set takes something to set", see: "cloakroom user --help")
-                }
-                return line.withRecords { records in
-                    try await records.apply(change, to: user)
-                    return .success
-                }
-            } catch {
-                return Output.usage(error.sentence, see: "cloakroom user --help")
-            }
+enum UserSet: UserCommand {
+    static let syntax = CommandSyntax(
+        "user set", "set tier, subscription and storage",
+        values: ["tier": .text, "subscription-end": .text, "storage-limit": .text, "storage-used": .text],
+        flags: ["accept-undated-tokens"], operands: [.text, .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (line, user) = try UserCommandLine.ofUser(options)
+        let change = try change(options, line.settings)
+        guard !change.isEmpty else { throw .usage("set takes something to set") }
+        return line.withRecords { records in
+            try await records.apply(change, to: user)
+            return .success
         }
     }
 
-    private struct ChangeError: Error {
-        let sentence: String
-    }
-
-    private static func change(
-        _ options: Options, _ settings: Settings
-    ) throws(ChangeError) -> UserRecordChange {
+    private static func change(_ options: Options, _ settings: Settings) throws(EarlyExit) -> UserRecordChange {
         let values = options.values
         var change = UserRecordChange()
         if options.flags.contains("accept-undated-tokens") { change.acceptUndatedTokens() }
         if let text = values["tier"] {
-            if text != "none", let fault = settings.faultOfTier(text) { throw ChangeError(sentence: "--tier \(fault)") }
+            if text != "none", let fault = settings.faultOfTier(text) { throw .usage("--tier \(fault)") }
             change.tier(text == "none" ? nil : text)
         }
         if let text = values["subscription-end"] {
             let end = DateArgument.date(text, from: Date())
             guard text == "none" || end != nil else {
-                throw ChangeError(
-                    sentence: "--subscription-end takes such as 2027-01-31T12:00:00Z, +30d, +12h, or none")
+                throw .usage("--subscription-end takes such as 2027-01-31T12:00:00Z, +30d, +12h, or none")
             }
             change.subscriptionEnd(end)
         }
         if let text = values["storage-limit"] {
             let limit = text == "unlimited" ? Int.max : ByteCountArgument.bytes(text)
             guard text == "none" || limit != nil else {
-                throw ChangeError(sentence: "--storage-limit takes such as 1000000, 50G, unlimited, or none")
+                throw .usage("--storage-limit takes such as 1000000, 50G, unlimited, or none")
             }
             change.storageLimit(limit)
         }
         if let text = values["storage-used"] {
             let used = ByteCountArgument.bytes(text)
             guard text == "none" || used != nil else {
-                throw ChangeError(sentence: "--storage-used takes such as 1000000, 50G, or none")
+                throw .usage("--storage-used takes such as 1000000, 50G, or none")
             }
             change.storageUsed(used)
         }

@@ -2,33 +2,17 @@ import CloakroomAWS
 import CloakroomLoop
 import CloakroomServer
 
-/// The command line of a `cloakroom lifecycle …`, and the way from it to the bucket.
-struct LifecycleCommandLine {
-    let options: Options
+/// A command line that takes one settings file, and the way from it to the bucket.
+struct SettingsCommandLine {
     let settings: Settings
     let file: String
-
-    struct EarlyExit: Error {
-        let status: ExitStatus
-    }
 
     /// How long one request to S3 may take, retries included.
     static let requestDeadline: Duration = .seconds(30)
 
-    /// - Throws: how to end, when there is nothing more to do.
-    init(_ arguments: [String], of syntax: CommandSyntax, help: String) throws(EarlyExit) {
-        let see = "cloakroom \(syntax.name) --help"
-        do { options = try Options(arguments, of: syntax) } catch {
-            throw EarlyExit(status: Output.usage("\(error)", see: see))
-        }
-        if options.wantsHelp { throw EarlyExit(status: Output.print(help)) }
-        guard options.operands.count == 1, let file = options.operands.first else {
-            throw EarlyExit(status: Output.usage("\(syntax.name) takes one settings file", see: see))
-        }
-        self.file = file
-        do throws(SettingsErrors) { settings = try SettingsFile.load(file) } catch {
-            throw EarlyExit(status: Output.fail("\(file) has faults:\n\(error)"))
-        }
+    init(_ options: Options) throws(EarlyExit) {
+        file = try options.settingsFile()
+        settings = try SettingsFile.require(file)
     }
 
     /// Runs the loop until the body is done with S3.
@@ -42,18 +26,17 @@ struct LifecycleCommandLine {
         _ body: @escaping @LoopActor @Sendable (Upstreams) async throws -> ExitStatus
     ) -> ExitStatus {
         let settings = settings
-        let status = LoopActor.run {
+        return .onLoop {
             do {
                 let upstreams = Upstreams(of: settings, renewal: renewal, maximumResponseBytes: maximumResponseBytes)
                 try await upstreams.credentials.require()
-                return try await body(upstreams).rawValue
+                return try await body(upstreams)
             } catch let fault as AWSError {
-                return Output.fail(Self.sentence(fault, bucket: settings.bucket, permissions: permissions)).rawValue
+                return Output.fail(Self.sentence(fault, bucket: settings.bucket, permissions: permissions))
             } catch {
-                return Output.fail("\(error)").rawValue
+                return Output.fail("\(error)")
             }
         }
-        return ExitStatus(rawValue: status) ?? .failure
     }
 
     /// For the commands about the rule.
@@ -75,17 +58,5 @@ struct LifecycleCommandLine {
         case (501, let code): "this store knows no lifecycle rules (\(code), 501)"
         case (let status, let code): "S3 says \(code) (\(status))"
         }
-    }
-}
-
-/// A bucket's lifecycle as it is.
-struct BucketLifecycle {
-    let configuration: LifecycleConfiguration
-    let versioning: BucketVersioning
-
-    @LoopActor
-    init(_ s3: S3Client) async throws(AWSError) {
-        configuration = try await s3.lifecycle(deadline: .now + LifecycleCommandLine.requestDeadline)
-        versioning = try await s3.versioning(deadline: .now + LifecycleCommandLine.requestDeadline)
     }
 }

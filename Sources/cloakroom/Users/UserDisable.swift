@@ -1,0 +1,33 @@
+import CloakroomOperations
+import CloakroomServer
+
+/// `cloakroom user disable`
+enum UserDisable: UserCommand {
+    static let syntax = CommandSyntax(
+        "user disable", "refuse everything from now on", values: ["reason": .text], operands: [.text, .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (line, user) = try UserCommandLine.ofUser(options)
+        let reason = options.values["reason"] ?? "operator"
+        guard (1...200).contains(reason.utf8.count), reason.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw .usage("--reason takes one line of up to 200 bytes")
+        }
+        return line.withRecords { records in
+            try await records.disable(user, reason: reason)
+            return .success
+        }
+    }
+}
+
+/// `cloakroom user enable`
+enum UserEnable: UserCommand {
+    static let syntax = CommandSyntax("user enable", "take a disable back", operands: [.text, .file])
+
+    static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
+        let (line, user) = try UserCommandLine.ofUser(options)
+        return line.withRecords { records in
+            try await records.enable(user)
+            return .success
+        }
+    }
+}
