@@ -23,14 +23,23 @@ enum ServeCommand: Command {
         }
         if let fault = ClockError(now: Date()) { throw .failure("cannot serve: \(fault)") }
         let settings = try SettingsFile.require(file)
-        return options.values["workers"] == nil
-            ? try one(listen, settings, options) : try many(listen, settings, options, file: file)
+        guard let workers = options.values["workers"] else { return try one(listen, settings, options) }
+        let line: SupervisorCommandLine
+        do throws(ListenPattern.PatternError) {
+            let pattern = try ListenPattern(listen, workers: ListenPattern.count(workers))
+            line = SupervisorCommandLine(listen: pattern, settingsFile: file)
+        } catch {
+            throw .usage("\(error)")
+        }
+        return try many(line, settings, resume: options.values["resume"])
     }
 
     private static func one(
         _ listen: String, _ settings: Settings, _ options: Options
     ) throws(EarlyExit) -> ExitStatus {
-        guard let address = ListenAddress(listen) else { throw notAnAddress(listen) }
+        guard let address = ListenAddress(listen) else {
+            throw .usage("\(ListenPattern.PatternError.notAnAddress(listen))")
+        }
         let supervisor = Worker.SupervisorLink(
             lifeline: options.values["lifeline"].flatMap { Int32($0) },
             heartbeat: options.values["heartbeat"].flatMap { Int32($0) })
@@ -38,20 +47,11 @@ enum ServeCommand: Command {
     }
 
     private static func many(
-        _ pattern: String, _ settings: Settings, _ options: Options, file: String
+        _ line: SupervisorCommandLine, _ settings: Settings, resume: String?
     ) throws(EarlyExit) -> ExitStatus {
-        guard let count = options.values["workers"].flatMap({ Int($0) }), (1...256).contains(count) else {
-            throw .usage("--workers takes a number from 1 to 256")
-        }
-        guard count == 1 || pattern.contains("%d") else {
-            throw .usage("with several workers, --listen holds %d for the number")
-        }
-        let texts = (1...count).map { pattern.replacing("%d", with: String($0)) }
-        if let wrong = texts.first(where: { ListenAddress($0) == nil }) { throw notAnAddress(wrong) }
-        let line = SupervisorCommandLine(workers: count, listen: pattern, settingsFile: file)
-        let addresses = texts.compactMap { ListenAddress($0) }
-        switch options.values["resume"] {
-        case nil: return Supervisor.run(line, addresses, settings, resuming: nil)
+        let count = line.listen.addresses.count
+        switch resume {
+        case nil: return Supervisor.run(line, settings, resuming: nil)
         // The supervisor before this one asks whether this program could go on in its place.
         case SupervisorCommandLine.trial:
             let descriptor = SupervisorCommandLine.trialDescriptor
@@ -65,12 +65,8 @@ enum ServeCommand: Command {
             guard let descriptor = Int32(number), descriptor > 2,
                 let state = SupervisorState(adopting: descriptor, slots: count)
             else { throw .usage("--resume is for the supervisor's own use") }
-            return Supervisor.run(line, addresses, settings, resuming: state)
+            return Supervisor.run(line, settings, resuming: state)
         }
-    }
-
-    private static func notAnAddress(_ text: String) -> EarlyExit {
-        .usage("\(text) is neither unix:PATH (at most \(ListenAddress.maximumPathBytes) bytes) nor ADDRESS:PORT")
     }
 
     static let help = """

@@ -12,7 +12,7 @@ struct SupervisorStatusTests {
 
     @Test func `is read from its file as it was written`() throws {
         let folder = try TemporaryFolder()
-        let listen = "unix:\(folder["w-%d.sock"])"
+        let listen = try ListenPattern("unix:\(folder["w-%d.sock"])")
         let own = try SupervisorFolder(listen: listen, isNew: true)
         let status = SupervisorStatus(process: 7, program: "/bin/c", isOutdated: true, workers: Self.workers)
         #expect(status.write(in: own))
@@ -29,7 +29,7 @@ struct SupervisorStatusTests {
 
     @Test func `the folder of a supervisor that took over is left alone by the one before it`() throws {
         let folder = try TemporaryFolder()
-        let listen = "unix:\(folder["w-%d.sock"])"
+        let listen = try ListenPattern("unix:\(folder["w-%d.sock"])")
         let former = try SupervisorFolder(listen: listen, isNew: true)
         let current = try SupervisorFolder(listen: listen, isNew: true)
         let status = SupervisorStatus(process: 8, program: "/bin/c", isOutdated: false, workers: Self.workers)
@@ -44,7 +44,7 @@ struct SupervisorStatusTests {
 
     @Test func `a supervisor that runs its program anew leaves alone what another took over`() throws {
         let folder = try TemporaryFolder()
-        let listen = "unix:\(folder["w-%d.sock"])"
+        let listen = try ListenPattern("unix:\(folder["w-%d.sock"])")
         let current = try SupervisorFolder(listen: listen, isNew: true)
         let other = SupervisorStatus(process: getppid(), program: "/bin/c", isOutdated: false, workers: Self.workers)
         #expect(other.write(in: current))
@@ -62,7 +62,7 @@ struct SupervisorStatusTests {
 
     @Test func `a folder that a killed process of the same number left is no obstacle`() throws {
         let folder = try TemporaryFolder()
-        let listen = "unix:\(folder["w-%d.sock"])"
+        let listen = try ListenPattern("unix:\(folder["w-%d.sock"])")
         let former = try SupervisorFolder(listen: listen, isNew: true)
         try "row".write(toFile: "\(former.path)/row", atomically: false, encoding: .utf8)
         #expect(mkdir("\(former.path).\(getpid())", 0o700) == 0)
@@ -73,7 +73,7 @@ struct SupervisorStatusTests {
 
     @Test func `a folder that was removed is made anew for the next worker`() throws {
         let folder = try TemporaryFolder()
-        let own = try SupervisorFolder(listen: "unix:\(folder["w-%d.sock"])", isNew: true)
+        let own = try SupervisorFolder(listen: ListenPattern("unix:\(folder["w-%d.sock"])"), isNew: true)
         try FileManager.default.removeItem(atPath: own.path)
         let descriptor = try #require(own.descriptor)
         #expect(own.lacksStatus)
@@ -87,14 +87,14 @@ struct SupervisorStatusTests {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         chmod(path, 0o777)
         #expect(throws: SupervisorFolder.FolderError.self) {
-            try SupervisorFolder(listen: "unix:\(folder["w-%d.sock"])", isNew: true)
+            try SupervisorFolder(listen: ListenPattern("unix:\(folder["w-%d.sock"])"), isNew: true)
         }
         let target = folder["elsewhere"]
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(
             atPath: folder["l-N.sock.supervisor"], withDestinationPath: target)
         #expect(throws: SupervisorFolder.FolderError.self) {
-            try SupervisorFolder(listen: "unix:\(folder["l-%d.sock"])", isNew: true)
+            try SupervisorFolder(listen: ListenPattern("unix:\(folder["l-%d.sock"])"), isNew: true)
         }
     }
 

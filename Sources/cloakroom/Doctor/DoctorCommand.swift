@@ -21,7 +21,10 @@ enum DoctorCommand: Command {
         if let url = options.values["url"], !url.hasPrefix("http://"), !url.hasPrefix("https://") {
             throw .usage("--url takes a URL of http or https")
         }
-        guard let sockets = sockets(options) else { throw .usage("--listen and --workers take what serve takes") }
+        let sockets: [ListenAddress]
+        do throws(ListenPattern.PatternError) { sockets = try Self.sockets(options) } catch {
+            throw .usage("--listen and --workers take what serve takes")
+        }
         let checks = try checks(options)
         let report = report(
             file, checks, commands(file, options),
@@ -33,12 +36,10 @@ enum DoctorCommand: Command {
     }
 
     /// As `serve` has them; none without `--listen`.
-    private static func sockets(_ options: Options) -> [ListenAddress]? {
-        guard let count = Int(options.values["workers"] ?? "1"), (1...256).contains(count) else { return nil }
-        guard let pattern = options.values["listen"] else { return [] }
-        guard count == 1 || pattern.contains("%d") else { return nil }
-        let addresses = (1...count).compactMap { ListenAddress(pattern.replacing("%d", with: String($0))) }
-        return addresses.count == count ? addresses : nil
+    private static func sockets(_ options: Options) throws(ListenPattern.PatternError) -> [ListenAddress] {
+        let count = try ListenPattern.count(options.values["workers"] ?? "1")
+        guard let listen = options.values["listen"] else { return [] }
+        return try ListenPattern(listen, workers: count).addresses
     }
 
     private static func checks(_ options: Options) throws(EarlyExit) -> [CheckName] {

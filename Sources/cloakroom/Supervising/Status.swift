@@ -1,4 +1,3 @@
-import CloakroomFastCGI
 import Glibc
 
 #if canImport(FoundationEssentials)
@@ -14,9 +13,9 @@ enum StatusCommand: Command {
         values: ["listen": .text], operands: [])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
-        guard options.operands.isEmpty, let listen = options.values["listen"],
-            ListenAddress(listen.replacing("%d", with: "1")) != nil
-        else { throw .usage("status takes --listen as serve got it") }
+        guard options.operands.isEmpty, let listen = options.values["listen"].flatMap({ try? ListenPattern($0) }) else {
+            throw .usage("status takes --listen as serve got it")
+        }
         let file = SupervisorFolder.statusFile(listen: listen)
         guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: file)), bytes.count <= 1 << 16 else {
             return Output.fail(

@@ -38,8 +38,7 @@ final class Supervisor {
 
     /// - Parameter state: what the program that ran in this process before hands on; `nil` for a start.
     nonisolated static func run(
-        _ line: SupervisorCommandLine, _ addresses: [ListenAddress], _ settings: Settings,
-        resuming state: SupervisorState?
+        _ line: SupervisorCommandLine, _ settings: Settings, resuming state: SupervisorState?
     ) -> ExitStatus {
         Signals.block(signals)
         signal(SIGPIPE, SIG_IGN)
@@ -47,7 +46,7 @@ final class Supervisor {
         return .onLoop {
             do {
                 let log = Log(sink: try? LineSink(path: nil), level: settings.log.level)
-                let supervisor = try Supervisor(line, addresses, settings, log, state)
+                let supervisor = try Supervisor(line, settings, log, state)
                 return try await supervisor.run(resumed: state != nil)
             } catch {
                 return Output.fail("cannot supervise: \(error)")
@@ -56,8 +55,7 @@ final class Supervisor {
     }
 
     private init(
-        _ line: SupervisorCommandLine, _ addresses: [ListenAddress], _ settings: Settings, _ log: Log,
-        _ state: SupervisorState?
+        _ line: SupervisorCommandLine, _ settings: Settings, _ log: Log, _ state: SupervisorState?
     ) throws(SystemError) {
         self.line = line
         self.log = log
@@ -71,7 +69,7 @@ final class Supervisor {
         let program = WorkerLauncher(
             file: program, lifeline: lifeline, settingsFile: line.settingsFile, folder: folder)
         let timeouts = WorkerSlot.Timeouts(hungAfter: settings.server.hungAfter, drain: settings.server.drain)
-        slots = addresses.map { WorkerSlot(address: $0, program: program, timeouts: timeouts, log: log) }
+        slots = line.listen.addresses.map { WorkerSlot(address: $0, program: program, timeouts: timeouts, log: log) }
         for worker in state?.workers ?? [] {
             try slots[worker.slot].adopt(worker, ownsSocket: folder?.isInPlace != false)
         }

@@ -1,8 +1,6 @@
 /// How a supervisor was started, and so how a program is started to go on in its place.
 struct SupervisorCommandLine: Sendable {
-    let workers: Int
-    /// With `%d` for the number of a worker, from 1.
-    let listen: String
+    let listen: ListenPattern
     let settingsFile: String
 
     /// In place of the descriptor of a ``SupervisorState``: whether the program could take the one in ``trialDescriptor``.
@@ -12,8 +10,8 @@ struct SupervisorCommandLine: Sendable {
     /// - Parameter state: a descriptor, or ``trial``.
     func arguments(resuming state: String) -> [String] {
         [
-            CommandLine.arguments[0], "serve", "--workers", String(workers), "--listen", listen, "--resume", state,
-            settingsFile,
+            CommandLine.arguments[0], "serve", "--workers", String(listen.addresses.count), "--listen", listen.text,
+            "--resume", state, settingsFile,
         ]
     }
 }

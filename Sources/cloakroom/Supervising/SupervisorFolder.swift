@@ -29,10 +29,10 @@ final class SupervisorFolder {
     private var folder: Descriptor
 
     /// - Parameters:
-    ///   - listen: the addresses of the workers, with `%d` for the number.
+    ///   - listen: the addresses of the workers.
     ///   - isNew: whether the folder of an earlier supervisor is removed, and one made anew; `false` for one that runs its
     ///     program anew, whose folder it is unless another supervisor has taken the addresses over.
-    init(listen: String, isNew: Bool) throws(FolderError) {
+    init(listen: ListenPattern, isNew: Bool) throws(FolderError) {
         path = Self.path(listen)
         if mkdir(path, 0o700) != 0, cloakroom_errno() != EEXIST { throw .system(path, SystemError()) }
         folder = try Self.opened(path)
@@ -99,7 +99,7 @@ final class SupervisorFolder {
     var statusFile: String { "\(path)/status" }
 
     /// - Returns: where the supervisor of these workers writes its status.
-    static func statusFile(listen: String) -> String { "\(path(listen))/status" }
+    static func statusFile(listen: ListenPattern) -> String { "\(path(listen))/status" }
 
     func remove() {
         guard isInPlace else { return }
@@ -111,8 +111,8 @@ final class SupervisorFolder {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] { unlink("\(path)/\(name)") }
     }
 
-    private static func path(_ listen: String) -> String {
-        let name = listen.replacing("%d", with: "N")
+    private static func path(_ listen: ListenPattern) -> String {
+        let name = listen.name
         if name.hasPrefix("unix:") { return "\(name.dropFirst(5)).supervisor" }
         let folder = FileManager.default.temporaryDirectory.path
         return "\(folder)/cloakroom-\(geteuid())-\(name).supervisor"
