@@ -28,6 +28,16 @@ extension EndToEnd {
             }
         }
 
+        @Test func `renewal finds old and new keys at each place that the settings name`() throws {
+            let ceph = try EndToEnd.ceph()
+            try Stack.run("ceph-places", ceph.options(nginx: true, RenewalPlaces.change)) { stack in
+                try RenewalPlaces.check(stack) { key in
+                    let stored = try ceph.ask("PUT", "/\(key)", body: "bytes")
+                    #expect(stored.status == 200, "\(stored.told)")
+                }
+            }
+        }
+
         @Test func `a multipart upload is complete however often that is said`() throws {
             let ceph = try EndToEnd.ceph()
             let options = ceph.options(nginx: true) {

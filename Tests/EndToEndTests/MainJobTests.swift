@@ -107,31 +107,10 @@ extension EndToEnd {
         }
 
         @Test func `renewal finds old and new keys at each place that the settings name`() throws {
-            let options = Stack.Options(workers: 2, nginx: true, s3: true) {
-                $0["uploads.keyPrefix"] = "places/"
-                $0["renewal.formerPrefixes"] = ["former/"]
-            }
+            let options = Stack.Options(workers: 2, nginx: true, s3: true, settings: RenewalPlaces.change)
             try Stack.run("places", options) { stack in
                 let s3 = try EndToEnd.s3()
-                for key in [
-                    "place-1.bin", "places/place-2.bin", "former/place-3.bin", "place-4.bin", "places/place-4.bin",
-                ] {
-                    try s3.put(key)
-                }
-                let keys = [
-                    "place-1.bin", "places/place-1.bin", "place-2.bin", "places/place-2.bin", "place-3.bin",
-                    "former/place-3.bin", "place-4.bin", "places/place-4.bin", "place-5.bin", "places/place-5.bin",
-                    "elsewhere/place-1.bin", "cloakroom-doctor/x",
-                ]
-                let reply = try stack.askNginx(.renew(Tokens.fresh(), keys))
-                #expect(reply.status == 200, "\(reply.told)")
-                let results = try #require(reply.json["results"] as? [[String: Any]])
-                #expect(results.map { $0["key"] as? String } == keys)
-                #expect(
-                    results.map { $0["error"] as? String }
-                        == [String?](repeating: nil, count: 8) + ["not_found", "not_found", "invalid_key", "forbidden"])
-                let metrics = Metrics(try stack.ask(.metrics).text)
-                #expect(metrics.sum("cloakroom_renewals_total", ["outcome": "not_found"]) == 2)
+                try RenewalPlaces.check(stack) { try s3.put($0) }
             }
         }
 
