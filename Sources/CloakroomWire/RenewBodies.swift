@@ -12,6 +12,7 @@ package enum RenewalErrorCode: String, Sendable, Codable, CaseIterable {
     case notFound = "not_found"
     case invalidKey = "invalid_key"
     case archived
+    /// The object cannot be renewed, or the user may not name its key.
     case forbidden
     case internalError = "internal_error"
 }

@@ -19,7 +19,7 @@ struct BucketTests {
     @Test(arguments: [
         (200, "eu-west-1" as String?, BucketPresence.here(region: "eu-west-1")), (200, nil, .here(region: nil)),
         (301, "us-east-2", .elsewhere(region: "us-east-2")), (400, "us-east-2", .elsewhere(region: "us-east-2")),
-        (403, "eu-west-1", .forbidden(region: "eu-west-1")), (404, nil, .missing),
+        (403, "eu-west-1", .accessDenied(region: "eu-west-1")), (404, nil, .missing),
     ])
     func `tells where the bucket is`(status: Int, region: String?, expected: BucketPresence) async throws {
         var answer = UpstreamResponse(status: status)

@@ -29,14 +29,14 @@ struct HostileResponseTests {
     @Test(arguments: numbers)
     func `an object of no possible size is not copied in parts`(size: String) async throws {
         let outcome = try await renewal(head: ["ETag": "\"e\"", "Content-Length": size])
-        #expect(outcome == .unrenewable(code: "UnreadableSize"))
+        #expect(outcome == .unrenewableObject(code: "UnreadableSize"))
     }
 
     @Test(arguments: ["\u{1}", "a\u{1B}[2J", "a\u{0}b"])
     func `metadata that cannot be sent back refuse their object alone`(value: String) async throws {
         for name in ["x-amz-meta-name", "etag", "x-amz-storage-class"] {
             let outcome = try await renewal(head: ["etag": "e", "Content-Length": "5", name: value])
-            #expect(outcome == .unrenewable(code: "UnreadableMetadata"))
+            #expect(outcome == .unrenewableObject(code: "UnreadableMetadata"))
         }
     }
 

@@ -65,19 +65,19 @@ struct RenewalAfterHeadTests {
                 .archived
             ),
             ([("x-amz-archive-status", "DEEP_ARCHIVE_ACCESS")], .archived),
-            ([("x-amz-object-lock-legal-hold", "ON")], .unrenewable(code: "ObjectLocked")),
+            ([("x-amz-object-lock-legal-hold", "ON")], .unrenewableObject(code: "ObjectLocked")),
             (
                 [
                     ("x-amz-object-lock-mode", "GOVERNANCE"),
                     ("x-amz-object-lock-retain-until-date", "2026-11-20T14:00:01Z"),
-                ], .unrenewable(code: "ObjectLocked")
+                ], .unrenewableObject(code: "ObjectLocked")
             ),
-            ([("x-amz-object-lock-mode", "COMPLIANCE")], .unrenewable(code: "ObjectLocked")),
+            ([("x-amz-object-lock-mode", "COMPLIANCE")], .unrenewableObject(code: "ObjectLocked")),
             (
                 [("x-amz-server-side-encryption-customer-algorithm", "AES256")],
-                .unrenewable(code: "OwnerEncrypted")
+                .unrenewableObject(code: "OwnerEncrypted")
             ),
-            ([("x-amz-website-redirect-location", "/\u{FFFD}")], .unrenewable(code: "UnreadableMetadata")),
+            ([("x-amz-website-redirect-location", "/\u{FFFD}")], .unrenewableObject(code: "UnreadableMetadata")),
             (
                 [
                     ("Last-Modified", "Fri, 20 Nov 2026 13:00:00 GMT"),
@@ -111,7 +111,7 @@ struct RenewalAfterHeadTests {
     /// HEAD says 400, 403 or 404 and no more; GET knows why.
     @Test(
         arguments: [
-            (400, .s3Error(400, "InvalidRequest"), .unrenewable(code: "InvalidRequest")),
+            (400, .s3Error(400, "InvalidRequest"), .unrenewableObject(code: "InvalidRequest")),
             (403, .s3Error(403, "AccessDenied"), .accessDenied(code: "AccessDenied")),
             (403, .s3Error(404, "NoSuchKey"), .notFound), (404, .s3Error(404, "NoSuchKey"), .notFound),
             (404, .s3Error(404, "NoSuchBucket"), .misconfigured(code: "NoSuchBucket")),
@@ -152,7 +152,7 @@ struct RenewalAfterHeadTests {
     @Test func `looks at an object that S3 does not copy as it is, and gives up on a small one`() async throws {
         let refusal = UpstreamResponse.s3Error(400, "InvalidRequest", "<Message>no</Message>")
         let (outcome, requests) = try await renew(.init(), refusal, Self.head(), refusal)
-        #expect(outcome == .unrenewable(code: "InvalidRequest"))
+        #expect(outcome == .unrenewableObject(code: "InvalidRequest"))
         #expect(requests.map(\.method) == ["PUT", "HEAD", "PUT"])
     }
 
@@ -228,7 +228,7 @@ struct RenewalAfterHeadTests {
         #expect(String(decoding: put.body, as: UTF8.self).contains("<Tag><Key>k</Key><Value>v</Value></Tag>"))
         #expect(
             await client.renew(key: "a.bin", deadline: fake.deadline()).outcome
-                == .unrenewable(code: "TagsWouldBeLost"))
+                == .unrenewableObject(code: "TagsWouldBeLost"))
         #expect(transport.requests.map(\.operation).count { $0 == "copy_object" } == 1)
     }
 

@@ -102,7 +102,7 @@ struct S3ClientTests {
         ),
         (
             .s3Error(400, "InvalidRequest", "<Message>… a form of Server Side Encryption …</Message>"),
-            .unrenewable(code: "InvalidRequest")
+            .unrenewableObject(code: "InvalidRequest")
         ),
         (.s3Error(400, "KMS.DisabledException"), .misconfigured(code: "KMS.DisabledException")),
         (
@@ -224,7 +224,7 @@ struct S3ClientTests {
         var head = Self.head
         head.fields.add(name, value)
         let (renewal, transport) = try await replace(head)
-        #expect(renewal.outcome == .unrenewable(code: "UnreadableMetadata"))
+        #expect(renewal.outcome == .unrenewableObject(code: "UnreadableMetadata"))
         #expect(transport.requests.count == 1)
     }
 
@@ -365,7 +365,8 @@ struct S3ClientTests {
             case .notFound: #expect(status == 404 && text.contains("NoSuchKey"))
             case .renewed: #expect(status == 200 && text.contains("<ETag") && text.contains("CopyObjectResult"))
             case .recentlyWritten: #expect(status == 412)
-            case .archived, .invalidKey, .unrenewable, .accessDenied, .refused, .misconfigured, .unavailable: break
+            case .archived, .invalidKey, .unrenewableObject, .accessDenied, .refused, .misconfigured, .unavailable:
+                break
             }
         }
     }

@@ -16,7 +16,7 @@ enum CopyResponse: Equatable {
     case notFound
     case archived
     case invalidKey
-    case unrenewable(code: String)
+    case unrenewableObject(code: String)
     /// This store does not copy an object onto itself unless its metadata are replaced.
     case selfCopyRefused
     /// Refused for what the object is, perhaps for its size; only the object itself tells.
@@ -63,7 +63,7 @@ enum CopyResponse: Equatable {
         case (400, "InvalidRequest") where error.message.contains("copy an object to itself"): self = .selfCopyRefused
         // Encrypted with its owner's key (SSE-C).
         case (400, "InvalidRequest") where error.message.contains("Server Side Encryption"):
-            self = .unrenewable(code: error.code)
+            self = .unrenewableObject(code: error.code)
         case (400, "InvalidRequest"), (400, "EntityTooLarge"): self = .unsuitable(code: error.code)
         default: return nil
         }

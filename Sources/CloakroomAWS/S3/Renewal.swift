@@ -21,7 +21,7 @@ package struct Renewal: Sendable, Equatable {
         case invalidKey
         /// This object cannot be renewed by us: encrypted with its owner's key, locked, metadata or tags that would be
         /// lost, …
-        case unrenewable(code: String)
+        case unrenewableObject(code: String)
         /// S3 returned 403, for the worker's permissions or for the key's own: whether others can be renewed, tells.
         case accessDenied(code: String)
         /// S3 returned 400 or 405, or the request could not be sent; as above.

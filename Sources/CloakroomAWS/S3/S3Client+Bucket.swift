@@ -15,7 +15,7 @@ package enum BucketPresence: Sendable, Equatable {
     case here(region: String?)
     /// In another Region than the one that the request was sent to.
     case elsewhere(region: String?)
-    case forbidden(region: String?)
+    case accessDenied(region: String?)
     case missing
 }
 
@@ -113,7 +113,7 @@ extension S3Client {
             // A signature for another Region.
             case 400 where isElsewhere: return .elsewhere(region: region)
             case 403 where isElsewhere: return .elsewhere(region: region)
-            case 403: return .forbidden(region: region)
+            case 403: return .accessDenied(region: region)
             case 404: return .missing
             default: throw AWSError(response, error: nil)
             }

@@ -68,7 +68,7 @@ extension S3Client {
     ) async throws(AWSError) -> Renewal.Outcome? {
         guard let attributes = stored.attributes, let metadata = stored.metadata, let byteCount = stored.byteCount
         else {
-            return .unrenewable(code: "UnreadableMetadata")
+            return .unrenewableObject(code: "UnreadableMetadata")
         }
         var fields = metadata
         fields.add(attributes)

@@ -53,7 +53,7 @@ extension S3Client {
         case .notFound: return .notFound
         case .archived: return .archived
         case .invalidKey: return .invalidKey
-        case .unrenewable(let code): return .unrenewable(code: code)
+        case .unrenewableObject(let code): return .unrenewableObject(code: code)
         case .preconditionFailed, .unsuitable:
             return try await renewAfterHead(object, .copy, deadline: deadline, counts: &counts)
         case .selfCopyRefused:
@@ -129,7 +129,7 @@ extension S3Client {
             return exists ? .contradiction(refusal) : .outcome(.notFound)
         } catch {
             switch (error.status, error.code) {
-            case (400, "InvalidRequest"): return .outcome(.unrenewable(code: error.code))
+            case (400, "InvalidRequest"): return .outcome(.unrenewableObject(code: error.code))
             case (400, let code) where CopyResponse.isOfKey(code): return .outcome(.invalidKey)
             case (403, "InvalidObjectState"), (403, "ObjectNotInActiveTierError"): return .outcome(.archived)
             default: throw error
@@ -145,12 +145,12 @@ extension S3Client {
             return .recentlyWritten(expiration: stored.expiration?.date)
         }
         if stored.isArchived { return .archived }
-        guard stored.hasReadableSize else { return .unrenewable(code: "UnreadableSize") }
+        guard stored.hasReadableSize else { return .unrenewableObject(code: "UnreadableSize") }
         // The copy would have to send them.
-        guard stored.hasSendableFields else { return .unrenewable(code: "UnreadableMetadata") }
-        if stored.isOwnerEncrypted { return .unrenewable(code: "OwnerEncrypted") }
+        guard stored.hasSendableFields else { return .unrenewableObject(code: "UnreadableMetadata") }
+        if stored.isOwnerEncrypted { return .unrenewableObject(code: "OwnerEncrypted") }
         // A copy would be a newer version without a lock.
-        if stored.isLocked(at: upstream.time) { return .unrenewable(code: "ObjectLocked") }
+        if stored.isLocked(at: upstream.time) { return .unrenewableObject(code: "ObjectLocked") }
         return nil
     }
 
@@ -160,7 +160,7 @@ extension S3Client {
         deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> Renewal.Outcome? {
         guard let attributes = stored.attributes, let metadata = directive == .replace ? stored.metadata : [:] else {
-            return .unrenewable(code: "UnreadableMetadata")
+            return .unrenewableObject(code: "UnreadableMetadata")
         }
         var request = request(directive)
         request.storageClass = storageClass(of: stored)
@@ -170,7 +170,7 @@ extension S3Client {
         let guarded = directive == .replace && stored.tagCount > 0
         let answer: CopyResponse
         if guarded {
-            guard tagPreservation != .lost else { return .unrenewable(code: "TagsWouldBeLost") }
+            guard tagPreservation != .lost else { return .unrenewableObject(code: "TagsWouldBeLost") }
             answer = try await copyPreservingTags(request, object, deadline: deadline, counts: &counts)
         } else {
             answer = try await copy(
@@ -184,7 +184,7 @@ extension S3Client {
         case .notFound: return .notFound
         case .archived: return .archived
         case .invalidKey: return .invalidKey
-        case .unrenewable(let code), .unsuitable(let code): return .unrenewable(code: code)
+        case .unrenewableObject(let code), .unsuitable(let code): return .unrenewableObject(code: code)
         case .selfCopyRefused:
             guard settings.mode == .auto, directive == .copy else {
                 selfCopySupport.forget()

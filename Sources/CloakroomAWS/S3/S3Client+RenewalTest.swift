@@ -77,7 +77,7 @@ extension S3Client {
             case .selfCopyRefused where settings.mode == .auto && directive == .copy:
                 selfCopySupport.wasRefused(at: runtime.now())
                 directive = .replace
-            case .archived, .invalidKey, .unrenewable, .unsuitable, .selfCopyRefused, .modifiedSince,
+            case .archived, .invalidKey, .unrenewableObject, .unsuitable, .selfCopyRefused, .modifiedSince,
                 .preconditionFailed:
                 throw AWSError(.refused, code: "TestRefused")
             }

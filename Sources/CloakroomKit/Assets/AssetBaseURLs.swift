@@ -29,16 +29,16 @@ public struct AssetBaseURLs: Sendable, Equatable {
     enum KeyMatch: Equatable {
         case key(AssetKey)
         /// Another bucket's, or no object's at all: ignored.
-        case foreign
+        case outsideBaseURLs
         /// One of our base URLs, and yet not the URL of an object.
         case noKey
     }
 
     /// What a URL says: its path without what comes before the key, percent-decoded once. Query and fragment say nothing.
     func match(of url: URL) -> KeyMatch {
-        guard let location = AssetLocation(url), let bases = paths[location.origin] else { return .foreign }
+        guard let location = AssetLocation(url), let bases = paths[location.origin] else { return .outsideBaseURLs }
         guard let path = location.path else { return .noKey }
-        guard let base = bases.first(where: { path.starts(with: $0) }) else { return .foreign }
+        guard let base = bases.first(where: { path.starts(with: $0) }) else { return .outsideBaseURLs }
         let bytes = path.dropFirst(base.count)
         // What is no UTF-8 comes out repaired, and so not the same.
         let key = String(decoding: bytes, as: UTF8.self)

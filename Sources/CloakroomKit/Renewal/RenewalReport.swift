@@ -24,7 +24,7 @@ public struct RenewalReport: Sendable, Equatable {
     /// How many assets the collector named.
     public var assets = 0
     /// How many of their URLs are outside the base URLs, and are skipped.
-    public var foreignAssets = 0
+    public var assetsOutsideBaseURLs = 0
     /// How many of their URLs are under a base URL and have no key.
     public var assetsWithoutKey = 0
     /// How many keys were not due yet.
@@ -49,8 +49,8 @@ public struct RenewalReport: Sendable, Equatable {
 
 extension RenewalReport {
     mutating func note(_ plan: RenewalPlan) {
-        assets = plan.assetsByKey.values.reduce(plan.foreignAssets + plan.assetsWithoutKey) { $0 + $1.count }
-        foreignAssets = plan.foreignAssets
+        assets = plan.assetsByKey.values.reduce(plan.assetsOutsideBaseURLs + plan.assetsWithoutKey) { $0 + $1.count }
+        assetsOutsideBaseURLs = plan.assetsOutsideBaseURLs
         assetsWithoutKey = plan.assetsWithoutKey
     }
 

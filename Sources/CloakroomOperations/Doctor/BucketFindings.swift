@@ -46,7 +46,7 @@ package struct BucketFindings {
         case .failure(let fault): return [unreachable(fault)]
         case .success(.missing): return [absent]
         case .success(.elsewhere(let region)): return [elsewhere(region)]
-        case .success(.forbidden): return [forbidden]
+        case .success(.accessDenied): return [accessDenied]
         case .success(.here(let region)):
             guard let contents = answers.contents else { return [here(region)] }
             return [here(region), missingKey(contents), versioning(contents), objectLock(contents)]
@@ -75,7 +75,7 @@ package struct BucketFindings {
             advice: region.map { "set region: \"\($0)\"" } ?? "set region to the bucket's")
     }
 
-    private var forbidden: Finding {
+    private var accessDenied: Finding {
         check.error(
             "S3 responds 403 for \(name)", why: "the worker may not list it, or it belongs to another account",
             advice: "fix bucket in the settings, or allow s3:ListBucket on it: deploy/iam/worker-policy.json")

@@ -123,7 +123,7 @@ package struct RenewalFindings {
         case .notFound: "said to be gone"
         case .archived: "archived"
         case .invalidKey: "invalid key"
-        case .unrenewable(let code), .accessDenied(let code), .refused(let code), .misconfigured(let code),
+        case .unrenewableObject(let code), .accessDenied(let code), .refused(let code), .misconfigured(let code),
             .unavailable(_, let code):
             code
         }
@@ -133,7 +133,8 @@ package struct RenewalFindings {
         switch outcome {
         case .accessDenied:
             "allow s3:GetObject, s3:PutObject, s3:GetObjectTagging and s3:PutObjectTagging: deploy/iam/worker-policy.json"
-        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable, .refused, .misconfigured,
+        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewableObject, .refused,
+            .misconfigured,
             .unavailable:
             "look up the code in the store's manual; see also the findings about the bucket"
         }

@@ -76,8 +76,8 @@ package struct ScopePlan: Sendable {
     }
 
     private func objects(_ scope: Scope, _ folder: String) -> [ScopeProbe] {
-        let (own, foreign) = (seed(of: user, in: folder), seed(of: neighbour, in: folder))
-        return [("own", own), ("another user's", foreign)].flatMap { remark, key in
+        let (own, other) = (seed(of: user, in: folder), seed(of: neighbour, in: folder))
+        return [("own", own), ("another user's", other)].flatMap { remark, key in
             [
                 ScopeProbe(operation: .get(key), isExpected: allows(scope, "s3:GetObject", key), remark: remark),
                 ScopeProbe(operation: .put(key), isExpected: allows(scope, "s3:PutObject", key), remark: remark),

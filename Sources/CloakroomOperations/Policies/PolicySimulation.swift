@@ -63,7 +63,7 @@ private struct PolicySimulator {
                 object(
                     "s3:PutObject", "\(own)../\(user.text)0/a.jpg", "own: dots mean nothing in S3's keys",
                     expected("s3:PutObject", in: folder)))
-            for (key, remark) in foreign(folder) where !isOwn(key) {
+            for (key, remark) in otherUsersKeys(in: folder) where !isOwn(key) {
                 rows += ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"].map { object($0, key, remark, false) }
             }
             for name in ["\(bucket)-2", bucket.uppercased(), "*"] {
@@ -85,7 +85,7 @@ private struct PolicySimulator {
     private func isOwn(_ key: String) -> Bool { policy.folders.contains { key.hasPrefix("\($0)\(user.text)/") } }
 
     /// Keys near the border, and by whom they could be mistaken for the user's.
-    private func foreign(_ folder: String) -> [(key: String, remark: String)] {
+    private func otherUsersKeys(in folder: String) -> [(key: String, remark: String)] {
         let text = user.text
         let swapped = text.lowercased() == text ? text.uppercased() : text.lowercased()
         return [

@@ -23,7 +23,7 @@ package struct RevocationPolicy: Sendable, Equatable {
 
     package enum PolicyError: Error, Sendable, Equatable {
         /// The policy has statements that are not ours; it is not overwritten.
-        case foreign
+        case otherStatements
         /// Even one statement for all is longer than it may be.
         case tooMany(Int)
     }
@@ -36,7 +36,7 @@ package struct RevocationPolicy: Sendable, Equatable {
     /// Reads back what ``text`` wrote.
     package init(parsing text: String) throws(PolicyError) {
         guard let policy = try? JSON(parsing: Array(text.utf8)), let statements = policy.object?["Statement"]?.array
-        else { throw .foreign }
+        else { throw .otherStatements }
         for statement in statements {
             guard let statement = statement.object, statement["Effect"]?.string == "Deny",
                 statement["Action"]?.string == "*", statement["Resource"]?.string == "*",
@@ -44,9 +44,9 @@ package struct RevocationPolicy: Sendable, Equatable {
                 let users = conditions["StringEquals"]?.object?["aws:PrincipalTag/UserId"]?.strings,
                 let text = conditions["DateLessThan"]?.object?["aws:TokenIssueTime"]?.string,
                 let time = Self.time(text)
-            else { throw .foreign }
+            else { throw .otherStatements }
             for user in users {
-                guard let user = UserID(user) else { throw .foreign }
+                guard let user = UserID(user) else { throw .otherStatements }
                 revoke(user, before: time)
             }
         }

@@ -106,11 +106,11 @@ enum RenewalLabel: String, MetricLabel {
     case notFound = "not_found"
     case archived
     case invalidKey = "invalid_key"
-    case unrenewable
+    case unrenewableObject = "unrenewable"
     case accessDenied = "forbidden"
     case misconfigured, unavailable
     /// A key outside the folders of the user who named it.
-    case foreign
+    case outsideFolders = "foreign"
 
     static let name = "outcome"
 
@@ -122,7 +122,7 @@ enum RenewalLabel: String, MetricLabel {
             case .notFound: .notFound
             case .archived: .archived
             case .invalidKey: .invalidKey
-            case .unrenewable: .unrenewable
+            case .unrenewableObject: .unrenewableObject
             case .accessDenied: .accessDenied
             case .refused, .misconfigured: .misconfigured
             case .unavailable: .unavailable

@@ -41,7 +41,7 @@ package final class Metrics {
     package func renewed(_ outcome: Renewal.Outcome) { row.add(1, at: layout.renewals[RenewalLabel(outcome)]) }
 
     /// A key outside the folders of the user who named it.
-    func refusedForbiddenKey() { row.add(1, at: layout.renewals[.foreign]) }
+    func refusedKeyOutsideFolders() { row.add(1, at: layout.renewals[.outsideFolders]) }
 
     /// A request that got no results, for the worker may lack permissions.
     func refusedForConfiguration() { count(layout.renewalMisconfigurations) }

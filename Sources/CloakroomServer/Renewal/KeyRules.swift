@@ -2,13 +2,13 @@ import CloakroomAWS
 
 /// Which of the keys that clients name are sent to S3, and as what.
 struct KeyRules: Sendable {
-    enum Verdict: Equatable {
+    enum Decision: Equatable {
         /// The whole key.
         case send(String)
         /// No object of ours has such a key.
         case invalid
-        /// Another user's perhaps, or one of Cloakroom's own.
-        case forbidden
+        /// Outside the user's own folders, or one of Cloakroom's own objects.
+        case outsideFolders
     }
 
     private let prefix: String
@@ -41,16 +41,16 @@ struct KeyRules: Sendable {
     }
 
     /// - Parameter folders: ``folders(of:)``.
-    func verdict(_ key: String, in folders: [String]?) -> Verdict {
+    func decision(_ key: String, in folders: [String]?) -> Decision {
         guard folders == nil, keys == .names else {
-            return wholeVerdict(prefix.isEmpty ? key : prefix + key, folders)
+            return wholeDecision(prefix.isEmpty ? key : prefix + key, folders)
         }
-        guard let firstSearchPrefix else { return .forbidden }
+        guard let firstSearchPrefix else { return .outsideFolders }
         if Self.isName(key.utf8[...]) {
-            guard !ReservedKeys.isReserved(key.utf8) else { return .forbidden }
+            guard !ReservedKeys.isReserved(key.utf8) else { return .outsideFolders }
             return .send(firstSearchPrefix.isEmpty ? key : firstSearchPrefix + key)
         }
-        guard !ReservedKeys.hold(key) else { return .forbidden }
+        guard !ReservedKeys.hold(key) else { return .outsideFolders }
         let (place, name) = Self.prefixAndName(of: key)
         guard Self.isName(name), searchPrefixes.contains(where: { $0.utf8.elementsEqual(place) }) else {
             return .invalid
@@ -59,16 +59,16 @@ struct KeyRules: Sendable {
     }
 
     /// Where a key leads that stands behind ``Settings/Renewal/keyPrefix``.
-    private func wholeVerdict(_ whole: String, _ folders: [String]?) -> Verdict {
+    private func wholeDecision(_ whole: String, _ folders: [String]?) -> Decision {
         guard let folders else {
-            guard !ReservedKeys.hold(whole) else { return .forbidden }
+            guard !ReservedKeys.hold(whole) else { return .outsideFolders }
             return isAllowed(whole.utf8.dropFirst(prefix.utf8.count), in: whole) ? .send(whole) : .invalid
         }
         guard let (folder, rest) = Self.folderAndRest(of: whole, in: folders), !ReservedKeys.hold(folder) else {
-            return .forbidden
+            return .outsideFolders
         }
         guard isAllowed(rest, in: whole) else { return .invalid }
-        return Self.mayClimb(rest) ? .forbidden : .send(whole)
+        return Self.mayClimb(rest) ? .outsideFolders : .send(whole)
     }
 
     /// Where else the object may be of a key that was sent, in the order of the places.

@@ -85,7 +85,8 @@ package final class RenewalPermissions {
         switch outcome {
         case .accessDenied(let refused): (code, isDenial) = (refused, true)
         case .refused(let refused): (code, isDenial) = (refused, false)
-        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable:
+        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewableObject, .misconfigured,
+            .unavailable:
             return nil
         }
         lastRefusal += 1

@@ -58,22 +58,22 @@ package final class Renewer {
     package func renew(_ keys: [String], of user: UserID? = nil) async -> Outcome {
         let distinct = DistinctKeys(keys)
         // By the position of each distinct key: where its outcome will be, or why it has none.
-        var verdicts: [Verdict] = []
-        verdicts.reserveCapacity(distinct.keys.count)
+        var statuses: [KeyStatus] = []
+        statuses.reserveCapacity(distinct.keys.count)
         var sent: [String] = []
         sent.reserveCapacity(distinct.keys.count)
         let folders = rules.folders(of: user)
         for key in distinct.keys {
-            switch rules.verdict(key, in: folders) {
+            switch rules.decision(key, in: folders) {
             case .send(let whole):
-                verdicts.append(.sent(sent.count))
+                statuses.append(.sent(sent.count))
                 sent.append(whole)
             case .invalid:
                 metrics.renewed(.invalidKey)
-                verdicts.append(.refused(.invalidKey))
-            case .forbidden:
-                metrics.refusedForbiddenKey()
-                verdicts.append(.refused(.forbidden))
+                statuses.append(.refused(.invalidKey))
+            case .outsideFolders:
+                metrics.refusedKeyOutsideFolders()
+                statuses.append(.refused(.forbidden))
             }
         }
         let outcomes = await outcomes(of: sent)
@@ -81,14 +81,14 @@ package final class Renewer {
         let end = now() + settings.retention / .seconds(1)
         return .results(
             distinct.positions.indices.map { index in
-                switch verdicts[distinct.positions[index]] {
+                switch statuses[distinct.positions[index]] {
                 case .sent(let position): Self.result(keys[index], outcomes[position], end: end)
                 case .refused(let failure): RenewResult(key: keys[index], failure: failure)
                 }
             })
     }
 
-    private enum Verdict {
+    private enum KeyStatus {
         case sent(Int)
         case refused(RenewalErrorCode)
     }
@@ -218,7 +218,7 @@ package final class Renewer {
                 return .misconfigured(code: code)
             case .unavailable(let retryAfter, let code):
                 later = (max(retryAfter ?? .zero, later?.after ?? .seconds(5)), later?.code ?? code)
-            case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable: break
+            case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewableObject: break
             }
         }
         guard settings.partialFailure == .retry, let later else { return nil }
@@ -233,7 +233,7 @@ package final class Renewer {
         case .notFound: RenewResult(key: key, failure: .notFound)
         case .archived: RenewResult(key: key, failure: .archived)
         case .invalidKey: RenewResult(key: key, failure: .invalidKey)
-        case .unrenewable: RenewResult(key: key, failure: .forbidden)
+        case .unrenewableObject: RenewResult(key: key, failure: .forbidden)
         case .accessDenied, .refused, .misconfigured, .unavailable: RenewResult(key: key, failure: .internalError)
         }
     }
@@ -243,7 +243,8 @@ extension Renewal.Outcome {
     fileprivate var isSuccess: Bool {
         switch self {
         case .renewed, .recentlyWritten: true
-        case .notFound, .archived, .invalidKey, .unrenewable, .accessDenied, .refused, .misconfigured, .unavailable:
+        case .notFound, .archived, .invalidKey, .unrenewableObject, .accessDenied, .refused, .misconfigured,
+            .unavailable:
             false
         }
     }
@@ -251,7 +252,8 @@ extension Renewal.Outcome {
     fileprivate var isRefusal: Bool {
         switch self {
         case .accessDenied, .refused: true
-        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable:
+        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewableObject, .misconfigured,
+            .unavailable:
             false
         }
     }
@@ -261,7 +263,7 @@ extension Renewal.Outcome {
         switch self {
         case .notFound: 0
         case .invalidKey: 1
-        case .archived, .unrenewable: 2
+        case .archived, .unrenewableObject: 2
         case .accessDenied, .refused: 3
         case .unavailable: 4
         case .misconfigured: 5
@@ -273,8 +275,9 @@ extension Renewal.Outcome {
     fileprivate var ofKey: Renewal.Outcome {
         switch self {
         case .refused(AWSError.unsendable): .invalidKey
-        case .accessDenied(let code), .refused(let code): .unrenewable(code: code)
-        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewable, .misconfigured, .unavailable:
+        case .accessDenied(let code), .refused(let code): .unrenewableObject(code: code)
+        case .renewed, .recentlyWritten, .notFound, .archived, .invalidKey, .unrenewableObject, .misconfigured,
+            .unavailable:
             self
         }
     }

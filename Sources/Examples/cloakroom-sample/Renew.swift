@@ -25,7 +25,8 @@ enum Renew {
         if let error = report.error { Console.printError("\(error)") }
         // Keys, and URLs without one; two equal URLs are one key.
         let failed =
-            report.notFound.count + report.refused.count + report.failed.count + report.notSent + report.foreignAssets
+            report.notFound.count + report.refused.count + report.failed.count + report.notSent
+            + report.assetsOutsideBaseURLs
             + report.assetsWithoutKey
         Console.print("renewed \(report.renewed), not due \(report.notDue), failed \(failed)")
         return failed == 0 && report.error == nil ? 0 : 1

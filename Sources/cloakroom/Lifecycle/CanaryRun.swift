@@ -132,7 +132,7 @@ final class CanaryRun {
         case .notFound: return report(canary, .early, "went while it was being renewed")
         case .archived: return report(canary, .renewal, "lies in an archive tier, from where nothing is renewed")
         case .invalidKey: return report(canary, .renewal, "has a key that the store does not take")
-        case .unrenewable(let code), .accessDenied(let code), .refused(let code), .misconfigured(let code):
+        case .unrenewableObject(let code), .accessDenied(let code), .refused(let code), .misconfigured(let code):
             return report(canary, .renewal, "was not renewed: the store said \(code)")
         }
         guard let written = try await s3.head(object, deadline: deadline)?.lastModified else {

@@ -145,7 +145,7 @@ final class ValidationRun {
         case .archived:
             return validation.recordProblem(index, "it lies in an archive tier, from where nothing is renewed")
         case .invalidKey: return validation.recordProblem(index, "the store does not take its key")
-        case .unrenewable(let code), .accessDenied(let code), .refused(let code), .misconfigured(let code):
+        case .unrenewableObject(let code), .accessDenied(let code), .refused(let code), .misconfigured(let code):
             return validation.recordProblem(index, "the store refused to renew it (\(code))")
         case .unavailable(let retryAfter, let code):
             throw AWSError(.transient, code: code, retryAfter: retryAfter)

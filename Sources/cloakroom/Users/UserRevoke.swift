@@ -99,7 +99,7 @@ enum UserRevoke: Command {
             "vending is stopped, but IAM says \(fault.code) (\(fault.status)): may the worker's credentials do "
                 + "iam:GetRolePolicy and iam:PutRolePolicy on \(role)? Try again, or apply what revoke without --apply "
                 + "prints"
-        case .policy(.foreign):
+        case .policy(.otherStatements):
             "vending is stopped, but \(policy) holds what this command did not write; take that out, and try again"
         case .policy(.tooMany(let count)):
             "vending is stopped, but \(policy) would be too long with \(count) users; revoke all older sessions of the "

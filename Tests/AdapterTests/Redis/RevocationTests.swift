@@ -163,14 +163,14 @@ struct RevocationTests {
             endpoint: try .iam(region: "eu-west-1"), transport: keeper,
             credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
             isolation: LoopActor.shared)
-        let foreign = #"{"Version":"2012-10-17","Statement":[]}"#.replacing("[]", with: "[{}]")
-        try await iam.put(foreign, as: RevocationPolicy.name, ofRole: "vending", deadline: .now + .seconds(5))
+        let unknown = #"{"Version":"2012-10-17","Statement":[]}"#.replacing("[]", with: "[{}]")
+        try await iam.put(unknown, as: RevocationPolicy.name, ofRole: "vending", deadline: .now + .seconds(5))
         let kept = keeper.text
         try await withRedis(server.path) { redis in
             let revocation = Revocation(records: UserRecords(redis: redis, keyPrefix: "c:"))
             let user = try #require(UserID("u_1"))
             let time = time
-            await #expect(throws: Revocation.RevocationError.policy(.foreign)) {
+            await #expect(throws: Revocation.RevocationError.policy(.otherStatements)) {
                 try await revocation.deny(user, before: time, role: "vending", iam: iam, deadline: .now + .seconds(5))
             }
             #expect(keeper.text == kept)

@@ -105,7 +105,7 @@ struct TouchTests {
         theirs.customerKeyMD5 = "hRasmdxgYDKV3nvbahU1MA=="
         store.put("theirs.bin", theirs)
         let expected: [(String, Renewal.Outcome)] = [
-            ("locked.bin", .unrenewable(code: "ObjectLocked")), ("cold.bin", .archived), ("gone.bin", .notFound),
+            ("locked.bin", .unrenewableObject(code: "ObjectLocked")), ("cold.bin", .archived), ("gone.bin", .notFound),
         ]
         for settings in [RenewalSettings(storageClass: .preserved), .init(mode: .replace), .init(mode: .copy)] {
             // One request alone does not see a lock.
@@ -113,7 +113,7 @@ struct TouchTests {
                 #expect(try await Self.renew(store, settings, key) == outcome, "\(key) \(settings)")
                 #expect(store.truth(key).selfCopies == 0)
             }
-            guard case .unrenewable = try await Self.renew(store, settings, "theirs.bin") else {
+            guard case .unrenewableObject = try await Self.renew(store, settings, "theirs.bin") else {
                 Issue.record("an object with its owner's key")
                 continue
             }
@@ -211,7 +211,8 @@ struct TouchTests {
             case .notFound:
                 #expect(!truth.exists, "\(key)")
                 counts["gone", default: 0] += 1
-            case .archived, .invalidKey, .unrenewable, .accessDenied, .refused, .misconfigured, .unavailable: break
+            case .archived, .invalidKey, .unrenewableObject, .accessDenied, .refused, .misconfigured, .unavailable:
+                break
             }
         }
         #expect(counts["success", default: 0] > 40 && counts["gone", default: 0] > 12)

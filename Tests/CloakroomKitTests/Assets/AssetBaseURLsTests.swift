@@ -47,9 +47,9 @@ import Testing
         "http://127.0.0.1/bucket/a", "file:///abc.bin", "abc.bin", "//cdn.example.com/a", "https:cdn.example.com/a",
         "data:,a", "https://cdn.example.com:99999/a",
     ])
-    func `what is elsewhere is foreign`(url: String) throws {
+    func `a URL outside the base URLs has no key`(url: String) throws {
         let url = try #require(URL(string: url))
-        #expect(baseURLs.match(of: url) == .foreign)
+        #expect(baseURLs.match(of: url) == .outsideBaseURLs)
         #expect(RenewableAsset.groupImage(url: url, conversationID: "c").key(in: baseURLs) == nil)
     }
 

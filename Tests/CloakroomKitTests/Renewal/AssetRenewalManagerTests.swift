@@ -79,7 +79,7 @@ import Testing
         let report = try await app.manager([elsewhere, image("%FF"), image("a")]).renewIfNeeded()
         var expected = RenewalReport()
         expected.assets = 3
-        expected.foreignAssets = 1
+        expected.assetsOutsideBaseURLs = 1
         expected.assetsWithoutKey = 1
         expected.requests = 1
         expected.renewed = 1

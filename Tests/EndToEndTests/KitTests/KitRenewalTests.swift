@@ -42,7 +42,7 @@ extension EndToEnd {
                 }
                 var expected = RenewalReport()
                 expected.assets = 4
-                expected.foreignAssets = 1
+                expected.assetsOutsideBaseURLs = 1
                 expected.requests = 1
                 expected.renewed = 2
                 expected.notFound = ["kit-gone.bin"]

@@ -31,7 +31,7 @@ struct BucketFindingsTests {
         (BucketPresence.missing, "error: there is no bucket photos"),
         (.elsewhere(region: "us-east-2"), "error: the bucket photos is in us-east-2, not in eu-central-1"),
         (.elsewhere(region: nil), "error: the bucket photos is in another Region, not in eu-central-1"),
-        (.forbidden(region: "eu-central-1"), "error: S3 responds 403 for the bucket photos"),
+        (.accessDenied(region: "eu-central-1"), "error: S3 responds 403 for the bucket photos"),
     ])
     func `tells a bucket that cannot be used, and nothing else then`(presence: BucketPresence, expected: String) throws
     {

@@ -57,6 +57,6 @@ struct RevocationPolicyTests {
         #"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalTag/UserId":["u"]}}}]}"#,
     ])
     func `does not take for its own what somebody else wrote`(text: String) {
-        #expect(throws: RevocationPolicy.PolicyError.foreign) { try RevocationPolicy(parsing: text) }
+        #expect(throws: RevocationPolicy.PolicyError.otherStatements) { try RevocationPolicy(parsing: text) }
     }
 }

@@ -75,7 +75,7 @@ struct OwnObjectsTests {
             started: .distantPast)
         for object in LifecycleValidation(plan).objects {
             #expect(settings.ownObjects.hold(object.key))
-            #expect(KeyRules(settings.renewal).verdict(object.key, in: nil) == .forbidden)
+            #expect(KeyRules(settings.renewal).decision(object.key, in: nil) == .outsideFolders)
         }
     }
 }

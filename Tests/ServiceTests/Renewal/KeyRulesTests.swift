@@ -21,25 +21,25 @@ struct KeyRulesTests {
         String(repeating: "ä", count: 512),
     ])
     func `takes any key of S3's where it is told to`(key: String) {
-        #expect(rules(.any).verdict(key, of: user) == .send(key))
+        #expect(rules(.any).decision(key, of: user) == .send(key))
         #expect(
-            rules(.any, prefix: "p/").verdict(key, of: nil) == (key.utf8.count > 1022 ? .invalid : .send("p/" + key)))
-        #expect(rules().verdict(key, of: user) == .invalid)
+            rules(.any, prefix: "p/").decision(key, of: nil) == (key.utf8.count > 1022 ? .invalid : .send("p/" + key)))
+        #expect(rules().decision(key, of: user) == .invalid)
     }
 
     @Test(arguments: ["", String(repeating: "a", count: 1025), String(repeating: "ä", count: 513)])
     func `takes no key that S3 cannot have`(key: String) {
-        #expect(rules(.any).verdict(key, of: user) == .invalid)
+        #expect(rules(.any).decision(key, of: user) == .invalid)
     }
 
     @Test(arguments: Settings.Renewal.Keys.allCases)
     func `takes what is in the user's own folders`(keys: Settings.Renewal.Keys) {
         let rules = rules(keys, own: ["photos/", "thumbnails/", ""])
         for key in ["photos/u_1/a.jpg", "thumbnails/u_1/a..b", "u_1/x"] {
-            #expect(rules.verdict(key, of: user) == .send(key))
+            #expect(rules.decision(key, of: user) == .send(key))
         }
         let behind = self.rules(keys, prefix: "photos/", own: ["photos/"])
-        #expect(behind.verdict("u_1/a.jpg", of: user) == .send("photos/u_1/a.jpg"))
+        #expect(behind.decision("u_1/a.jpg", of: user) == .send("photos/u_1/a.jpg"))
     }
 
     @Test(arguments: [
@@ -50,8 +50,8 @@ struct KeyRulesTests {
     func `takes nothing outside of them`(key: String) {
         for keys in Settings.Renewal.Keys.allCases {
             let rules = rules(keys, own: ["photos/"])
-            #expect(rules.verdict(key, of: user) == .forbidden)
-            #expect(rules.verdict("photos/u_1/a", of: nil) == .forbidden)
+            #expect(rules.decision(key, of: user) == .outsideFolders)
+            #expect(rules.decision("photos/u_1/a", of: nil) == .outsideFolders)
         }
     }
 
@@ -61,14 +61,14 @@ struct KeyRulesTests {
         "photos/u_1/../\u{301}x", "photos/u_1/a%5c..%2f\u{301}x", "photos/u_1/.%2E\\\u{200D}x", "photos/u_1/\u{301}/..",
     ])
     func `takes nothing that may lead out of them`(key: String) {
-        #expect(rules(.any, own: ["photos/"]).verdict(key, of: user) == .forbidden)
-        #expect(rules(.names, own: ["photos/"]).verdict(key, of: user) == .invalid)
+        #expect(rules(.any, own: ["photos/"]).decision(key, of: user) == .outsideFolders)
+        #expect(rules(.names, own: ["photos/"]).decision(key, of: user) == .invalid)
     }
 
     @Test(arguments: ["a..b/c", "a/..b", "a/...", "%2", "a%", "%252e%252e/x", "a%2fb", "..\u{301}/x", "a//b"])
     func `takes dots and escapes that lead nowhere`(name: String) {
         let key = "photos/u_1/" + name
-        #expect(rules(.any, own: ["photos/"]).verdict(key, of: user) == .send(key))
+        #expect(rules(.any, own: ["photos/"]).decision(key, of: user) == .send(key))
     }
 
     @Test(
@@ -85,7 +85,7 @@ struct KeyRulesTests {
         prefix: String, others: [String], key: String, places: [String]
     ) {
         let rules = rules(prefix: prefix, others: others)
-        #expect(rules.verdict(key, of: user) == .send(places[0]))
+        #expect(rules.decision(key, of: user) == .send(places[0]))
         #expect(rules.others(than: places[0]) == Array(places.dropFirst()))
         for place in places {
             #expect(
@@ -104,25 +104,25 @@ struct KeyRulesTests {
     ) throws {
         let settings = try settings(smallest("uploads: {keyPrefix: 'assets/'}, renewal: {\(renewal)}"))
         let rules = KeyRules(settings.renewal)
-        #expect(rules.verdict("a.bin", of: user) == .send(places[0]))
+        #expect(rules.decision("a.bin", of: user) == .send(places[0]))
         #expect(rules.others(than: places[0]) == Array(places.dropFirst()))
-        #expect(rules.verdict("assets/a.bin", of: user) == .send("assets/a.bin"))
+        #expect(rules.decision("assets/a.bin", of: user) == .send("assets/a.bin"))
     }
 
     @Test(arguments: [
         "other/a", "assets//a", "/a", "assets/", "assets/a/b", "assets/.a", "Assets/a", "assets/\u{301}a",
     ])
     func `looks for nothing at a place that the settings do not name`(key: String) {
-        #expect(rules(prefix: "assets/", others: ["old/"]).verdict(key, of: user) == .invalid)
+        #expect(rules(prefix: "assets/", others: ["old/"]).decision(key, of: user) == .invalid)
     }
 
     @Test(arguments: [Settings.Renewal.Keys.any, .names])
     func `looks at one place for keys that are more than names`(keys: Settings.Renewal.Keys) {
         let rules = rules(keys, prefix: "photos/", others: ["", "old/"], own: keys == .names ? ["photos/"] : nil)
-        #expect(rules.verdict("u_1/a", of: user) == .send("photos/u_1/a"))
+        #expect(rules.decision("u_1/a", of: user) == .send("photos/u_1/a"))
         #expect(rules.others(than: "photos/u_1/a") == [])
         #expect(rules.prefix(of: "photos/u_1/a") == "photos/")
-        #expect(rules.verdict("photos/u_1/a", of: user) != .send("photos/u_1/a"))
+        #expect(rules.decision("photos/u_1/a", of: user) != .send("photos/u_1/a"))
         // Permissions are those of the innermost prefix.
         let nested = self.rules(keys, own: ["", "photos/", "photos/raw/"])
         for (key, prefix) in [("photos/raw/u_1/a", "photos/raw/"), ("photos/u_1/a", "photos/"), ("u_1/a", "")] {
@@ -139,19 +139,19 @@ struct KeyRulesTests {
     ])
     func `takes no object of our own in any mode`(key: String) {
         for others in [[], ["assets/"], ["assets/", "cloakroom-canary/h/", "cloakroom-doctor/"]] {
-            #expect(rules(others: others).verdict(key, of: user) == .forbidden)
+            #expect(rules(others: others).decision(key, of: user) == .outsideFolders)
         }
         for prefix in ["", "assets/"] {
-            #expect(rules(.any, prefix: prefix).verdict(key, of: user) == .forbidden)
-            #expect(rules(.any, prefix: prefix, own: ["photos/", ""]).verdict(key, of: user) == .forbidden)
+            #expect(rules(.any, prefix: prefix).decision(key, of: user) == .outsideFolders)
+            #expect(rules(.any, prefix: prefix, own: ["photos/", ""]).decision(key, of: user) == .outsideFolders)
         }
-        #expect(rules(.any, own: ["photos/"]).verdict(key, of: UserID("cloakroom-doctor-1")) == .forbidden)
-        #expect(rules(prefix: "cloakroom-canary/h/").verdict("x", of: user) == .forbidden)
+        #expect(rules(.any, own: ["photos/"]).decision(key, of: UserID("cloakroom-doctor-1")) == .outsideFolders)
+        #expect(rules(prefix: "cloakroom-canary/h/").decision("x", of: user) == .outsideFolders)
     }
 
     @Test(arguments: ["cloakroom-canaries", "cloakroom", "cloakroom-renewal-tests", "a-cloakroom-canary"])
     func `takes what only looks like one`(key: String) {
-        #expect(rules().verdict(key, of: user) == .send(key))
+        #expect(rules().decision(key, of: user) == .send(key))
     }
 
     @Test func `tells keys apart by their bytes`() {
@@ -164,5 +164,5 @@ struct KeyRulesTests {
 }
 
 extension KeyRules {
-    fileprivate func verdict(_ key: String, of user: UserID?) -> Verdict { verdict(key, in: folders(of: user)) }
+    fileprivate func decision(_ key: String, of user: UserID?) -> Decision { decision(key, in: folders(of: user)) }
 }

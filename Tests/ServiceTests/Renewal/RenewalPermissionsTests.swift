@@ -126,7 +126,7 @@ struct RenewalPermissionsTests {
 
     @Test(arguments: [
         Renewal.Outcome.renewed(expiration: nil), .recentlyWritten(expiration: nil), .notFound, .archived, .invalidKey,
-        .unrenewable(code: "x"), .misconfigured(code: "x"), .unavailable(retryAfter: nil, code: "x"),
+        .unrenewableObject(code: "x"), .misconfigured(code: "x"), .unavailable(retryAfter: nil, code: "x"),
     ])
     @LoopActor func `counts nothing else as a refusal`(outcome: Renewal.Outcome) {
         let permissions = RenewalPermissions(test: nil)

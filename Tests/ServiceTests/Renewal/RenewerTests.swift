@@ -72,7 +72,7 @@ struct RenewerTests {
             ), (.notFound, RenewResult(key: "a", failure: .notFound)),
             (.archived, RenewResult(key: "a", failure: .archived)),
             (.invalidKey, RenewResult(key: "a", failure: .invalidKey)),
-            (.unrenewable(code: "x"), RenewResult(key: "a", failure: .forbidden)),
+            (.unrenewableObject(code: "x"), RenewResult(key: "a", failure: .forbidden)),
         ] as [(Renewal.Outcome, RenewResult)])
     @LoopActor func `has a word for each outcome`(outcome: Renewal.Outcome, result: RenewResult) async throws {
         #expect(await (try renewer { _ in outcome }).renew(["a"]) == .results([result]))

@@ -146,7 +146,7 @@ struct RouteResponseTests {
         }
         #expect(
             service.transport.requests.map(\.url) == ["https://photos.s3.eu-central-1.amazonaws.com/photos/u_1/a.jpg"])
-        #expect(service.metrics.row[service.metrics.layout.renewals[.foreign]] == 4)
+        #expect(service.metrics.row[service.metrics.layout.renewals[.outsideFolders]] == 4)
     }
 
     @Test @LoopActor func `says that it is there`() async throws {

@@ -5,7 +5,7 @@ struct RenewalPlan {
     /// Two assets of one key are renewed once.
     private(set) var assetsByKey: [AssetKey: [RenewableAsset]] = [:]
     var records: [AssetKey: RenewalRecord]
-    private(set) var foreignAssets = 0
+    private(set) var assetsOutsideBaseURLs = 0
     private(set) var assetsWithoutKey = 0
 
     init(_ assets: [RenewableAsset], in baseURLs: AssetBaseURLs, records: [AssetKey: RenewalRecord]) {
@@ -14,7 +14,7 @@ struct RenewalPlan {
         for asset in assets {
             switch baseURLs.match(of: asset.url) {
             case .key(let key): assetsByKey[key, default: []].append(asset)
-            case .foreign: foreignAssets += 1
+            case .outsideBaseURLs: assetsOutsideBaseURLs += 1
             case .noKey: assetsWithoutKey += 1
             }
         }
