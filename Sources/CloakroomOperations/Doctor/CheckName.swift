@@ -6,12 +6,12 @@ package enum CheckName: String, Sendable, CaseIterable {
     case endpoints
     case bucket
     case lifecycle
-    case touch
+    case renewal = "touch"
     case store
     case worker
     case role
     case scopes
-    case front
+    case nginx = "front"
     case sockets
 
     /// What it looks at, in a line.
@@ -23,12 +23,12 @@ package enum CheckName: String, Sendable, CaseIterable {
         case .endpoints: "STS and S3 respond, their TLS, their clocks and ours"
         case .bucket: "is there, in its Region; versions; a missing key is 404"
         case .lifecycle: "the rule that ends what is not renewed"
-        case .touch: "which way of renewing works, and what survives it"
+        case .renewal: "which way of renewing works, and what survives it"
         case .store: "what it is; whether it honours conditions, checksums and owners"
         case .worker: "the worker's own credentials, and that they open no more than needed"
         case .role: "the role of users' sessions: tags, lifetime"
         case .scopes: "vended credentials: own folder open, all else closed"
-        case .front: "nginx: headers, limits, TLS, what is public"
+        case .nginx: "nginx: headers, limits, TLS, what is public"
         case .sockets: "the workers themselves, past nginx, and what they lack"
         }
     }

@@ -54,7 +54,7 @@ package struct NginxFindings {
     private let answers: NginxObservations
     private let settings: Settings
     private let now: Date
-    private let check = CheckName.front
+    private let check = CheckName.nginx
 
     package init(_ answers: NginxObservations, _ settings: Settings, now: Date) {
         self.answers = answers

@@ -69,7 +69,7 @@ package struct RenewalTrial: Sendable {
 package struct RenewalFindings {
     private let trials: [RenewalTrial]
     private let settings: Settings.Renewal
-    private let check = CheckName.touch
+    private let check = CheckName.renewal
 
     package init(_ trials: [RenewalTrial], _ settings: Settings.Renewal) {
         self.trials = trials

@@ -96,12 +96,12 @@ final class DoctorRun {
         case .endpoints: await EndpointsCheck(dependencies).findings()
         case .bucket: await BucketCheck(dependencies).findings()
         case .lifecycle: await LifecycleCheck(dependencies).findings()
-        case .touch: await RenewalCheck(dependencies).findings()
+        case .renewal: await RenewalCheck(dependencies).findings()
         case .store: await StoreCheck(dependencies).findings()
         case .worker: await WorkerCheck(dependencies).findings()
         case .role: await RoleCheck(dependencies).findings()
         case .scopes: await ScopesCheck(dependencies).findings()
-        case .front: await NginxCheck(dependencies).findings()
+        case .nginx: await NginxCheck(dependencies).findings()
         case .sockets: await SocketsCheck(dependencies).findings()
         }
     }

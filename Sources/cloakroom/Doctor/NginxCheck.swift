@@ -20,7 +20,7 @@ struct NginxCheck {
 
     func findings() async -> [Finding] {
         guard var url = dependencies.options.url else {
-            return [CheckName.front.skipped("nginx was not checked", advice: "give its URL with --url")]
+            return [CheckName.nginx.skipped("nginx was not checked", advice: "give its URL with --url")]
         }
         while url.hasSuffix("/") { url.removeLast() }
         var options = LoopCurlTransport.Options()

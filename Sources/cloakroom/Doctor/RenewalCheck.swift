@@ -8,7 +8,7 @@ import CloakroomServer
 @LoopActor
 struct RenewalCheck {
     private let dependencies: DoctorDependencies
-    private let check = CheckName.touch
+    private let check = CheckName.renewal
     private static let note = "x-amz-meta-cloakroom-doctor"
 
     init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }

@@ -39,7 +39,7 @@ struct CopyRuleTests {
         let store = try ScriptedStore()
         defer { store.server.stop() }
         store.server.put("a.bin")
-        #expect(try await store.touch(fields).told == told)
+        #expect(try await store.copyOntoItself(fields).told == told)
         #expect(store.server.truth("a.bin").selfCopies == (told == "200" ? 1 : 0))
     }
 
@@ -47,7 +47,7 @@ struct CopyRuleTests {
         let store = try ScriptedStore()
         defer { store.server.stop() }
         store.server.put("a.bin")
-        let answer = try await store.touch([
+        let answer = try await store.copyOntoItself([
             "x-amz-storage-class": "STANDARD", "x-amz-copy-source-if-unmodified-since": Self.past,
         ])
         #expect(answer.text.contains("<Condition>x-amz-copy-source-If-Unmodified-Since</Condition>"))
@@ -57,7 +57,7 @@ struct CopyRuleTests {
         let store = try ScriptedStore()
         defer { store.server.stop() }
         store.server.put("a.bin", Self.rich)
-        #expect(try await store.touch(["x-amz-storage-class": "STANDARD"]).status == 200)
+        #expect(try await store.copyOntoItself(["x-amz-storage-class": "STANDARD"]).status == 200)
         let after = store.server.truth("a.bin")
         #expect(after.tags == ["kind": "photo"])
         #expect(
@@ -66,7 +66,7 @@ struct CopyRuleTests {
                 "x-amz-acl": "private",
             ])
         #expect(after.storageClass == "STANDARD")
-        #expect(try await store.touch(["x-amz-metadata-directive": "REPLACE"]).status == 200)
+        #expect(try await store.copyOntoItself(["x-amz-metadata-directive": "REPLACE"]).status == 200)
         #expect(
             store.server.truth("a.bin").fields == ["content-type": "binary/octet-stream", "x-amz-acl": "private"])
     }
@@ -77,12 +77,12 @@ struct CopyRuleTests {
         var seed = ScriptedS3.Seed()
         seed.kmsKey = "k"
         store.server.put("a.bin", seed)
-        #expect(try await store.touch().status == 200)
+        #expect(try await store.copyOntoItself().status == 200)
         // Silently under S3's own key now.
         #expect(store.server.truth("a.bin").fields["x-amz-server-side-encryption-aws-kms-key-id"] == nil)
-        #expect(try await store.touch().status == 400)
+        #expect(try await store.copyOntoItself().status == 400)
         store.server.encryptsByDefault(kmsKey: "b")
-        #expect(try await store.touch().status == 200)
+        #expect(try await store.copyOntoItself().status == 200)
         #expect(store.server.truth("a.bin").fields["x-amz-server-side-encryption-aws-kms-key-id"] == "b")
     }
 
@@ -91,13 +91,13 @@ struct CopyRuleTests {
         defer { store.server.stop() }
         store.server.put("a.bin", Self.rich)
         store.server.identities { $0[0].denied = ["s3:GetObjectTagging"] }
-        #expect(try await store.touch(["x-amz-storage-class": "STANDARD"]).told == "403 AccessDenied")
+        #expect(try await store.copyOntoItself(["x-amz-storage-class": "STANDARD"]).told == "403 AccessDenied")
         store.server.identities { $0[0].denied = ["s3:ListBucket"] }
-        #expect(try await store.touch(["x-amz-storage-class": "STANDARD"]).status == 200)
+        #expect(try await store.copyOntoItself(["x-amz-storage-class": "STANDARD"]).status == 200)
         store.server.remove("a.bin")
-        #expect(try await store.touch(["x-amz-storage-class": "STANDARD"]).told == "403 AccessDenied")
+        #expect(try await store.copyOntoItself(["x-amz-storage-class": "STANDARD"]).told == "403 AccessDenied")
         store.server.identities { $0[0].denied = [] }
-        #expect(try await store.touch(["x-amz-storage-class": "STANDARD"]).told == "404 NoSuchKey")
+        #expect(try await store.copyOntoItself(["x-amz-storage-class": "STANDARD"]).told == "404 NoSuchKey")
     }
 
     private static let past = "Sat, 01 Nov 2025 00:00:00 GMT"

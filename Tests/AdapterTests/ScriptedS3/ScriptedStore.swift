@@ -44,7 +44,7 @@ struct ScriptedStore {
     }
 
     /// A copy of `a.bin` onto itself.
-    func touch(_ fields: HeaderFields = [:]) async throws -> UpstreamResponse {
+    func copyOntoItself(_ fields: HeaderFields = [:]) async throws -> UpstreamResponse {
         var fields = fields
         fields.add("x-amz-copy-source", "photos/a.bin")
         return try await ask("PUT", "/photos/a.bin", fields)

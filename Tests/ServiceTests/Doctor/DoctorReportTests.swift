@@ -5,8 +5,8 @@ import Testing
 
 struct DoctorReportTests {
     private static let report = DoctorReport([
-        CheckName.redis.ok("Redis 7.0.15"), CheckName.touch.skipped("nothing may be written (--read-only)"),
-        CheckName.front.warning(
+        CheckName.redis.ok("Redis 7.0.15"), CheckName.renewal.skipped("nothing may be written (--read-only)"),
+        CheckName.nginx.warning(
             "responses say \u{1B}[31mnginx/1.22.1", why: "scanners look", advice: "set server_tokens off"),
     ])
 

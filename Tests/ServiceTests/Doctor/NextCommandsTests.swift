@@ -11,12 +11,12 @@ struct NextCommandsTests {
     @Test func `each finding that is wrong names the next command`() {
         let again = "cloakroom doctor --settings '/etc/my file.json5' --url https://api.example.com --only"
         for (finding, next) in [
-            (CheckName.front.warning("a", why: "b", advice: "c"), "\(again) front"),
+            (CheckName.nginx.warning("a", why: "b", advice: "c"), "\(again) front"),
             (CheckName.keys.error("a", why: "b", advice: "c"), "\(again) keys"),
             (
                 CheckName.settings.error("a", why: "b", advice: "c", command: "cloakroom check FILE"),
                 "cloakroom check '/etc/my file.json5'"
-            ), (CheckName.redis.ok("a"), nil), (CheckName.touch.skipped("a", advice: "b"), nil),
+            ), (CheckName.redis.ok("a"), nil), (CheckName.renewal.skipped("a", advice: "b"), nil),
         ] as [(Finding, String?)] {
             #expect(Self.commands.next(finding) == next)
         }

@@ -7,7 +7,7 @@ import Testing
 /// What a renewal does to an object, seen by the store: the truth before and after, at a store that answers as AWS does
 /// and at one that refuses to copy an object onto itself as it is.
 @Suite(.onLoop, .timeLimit(.minutes(2)))
-struct TouchTests {
+struct RenewalTests {
     @LoopActor private static func renew(
         _ store: ScriptedS3, _ settings: RenewalSettings, _ key: String = "a.bin"
     ) async throws -> Renewal.Outcome {
@@ -91,7 +91,7 @@ struct TouchTests {
         #expect(store.requests.map(\.method) == ["PUT", "PUT"])
     }
 
-    @Test @LoopActor func `leaves alone what a touch would harm, and never calls it renewed or gone`() async throws {
+    @Test @LoopActor func `leaves alone what a renewal would harm, and never calls it renewed or gone`() async throws {
         let store = try ScriptedS3()
         defer { store.stop() }
         var locked = Self.seed()
