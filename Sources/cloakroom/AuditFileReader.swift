@@ -34,7 +34,7 @@ struct AuditFileReader {
             var rest = piece[..<count]
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 if !isTooLong { line += rest[..<end] }
-                verifier.take(
+                verifier.verify(
                     line, isTooLong: isTooLong || line.count > AuditVerifier.maximumLineBytes, at: "\(path):\(number)")
                 line.removeAll(keepingCapacity: true)
                 isTooLong = false

@@ -28,7 +28,7 @@ enum AuditStreamReader {
                 defer { redis.close() }
                 do throws(RedisError) {
                     try await pages(settings.redis.keyPrefix + name, redis) { line, place in
-                        box.withLock { $0.verifier.take(line, isTooLong: false, at: place) }
+                        box.withLock { $0.verifier.verify(line, isTooLong: false, at: place) }
                     }
                 } catch {
                     throw AuditStreamError.redis("\(settings.redis.address)", error)

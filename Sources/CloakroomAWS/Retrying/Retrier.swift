@@ -39,8 +39,8 @@ struct Retrier: Sendable {
                 guard let delay = delay(after: error, attempt: attempt, corrected: &corrected) else { throw error }
                 // No wait that outlasts the deadline.
                 guard runtime.now().advanced(by: delay) < deadline else { throw error }
-                guard let taken = quota.take(for: error) else { throw error }
-                cost = taken
+                guard let withdrawn = quota.withdraw(for: error) else { throw error }
+                cost = withdrawn
                 guard await isAwake(after: delay) else { throw AWSError(.cancelled, code: "Cancelled") }
             }
             attempt += 1
@@ -114,7 +114,7 @@ final class RetryQuota {
     }
 
     /// - Returns: what a retry after this fault costs, already taken; `nil` when it is not there.
-    func take(for fault: AWSError) -> Int? {
+    func withdraw(for fault: AWSError) -> Int? {
         let cost = fault.kind == .throttled ? 5 : 14
         guard tokens >= cost else { return nil }
         tokens -= cost

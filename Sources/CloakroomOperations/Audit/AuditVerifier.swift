@@ -56,13 +56,13 @@ package struct AuditVerifier: Sendable {
     ///   - line: without its line feed.
     ///   - isTooLong: whether it was longer than ``maximumLineBytes``; the line itself may be left out then.
     ///   - location: where it stands, for people.
-    package mutating func take(_ line: [UInt8], isTooLong: Bool = false, at location: @autoclosure () -> String) {
+    package mutating func verify(_ line: [UInt8], isTooLong: Bool = false, at location: @autoclosure () -> String) {
         guard !isTooLong else { return report(nil, location(), "this line is longer than any of ours") }
         guard !line.isEmpty else { return }
         guard let object = (try? JSON(parsing: line))?.object else {
             if let rest = Self.afterPiece(line) {
                 pieces += 1
-                return take(rest, at: location())
+                return verify(rest, at: location())
             }
             if line.last == UInt8(ascii: "}") { return report(nil, location(), "this is no JSON") }
             pieces += 1

@@ -28,7 +28,7 @@ package struct LifecyclePlan: Sendable {
                 rules.append(rule)
                 changes.append(.kept(rule))
             } else if replacesAll || LifecycleTerms.isOurs(rule.id)
-                || ours.contains(where: { $0.takesThePlace(of: rule) })
+                || ours.contains(where: { $0.replaces(rule) })
             {
                 changes.append(.removed(rule))
             } else {
@@ -56,7 +56,7 @@ extension LifecycleRule {
 
     /// Whether a rule is about the same objects and says nothing but what this one says, perhaps with other numbers; or
     /// bears its name.
-    func takesThePlace(of other: LifecycleRule) -> Bool {
+    func replaces(_ other: LifecycleRule) -> Bool {
         if !id.isEmpty, id == other.id { return true }
         guard filter == other.filter, other.unknown.isEmpty, other.transitions.isEmpty else { return false }
         if case .date = other.expiration { return false }

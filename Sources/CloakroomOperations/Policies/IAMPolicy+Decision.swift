@@ -47,15 +47,15 @@ extension IAMPolicy {
 extension IAMPolicy.Statement {
     fileprivate func applies(to request: IAMRequest) -> Bool {
         // IAM compares actions without regard to case.
-        guard actions.takes(request.action.lowercased(), context: [:]) else { return false }
-        if let resources, !resources.takes(request.resource, context: request.context) { return false }
+        guard actions.matches(request.action.lowercased(), context: [:]) else { return false }
+        if let resources, !resources.matches(request.resource, context: request.context) { return false }
         if let principals, !principals.contains(where: { $0 == "*" || $0 == request.principal }) { return false }
         return conditions.allSatisfy { $0.holds(in: request.context) }
     }
 }
 
 extension IAMPolicy.Choice {
-    fileprivate func takes(_ text: String, context: [String: [String]]) -> Bool {
+    fileprivate func matches(_ text: String, context: [String: [String]]) -> Bool {
         patterns.contains { $0.filled(from: context)?.matches(text) == true } != isOpposite
     }
 }

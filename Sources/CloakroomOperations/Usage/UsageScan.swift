@@ -48,7 +48,7 @@ package struct UsageScan {
             case .failure(let fault): throw .s3(fault)
             }
             if let continuation = page.continuation, position == .continuation(continuation) { throw .noProgress }
-            guard keep(totals.take(page)) else { throw .notKept }
+            guard keep(totals.add(page)) else { throw .notKept }
             onPage(totals)
             position = page.continuation.map { .continuation($0) } ?? .start
             guard !totals.isComplete, ContinuousClock.now < next else { continue }

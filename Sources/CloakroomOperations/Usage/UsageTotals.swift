@@ -53,7 +53,7 @@ package struct UsageTotals: Sendable, Equatable {
     /// Counts a page of what is listed now.
     ///
     /// - Returns: the line that says so.
-    mutating func take(_ page: ObjectPage) -> [UInt8] {
+    mutating func add(_ page: ObjectPage) -> [UInt8] {
         let place = subject.prefixes[prefix]
         let start = place.isEmpty ? 0 : place.utf8.count + 1
         var added: [UserID: Int] = [:]

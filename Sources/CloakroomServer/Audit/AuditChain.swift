@@ -57,12 +57,12 @@ struct AuditChain: Sendable, Equatable {
         lines.resume(line)
         tie(&lines)
         lines.endObject()
-        take(lines.bytes[start...], hashing: &hash)
+        advance(past: lines.bytes[start...], hashing: &hash)
         lines.endLine()
     }
 
     /// - Parameter line: as it is written, without its line feed.
-    mutating func take(_ line: ArraySlice<UInt8>, hashing hash: inout SHA256) {
+    mutating func advance(past line: ArraySlice<UInt8>, hashing hash: inout SHA256) {
         sequence += 1
         line.withUnsafeBytes { hash.update($0) }
         digest = hash.finalize()

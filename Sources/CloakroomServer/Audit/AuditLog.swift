@@ -58,7 +58,7 @@ package final class AuditLog {
 
     private func flush() {
         var grown = chain
-        let batch = waiting.takeFirst(AuditStream.linesAtOnce, into: &grown, hashing: &hash)
+        let batch = waiting.dequeue(AuditStream.linesAtOnce, into: &grown, hashing: &hash)
         switch destination {
         case .lines(let sink): finish(batch, kept: sink.write(batch.bytes, ends: batch.ends), grown)
         case .stream(let stream):
@@ -82,7 +82,7 @@ package final class AuditLog {
         if kept == batch.ends.count {
             chain = grown
         } else {
-            for line in batch.lines.prefix(kept) { chain.take(line, hashing: &hash) }
+            for line in batch.lines.prefix(kept) { chain.advance(past: line, hashing: &hash) }
         }
         isBusy = false
         for (index, completion) in batch.completions.enumerated() { completion(index < kept) }
@@ -111,7 +111,7 @@ struct AuditQueue {
     /// Ties the first lines to a chain; they wait here no longer. There must be some.
     ///
     /// - Parameter count: at most so many.
-    mutating func takeFirst(_ count: Int, into chain: inout AuditChain, hashing hash: inout SHA256) -> AuditBatch {
+    mutating func dequeue(_ count: Int, into chain: inout AuditChain, hashing hash: inout SHA256) -> AuditBatch {
         let count = min(count, ends.count)
         whole.startAgain()
         var wholeEnds: [Int] = []

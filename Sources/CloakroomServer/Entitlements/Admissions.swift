@@ -110,7 +110,7 @@ final class Admissions {
         }
         // Of two calls one may have counted what the other refused. Nothing waits for the refund: the next request of
         // anybody is counted after it.
-        if !decision.isAllowed { limiter.refund(request.taken(before), of: request, by: terms) }
+        if !decision.isAllowed { limiter.refund(request.countedLevels(before), of: request, by: terms) }
         completion(Admission(decision, by: terms, entitlement, signInWait: signInWait))
     }
 
@@ -119,7 +119,7 @@ final class Admissions {
         _ request: RateLimitRequest, _ before: RateLimitCount, _ decision: RateLimitDecision, _ terms: RateLimitPolicy,
         _ completion: @escaping @LoopActor (RateLimitDecision) -> Void
     ) {
-        let taken = request.taken(before)
+        let taken = request.countedLevels(before)
         guard taken == .all || !decision.isAllowed else {
             limiter.refund(taken, of: request, by: terms)
             return limiter.recount(request, by: terms) { [limiter] count in

@@ -73,7 +73,7 @@ package struct IAMPattern: Sendable, Equatable {
             if index < pieces.count, pieces[index] == .many {
                 last = (index, place)
                 index += 1
-            } else if index < pieces.count, pieces[index].takes(other[place]) {
+            } else if index < pieces.count, pieces[index].matches(other[place]) {
                 index += 1
                 place += 1
             } else if let (start, taken) = last {
@@ -89,7 +89,7 @@ package struct IAMPattern: Sendable, Equatable {
 }
 
 extension IAMPattern.Piece {
-    fileprivate func takes(_ other: Self) -> Bool {
+    fileprivate func matches(_ other: Self) -> Bool {
         switch (self, other) {
         case (.one, .plain), (.one, .one): true
         case (.plain(let scalar), .plain(let other)): scalar == other

@@ -23,7 +23,7 @@ struct LocalRateLimiter {
     /// - Parameters:
     ///   - device: whose windows are counted beside the user's.
     ///   - user: `nil` for the same name.
-    mutating func take(
+    mutating func count(
         _ cost: RateLimitCost, _ device: String, user: String? = nil, by terms: RateLimitPolicy,
         now: UInt64 = Monotonic.now
     ) -> RateLimitDecision {

@@ -45,7 +45,7 @@ final class RateLimitRequest: Sendable {
     }
 
     /// What of the request Redis has counted: all or nothing by each call.
-    func taken(_ count: RateLimitCount) -> RateLimitLevels {
+    func countedLevels(_ count: RateLimitCount) -> RateLimitLevels {
         let admitting = count.admitting(cost, by: terms)
         return isSplit || admitting == .all ? admitting : []
     }

@@ -23,19 +23,19 @@ package final class RateLimiter {
     /// Counts one request of the subject and of its device.
     ///
     /// - Parameter terms: those of the subject's tier.
-    func take(_ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy) async -> RateLimitDecision {
+    func count(_ cost: RateLimitCost, for subject: Subject, by terms: RateLimitPolicy) async -> RateLimitDecision {
         var request = request(cost, subject, expecting: terms, readsRecord: false)
         if !request.terms.hasQuotas(of: terms) { request = remember(terms, of: request) }
-        return await take(request)
+        return await count(request)
     }
 
-    private func take(_ request: RateLimitRequest) async -> RateLimitDecision {
+    private func count(_ request: RateLimitRequest) async -> RateLimitDecision {
         do throws(RedisError) {
             let count = try await withCheckedContinuation { continuation in
                 send(request) { continuation.resume(returning: RateLimitCount.read($0, of: request)) }
             }.get()
             let decision = RateLimitDecision(request.cost, count, by: request.terms)
-            if !decision.isAllowed { refund(request.taken(count), of: request, by: request.terms) }
+            if !decision.isAllowed { refund(request.countedLevels(count), of: request, by: request.terms) }
             return decision
         } catch {
             return decideWithoutRedis(request, by: request.terms, error)
@@ -69,8 +69,8 @@ package final class RateLimiter {
         let redisRequest = RedisRequest(calls(request.cost, request.subject, terms), mayRepeat: true)
         sendToRedis(redisRequest) { [self] answer in
             let count = RateLimitCount.read(answer, of: request)
-            if case .success(let before) = count, request.taken(before) != .all {
-                refund(request.taken(before), of: request, by: terms)
+            if case .success(let before) = count, request.countedLevels(before) != .all {
+                refund(request.countedLevels(before), of: request, by: terms)
             }
             completion(count)
         }
@@ -101,7 +101,7 @@ package final class RateLimiter {
         onRedisFailure?(error)
         guard terms.requests.whenRedisIsAway == .open else { return .closed }
         let subject = request.subject
-        return local.take(
+        return local.count(
             request.cost, subject.provenDevice ?? subject.owner + subject.device, user: subject.owner, by: terms)
     }
 

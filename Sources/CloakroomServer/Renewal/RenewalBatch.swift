@@ -27,7 +27,7 @@ final class RenewalBatch {
     var hasMore: Bool { next < keys.count }
 
     /// - Precondition: there is one.
-    func takeKey() -> (position: Int, key: String) {
+    func nextKey() -> (position: Int, key: String) {
         defer { next += 1 }
         return (next, keys[next])
     }

@@ -109,15 +109,15 @@ package final class Renewer {
     private func startCopying() {
         while running < copyLimiter.current, let batch = queue.next() {
             running += 1
-            let (position, key) = take(from: batch)
+            let (position, key) = nextKey(of: batch)
             LoopActor.spawn { [self] in await copy(key, position, of: batch) }
         }
     }
 
-    private func take(from batch: RenewalBatch) -> (position: Int, key: String) {
-        let taken = batch.takeKey()
+    private func nextKey(of batch: RenewalBatch) -> (position: Int, key: String) {
+        let next = batch.nextKey()
         if batch.hasMore { queue.rejoin(batch) }
-        return taken
+        return next
     }
 
     private func copy(_ key: String, _ position: Int, of batch: RenewalBatch) async {
@@ -127,14 +127,14 @@ package final class Renewer {
             let renewal = await renewOnce(key, of: batch)
             // Whatever became of it: the others go on, for what is renewed need not be renewed again.
             if renewal.outcome.isSuccess {
-                if permissions.isAwaited { take(renewal, of: key, sentAfter: refusals) }
+                if permissions.isAwaited { recordProof(renewal, of: key, sentAfter: refusals) }
                 metrics.renewed(renewal.outcome)
                 batch.finish(position, renewal.outcome)
             } else {
                 await finish(position, of: batch, renewal.outcome, at: key)
             }
             guard running <= copyLimiter.current, let next = queue.next() else { break }
-            (batch, (position, key)) = (next, take(from: next))
+            (batch, (position, key)) = (next, nextKey(of: next))
             if running < copyLimiter.current { startCopying() }
         }
         running -= 1
@@ -146,7 +146,7 @@ package final class Renewer {
     }
 
     /// A renewal proves that others were not refused for want of permissions; one that sent nothing proves nothing.
-    private func take(_ renewal: Renewal, of key: String, sentAfter refusals: Int) {
+    private func recordProof(_ renewal: Renewal, of key: String, sentAfter refusals: Int) {
         guard case .renewed = renewal.outcome, renewal.counts.attempts > 0 else { return }
         permissions.renewed(under: rules.prefix(of: key), sentAfter: refusals)
     }
@@ -158,7 +158,7 @@ package final class Renewer {
         for other in rules.others(than: key) {
             let sentAfter = permissions.lastRefusal
             let renewal = await renewOnce(other, of: batch)
-            if permissions.isAwaited { take(renewal, of: other, sentAfter: sentAfter) }
+            if permissions.isAwaited { recordProof(renewal, of: other, sentAfter: sentAfter) }
             if let refusal = permissions.refusal(renewal.outcome, of: other, under: rules.prefix(of: other)) {
                 refusals.append(refusal)
             }

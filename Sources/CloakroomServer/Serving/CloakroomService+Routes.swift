@@ -49,7 +49,7 @@ extension CloakroomService {
         for _ in 0..<3 {
             do throws(STSError) {
                 return try await dependencies.vendor.credentials(
-                    for: subject, grant, revokedBefore: revokedBefore, permit: { await permit.take() })
+                    for: subject, grant, revokedBefore: revokedBefore, permit: { await permit.isGranted() })
             } catch {
                 guard error == Vendor.notPermitted, permit.limited == nil else { throw error }
             }
@@ -264,9 +264,9 @@ final class VendPermit {
     }
 
     /// Counts once, however often it is requested.
-    func take() async -> Bool {
+    func isGranted() async -> Bool {
         if let limited { return limited.decision.isAllowed }
-        let decision = await limiter.take(.vend, for: subject, by: terms)
+        let decision = await limiter.count(.vend, for: subject, by: terms)
         metrics.limited(.vend, decision)
         limited = RouteResponse.Limited(terms: terms, decision: decision)
         return decision.isAllowed

@@ -86,7 +86,7 @@ extension CloakroomService {
             do throws(IdentityRefusal) {
                 let (notification, subject) = try await dependencies.authenticator.notification(
                     Array(asked.payload.utf8))
-                return .done(await take(notification, of: subject))
+                return .done(await handle(notification, of: subject))
             } catch {
                 return .done(.refused(error))
             }
@@ -94,9 +94,9 @@ extension CloakroomService {
     }
 
     /// Counted, but no entitlement is read: this is Apple, and its user may be disabled already.
-    private func take(_ notification: AppleNotification, of subject: Subject) async -> RouteResponse {
-        guard notification.event.endsAccess else { return .taken(subject) }
-        let decision = await dependencies.limiter.take(.notification, for: subject, by: notificationTerms)
+    private func handle(_ notification: AppleNotification, of subject: Subject) async -> RouteResponse {
+        guard notification.event.endsAccess else { return .handled(subject) }
+        let decision = await dependencies.limiter.count(.notification, for: subject, by: notificationTerms)
         dependencies.metrics.limited(.notification, decision)
         var answer =
             decision.isAllowed
@@ -114,12 +114,12 @@ extension CloakroomService {
         }
         dependencies.log.info(
             "user disabled", ["user": .text(subject.userID.text), "reason": .text(event.rawValue)])
-        return .taken(subject)
+        return .handled(subject)
     }
 }
 
 extension RouteResponse {
-    fileprivate static func taken(_ subject: Subject) -> RouteResponse {
+    fileprivate static func handled(_ subject: Subject) -> RouteResponse {
         var answer = json(Array("{}".utf8))
         answer.user = subject.userID.text
         return answer

@@ -87,7 +87,7 @@ package final class CloakroomService {
         var request = request
         if request.id == nil { request.id = ids.next() }
         let match = routes.match(request.path)
-        RequestPipeline(request, match, since: start, of: self, respond).take(step(request, match))
+        RequestPipeline(request, match, since: start, of: self, respond).run(step(request, match))
     }
 
     private func step(_ request: Request, _ match: RouteTable.Match?) -> RequestStep {

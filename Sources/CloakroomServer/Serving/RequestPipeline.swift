@@ -67,11 +67,11 @@ final class RequestPipeline {
         self.respond = respond
     }
 
-    func take(_ step: RequestStep) {
+    func run(_ step: RequestStep) {
         switch step {
         case .done(let answer): finish(answer)
         case .work(let subject, let plan): count(plan, for: subject)
-        case .waiting(let next): LoopActor.spawn { [self] in take(await next()) }
+        case .waiting(let next): LoopActor.spawn { [self] in run(await next()) }
         }
     }
 
@@ -91,7 +91,7 @@ final class RequestPipeline {
                 finish(answer, counted)
             case (.refused, _), (.openRefused, _): finish(.refused(plan.cost, decision), counted)
             case (.allowed, .success(let entitlement)), (.open, .success(let entitlement)):
-                take(plan.work(subject, entitlement), counted)
+                complete(plan.work(subject, entitlement), counted)
             }
         }
     }
@@ -102,14 +102,14 @@ final class RequestPipeline {
         let admission: Admission
     }
 
-    private func take(_ outcome: consuming RequestOutcome, _ counted: Counted) {
+    private func complete(_ outcome: consuming RequestOutcome, _ counted: Counted) {
         switch consume outcome {
         case .answered(let answer): finish(answer, counted)
         case .issued(let issue, let answer):
             service.dependencies.audit.record(issue) { [self] isKept in
                 finish(isKept ? issued(issue, answer) : notIssued(), counted)
             }
-        case .waiting(let next): LoopActor.spawn { [self] in take(await next(), counted) }
+        case .waiting(let next): LoopActor.spawn { [self] in complete(await next(), counted) }
         }
     }
 

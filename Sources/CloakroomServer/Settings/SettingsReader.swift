@@ -40,7 +40,7 @@ struct SettingsReader {
     private mutating func value(of row: SettingsRow, _ json: JSON?, at path: String) throws(SettingsError)
         -> SettingsValue
     {
-        guard let json, json != .null || !row.takesNull else { return try standard(row, at: path) }
+        guard let json, json != .null || !row.acceptsNull else { return try standard(row, at: path) }
         let wrong = SettingsError(path, "is \(json.kindOfThing)", "give: \(row.expected)")
         switch row.kind {
         case .text(let shape):
@@ -155,7 +155,7 @@ struct SettingsReader {
         guard let reference = json.object, reference.members.count == 1, let member = reference.members.first,
             let name = member.value.string, !name.isEmpty
         else {
-            if case .string = json, !row.takesPlainText {
+            if case .string = json, !row.acceptsPlainText {
                 throw SettingsError(
                     path, "is a secret written in the file as plain text",
                     "change the secret, keep it elsewhere, and give: \(row.expected)")
@@ -227,14 +227,14 @@ struct SettingsReader {
 }
 
 extension SettingsRow {
-    fileprivate var takesNull: Bool {
+    fileprivate var acceptsNull: Bool {
         switch fallback {
         case .none, .env: true
         case .required, .text, .integer, .flag, .texts: false
         }
     }
 
-    fileprivate var takesPlainText: Bool { if case .textOrReference = kind { true } else { false } }
+    fileprivate var acceptsPlainText: Bool { if case .textOrReference = kind { true } else { false } }
 }
 
 extension JSON {

@@ -46,7 +46,7 @@ struct AuditStreamTests {
             guard case .array(let parts) = entry, case .array(let fields) = parts[1], case .text(let line) = fields[1]
             else { continue }
             lines.append(String(decoding: line, as: UTF8.self))
-            verifier.take(line, at: "stream")
+            verifier.verify(line, at: "stream")
         }
         verifier.finish()
         return (lines, found.withLock { $0 })

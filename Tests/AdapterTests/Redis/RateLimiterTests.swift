@@ -33,7 +33,7 @@ struct RateLimiterTests {
                 let limiters = [first, second].map { RateLimiter(redis: $0, keyPrefix: "c:") }
                 var seen: [RateLimitDecision] = []
                 for (number, subject) in [one, two, one, one].enumerated() {
-                    seen.append(await limiters[number % 2].take(.renewal(keys: 1), for: subject))
+                    seen.append(await limiters[number % 2].count(.renewal(keys: 1), for: subject))
                 }
                 #expect(seen.map(\.verdict) == [.allowed, .allowed, .allowed, .refused])
                 #expect(seen.map(\.requests.remaining) == [2, 1, 0, 0])
@@ -41,10 +41,10 @@ struct RateLimiterTests {
                 // What was refused on this connection is given back by now.
                 _ = await second.outcome("PING")
                 for (subject, left) in [(bare, 9), (other, 8)] {
-                    let decision = await limiters[0].take(.renewal(keys: 1), for: subject)
+                    let decision = await limiters[0].count(.renewal(keys: 1), for: subject)
                     #expect(decision.requests.remaining == 2 && decision.userRequests.remaining == left)
                 }
-                #expect(await limiters[0].take(.vend, for: one).requests.remaining == 2)
+                #expect(await limiters[0].count(.vend, for: one).requests.remaining == 2)
             }
             // Nothing of a user or device can be read in Redis, and nothing stays for ever.
             guard case .success(.array(let keys)) = await first.outcome("KEYS", "*") else {
@@ -70,25 +70,25 @@ struct RateLimiterTests {
         let subject = try subject("u_1")
         try await withRedis(server.path) { redis in
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
-            for _ in 0..<4 { _ = await limiter.take(.renewal(keys: 1), for: subject) }
+            for _ in 0..<4 { _ = await limiter.count(.renewal(keys: 1), for: subject) }
             _ = await redis.outcome("FLUSHALL")
             _ = await redis.outcome("SCRIPT", "FLUSH")
-            #expect(await limiter.take(.renewal(keys: 1), for: subject).requests.remaining == 2)
+            #expect(await limiter.count(.renewal(keys: 1), for: subject).requests.remaining == 2)
             guard case .success(.array(let keys)) = await redis.outcome("KEYS", "c:limit:renew:*:none"),
                 case .text(let key)? = keys.first
             else { return _ = Issue.record("no key") }
             let name = String(decoding: key, as: UTF8.self)
             #expect(await redis.outcome("PERSIST", name) == .success(.integer(1)))
-            #expect(await limiter.take(.renewal(keys: 1), for: subject).requests.left == .seconds(3600))
+            #expect(await limiter.count(.renewal(keys: 1), for: subject).requests.left == .seconds(3600))
             // Redis' clock was set back by a day, or the window was a day when it began.
             #expect(await redis.outcome("PEXPIRE", name, "90000000") == .success(.integer(1)))
-            #expect(await limiter.take(.renewal(keys: 0), for: subject).requests.left <= .seconds(3600))
+            #expect(await limiter.count(.renewal(keys: 0), for: subject).requests.left <= .seconds(3600))
             guard case .success(.integer(let left)) = await redis.outcome("PTTL", name) else {
                 return _ = Issue.record("no end")
             }
             #expect(left > 0 && left <= 3_600_000)
             #expect(await redis.outcome("SET", name, "no number") == .success(.status("OK")))
-            #expect(await limiter.take(.renewal(keys: 1), for: subject).verdict == .open)
+            #expect(await limiter.count(.renewal(keys: 1), for: subject).verdict == .open)
         }
     }
 
@@ -100,7 +100,7 @@ struct RateLimiterTests {
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             var seen: [RateLimitDecision] = []
             for keys in [100, 51, 50, 1, 0, 0] {
-                seen.append(await limiter.take(.renewal(keys: keys), for: subject))
+                seen.append(await limiter.count(.renewal(keys: keys), for: subject))
             }
             #expect(seen.map(\.refusing) == [nil, .renewKeys, nil, .renewKeys, nil, .renew])
             #expect(seen.map(\.requests.remaining) == [2, 2, 1, 1, 0, 0])
@@ -112,10 +112,10 @@ struct RateLimiterTests {
                 case .text(let name)? = names.first
             else { return _ = Issue.record("no key") }
             #expect(await redis.outcome("DEL", String(decoding: name, as: UTF8.self)) == .success(.integer(1)))
-            #expect(await limiter.take(.renewal(keys: 1), for: subject).refusing == .renew)
+            #expect(await limiter.count(.renewal(keys: 1), for: subject).refusing == .renew)
             let other = try self.subject("u_2")
-            #expect(await limiter.take(.renewal(keys: 151), for: other).refusing == .renewKeys)
-            #expect(await limiter.take(.renewal(keys: 150), for: other).verdict == .allowed)
+            #expect(await limiter.count(.renewal(keys: 151), for: other).refusing == .renewKeys)
+            #expect(await limiter.count(.renewal(keys: 150), for: other).verdict == .allowed)
         }
     }
 
@@ -126,25 +126,25 @@ struct RateLimiterTests {
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             var seen: [RateLimitDecision] = []
             for number in 0..<13 {
-                seen.append(await limiter.take(.vend, for: try subject("u_1", device: "device \(number)")))
+                seen.append(await limiter.count(.vend, for: try subject("u_1", device: "device \(number)")))
             }
             #expect(seen.map(\.verdict) == Array(repeating: .allowed, count: 12) + [.refused])
             #expect(seen[12].refusing == .vend && seen[12].refusesUser && seen[12].requests.remaining == 3)
             #expect(seen.map(\.userRequests.remaining) == Array((0..<12).reversed()) + [0])
             // What the user's window refuses takes nothing from the device's.
-            #expect(await limiter.take(.vend, for: try subject("u_1", device: "device 12")).requests.remaining == 3)
+            #expect(await limiter.count(.vend, for: try subject("u_1", device: "device 12")).requests.remaining == 3)
             for number in 0..<4 {
                 let device = try subject("u_1", device: "device \(number)")
-                #expect(await limiter.take(.renewal(keys: 150), for: device).verdict == .allowed)
+                #expect(await limiter.count(.renewal(keys: 150), for: device).verdict == .allowed)
             }
             let fifth = try subject("u_1", device: "fifth")
             for _ in 0..<2 {
-                let refused = await limiter.take(.renewal(keys: 1), for: fifth)
+                let refused = await limiter.count(.renewal(keys: 1), for: fifth)
                 #expect(refused.refusing == .renewKeys && refused.refusesUser && refused.quantity?.remaining == 150)
                 #expect(refused.requests.remaining == 3 && refused.userRequests.remaining == 8)
             }
             // Another user of one of these devices has windows of their own.
-            let other = await limiter.take(.vend, for: try subject("u_2", device: "device 1"))
+            let other = await limiter.count(.vend, for: try subject("u_2", device: "device 1"))
             #expect(other.requests.remaining == 2 && other.userRequests.remaining == 11)
         }
     }
@@ -154,24 +154,24 @@ struct RateLimiterTests {
         let server = try await onThread { try RedisServer(path: folder["r.sock"]) }
         try await withRedis(server.path) { redis in
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
-            func take(_ user: String, _ device: String) async throws -> RateLimitDecision {
-                await limiter.take(.vend, for: try subject(user, device: device, isProven: true))
+            func count(_ user: String, _ device: String) async throws -> RateLimitDecision {
+                await limiter.count(.vend, for: try subject(user, device: device, isProven: true))
             }
-            for _ in 0..<3 { #expect(try await take("u_1", "shared").verdict == .allowed) }
+            for _ in 0..<3 { #expect(try await count("u_1", "shared").verdict == .allowed) }
             for _ in 0..<3 {
-                let refused = try await take("u_2", "shared")
+                let refused = try await count("u_2", "shared")
                 #expect(refused.verdict == .refused && !refused.refusesUser && refused.userRequests.remaining == 12)
             }
-            #expect(try await take("u_2", "own").userRequests.remaining == 11)
-            for number in 0..<11 { #expect(try await take("u_2", "own \(number)").verdict == .allowed) }
+            #expect(try await count("u_2", "own").userRequests.remaining == 11)
+            for number in 0..<11 { #expect(try await count("u_2", "own \(number)").verdict == .allowed) }
             for _ in 0..<3 {
-                let refused = try await take("u_2", "new")
+                let refused = try await count("u_2", "new")
                 #expect(refused.verdict == .refused && refused.refusesUser && refused.requests.remaining == 3)
             }
-            #expect(try await take("u_3", "new").requests.remaining == 2)
+            #expect(try await count("u_3", "new").requests.remaining == 2)
             // The same where what all devices have renewed together refuses.
             func renew(_ keys: Int, _ device: String) async throws -> RateLimitDecision {
-                await limiter.take(.renewal(keys: keys), for: try subject("u_4", device: device, isProven: true))
+                await limiter.count(.renewal(keys: keys), for: try subject("u_4", device: device, isProven: true))
             }
             for number in 0..<4 { #expect(try await renew(150, "own \(number)").verdict == .allowed) }
             let refused = try await renew(1, "fifth")
@@ -197,10 +197,10 @@ struct RateLimiterTests {
                 RedisCommand(["CLUSTER", "ADDSLOTS"] + (0..<16_384).map(String.init)))
             while await redis.outcome("GET", "x") != .success(.null) { await Task.yield() }
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
-            #expect(await limiter.take(.renewal(keys: 100), for: subject).verdict == .allowed)
-            #expect(await limiter.take(.upload(bytes: 100), for: subject).quantity?.remaining == 900)
+            #expect(await limiter.count(.renewal(keys: 100), for: subject).verdict == .allowed)
+            #expect(await limiter.count(.upload(bytes: 100), for: subject).quantity?.remaining == 900)
             let proven = try self.subject("u_1", device: "phone", isProven: true)
-            #expect(await limiter.take(.renewal(keys: 100), for: proven).verdict == .allowed)
+            #expect(await limiter.count(.renewal(keys: 100), for: proven).verdict == .allowed)
         }
     }
 
@@ -210,11 +210,11 @@ struct RateLimiterTests {
         let subject = try subject("u_1")
         try await withRedis(server.path) { redis in
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
-            #expect(await limiter.take(.upload(bytes: 0), for: subject).verdict == .allowed)
-            var decision = await limiter.take(.upload(bytes: 0), for: subject)
+            #expect(await limiter.count(.upload(bytes: 0), for: subject).verdict == .allowed)
+            var decision = await limiter.count(.upload(bytes: 0), for: subject)
             while decision.verdict == .refused {
                 try await LoopActor.sleep(for: .milliseconds(50))
-                decision = await limiter.take(.upload(bytes: 0), for: subject)
+                decision = await limiter.count(.upload(bytes: 0), for: subject)
             }
             #expect(decision.verdict == .allowed && decision.requests.remaining == 0)
         }
@@ -228,26 +228,26 @@ struct RateLimiterTests {
             let limiter = RateLimiter(redis: redis, keyPrefix: "c:")
             var failures: [RedisError] = []
             limiter.onRedisFailure = { failures.append($0) }
-            #expect(await limiter.take(.vend, for: subject).verdict == .allowed)
+            #expect(await limiter.count(.vend, for: subject).verdict == .allowed)
             try await onThread { server.kill() }
             while redis.isReady { await Task.yield() }
             #expect(
-                await limiter.take(.vend, for: subject)
+                await limiter.count(.vend, for: subject)
                     == .closed)
             var verdicts: [RateLimitDecision.Verdict] = []
-            for _ in 0..<4 { verdicts.append(await limiter.take(.renewal(keys: 1), for: subject).verdict) }
+            for _ in 0..<4 { verdicts.append(await limiter.count(.renewal(keys: 1), for: subject).verdict) }
             #expect(verdicts == [.open, .open, .open, .openRefused])
             #expect(failures == [RedisError](repeating: .unavailable, count: 5))
             // A user's devices are counted together here, too.
             verdicts = []
             for number in 0..<13 {
                 let device = try self.subject("u_2", device: "device \(number)")
-                verdicts.append(await limiter.take(.renewal(keys: 1), for: device).verdict)
+                verdicts.append(await limiter.count(.renewal(keys: 1), for: device).verdict)
             }
             #expect(verdicts == Array(repeating: .open, count: 12) + [.openRefused])
             let next = try await onThread { try RedisServer(path: folder["r.sock"]) }
             #expect(await redis.becomesReady(within: .seconds(5)))
-            #expect(await limiter.take(.vend, for: subject).verdict == .allowed)
+            #expect(await limiter.count(.vend, for: subject).verdict == .allowed)
             withExtendedLifetime(next) {}
         }
     }
@@ -255,8 +255,8 @@ struct RateLimiterTests {
 
 extension RateLimiter {
     /// Counts by the limits of everybody, as of a tier without numbers of its own.
-    fileprivate func take(_ cost: RateLimitCost, for subject: Subject) async -> RateLimitDecision {
-        await take(cost, for: subject, by: RateLimitPolicy(cost.name, RateLimiterTests.limits))
+    fileprivate func count(_ cost: RateLimitCost, for subject: Subject) async -> RateLimitDecision {
+        await count(cost, for: subject, by: RateLimitPolicy(cost.name, RateLimiterTests.limits))
     }
 }
 

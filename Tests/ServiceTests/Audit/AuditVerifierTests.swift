@@ -35,7 +35,7 @@ struct AuditVerifierTests {
         var verifier = AuditVerifier(isContinued: isContinued) { fault in
             faults.list.withLock { $0.append("\(fault)") }
         }
-        for (index, line) in lines.enumerated() { verifier.take(Array(line.utf8), at: "a:\(index + 1)") }
+        for (index, line) in lines.enumerated() { verifier.verify(Array(line.utf8), at: "a:\(index + 1)") }
         verifier.finish()
         return (faults.list.withLock { $0 }, verifier)
     }
@@ -197,7 +197,7 @@ struct AuditVerifierTests {
     @Test func `tells of a line that is too long, and of a file that ends within one`() {
         let faults = DiscrepancyLog()
         var verifier = AuditVerifier { fault in faults.list.withLock { $0.append("\(fault)") } }
-        verifier.take([], isTooLong: true, at: "a:1")
+        verifier.verify([], isTooLong: true, at: "a:1")
         verifier.endsWithinALine(at: "a:2")
         #expect(
             faults.list.withLock { $0 } == [

@@ -21,7 +21,7 @@ struct LocalRateLimiterTests {
     @Test func `counts in windows that begin with the first request`() {
         var windows = LocalRateLimiter(capacity: 10)
         let terms = RateLimitPolicy(.vend, Self.limits(2))
-        let decisions = [5, 6, 7, 14, 15].map { windows.take(.vend, "a", by: terms, now: $0 * Self.second) }
+        let decisions = [5, 6, 7, 14, 15].map { windows.count(.vend, "a", by: terms, now: $0 * Self.second) }
         #expect(decisions.map(\.verdict) == [.open, .open, .openRefused, .openRefused, .open])
         #expect(
             decisions.map(\.requests) == [
@@ -29,35 +29,35 @@ struct LocalRateLimiterTests {
                 window(1, .seconds(10)),
             ])
         #expect(decisions.map(\.refusing) == [nil, nil, .vend, .vend, nil])
-        #expect(windows.take(.vend, "b", by: terms, now: 15 * Self.second).requests.remaining == 1)
+        #expect(windows.count(.vend, "b", by: terms, now: 15 * Self.second).requests.remaining == 1)
     }
 
     @Test func `takes from both windows or from none`() {
         var windows = LocalRateLimiter(capacity: 10)
         let terms = RateLimitPolicy(.renew, Self.limits(4))
         let costs = [7, 4, 3, 1, 0, 0]
-        let decisions = costs.map { windows.take(.renewal(keys: $0), "a", by: terms, now: 0) }
+        let decisions = costs.map { windows.count(.renewal(keys: $0), "a", by: terms, now: 0) }
         #expect(decisions.map(\.refusing) == [nil, .renewKeys, nil, .renewKeys, nil, nil])
         #expect(decisions.map(\.requests.remaining) == [3, 3, 2, 2, 1, 0])
         #expect(decisions.map(\.quantity?.remaining) == [3, 3, 0, 0, 0, 0])
         // Both windows refuse: who comes back before the later one ends comes in vain.
-        let last = windows.take(.renewal(keys: 1), "a", by: terms, now: Self.second)
+        let last = windows.count(.renewal(keys: 1), "a", by: terms, now: Self.second)
         #expect(last.refusing == .renewKeys && last.wait == .milliseconds(19_000))
-        let later = windows.take(.renewal(keys: 0), "a", by: terms, now: Self.second)
+        let later = windows.count(.renewal(keys: 0), "a", by: terms, now: Self.second)
         #expect(later.refusing == .renew && later.wait == .milliseconds(9_000))
     }
 
     @Test func `never lets in what is larger than a window`() {
         var windows = LocalRateLimiter(capacity: 10)
         let terms = RateLimitPolicy(.upload, Self.limits(4, keys: 1000))
-        #expect(windows.take(.upload(bytes: .max), "a", by: terms, now: 0).refusing == .uploadBytes)
-        #expect(windows.take(.upload(bytes: 1000), "a", by: terms, now: 0).quantity?.remaining == 0)
+        #expect(windows.count(.upload(bytes: .max), "a", by: terms, now: 0).refusing == .uploadBytes)
+        #expect(windows.count(.upload(bytes: 1000), "a", by: terms, now: 0).quantity?.remaining == 0)
     }
 
     @Test func `all devices of a user together have four times as much as one`() {
         var windows = LocalRateLimiter(capacity: 100)
         let terms = RateLimitPolicy(.renew, Self.limits(1, keys: 3))
-        let decisions = (1...5).map { windows.take(.renewal(keys: 1), "device \($0)", user: "u", by: terms, now: 0) }
+        let decisions = (1...5).map { windows.count(.renewal(keys: 1), "device \($0)", user: "u", by: terms, now: 0) }
         #expect(decisions.map(\.userRequests.remaining) == [3, 2, 1, 0, 0])
         #expect(decisions.map(\.refusesUser) == [false, false, false, false, true])
         #expect(decisions.map(\.verdict) == [.open, .open, .open, .open, .openRefused])
@@ -68,21 +68,21 @@ struct LocalRateLimiterTests {
     @Test func `forgets what is over before it forgets what is not, and locks nobody out`() {
         var windows = LocalRateLimiter(capacity: 6)
         let terms = RateLimitPolicy(.vend, Self.limits(2))
-        func take(_ name: String, at time: UInt64) -> RateLimitDecision {
-            windows.take(.vend, name, by: terms, now: time * Self.second)
+        func count(_ name: String, at time: UInt64) -> RateLimitDecision {
+            windows.count(.vend, name, by: terms, now: time * Self.second)
         }
-        for (name, time) in [("old", 0), ("a", 5), ("b", 6)] as [(String, UInt64)] { _ = take(name, at: time) }
+        for (name, time) in [("old", 0), ("a", 5), ("b", 6)] as [(String, UInt64)] { _ = count(name, at: time) }
         // "old" is over: there is room.
-        #expect(take("c", at: 11).requests.remaining == 1)
-        #expect(take("a", at: 11).requests.remaining == 0)
-        #expect(take("d", at: 12).verdict == .open)
+        #expect(count("c", at: 11).requests.remaining == 1)
+        #expect(count("a", at: 11).requests.remaining == 0)
+        #expect(count("d", at: 12).verdict == .open)
     }
 
     @Test func `counts a request that fills the table with its windows`() {
         var windows = LocalRateLimiter(capacity: 6)
-        for name in ["a", "b"] { _ = windows.take(.vend, name, by: RateLimitPolicy(.vend, Self.limits(4)), now: 0) }
+        for name in ["a", "b"] { _ = windows.count(.vend, name, by: RateLimitPolicy(.vend, Self.limits(4)), now: 0) }
         let terms = RateLimitPolicy(.renew, Self.limits(4))
-        let decisions = (1...2).map { _ in windows.take(.renewal(keys: 3), "c", by: terms, now: 0) }
+        let decisions = (1...2).map { _ in windows.count(.renewal(keys: 3), "c", by: terms, now: 0) }
         #expect(decisions.map(\.requests.remaining) == [3, 2])
         #expect(decisions.map(\.quantity?.remaining) == [7, 4])
     }

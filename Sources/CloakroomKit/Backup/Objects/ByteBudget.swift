@@ -24,18 +24,18 @@ actor ByteBudget {
     /// - Throws: `CancellationError` for a task that was cancelled while it waited.
     nonisolated func spending<Value>(_ bytes: Int, _ body: () async throws -> Value) async throws -> Value {
         let bytes = min(max(bytes, 0), capacity)
-        try await take(bytes)
+        try await reserve(bytes)
         do {
             let value = try await body()
-            await giveBack(bytes)
+            await release(bytes)
             return value
         } catch {
-            await giveBack(bytes)
+            await release(bytes)
             throw error
         }
     }
 
-    private func take(_ bytes: Int) async throws {
+    private func reserve(_ bytes: Int) async throws {
         try Task.checkCancellation()
         guard !waiters.isEmpty || bytes > free else {
             free -= bytes
@@ -53,7 +53,7 @@ actor ByteBudget {
         }
     }
 
-    private func giveBack(_ bytes: Int) {
+    private func release(_ bytes: Int) {
         free += bytes
         while let first = waiters.first, first.bytes <= free {
             waiters.removeFirst()
@@ -67,6 +67,6 @@ actor ByteBudget {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
         waiters.remove(at: index).continuation.resume(throwing: CancellationError())
         // Those behind it may want less.
-        giveBack(0)
+        release(0)
     }
 }

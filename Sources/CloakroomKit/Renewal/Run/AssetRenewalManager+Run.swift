@@ -26,10 +26,10 @@ extension AssetRenewalManager {
                 let response = BatchResponse(try await renewer.renewAssets(keys: batch.map(\.text)))
                 consecutiveFailures = 0
                 queue.grow()
-                renewed.formUnion(await take(response, for: batch, at: date, of: &plan, &report))
+                renewed.formUnion(await apply(response, for: batch, at: date, of: &plan, &report))
             } catch {
                 let error = CloakroomError(of: error, "the renewal failed")
-                await take(error, for: batch, at: date, of: &plan, &report)
+                await handle(error, for: batch, at: date, of: &plan, &report)
                 consecutiveFailures += 1
                 if consecutiveFailures == Self.maximumConsecutiveFailures, report.end == .finished {
                     report.end = .stopped
@@ -46,7 +46,7 @@ extension AssetRenewalManager {
         return renewed
     }
 
-    private func take(
+    private func apply(
         _ response: BatchResponse, for batch: [AssetKey], at date: Date, of plan: inout RenewalPlan,
         _ report: inout RenewalReport
     ) async -> [AssetKey] {
@@ -66,7 +66,7 @@ extension AssetRenewalManager {
         return renewed
     }
 
-    private func take(
+    private func handle(
         _ error: CloakroomError, for batch: [AssetKey], at date: Date, of plan: inout RenewalPlan,
         _ report: inout RenewalReport
     ) async {

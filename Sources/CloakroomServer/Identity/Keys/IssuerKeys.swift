@@ -99,7 +99,7 @@ package final class IssuerKeys {
         lastFetch = remote.runtime.now()
         let task = LoopActor.spawn { [self] in
             do throws(KeyFetchError) {
-                take(try await fetched(remote))
+                store(try await fetched(remote))
                 remote.onFetch(nil)
             } catch {
                 failures += 1
@@ -124,7 +124,7 @@ package final class IssuerKeys {
         return try await remote.fetcher.keys(at: address)
     }
 
-    private func take(_ fetched: FetchedKeys) {
+    private func store(_ fetched: FetchedKeys) {
         failures = 0
         lifetime = fetched.lifetime
         guard source != fetched.source else { return }
