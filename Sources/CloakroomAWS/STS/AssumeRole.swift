@@ -19,7 +19,7 @@ package struct AssumeRole: Sendable, Equatable {
         fileprivate let template: FormTemplate
         fileprivate let filling: String
 
-        /// - Parameter filling: the text for the template's open places.
+        /// - Parameter filling: the text for the template's placeholders.
         package init(_ template: FormTemplate, filledWith filling: String) {
             self.template = template
             self.filling = filling

@@ -146,7 +146,7 @@ package struct FormTemplate: Sendable, Equatable {
     /// Of all parts together.
     let count: Int
 
-    /// - Parameter parts: the text, cut at each open place.
+    /// - Parameter parts: the text, cut at each placeholder.
     package init(_ parts: [String]) {
         self.parts = parts.map { part in
             var bytes: [UInt8] = []

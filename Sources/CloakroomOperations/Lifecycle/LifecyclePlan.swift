@@ -23,8 +23,8 @@ package struct LifecyclePlan: Sendable {
         var rules: [LifecycleRule] = []
         var added = ours
         for rule in current.rules {
-            if let place = added.firstIndex(where: { $0.meansTheSame(as: rule) }) {
-                added.remove(at: place)
+            if let index = added.firstIndex(where: { $0.meansTheSame(as: rule) }) {
+                added.remove(at: index)
                 rules.append(rule)
                 changes.append(.kept(rule))
             } else if replacesAll || LifecycleTerms.isOurs(rule.id)

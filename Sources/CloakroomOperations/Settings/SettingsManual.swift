@@ -40,7 +40,7 @@ package enum SettingsManual {
         guard key.utf8.count <= maximumKeyBytes else {
             return UnknownKeyError(description: "no key is that long")
         }
-        let known = UnknownKeys(rows: rows, place: "")
+        let known = UnknownKeys(rows: rows, pathPrefix: "")
         return UnknownKeyError(
             description: known.nearest(to: key).map { "there is no key \(key); the nearest is \($0)" }
                 ?? "there is no key \(key); keys begin with: \(known.names(under: ""))")
@@ -138,8 +138,8 @@ extension SettingsTable {
     /// Every row with its whole path: `[]` behind an array of objects, `NAME` in place of the operator's names.
     static var wholeRows: [SettingsRow] { rows.flatMap { whole($0, within: "") } }
 
-    private static func whole(_ row: SettingsRow, within place: String) -> [SettingsRow] {
-        let path = place + row.path
+    private static func whole(_ row: SettingsRow, within pathPrefix: String) -> [SettingsRow] {
+        let path = pathPrefix + row.path
         let own = SettingsRow(path, row.kind, row.fallback, row.sentence)
         switch row.kind {
         case .objects(let inner): return [own] + inner.flatMap { whole($0, within: path + "[].") }

@@ -54,8 +54,8 @@ package struct UsageTotals: Sendable, Equatable {
     ///
     /// - Returns: the line that says so.
     mutating func add(_ page: ObjectPage) -> [UInt8] {
-        let place = subject.prefixes[prefix]
-        let start = place.isEmpty ? 0 : place.utf8.count + 1
+        let folder = subject.prefixes[prefix]
+        let start = folder.isEmpty ? 0 : folder.utf8.count + 1
         var added: [UserID: Int] = [:]
         for entry in page.entries {
             let name = entry.key.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "/") }

@@ -64,22 +64,22 @@ package struct IAMPattern: Sendable, Equatable {
     /// must fall into a `*` here, and a variable into the same variable or a `*`. `false` means "not shown".
     func covers(_ other: IAMPattern) -> Bool { covers(other.pieces) }
 
-    /// Greedy, with one place to come back to: what an earlier `*` could take more, the last one can as well.
+    /// Greedy, with one position to come back to: what an earlier `*` could take more, the last one can as well.
     private func covers(_ other: [Piece]) -> Bool {
         var index = 0
-        var place = 0
-        var last: (index: Int, place: Int)?
-        while place < other.count {
+        var position = 0
+        var last: (index: Int, position: Int)?
+        while position < other.count {
             if index < pieces.count, pieces[index] == .many {
-                last = (index, place)
+                last = (index, position)
                 index += 1
-            } else if index < pieces.count, pieces[index].matches(other[place]) {
+            } else if index < pieces.count, pieces[index].matches(other[position]) {
                 index += 1
-                place += 1
+                position += 1
             } else if let (start, taken) = last {
                 last = (start, taken + 1)
                 index = start + 1
-                place = taken + 1
+                position = taken + 1
             } else {
                 return false
             }

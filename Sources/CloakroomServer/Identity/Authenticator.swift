@@ -61,7 +61,7 @@ package final class Authenticator {
         }
         guard tokenRange.count <= JWS.maximumByteCount else { return .refused(.token(.tooLarge)) }
         let digest = SHA256.digest(request.fields.text.span.extracting(tokenRange))
-        if let known = verified.subject(of: digest, now: now()) { return .subject(known) }
+        if let subject = verified.subject(of: digest, now: now()) { return .subject(subject) }
         let token = Array(request.fields.text[tokenRange])
         do throws(VerificationError) {
             return .subject(try remembered(token, digest))

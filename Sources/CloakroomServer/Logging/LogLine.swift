@@ -69,7 +69,7 @@ extension String {
 struct LineStart {
     private let now: @Sendable () -> Date
     private var second = -Double.infinity
-    private var known: [UInt8] = []
+    private var cached: [UInt8] = []
 
     init(now: @escaping @Sendable () -> Date) { self.now = now }
 
@@ -79,9 +79,9 @@ struct LineStart {
             let second = time.timeIntervalSince1970.rounded(.down)
             if second != self.second {
                 self.second = second
-                known = Self.text(at: time)
+                cached = Self.text(at: time)
             }
-            return known
+            return cached
         }
     }
 

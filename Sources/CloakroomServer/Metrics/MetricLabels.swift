@@ -7,7 +7,7 @@ protocol MetricLabel: CaseIterable, Equatable, Sendable {
     static var name: String { get }
     /// As Prometheus sees it.
     var value: String { get }
-    /// The place among all values.
+    /// The index among all values.
     var index: Int { get }
 }
 

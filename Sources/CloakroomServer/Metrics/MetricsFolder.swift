@@ -13,14 +13,14 @@ package import CloakroomLoop
 @LoopActor
 package final class MetricsFolder {
     private let path: String
-    /// By fingerprint: where our layout has the series of another, by their places there; read once.
+    /// By fingerprint: where our layout has the series of another, by their indices there; read once.
     private var translations: [String: [(from: Int, to: Int)]] = [:]
 
     package init(path: String) { self.path = path }
 
     /// The row of one worker. A worker that takes the place of another goes on in its row, so nothing counts down.
     ///
-    /// - Parameter worker: its place, such as the socket it listens on; made into a file name.
+    /// - Parameter worker: its name, such as the socket it listens on; made into a file name.
     package func metrics(worker: String) throws(SystemError) -> Metrics {
         let layout = MetricsLayout()
         let name = String(worker.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
@@ -43,13 +43,13 @@ package final class MetricsFolder {
             let fingerprint = String(name[name.index(after: dash)...])
             if fingerprint == own {
                 guard let row = try? MappedCounters(path: "\(path)/\(file)", count: layout.count) else { continue }
-                for place in values.indices { values[place] &+= row[place] }
+                for index in values.indices { values[index] &+= row[index] }
             } else {
-                let places = translation(of: fingerprint, to: layout)
-                guard let last = places.map(\.from).max(),
+                let indices = translation(of: fingerprint, to: layout)
+                guard let last = indices.map(\.from).max(),
                     let row = try? MappedCounters(existing: "\(path)/\(file)"), last < row.count
                 else { continue }
-                for (from, to) in places { values[to] &+= row[from] }
+                for (from, to) in indices { values[to] &+= row[from] }
             }
             workers.insert(name[..<dash])
         }
@@ -58,15 +58,15 @@ package final class MetricsFolder {
 
     /// - Returns: none for a layout that is not described, or not as its fingerprint says.
     private func translation(of fingerprint: String, to layout: MetricsLayout) -> [(from: Int, to: Int)] {
-        if let known = translations[fingerprint] { return known }
+        if let translation = translations[fingerprint] { return translation }
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: "\(path)/\(fingerprint).layout")),
             let text = String(validating: data, as: UTF8.self), MetricsLayout.fingerprint(of: text) == fingerprint
         else { return [] }
         let counters = layout.families.filter { $0.kind != "gauge" }.flatMap(\.series)
-        let places = Dictionary(counters.map { ($0.title, $0.index) }) { first, _ in first }
+        let indices = Dictionary(counters.map { ($0.title, $0.index) }) { first, _ in first }
         let translation = text.split(separator: "\n").compactMap { line -> (from: Int, to: Int)? in
             let words = line.split(separator: " ", maxSplits: 1)
-            guard words.count == 2, let from = Int(words[0]), from >= 0, let to = places[String(words[1])] else {
+            guard words.count == 2, let from = Int(words[0]), from >= 0, let to = indices[String(words[1])] else {
                 return nil
             }
             return (from, to)

@@ -1,6 +1,6 @@
 import CloakroomCrypto
 
-/// Every series of the worker has its fixed place in one row of counters, so that counting is one addition, and the
+/// Every series of the worker has its fixed index in one row of counters, so that counting is one addition, and the
 /// rows of all workers can be added up by whichever of them gets the request.
 struct MetricsLayout {
     /// One Prometheus series: a name, its labels, and where it stands.
@@ -110,9 +110,9 @@ struct MetricsLayout {
         fingerprint = Self.fingerprint(of: description)
     }
 
-    /// A line for each series: its place and its title.
+    /// A line for each series: its index and its title.
     let description: String
-    /// Changes whenever a place does: rows of another layout are added up by the titles of their series.
+    /// Changes whenever an index does: rows of another layout are added up by the titles of their series.
     let fingerprint: String
 
     static func fingerprint(of description: String) -> String {
@@ -121,7 +121,7 @@ struct MetricsLayout {
 
     private let boundsInNanoseconds = bounds.map { UInt64($0 * 1e9) }
 
-    /// The place of a duration within a histogram: buckets come first, then the sum in microseconds.
+    /// The index of a duration within a histogram: buckets come first, then the sum in microseconds.
     func bucket(_ nanoseconds: UInt64) -> Int {
         boundsInNanoseconds.firstIndex { nanoseconds <= $0 } ?? boundsInNanoseconds.count
     }

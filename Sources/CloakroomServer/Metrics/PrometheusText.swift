@@ -2,7 +2,7 @@
 enum PrometheusText {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// - Parameter values: by the places of the layout.
+    /// - Parameter values: by the indices of the layout.
     static func encode(_ layout: MetricsLayout, values: [UInt64], gauges: [(name: String, help: String, value: Int)])
         -> [UInt8]
     {

@@ -16,7 +16,7 @@ struct KeyRules: Sendable {
     private let ownFolders: [String]?
     /// Where the object of a name is looked for; one where keys are more than names.
     private let searchPrefixes: [String]
-    /// Where a name is looked for first that stands alone; `nil` where all places are Cloakroom's own.
+    /// Where a name is looked for first that stands alone; `nil` where all prefixes are Cloakroom's own.
     private let firstSearchPrefix: String?
     /// Whether two different keys may lead to one object.
     let mayCoincide: Bool
@@ -51,8 +51,8 @@ struct KeyRules: Sendable {
             return .send(firstSearchPrefix.isEmpty ? key : firstSearchPrefix + key)
         }
         guard !ReservedKeys.hold(key) else { return .outsideFolders }
-        let (place, name) = Self.prefixAndName(of: key)
-        guard Self.isName(name), searchPrefixes.contains(where: { $0.utf8.elementsEqual(place) }) else {
+        let (folder, name) = Self.prefixAndName(of: key)
+        guard Self.isName(name), searchPrefixes.contains(where: { $0.utf8.elementsEqual(folder) }) else {
             return .invalid
         }
         return .send(key)
@@ -71,11 +71,11 @@ struct KeyRules: Sendable {
         return Self.mayClimb(rest) ? .outsideFolders : .send(whole)
     }
 
-    /// Where else the object may be of a key that was sent, in the order of the places.
+    /// Where else the object may be of a key that was sent, in the order of the prefixes.
     func others(than sent: String) -> [String] {
         guard searchPrefixes.count > 1 else { return [] }
-        let (place, name) = Self.prefixAndName(of: sent)
-        return searchPrefixes.filter { !$0.utf8.elementsEqual(place) }.map { $0 + String(Substring(name)) }
+        let (folder, name) = Self.prefixAndName(of: sent)
+        return searchPrefixes.filter { !$0.utf8.elementsEqual(folder) }.map { $0 + String(Substring(name)) }
     }
 
     /// Under which prefix a key stands that was sent: permissions are granted by prefix.
@@ -84,11 +84,11 @@ struct KeyRules: Sendable {
             let around = ownFolders.filter { sent.utf8.starts(with: $0.utf8) }
             return around.max { $0.utf8.count < $1.utf8.count } ?? prefix
         }
-        return keys == .names ? String(Substring(Self.prefixAndName(of: sent).place)) : prefix
+        return keys == .names ? String(Substring(Self.prefixAndName(of: sent).prefix)) : prefix
     }
 
     /// What stands up to the last slash, with it, and what stands behind it.
-    private static func prefixAndName(of key: String) -> (place: Substring.UTF8View, name: Substring.UTF8View) {
+    private static func prefixAndName(of key: String) -> (prefix: Substring.UTF8View, name: Substring.UTF8View) {
         let start = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key.utf8.index(after: $0) } ?? key.startIndex
         return (key.utf8[..<start], key.utf8[start...])
     }

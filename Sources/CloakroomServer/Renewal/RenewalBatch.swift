@@ -9,10 +9,10 @@ final class RenewalBatch {
     private var next = 0
     private var left: Int
     private var outcomes: [Renewal.Outcome]
-    /// By the places of keys that S3 refused, perhaps for what they are.
+    /// By the positions of keys that S3 refused, perhaps for what they are.
     private(set) var refusals: [Int: [RenewalPermissions.Refusal]] = [:]
     /// By whole key, where several keys may lead to one object: what became of it, and who waits for that.
-    private var known: [String: Renewal] = [:]
+    private var renewals: [String: Renewal] = [:]
     private var waiting: [String: [CheckedContinuation<Renewal, Never>]] = [:]
     private var whenDone: CheckedContinuation<[Renewal.Outcome], Never>?
 
@@ -36,12 +36,12 @@ final class RenewalBatch {
     ///
     /// - Returns: for all but the first of them without an effort: nothing was sent for them.
     func once(_ key: String, _ renew: () async -> Renewal) async -> Renewal {
-        if let known = known[key] { return known }
+        if let renewal = renewals[key] { return renewal }
         if waiting[key] != nil { return await withCheckedContinuation { waiting[key]?.append($0) } }
         waiting[key] = []
         let renewal = await renew()
         let shared = Renewal(outcome: renewal.outcome, counts: AttemptCounts())
-        known[key] = shared
+        renewals[key] = shared
         waiting.removeValue(forKey: key)?.forEach { $0.resume(returning: shared) }
         return renewal
     }
@@ -59,7 +59,7 @@ final class RenewalBatch {
         finish(position, outcome)
     }
 
-    /// - Returns: by the places of the keys.
+    /// - Returns: by the positions of the keys.
     func finished(_ start: () -> Void) async -> [Renewal.Outcome] {
         await withCheckedContinuation { continuation in
             whenDone = continuation

@@ -105,13 +105,13 @@ package final class RenewalPermissions {
     /// Whether it is proven to be the key's own; tests that where nothing else has proven it.
     func cause(of refusal: Refusal, until deadline: ContinuousClock.Instant) async -> Cause {
         while true {
-            let known = evidence[refusal.prefix] ?? Evidence()
-            if !refusal.isDenial, max(known.tested, known.renewed) >= refusal.number { return .key }
-            if known.tested >= refusal.number { return await cause(ofDenied: refusal.key, known.kmsKey, deadline) }
-            guard let test, known.failed < refusal.number, now() < deadline else { return .unknown }
+            let current = evidence[refusal.prefix] ?? Evidence()
+            if !refusal.isDenial, max(current.tested, current.renewed) >= refusal.number { return .key }
+            if current.tested >= refusal.number { return await cause(ofDenied: refusal.key, current.kmsKey, deadline) }
+            guard let test, current.failed < refusal.number, now() < deadline else { return .unknown }
             let running =
-                known.running
-                ?? LoopActor.spawn { [self] in await run(test, under: refusal.prefix, after: known.lastTest) }
+                current.running
+                ?? LoopActor.spawn { [self] in await run(test, under: refusal.prefix, after: current.lastTest) }
             evidence[refusal.prefix, default: Evidence()].running = running
             await running.value
         }
@@ -134,13 +134,13 @@ package final class RenewalPermissions {
         let number = lastRefusal
         let start = now()
         let result = await test(prefix, start + Self.timeout)
-        var known = evidence[prefix] ?? Evidence()
-        known.lastTest = start
-        known.running = nil
+        var current = evidence[prefix] ?? Evidence()
+        current.lastTest = start
+        current.running = nil
         switch result {
-        case .renewed(let kmsKey): (known.tested, known.kmsKey) = (number, kmsKey)
-        case .failed: known.failed = number
+        case .renewed(let kmsKey): (current.tested, current.kmsKey) = (number, kmsKey)
+        case .failed: current.failed = number
         }
-        evidence[prefix] = known
+        evidence[prefix] = current
     }
 }

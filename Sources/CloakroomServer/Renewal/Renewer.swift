@@ -151,7 +151,7 @@ package final class Renewer {
         permissions.renewed(under: rules.prefix(of: key), sentAfter: refusals)
     }
 
-    /// Looks for the object at the other places, one after the other: the first success ends the search.
+    /// Looks for the object under the other prefixes, one after the other: the first success ends the search.
     private func finish(_ position: Int, of batch: RenewalBatch, _ first: Renewal.Outcome, at key: String) async {
         var outcome = first
         var refusals = permissions.refusal(first, of: key, under: rules.prefix(of: key)).map { [$0] } ?? []
@@ -258,7 +258,7 @@ extension Renewal.Outcome {
         }
     }
 
-    /// Which of two counts that the places of one object had: the heavier one.
+    /// Which of two counts that the prefixes of one object had: the heavier one.
     fileprivate var weight: Int {
         switch self {
         case .notFound: 0

@@ -73,8 +73,8 @@ extension CloakroomService {
             return .success(grant)
         }
         guard let asked = try? CredentialRequest(request, route) else {
-            let place = route == .containerCredentials ? "query" : "body"
-            return .failure(RequestRefusal(answer: .error(.invalidRequest, "Invalid request \(place)")))
+            let part = route == .containerCredentials ? "query" : "body"
+            return .failure(RequestRefusal(answer: .error(.invalidRequest, "Invalid request \(part)")))
         }
         do throws(GrantRefusal) {
             return .success(try grant.narrowed(by: asked, among: dependencies.settings.vending.scopes))

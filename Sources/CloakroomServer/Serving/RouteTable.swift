@@ -31,8 +31,10 @@ struct RouteTable: Sendable {
         var exact: [String: Match] = [:]
         var templates: [Template] = []
         for route in Route.allCases {
-            if let place = route.rawValue.firstRange(of: "{id}") {
-                let (start, end) = (route.rawValue[..<place.lowerBound], route.rawValue[place.upperBound...])
+            if let placeholder = route.rawValue.firstRange(of: "{id}") {
+                let (start, end) = (
+                    route.rawValue[..<placeholder.lowerBound], route.rawValue[placeholder.upperBound...]
+                )
                 templates.append(Template(start: String(start), end: String(end), match: Match(route: route)))
             } else {
                 exact[route.rawValue] = Match(route: route)

@@ -165,24 +165,24 @@ struct AWSAccessReader {
 
     private func given(
         _ key: KeyPath<SettingsTable.AWS, SettingsKey<String?>>, orElse other: EndpointPreferences.ConfiguredURL?
-    ) -> (url: String, place: String)? {
+    ) -> (url: String, source: String)? {
         values.aws[dynamicMember: key].map { ($0, values.aws.path(of: key)) } ?? other.map { ($0.url, $0.source) }
     }
 
     private func endpoint(
-        _ given: (url: String, place: String)?, _ make: (String?) throws(EndpointError) -> Endpoint
+        _ given: (url: String, source: String)?, _ make: (String?) throws(EndpointError) -> Endpoint
     ) throws(SettingsError) -> Endpoint {
         do throws(EndpointError) {
             return try make(given?.url)
         } catch {
             switch error {
             case .invalidURL:
-                throw SettingsError(given?.place ?? "aws", "is no URL of http or https", "give scheme, host and port")
+                throw SettingsError(given?.source ?? "aws", "is no URL of http or https", "give scheme, host and port")
             case .noFIPS:
                 throw values.fault(\.aws.useFIPS, "requires an endpoint that the partition lacks", "give false")
             case .variantOfCustomEndpoint:
                 throw SettingsError(
-                    given?.place ?? "aws", "stands beside FIPS or dual stack, which name AWS's own endpoints",
+                    given?.source ?? "aws", "stands beside FIPS or dual stack, which name AWS's own endpoints",
                     "give one of the two; AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT count too")
             case .invalidRegion:
                 throw values.fault(\.region, "cannot stand in a host name", "give: \(TextShape.region.expected)")

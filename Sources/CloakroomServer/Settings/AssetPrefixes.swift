@@ -1,4 +1,4 @@
-/// A place in the bucket, of assets or of users' folders, and which setting says so.
+/// A prefix in the bucket, of assets or of users' folders, and which setting says so.
 package struct AssetPrefix: Sendable, Equatable {
     /// Empty, or ending in `/`.
     package let prefix: String
@@ -11,7 +11,7 @@ package struct AssetPrefix: Sendable, Equatable {
 }
 
 extension Settings {
-    /// Where assets are put and renewed; each place once.
+    /// Where assets are put and renewed; each prefix once.
     package var assetPrefixes: [AssetPrefix] {
         let keys = SettingsTable.keys
         let all =
@@ -26,8 +26,8 @@ extension Settings {
 extension [AssetPrefix] {
     /// Each prefix once, under the setting that names it first.
     var distinct: [AssetPrefix] {
-        reduce(into: []) { places, place in
-            if !places.contains(where: { $0.prefix == place.prefix }) { places.append(place) }
+        reduce(into: []) { kept, next in
+            if !kept.contains(where: { $0.prefix == next.prefix }) { kept.append(next) }
         }
     }
 }

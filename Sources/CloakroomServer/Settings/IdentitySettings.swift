@@ -88,7 +88,7 @@ struct IdentitySettings {
         var faults: [SettingsError] = []
         for (index, object) in objects.enumerated() {
             let settings = IssuerSettings(
-                values: object, place: "\(values.path(of: \.tokens.issuers))[\(index)]", isAlone: objects.count == 1)
+                values: object, path: "\(values.path(of: \.tokens.issuers))[\(index)]", isAlone: objects.count == 1)
             do throws(SettingsError) {
                 guard let issuer = try settings.issuer() else { continue }
                 if issuers.contains(where: { $0.name.hasSameBytes(as: issuer.name) }) {

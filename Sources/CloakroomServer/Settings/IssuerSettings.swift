@@ -61,7 +61,7 @@ extension SettingsTable {
 struct IssuerSettings {
     let values: SettingsValues<SettingsTable.Issuer>
     /// Such as `tokens.issuers[0]`.
-    let place: String
+    let path: String
     /// Whether there is no other.
     let isAlone: Bool
 
@@ -130,7 +130,7 @@ struct IssuerSettings {
         .compactMap { $0.1 ? $0.0 : nil }
         guard ways.count <= 1 else {
             throw SettingsError(
-                place, "names its keys in \(ways.count) ways: \(ways.joined(separator: ", "))", "keep one of them")
+                path, "names its keys in \(ways.count) ways: \(ways.joined(separator: ", "))", "keep one of them")
         }
         let (cause, remedy) = ("stands beside a preset", "take it out: Apple signs with keys that it publishes")
         if let key = values.secret {
@@ -149,7 +149,7 @@ struct IssuerSettings {
         if let url = values.jwksURL { return .address(url) }
         guard isApple else {
             throw SettingsError(
-                place, "names no keys", "give one of secret, keyFile, jwksURL and discovery: true")
+                path, "names no keys", "give one of secret, keyFile, jwksURL and discovery: true")
         }
         return .address(Self.appleKeys)
     }

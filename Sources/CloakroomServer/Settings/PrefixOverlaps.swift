@@ -1,7 +1,7 @@
 /// Where users have folders, and where Cloakroom writes or renews for all of them: which user id would own the latter.
 ///
-/// A user owns all that begins with a folder's place, the id and `/`. So no valid id may be the next path component of
-/// another prefix below the same place.
+/// A user owns all that begins with a folder's parent, the id and `/`. So no valid id may be the next path component of
+/// another prefix below the same parent.
 struct PrefixOverlaps: Sendable {
     /// A user's folder that holds another prefix.
     struct Overlap: Sendable, Equatable {

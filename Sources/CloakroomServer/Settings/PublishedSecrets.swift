@@ -40,11 +40,11 @@ enum PublishedSecrets {
     }
 
     private static func isRepeated(_ word: ArraySlice<UInt8>, in rest: ArraySlice<UInt8>) -> Bool {
-        var place = word.startIndex
+        var index = word.startIndex
         for byte in rest {
-            guard byte == word[place] else { return false }
-            place = word.index(after: place)
-            if place == word.endIndex { place = word.startIndex }
+            guard byte == word[index] else { return false }
+            index = word.index(after: index)
+            if index == word.endIndex { index = word.startIndex }
         }
         return true
     }

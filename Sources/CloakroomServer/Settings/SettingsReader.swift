@@ -16,15 +16,15 @@ struct SettingsReader {
         self.readFile = readFile
     }
 
-    /// - Parameter place: what stands before the rows' paths in a fault, such as `tokens.issuers[0].`.
+    /// - Parameter pathPrefix: what stands before the rows' paths in a fault, such as `tokens.issuers[0].`.
     /// - Returns: a value for each row without a fault.
-    mutating func read(_ rows: [SettingsRow], from tree: JSON.Object, at place: String = "") -> SettingsEntries {
-        faults += UnknownKeys(rows: rows, place: place).faults(in: tree)
-        var values = SettingsEntries(place: place, onRead: onRead)
+    mutating func read(_ rows: [SettingsRow], from tree: JSON.Object, at pathPrefix: String = "") -> SettingsEntries {
+        faults += UnknownKeys(rows: rows, pathPrefix: pathPrefix).faults(in: tree)
+        var values = SettingsEntries(pathPrefix: pathPrefix, onRead: onRead)
         for row in rows {
             do throws(SettingsError) {
                 let json = lookUp(row.path, in: tree)
-                values.values[row.path] = try value(of: row, json, at: place + row.path)
+                values.values[row.path] = try value(of: row, json, at: pathPrefix + row.path)
             } catch {
                 faults.append(error)
             }
@@ -94,9 +94,9 @@ struct SettingsReader {
             }
             var keys: [SealingKey] = []
             for (index, element) in elements.enumerated() {
-                let place = "\(path)[\(index)]"
-                guard let bytes = try referenced(element, row, at: place) else { throw wrong }
-                keys.append(try sealingKey(bytes, for: purpose, at: place))
+                let elementPath = "\(path)[\(index)]"
+                guard let bytes = try referenced(element, row, at: elementPath) else { throw wrong }
+                keys.append(try sealingKey(bytes, for: purpose, at: elementPath))
             }
             return .sealingKeys(keys)
         }

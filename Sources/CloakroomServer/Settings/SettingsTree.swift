@@ -20,9 +20,10 @@ enum SettingsTree {
         switch error {
         case .malformed(let offset):
             SettingsError(
-                "", "\(place(offset, in: text)): this is not JSON5", "look there, or at the end of the line before")
+                "", "\(position(offset, in: text)): this is not JSON5", "look there, or at the end of the line before")
         case .duplicateName(let offset):
-            SettingsError("", "\(place(offset, in: text)): this key stands here a second time", "keep one of the two")
+            SettingsError(
+                "", "\(position(offset, in: text)): this key stands here a second time", "keep one of the two")
         case .tooDeep: SettingsError("", "the file nests deeper than any setting", "look for a bracket too many")
         case .notUnicode: SettingsError("", "the file is not UTF-8", "save it as UTF-8")
         case .outOfRange: SettingsError("", "a number is beyond all range", "give a finite number")
@@ -30,7 +31,7 @@ enum SettingsTree {
     }
 
     /// Lines and columns count from 1, columns in bytes.
-    private static func place(_ offset: Int, in text: [UInt8]) -> String {
+    private static func position(_ offset: Int, in text: [UInt8]) -> String {
         let before = text[..<min(offset, text.count)]
         let line = before.count { $0 == 0x0A } + 1
         let column = before.count - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1

@@ -64,10 +64,12 @@ struct SettingsValues<Table: SettingsGroup> {
     }
 
     /// As the operator finds it in the file, such as `tokens.issuers[0].secret`.
-    func path<Value>(of key: KeyPath<Table, SettingsKey<Value>>) -> String { entries.place + table[keyPath: key].path }
+    func path<Value>(of key: KeyPath<Table, SettingsKey<Value>>) -> String {
+        entries.pathPrefix + table[keyPath: key].path
+    }
 
     private func value<Value>(_ key: SettingsKey<Value>) -> Value? {
-        entries.onRead?(entries.place + key.path)
+        entries.onRead?(entries.pathPrefix + key.path)
         guard let value = entries.values[key.path] else { return nil }
         guard let decoded = key.decode(value) else { preconditionFailure("\(key.path) has a value of another type") }
         return decoded
@@ -78,7 +80,7 @@ struct SettingsValues<Table: SettingsGroup> {
 /// fault.
 struct SettingsEntries {
     /// What stands before the paths in a fault, such as `tokens.issuers[0].`
-    let place: String
+    let pathPrefix: String
     /// Called with the whole path of each key whose value is read.
     let onRead: ((String) -> Void)?
     var values: [String: SettingsValue] = [:]

@@ -3,11 +3,11 @@ import CloakroomJSON
 /// Finds keys that the table does not have, and what was probably meant.
 package struct UnknownKeys {
     let rows: [SettingsRow]
-    let place: String
+    let pathPrefix: String
 
-    package init(rows: [SettingsRow], place: String) {
+    package init(rows: [SettingsRow], pathPrefix: String) {
         self.rows = rows
-        self.place = place
+        self.pathPrefix = pathPrefix
     }
 
     func faults(in tree: JSON.Object) -> [SettingsError] { faults(in: tree, under: "") }
@@ -18,15 +18,16 @@ package struct UnknownKeys {
             if rows.contains(where: { $0.path.hasSameBytes(as: path) }) { return [] }
             guard rows.contains(where: { $0.path.hasPrefix(path + ".") }) else { return [unknown(path, under: group)] }
             guard let inner = member.value.object else {
-                return [SettingsError(place + path, "is no object", "give: {\(names(under: path + "."))}")]
+                return [SettingsError(pathPrefix + path, "is no object", "give: {\(names(under: path + "."))}")]
             }
             return faults(in: inner, under: path + ".")
         }
     }
 
     private func unknown(_ path: String, under group: String) -> SettingsError {
-        let remedy = nearest(to: path).map { "did you mean \(place + $0)?" } ?? "known here: \(names(under: group))"
-        return SettingsError(place + path, "is not a key", remedy)
+        let remedy =
+            nearest(to: path).map { "did you mean \(pathPrefix + $0)?" } ?? "known here: \(names(under: group))"
+        return SettingsError(pathPrefix + path, "is not a key", remedy)
     }
 
     /// The key or group with the fewest edits, at most a third of it; or the key of that name in another group.

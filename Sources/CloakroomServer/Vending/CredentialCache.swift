@@ -58,34 +58,34 @@ final class CredentialCache {
     func credentials(
         _ key: Key, fetch: @escaping @LoopActor @Sendable (VendedSession?) async -> Outcome
     ) async -> Outcome {
-        if calls[key] == nil, let known = reusable(key) { return (.success(known), .hit) }
-        let known = held.peek(key).flatMap { $0.mayStandIn(at: now()) ? $0 : nil }
+        if calls[key] == nil, let cached = reusable(key) { return (.success(cached), .hit) }
+        let previous = held.peek(key).flatMap { $0.mayStandIn(at: now()) ? $0 : nil }
         if let call = calls[key] {
-            let awaited = await awaitOutcome(of: call, known)
+            let awaited = await awaitOutcome(of: call, previous)
             return awaited.outcome == .previous ? awaited : (awaited.result, .joined)
         }
-        if let paused = paused(key, known) { return paused }
+        if let paused = paused(key, previous) { return paused }
         let call = LoopActor.spawn { [self] in
-            let fetched = await fetch(known)
+            let fetched = await fetch(previous)
             // Before anybody learns of it: who finds the result revoked must not join the same call again.
             calls[key] = nil
-            return settled(key, fetched, known)
+            return settled(key, fetched, previous)
         }
         calls[key] = call
-        return await awaitOutcome(of: call, known)
+        return await awaitOutcome(of: call, previous)
     }
 
     /// What the call brings, or what is held when that takes longer than anybody should wait who has something. The
     /// call goes on, and what it brings is kept.
-    private func awaitOutcome(of call: Task<Outcome, Never>, _ known: VendedSession?) async -> Outcome {
-        guard let known else { return await call.value }
+    private func awaitOutcome(of call: Task<Outcome, Never>, _ previous: VendedSession?) async -> Outcome {
+        guard let previous else { return await call.value }
         return await withCheckedContinuation { continuation in
             var waiting: CheckedContinuation<Outcome, Never>? = continuation
             @LoopActor func resume(_ outcome: Outcome) {
                 waiting?.resume(returning: outcome)
                 waiting = nil
             }
-            let timer = EventPoller.shared.schedule(after: waitLimit) { resume((.success(known), .previous)) }
+            let timer = EventPoller.shared.schedule(after: waitLimit) { resume((.success(previous), .previous)) }
             LoopActor.spawn {
                 resume(await call.value)
                 EventPoller.shared.cancel(timer)
@@ -93,7 +93,7 @@ final class CredentialCache {
         }
     }
 
-    private func settled(_ key: Key, _ fetched: Outcome, _ known: VendedSession?) -> Outcome {
+    private func settled(_ key: Key, _ fetched: Outcome, _ previous: VendedSession?) -> Outcome {
         switch fetched.result {
         case .success(let vended):
             pauses[key] = nil
@@ -106,18 +106,18 @@ final class CredentialCache {
             return fetched
         case .failure(.unavailable):
             // What the user could have had a moment ago is better than nothing while STS is unreachable.
-            guard let known, known.mayStandIn(at: now()) else { return fetched }
+            guard let previous, previous.mayStandIn(at: now()) else { return fetched }
             pause(key, nil)
-            return (.success(known), .previous)
+            return (.success(previous), .previous)
         case .failure(.unusable), .failure(.cancelled):
             return fetched
         }
     }
 
-    private func paused(_ key: Key, _ known: VendedSession?) -> Outcome? {
+    private func paused(_ key: Key, _ previous: VendedSession?) -> Outcome? {
         guard let pause = pauses[key], pause.end > now() else { return nil }
         if let refusal = pause.refusal { return (.failure(refusal), .refused) }
-        return known.map { (.success($0), .previous) }
+        return previous.map { (.success($0), .previous) }
     }
 
     private func pause(_ key: Key, _ refusal: STSError?) {

@@ -151,7 +151,7 @@ enum BuiltInScope: String, CaseIterable {
     }
 }
 
-/// The places a template leaves open, and what fills those that are the same for all users.
+/// The placeholders of a template, and what fills those that are the same for all users.
 package struct PolicyTemplate: Sendable {
     package static let userPlaceholder = "${user}"
 

@@ -17,7 +17,7 @@ package struct SessionPolicy: Sendable {
     /// With its tags, for the longest id, by the estimate of ``PackedSize``.
     package internal(set) var packedPercent = 0
 
-    /// The encoded JSON, cut at each place where the user's id goes.
+    /// The encoded JSON, cut at each placeholder of the user's id.
     ///
     /// Joining the parts with an id gives the text that a JSON encoder would give for it: the id stands inside JSON
     /// strings, and a ``UserID`` has no character that JSON escapes, nor one that IAM reads (`* ? $ { }`).
@@ -25,7 +25,7 @@ package struct SessionPolicy: Sendable {
     /// The same, as it stands in the form that goes to STS.
     private let template: FormTemplate
 
-    /// - Parameter checked: what ``SessionPolicyCheck`` let through; its open places are
+    /// - Parameter checked: what ``SessionPolicyCheck`` let through; its placeholders are
     ///   ``PolicyTemplate/userPlaceholder``.
     init(_ checked: SessionPolicyCheck.CheckedPolicy) {
         language = checked.language
@@ -33,9 +33,9 @@ package struct SessionPolicy: Sendable {
         var parts: [String] = []
         let encoded = checked.json.text
         var rest = encoded[...]
-        while let place = rest.firstRange(of: PolicyTemplate.userPlaceholder) {
-            parts.append(String(rest[..<place.lowerBound]))
-            rest = rest[place.upperBound...]
+        while let placeholder = rest.firstRange(of: PolicyTemplate.userPlaceholder) {
+            parts.append(String(rest[..<placeholder.lowerBound]))
+            rest = rest[placeholder.upperBound...]
         }
         self.parts = parts + [String(rest)]
         template = FormTemplate(self.parts)

@@ -53,7 +53,7 @@ package final class VendedSession {
     /// - Parameter settings: where the bucket is; read for the first response only.
     func body(for route: Route, _ settings: @autoclosure () -> Settings) -> [UInt8] {
         let isContainer = route == .containerCredentials
-        if let known = isContainer ? containerBody : stsTokenBody { return known }
+        if let body = isContainer ? containerBody : stsTokenBody { return body }
         if isContainer {
             let body = containerCredentials.encoded
             containerBody = body

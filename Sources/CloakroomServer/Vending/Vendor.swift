@@ -46,13 +46,13 @@ package final class Vendor {
     package func cached(for subject: Subject, _ grant: Grant, revokedBefore: Date? = nil) -> VendedSession? {
         guard let cache else { return nil }
         let key = CredentialCache.Key(user: subject.userID, grant: grant)
-        guard let known = cache.reusable(key) else { return nil }
-        guard !known.isRevoked(before: revokedBefore) else {
+        guard let cached = cache.reusable(key) else { return nil }
+        guard !cached.isRevoked(before: revokedBefore) else {
             cache.drop(key)
             return nil
         }
         metrics.lookedUp(.hit)
-        return known
+        return cached
     }
 
     /// What is thrown when `permit` says no, as if STS were unreachable: credentials at hand stand in for new ones.
