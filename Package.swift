@@ -75,7 +75,7 @@ let package = Package(
         .target(
             name: "CloakroomKit",
             dependencies: [
-                "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomSQLite", "CloakroomJSON",
+                "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomSQLite",
             ],
             swiftSettings: swiftSettings),
         // For Linux, where URLSession takes CPU time while it waits; the kit itself goes without.
@@ -157,7 +157,7 @@ let package = Package(
         .testTarget(
             name: "CloakroomKitTests",
             dependencies: [
-                "CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomSQLite",
+                "CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomSQLite",
                 "CloakroomKitCrash",
                 .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
                 .target(name: "CloakroomTestSupport", condition: .when(platforms: [.linux])),
@@ -171,7 +171,7 @@ let package = Package(
                 "CloakroomServer", "CloakroomOperations", "CloakroomJOSE", "CloakroomAWS", "CloakroomCrypto",
                 "CloakroomWire", "CloakroomHTTP",
                 "CloakroomSignatures", "CloakroomJSON",
-                "CloakroomLoop", "CloakroomTestSupport",
+                "CloakroomLoop", "CloakroomRedis", "CloakroomTestSupport",
             ],
             exclude: ["Recorded"], swiftSettings: swiftSettings),
         .target(
@@ -200,8 +200,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "CloakroomCommand", "CloakroomCLinux", "CloakroomFastCGI", "CloakroomLoop", "CloakroomOperations",
-                "CloakroomServer", "CloakroomTestSupport",
+                "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomFastCGI",
+                "CloakroomHTTP", "CloakroomLoop", "CloakroomOperations", "CloakroomServer", "CloakroomTestSupport",
             ], swiftSettings: swiftSettings),
         .testTarget(
             name: "LoopTests", dependencies: ["CloakroomLoop", "CloakroomTestSupport"], swiftSettings: swiftSettings),
