@@ -13,7 +13,6 @@ package final class Tier: Sendable {
     private let vendAll: RateLimitPolicy
     private let upload: RateLimitPolicy
     private let session: RateLimitPolicy
-    private let notification: RateLimitPolicy
 
     /// - Parameter limits: those of everybody; a tier has its own numbers in the same windows.
     package init(_ settings: Settings.Tier, limits: Settings.Limits) {
@@ -31,7 +30,6 @@ package final class Tier: Sendable {
             .upload, limits, quota: .init(settings.uploads, user: settings.userUploads),
             quantity: .init(settings.uploadedBytes, user: settings.userUploadedBytes))
         session = RateLimitPolicy(.session, limits)
-        notification = RateLimitPolicy(.notification, limits)
     }
 
     func terms(of cost: RateLimitCost) -> RateLimitPolicy {
@@ -41,7 +39,8 @@ package final class Tier: Sendable {
         case .vendAll: vendAll
         case .upload, .uploadBytes: upload
         case .session: session
-        case .notification: notification
+        // An issuer's notifications have one limit, whatever tier their user has.
+        case .notification: preconditionFailure("no tier limits notifications")
         }
     }
 }
