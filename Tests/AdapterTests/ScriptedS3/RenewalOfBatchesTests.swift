@@ -11,19 +11,9 @@ import Testing
 @Suite(.onLoop, .timeLimit(.minutes(1)))
 struct RenewalOfBatchesTests {
     @LoopActor private func renewer(
-        _ store: ScriptedStore, _ failure: Settings.Renewal.PartialFailure = .report, prefix: String = "",
-        others: [String] = []
+        _ store: ScriptedStore, _ failure: Settings.Renewal.PartialFailure = .report, others: [String] = []
     ) throws -> Renewer {
-        let s3 = store.s3
-        return Renewer(
-            settings: Settings.Renewal(
-                mode: .auto, storageClass: "STANDARD", minimumAge: .seconds(86_400), keyPrefix: prefix,
-                otherPrefixes: others, maximumInFlight: 32, partialFailure: failure, retention: .seconds(30 * 86_400)),
-            requestDeadline: .seconds(15), metrics: try Metrics(),
-            permissions: RenewalPermissions(
-                kmsKey: { key, deadline throws(AWSError) in try await s3.kmsKey(of: key, deadline: deadline) },
-                test: { await s3.testRenewal(under: $0, deadline: $1) }),
-            renew: { await s3.renew(key: $0, deadline: $1) })
+        try store.s3.renewer(failure, others: others, testsPermissions: true)
     }
 
     /// `renewed`, or why not.

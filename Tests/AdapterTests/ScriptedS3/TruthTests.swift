@@ -52,13 +52,7 @@ struct TruthTests {
         let keys = (0..<600).map { ScriptedS3.key("k", $0) }
         for (index, key) in keys.enumerated() where index % 5 != 4 { store.server.put(key) }
         store.server.mix(FaultMix(share: failure == .retry ? 0.04 : 0.15, seed: 11))
-        let s3 = store.s3
-        let renewer = Renewer(
-            settings: Settings.Renewal(
-                mode: .auto, storageClass: "STANDARD", minimumAge: .seconds(86_400), keyPrefix: "",
-                maximumInFlight: 32, partialFailure: failure, retention: .seconds(30 * 86_400)),
-            requestDeadline: .seconds(15), metrics: try Metrics(),
-            renew: { await s3.renew(key: $0, deadline: $1) })
+        let renewer = try store.s3.renewer(failure)
         var claims = 0
         for batch in stride(from: 0, to: keys.count, by: 20) {
             guard case .results(let results) = await renewer.renew(Array(keys[batch..<batch + 20])) else { continue }

@@ -25,17 +25,11 @@ struct RenewalBatchTests {
     }
 
     @LoopActor private func renewer(
-        _ upstreams: TestUpstreams, inFlight: Int, _ failure: Settings.Renewal.PartialFailure = .retry,
+        _ upstreams: TestUpstreams, _ failure: Settings.Renewal.PartialFailure = .retry,
         copyLimiter: CopyConcurrencyLimiter? = nil
     ) throws -> Renewer {
-        let settings = Settings.Renewal(
-            mode: .auto, storageClass: "STANDARD", minimumAge: .seconds(86_400), keyPrefix: "",
-            maximumInFlight: inFlight,
-            partialFailure: failure, retention: .seconds(30 * 86_400))
-        let s3 = upstreams.s3
-        return Renewer(
-            settings: settings, requestDeadline: .seconds(15), metrics: try Metrics(), copyLimiter: copyLimiter,
-            now: { Date(timeIntervalSince1970: 1_795_183_200) }, renew: { await s3.renew(key: $0, deadline: $1) })
+        try upstreams.s3.renewer(
+            failure, inFlight: 8, copyLimiter: copyLimiter, now: { Date(timeIntervalSince1970: 1_795_183_200) })
     }
 
     private static func keys(_ prefix: String, _ count: Int) -> [String] { (0..<count).map { "\(prefix)\($0).bin" } }
@@ -61,7 +55,7 @@ struct RenewalBatchTests {
         let copyLimiter = CopyConcurrencyLimiter(maximum: 8, metrics: try Metrics())
         let upstreams = try TestUpstreams(
             server: server, onAttempt: { attempt in LoopActor.assumeIsolated { copyLimiter.observe(attempt) } })
-        let renewer = try renewer(upstreams, inFlight: 8, copyLimiter: copyLimiter)
+        let renewer = try renewer(upstreams, copyLimiter: copyLimiter)
         let until = Date(timeIntervalSince1970: 1_795_183_200 + 30 * 86_400)
         func renewed(_ keys: [String]) -> Renewer.Outcome {
             .results(keys.map { RenewResult(key: $0, renewedUntil: until) })
@@ -94,7 +88,7 @@ struct RenewalBatchTests {
         let keys = ["gone.bin", "a.bin", "cold.bin", "../x", "young.bin", "locked.bin", "a.bin", "slow.bin"]
         let until = Date(timeIntervalSince1970: 1_795_183_200 + 30 * 86_400)
         #expect(
-            await (try renewer(upstreams, inFlight: 8, .report)).renew(keys)
+            await (try renewer(upstreams, .report)).renew(keys)
                 == .results([
                     RenewResult(key: "gone.bin", failure: .notFound), RenewResult(key: "a.bin", renewedUntil: until),
                     RenewResult(key: "cold.bin", failure: .archived), RenewResult(key: "../x", failure: .invalidKey),
@@ -104,7 +98,7 @@ struct RenewalBatchTests {
                 ]))
         #expect(server.requests.count { $0.target == "/photos/a.bin" } == 1)
         #expect(
-            await (try renewer(upstreams, inFlight: 8)).renew(["a.bin", "slow.bin"])
+            await (try renewer(upstreams)).renew(["a.bin", "slow.bin"])
                 == .tryAgain(after: .seconds(5), code: "SlowDown"))
     }
 }
