@@ -308,9 +308,9 @@ struct STSClientTests {
     }
 
     @Test func `says so when there are no credentials`() async throws {
-        struct Gone: Error {}
+        struct GoneError: Error {}
         let transport = ScriptedTransport(Self.assumed)
-        let source = CredentialSource(current: { throw Gone() })
+        let source = CredentialSource(current: { throw GoneError() })
         await #expect(throws: STSError.unavailable(retryAfter: nil, code: "NoCredentials")) {
             try await client(transport, credentials: source).assumeRole(request, deadline: fake.deadline())
         }

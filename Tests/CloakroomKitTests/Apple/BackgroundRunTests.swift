@@ -10,13 +10,13 @@ struct BackgroundRunTests {
         var all: [Bool] { list.withLock { $0 } }
     }
 
-    private struct Failure: Error {}
+    private struct RunError: Error {}
 
     @Test(arguments: [false, true])
     func `reports to the system once how the work ended`(fails: Bool) async {
         let results = Results()
         let run = BackgroundRun {
-            if fails { throw Failure() }
+            if fails { throw RunError() }
         } done: {
             results.add($0)
         }
@@ -34,7 +34,7 @@ struct BackgroundRunTests {
             begin.finish()
             // Ends by being cancelled alone.
             for await _ in never {}
-            if throwsThen { throw Failure() }
+            if throwsThen { throw RunError() }
         } done: {
             results.add($0)
         }

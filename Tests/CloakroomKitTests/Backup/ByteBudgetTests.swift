@@ -21,8 +21,8 @@ struct ByteBudgetTests {
     }
 
     @Test func `gives back what was taken, whatever comes of it`() async throws {
-        struct Failure: Error {}
-        await #expect(throws: Failure.self) { try await budget.spending(7) { throw Failure() } }
+        struct BodyError: Error {}
+        await #expect(throws: BodyError.self) { try await budget.spending(7) { throw BodyError() } }
         #expect(await budget.free == 10)
         try await budget.spending(-5) { #expect(await budget.free == 10) }
         try await budget.spending(99) { #expect(await budget.free == 0) }

@@ -4,7 +4,7 @@ import Foundation
 struct MortalProgram {
     enum End: Equatable { case finished, killed }
 
-    struct Failure: Error { var output: String }
+    struct ProgramError: Error { var output: String }
 
     /// Which of its scenarios.
     let scenario: String
@@ -27,7 +27,7 @@ struct MortalProgram {
         case (.exit, 0): return .finished
         case (.uncaughtSignal, SIGKILL): return .killed
         default:
-            throw Failure(output: String(decoding: output.fileHandleForReading.availableData, as: UTF8.self))
+            throw ProgramError(output: String(decoding: output.fileHandleForReading.availableData, as: UTF8.self))
         }
     }
 

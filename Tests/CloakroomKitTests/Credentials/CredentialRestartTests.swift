@@ -125,8 +125,8 @@ import Testing
     }
 
     @Test func `a store that fails is reported, and credentials are vended all the same`() async throws {
-        struct Broken: Error {}
-        let provider = provider(vendor(), MemoryStore(error: Broken()))
+        struct BrokenError: Error {}
+        let provider = provider(vendor(), MemoryStore(error: BrokenError()))
         #expect(try await provider.credentials().accessKeyID == "ASIA0")
         await provider.refuse(try await provider.credentials())
         #expect(try await provider.credentials().accessKeyID == "ASIA1")

@@ -76,7 +76,7 @@ import Testing
 @Suite struct OperationTests {
     private let fake = FakeRuntime()
 
-    private struct Unrelated: Error, Equatable {}
+    private struct UnrelatedError: Error, Equatable {}
 
     private func provider(same: Bool = false, failing failures: Set<Int> = []) -> (CredentialProvider, ScriptedVendor) {
         let vendor = ScriptedVendor { [fake] number in
@@ -126,7 +126,7 @@ import Testing
             ([slowDown], ["ASIA0", "ASIA0"], 1),
             ([slowDown, expired], ["ASIA0", "ASIA0", "400 ExpiredToken"], 1),
             ([slowDownForLong], ["ASIA0", "503 SlowDown"], 0),
-            ([Unrelated()], ["ASIA0", "Unrelated()"], 0),
+            ([UnrelatedError()], ["ASIA0", "UnrelatedError()"], 0),
         ] as [([any Error], [String], Int)])
     func `tries once more where that helps, never twice`(errors: [any Error], tries: [String], sleeps: Int) async {
         let (provider, _) = provider()
@@ -152,15 +152,15 @@ import Testing
     }
 
     @Test func `another client's error is read by the app, and comes out as it was`() async {
-        struct Foreign: Error { let code: String }
+        struct OtherError: Error { let code: String }
         let (provider, _) = provider()
         var tries: [String] = []
-        await #expect(throws: Foreign.self) {
+        await #expect(throws: OtherError.self) {
             try await provider.withCredentials(
-                refusal: { ($0 as? Foreign).map { S3ResponseError(status: 400, code: $0.code) } },
+                refusal: { ($0 as? OtherError).map { S3ResponseError(status: 400, code: $0.code) } },
                 { credentials in
                     tries.append(credentials.accessKeyID)
-                    throw Foreign(code: "ExpiredToken")
+                    throw OtherError(code: "ExpiredToken")
                 })
         }
         #expect(tries == ["ASIA0", "ASIA1"])

@@ -10,15 +10,15 @@ struct SmallDisk {
         return true
     }()
 
-    struct Impossible: Error {}
+    struct DiskError: Error {}
 
     init(at url: URL) throws {
         self.url = url
         #if os(Linux)
             guard geteuid() == 0, Self.run("/bin/mount", ["-t", "tmpfs", "-o", "size=128k", "tmpfs", url.path])
-            else { throw Impossible() }
+            else { throw DiskError() }
         #else
-            throw Impossible()
+            throw DiskError()
         #endif
     }
 

@@ -185,10 +185,10 @@ import Testing
     }
 
     @Test func `assets that cannot be collected are an error in the report, and nothing is forgotten`() async throws {
-        struct Locked: Error {}
+        struct LockedError: Error {}
         _ = try await app.manager([image("a")]).renewIfNeeded()
         app.fake.pass(.days(100))
-        let report = try await app.manager(AssetCollection { throw Locked() }).renewIfNeeded()
+        let report = try await app.manager(AssetCollection { throw LockedError() }).renewIfNeeded()
         #expect(report.end == .stopped)
         #expect(report.error?.code == .storeFailed)
         #expect(try await app.records().map(\.key) == ["a"])

@@ -30,7 +30,7 @@ import Testing
         func token() -> String { text }
     }
 
-    private struct Leaky: Error {
+    private struct LeakyError: Error {
         let password = "hunter2"
     }
 
@@ -88,9 +88,9 @@ import Testing
     }
 
     @Test func `a failure is reported without its text, and the next call retries`() async throws {
-        let tokens = CurrentToken(Failing(error: Leaky()), runtime: FakeRuntime().runtime)
+        let tokens = CurrentToken(Failing(error: LeakyError()), runtime: FakeRuntime().runtime)
         for _ in 0..<2 {
-            await #expect(throws: CloakroomError(.tokenUnavailable, "The token provider threw Leaky")) {
+            await #expect(throws: CloakroomError(.tokenUnavailable, "The token provider threw LeakyError")) {
                 try await tokens.token()
             }
         }
