@@ -53,7 +53,7 @@ package struct Canaries: Sendable, Equatable {
         case spoilt
     }
 
-    package struct Finding: Sendable, Equatable {
+    package struct FailedCanary: Sendable, Equatable {
         package let failure: Failure
         package let name: String
         package let text: String
@@ -102,8 +102,8 @@ package struct Canaries: Sendable, Equatable {
     /// Takes out what is gone, in its time or not.
     ///
     /// - Parameter present: names of what is there.
-    package mutating func compare(with present: Set<String>, now: Date) -> [Finding] {
-        var findings: [Finding] = []
+    package mutating func compare(with present: Set<String>, now: Date) -> [FailedCanary] {
+        var findings: [FailedCanary] = []
         adopt(present)
         let gone = canaries.filter { !present.contains($0.name) }
         for canary in gone {
@@ -119,7 +119,7 @@ package struct Canaries: Sendable, Equatable {
         }
         for canary in canaries where state(canary, now) == .late {
             findings.append(
-                Finding(
+                FailedCanary(
                     failure: .late, name: canary.name,
                     text:
                         "\(canary.name) is still there, \(LifecycleDescription.span(now.timeIntervalSince(expiration(canary)))) "
@@ -140,9 +140,9 @@ package struct Canaries: Sendable, Equatable {
         }
     }
 
-    private func early(_ canary: Canary, _ now: Date) -> Finding {
+    private func early(_ canary: Canary, _ now: Date) -> FailedCanary {
         let left = LifecycleDescription.span(expiration(canary).timeIntervalSince(now))
-        return Finding(
+        return FailedCanary(
             failure: canary.renewed == nil ? .early : .lost, name: canary.name,
             text: "\(canary.name) is gone, \(left) before its expiration"
                 + (canary.renewed == nil ? "" : ", though it was renewed"))
@@ -202,9 +202,9 @@ package struct Canaries: Sendable, Equatable {
     }
 
     /// - Returns: what is wrong if its date did not move.
-    package mutating func renewed(_ canary: Canary, written: Date) -> Finding? {
+    package mutating func renewed(_ canary: Canary, written: Date) -> FailedCanary? {
         guard written > canary.renewed ?? canary.written else {
-            return Finding(
+            return FailedCanary(
                 failure: .renewal, name: canary.name,
                 text: "\(canary.name) was renewed, but its LastModified is the same")
         }

@@ -12,7 +12,7 @@ package enum CanaryMetrics {
         "cloakroom_canary_last_expiry_timestamp_seconds", "cloakroom_canary_last_survival_timestamp_seconds",
     ]
 
-    package static func text(_ canaries: Canaries, _ findings: [Canaries.Finding], now: Date) -> String {
+    package static func text(_ canaries: Canaries, _ findings: [Canaries.FailedCanary], now: Date) -> String {
         var text = ""
         func family(_ name: String, _ help: String, _ series: [(labels: String, value: Int)]) {
             guard !series.isEmpty else { return }

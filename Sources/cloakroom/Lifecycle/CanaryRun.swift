@@ -14,7 +14,7 @@ import CloakroomJSON
 @LoopActor
 final class CanaryRun {
     private(set) var canaries: Canaries
-    private(set) var findings: [Canaries.Finding] = []
+    private(set) var findings: [Canaries.FailedCanary] = []
     private let s3: S3Client
     private let prefix: String
     /// Where an earlier version kept the canaries of this host; `nil` for the same place.

@@ -83,7 +83,7 @@ struct HostileStoreTests {
         let file = try bench.file("f", numbered(25))
         await bench.journal.save(
             MultipartUpload(
-                bucket: "photos", key: "k", uploadID: "gone", partSize: partSize, file: try UploadFile(file).identity))
+                bucket: "photos", key: "k", uploadID: "gone", partSize: partSize, file: try UploadFile(file).version))
         try await bench.client().put(file: file, to: "k")
         #expect(await bench.s3.objects["k"]?.bytes == numbered(25))
         #expect(await bench.journal.uploads().isEmpty)

@@ -11,7 +11,7 @@ struct MultipartJournalTests {
     private func upload(_ key: String, _ id: String) -> MultipartUpload {
         MultipartUpload(
             bucket: "photos", key: key, uploadID: id, partSize: 5 << 20,
-            file: FileIdentity(byteCount: 1 << 40, modified: 1_795_183_200_123_456_789))
+            file: FileVersion(byteCount: 1 << 40, modified: 1_795_183_200_123_456_789))
     }
 
     @Test func `keeps uploads for the next run`() async throws {

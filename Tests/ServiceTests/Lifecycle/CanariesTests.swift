@@ -27,7 +27,7 @@ struct CanariesTests {
 
     /// One day's run, from what the bucket's ledger says.
     private func run(_ ledger: inout JSON?, _ bucket: inout Bucket, _ now: Date) throws -> (
-        [Canaries.Finding], Canaries
+        [Canaries.FailedCanary], Canaries
     ) {
         var canaries = fresh()
         if let ledger { #expect(canaries.read(try JSON(parsing: Array(ledger.text.utf8)))) }
@@ -178,7 +178,7 @@ struct CanariesTests {
         var bucket = Bucket()
         bucket.days = nil
         var ledger: JSON?
-        var last: ([Canaries.Finding], Canaries) = ([], fresh())
+        var last: ([Canaries.FailedCanary], Canaries) = ([], fresh())
         let end = start.addingTimeInterval(33 * 86_400)
         for day in 0..<34 { last = try run(&ledger, &bucket, start.addingTimeInterval(Double(day) * 86_400)) }
         let lines = CanaryMetrics.text(last.1, last.0, now: end).split(separator: "\n")

@@ -19,9 +19,9 @@ public struct MultipartUpload: Sendable, Equatable {
     /// Of every part but the last, in bytes.
     public let partSize: Int
     /// What the file was: with other bytes the upload begins anew.
-    public let file: FileIdentity
+    public let file: FileVersion
 
-    public init(bucket: String, key: String, uploadID: String, partSize: Int, file: FileIdentity) {
+    public init(bucket: String, key: String, uploadID: String, partSize: Int, file: FileVersion) {
         self.bucket = bucket
         self.key = key
         self.uploadID = uploadID
@@ -31,7 +31,7 @@ public struct MultipartUpload: Sendable, Equatable {
 }
 
 /// How a file is known to be the same still.
-public struct FileIdentity: Sendable, Equatable {
+public struct FileVersion: Sendable, Equatable {
     public let byteCount: Int64
     /// When it was last written, in nanoseconds since 1970.
     public let modified: Int64

@@ -27,7 +27,7 @@ struct MultipartPut {
         // A journal that fails costs time, not the upload.
         if let noted = try? await client.journal.upload(of: target.key, in: target.bucket) {
             let plan = FilePartLayout(byteCount: file.byteCount, partSize: max(1, noted.partSize))
-            if noted.file == file.identity, noted.partSize == plan.partSize, plan.count <= FilePartLayout.maximumParts {
+            if noted.file == file.version, noted.partSize == plan.partSize, plan.count <= FilePartLayout.maximumParts {
                 if let info = try await resumed(noted, plan) { return info }
             } else {
                 // Of other bytes.
@@ -45,7 +45,7 @@ struct MultipartPut {
             target.object, contentType: request.contentType, fields: request.metadataFields(partSize: plan.partSize),
             deadline: client.operationDeadline)
         let upload = MultipartUpload(
-            bucket: target.bucket, key: target.key, uploadID: id, partSize: plan.partSize, file: file.identity)
+            bucket: target.bucket, key: target.key, uploadID: id, partSize: plan.partSize, file: file.version)
         try? await client.journal.save(upload)
         return try await finished(upload, plan, have: [])
     }

@@ -71,6 +71,6 @@ extension MultipartUpload {
     fileprivate init(_ row: borrowing SQLiteRow) {
         self.init(
             bucket: row.text(0), key: row.text(1), uploadID: row.text(2), partSize: Int(row.integer(3)),
-            file: FileIdentity(byteCount: row.integer(4), modified: row.integer(5)))
+            file: FileVersion(byteCount: row.integer(4), modified: row.integer(5)))
     }
 }

@@ -6,7 +6,7 @@ struct UploadFile: Sendable {
     private let file: TransportFile
     let url: URL
     private let stamp: FileStamp
-    var identity: FileIdentity { FileIdentity(byteCount: stamp.byteCount, modified: stamp.modified) }
+    var version: FileVersion { FileVersion(byteCount: stamp.byteCount, modified: stamp.modified) }
     var byteCount: Int64 { stamp.byteCount }
 
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also for what is no file.
