@@ -27,17 +27,6 @@ struct BucketTests {
         #expect(try await fake.s3(ScriptedTransport(answer)).presence(deadline: fake.deadline()) == expected)
     }
 
-    @Test(arguments: [
-        ("<LocationConstraint/>", "us-east-1"), ("<LocationConstraint>EU</LocationConstraint>", "eu-west-1"),
-        (
-            #"<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/">eu-north-1</LocationConstraint>"#,
-            "eu-north-1"
-        ),
-    ])
-    func `reads the names of Regions, old ones too`(answer: String, expected: String) async throws {
-        #expect(try await fake.s3(ScriptedTransport(.xml(200, answer))).location(deadline: fake.deadline()) == expected)
-    }
-
     @Test func `makes a bucket in the endpoint's Region, which the oldest one does not name`() async throws {
         let transport = ScriptedTransport(
             UpstreamResponse(status: 200), .s3Error(409, "BucketAlreadyOwnedByYou"), UpstreamResponse(status: 200))

@@ -15,8 +15,7 @@ struct ObjectTests {
             "ETag": #""e1""#, "Last-Modified": "Fri, 20 Nov 2026 14:00:00 GMT", "Content-Length": "3",
             "x-amz-expiration": #"expiry-date="Mon, 21 Dec 2026 00:00:00 GMT", rule-id="30%20days""#,
         ], body: Array("abc".utf8))
-    private static let expiration = ObjectExpiration(
-        date: Date(timeIntervalSince1970: 1_797_811_200), ruleID: "30 days")
+    private static let expiration = Date(timeIntervalSince1970: 1_797_811_200)
 
     @Test func `stores an object with a checksum, and learns when it will expire`() async throws {
         let transport = ScriptedTransport(Self.stored)

@@ -68,8 +68,7 @@ private struct Words: Equatable {
 
     init(_ plain: PlainAssumeRoleResponse) {
         texts = [
-            plain.accessKeyID, plain.secretAccessKey, plain.sessionToken, plain.arn, plain.identifier,
-            plain.packedPolicySize,
+            plain.accessKeyID, plain.secretAccessKey, plain.sessionToken, plain.packedPolicySize,
         ]
         end = plain.expiration
     }
@@ -77,11 +76,9 @@ private struct Words: Equatable {
     init(_ root: CloakroomAWS.XMLElement) {
         let result = root.hasName("AssumeRoleResponse") ? root["AssumeRoleResult"] : nil
         let credentials = result?["Credentials"]
-        let user = result?["AssumedRoleUser"]
         texts = [
             credentials?.text(of: "AccessKeyId"), credentials?.text(of: "SecretAccessKey"),
-            credentials?.text(of: "SessionToken"), user?.text(of: "Arn"), user?.text(of: "AssumedRoleId"),
-            result?.text(of: "PackedPolicySize"),
+            credentials?.text(of: "SessionToken"), result?.text(of: "PackedPolicySize"),
         ]
         end = credentials?.text(of: "Expiration").flatMap { Timestamp(iso8601: $0) }
     }

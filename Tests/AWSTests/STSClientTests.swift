@@ -34,8 +34,6 @@ struct STSClientTests {
                     secretAccessKey: Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY"),
                     sessionToken: Secret("AQoDYXdzEPT//////////wEXAMPLE+/=="), expiration: end))
         #expect(role.expiration == end)
-        #expect(role.arn == "arn:aws:sts::123456789012:assumed-role/vending/u_1")
-        #expect(role.identifier == "AROA123EXAMPLE123:u_1")
         #expect(role.packedPolicySize == 6)
         let sent = try #require(transport.requests.first)
         #expect(sent.method == "POST")
@@ -151,7 +149,6 @@ struct STSClientTests {
         let role = try await client(ScriptedTransport(.xml(200, text))).assumeRole(
             request, deadline: fake.deadline())
         #expect(role.credentials.sessionToken == Secret("T"))
-        #expect(role.identifier == "R:u")
         #expect(role.expiration == Date(timeIntervalSince1970: 1_795_186_800))
     }
 
@@ -395,12 +392,7 @@ struct SessionNameTests {
     @Test(arguments: ["", "a b", "u:1", "ü", String(repeating: "x", count: 500), "a/../b", "*", "\u{0}"])
     func `is valid whatever the user id, and tells users apart`(userID: String) {
         let name = SessionName.make(userID: userID, at: date)
-        #expect(SessionName.isValid(name))
+        #expect(name.wholeMatch(of: /[A-Za-z0-9_+=,.@\-]{2,64}/) != nil)
         #expect(SessionName.make(userID: userID + "!", at: date) != name)
-    }
-
-    @Test(arguments: ["", "a", "a b", "a:b", "é_", String(repeating: "x", count: 65)])
-    func `has an alphabet and a length`(name: String) {
-        #expect(!SessionName.isValid(name))
     }
 }

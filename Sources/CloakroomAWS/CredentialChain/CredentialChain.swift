@@ -115,10 +115,6 @@ package struct ProvidedCredentials: Sendable, Equatable {
         self.origin = origin
         self.isUsableAfterExpiration = isUsableAfterExpiration
     }
-
-    func from(_ origin: String) -> Self {
-        ProvidedCredentials(credentials, origin: origin, isUsableAfterExpiration: isUsableAfterExpiration)
-    }
 }
 
 /// Why a provider has no credentials; a sentence's middle, without a secret in it.

@@ -185,9 +185,4 @@ package struct Partition: Sendable, Equatable {
         self.dualStackSuffix = dualStackSuffix
         self.globalRegion = globalRegion
     }
-
-    /// `arn:aws:s3:::bucket/key` for service `s3` and resource `bucket/key`.
-    package func arn(service: String, region: String = "", account: String = "", resource: String) -> String {
-        "arn:\(identifier):\(service):\(region):\(account):\(resource)"
-    }
 }

@@ -25,7 +25,6 @@ package struct Attempt: Sendable, Equatable {
         case headBucket = "HeadBucket"
         case createBucket = "CreateBucket"
         case deleteBucket = "DeleteBucket"
-        case getBucketLocation = "GetBucketLocation"
         case getBucketVersioning = "GetBucketVersioning"
         case getBucketLifecycle = "GetBucketLifecycleConfiguration"
         case putBucketLifecycle = "PutBucketLifecycleConfiguration"

@@ -120,22 +120,6 @@ extension S3Client {
         }
     }
 
-    /// The bucket's Region, as the bucket itself names it.
-    package func location(deadline: ContinuousClock.Instant) async throws(AWSError) -> String {
-        try await bucketCall(.getBucketLocation, "GET", "location", deadline) { response throws(AWSError) in
-            let root = try? XMLReader.read(response.body)
-            guard response.status == 200, let root, root.hasName("LocationConstraint") else {
-                throw AWSError(response, error: root.flatMap { AWSErrorResponse($0) })
-            }
-            // Names from before there were Regions.
-            switch root.text {
-            case "": return "us-east-1"
-            case "EU": return "eu-west-1"
-            default: return root.text
-            }
-        }
-    }
-
     /// Makes the bucket, in the Region of the endpoint.
     ///
     /// - Returns: whether it was made; `false`: it is ours already.

@@ -1,6 +1,12 @@
 import CloakroomCrypto
 package import CloakroomHTTP
 
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// An object with its bytes.
 package struct FetchedObject: Sendable, Equatable {
     package let object: StoredObject
@@ -11,7 +17,7 @@ package struct FetchedObject: Sendable, Equatable {
 package struct PutResponse: Sendable, Equatable {
     /// With its quotation marks.
     package let entityTag: String
-    package let expiration: ObjectExpiration?
+    package let expiration: Date?
 }
 
 /// Whether there may be an object already when one is put.
@@ -82,7 +88,7 @@ extension S3Client {
             ) { response throws(AWSError) in
                 try Self.done(response)
                 guard let tag = response.fields["etag"], !tag.isEmpty else { throw AWSError(response, error: nil) }
-                return PutResponse(entityTag: tag, expiration: ObjectExpiration(response.fields))
+                return PutResponse(entityTag: tag, expiration: ObjectExpiration.date(response.fields))
             }
         } catch {
             // An earlier attempt may have stored it, and its response was lost.

@@ -142,7 +142,7 @@ extension S3Client {
         if let written = stored.lastModified, settings.minimumAge > .zero,
             written.addingTimeInterval(settings.minimumAge.inSeconds) > upstream.time
         {
-            return .recentlyWritten(expiration: stored.expiration?.date)
+            return .recentlyWritten(expiration: stored.expiration)
         }
         if stored.isArchived { return .archived }
         guard stored.hasReadableSize else { return .unrenewableObject(code: "UnreadableSize") }

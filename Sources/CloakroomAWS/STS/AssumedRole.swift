@@ -12,10 +12,6 @@ package struct AssumedRole: Sendable, Equatable {
     /// With a session token and an expiration, always.
     package let credentials: Credentials
     package let expiration: Date
-    /// Such as `arn:aws:sts::123456789012:assumed-role/vending/u_1`; `nil` from stores that do not say.
-    package let arn: String?
-    /// `AROA…:u_1`.
-    package let identifier: String?
     /// How much of the limit on policy and tags is used, in percent.
     package let packedPolicySize: Int?
 
@@ -25,7 +21,7 @@ package struct AssumedRole: Sendable, Equatable {
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
             expiration: expiration)
         self.expiration = expiration
-        (arn, identifier, packedPolicySize) = (nil, nil, nil)
+        packedPolicySize = nil
     }
 
     /// Reads the response of AWS and of compatible services; of what they leave out, only the credentials are missed.
@@ -36,8 +32,8 @@ package struct AssumedRole: Sendable, Equatable {
         if action == "AssumeRole", let plain = PlainAssumeRoleResponse(response.body) {
             try self.init(
                 accessKeyID: plain.accessKeyID, secretAccessKey: plain.secretAccessKey,
-                sessionToken: plain.sessionToken, end: plain.expiration, arn: plain.arn,
-                identifier: plain.identifier, packedPolicySize: plain.packedPolicySize, now: now)
+                sessionToken: plain.sessionToken, end: plain.expiration, packedPolicySize: plain.packedPolicySize,
+                now: now)
             return
         }
         guard let root = try? XMLReader.read(response.body) else {
@@ -47,22 +43,18 @@ package struct AssumedRole: Sendable, Equatable {
         guard root.hasName("\(action)Response"), let result = root["\(action)Result"],
             let credentials = result["Credentials"]
         else { throw AWSError(.transient, status: 200, code: "MalformedAnswer") }
-        let user = result["AssumedRoleUser"]
         try self.init(
             accessKeyID: Self.word(credentials.text(of: "AccessKeyId")),
             secretAccessKey: Self.word(credentials.text(of: "SecretAccessKey")),
             sessionToken: Self.word(credentials.text(of: "SessionToken")),
             end: Self.word(credentials.text(of: "Expiration")).flatMap { Timestamp(iso8601: $0) },
-            arn: Self.word(user?.text(of: "Arn")),
-            // Ceph writes AssumeRoleId.
-            identifier: Self.word(user?.text(of: "AssumedRoleId") ?? user?.text(of: "AssumeRoleId")),
             packedPolicySize: Self.word(result.text(of: "PackedPolicySize")), now: now)
     }
 
     /// Words and the end, as far as the response has them.
     private init(
-        accessKeyID: String?, secretAccessKey: String?, sessionToken: String?, end: Timestamp?, arn: String?,
-        identifier: String?, packedPolicySize: String?, now: Date
+        accessKeyID: String?, secretAccessKey: String?, sessionToken: String?, end: Timestamp?,
+        packedPolicySize: String?, now: Date
     ) throws(AWSError) {
         guard let accessKeyID, let secretAccessKey else {
             throw AWSError(.transient, status: 200, code: "MalformedAnswer")
@@ -74,8 +66,6 @@ package struct AssumedRole: Sendable, Equatable {
             accessKeyID: accessKeyID, secretAccessKey: Secret(secretAccessKey), sessionToken: Secret(sessionToken),
             expiration: expiration)
         self.expiration = expiration
-        self.arn = arn
-        self.identifier = identifier
         self.packedPolicySize = packedPolicySize.flatMap { StoredNumber.number($0, in: 0...10_000) }
     }
 
@@ -127,8 +117,6 @@ struct PlainAssumeRoleResponse {
         let text = document.bytes[expirationRange]
         return Timestamp(iso8601: text.span)
     }
-    var arn: String? { text(arnRange) }
-    var identifier: String? { text(identifierRange) }
     var packedPolicySize: String? { text(packedPolicySizeRange) }
 
     private func text(_ range: Range<Int>?) -> String? {

@@ -42,10 +42,6 @@ package enum SessionName {
         return String(decoding: name, as: UTF8.self)
     }
 
-    package static func isValid(_ name: String) -> Bool {
-        (2...maximum).contains(name.utf8.count) && name.utf8.allSatisfy(isAllowed)
-    }
-
     /// `A-Za-z0-9_+=,.@-`, as one bit for each character of ASCII.
     private static func isAllowed(_ byte: UInt8) -> Bool {
         let low: UInt64 = 0x23FF_7800_0000_0000

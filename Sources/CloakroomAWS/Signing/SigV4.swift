@@ -185,18 +185,16 @@ extension [UInt8] {
 /// Deriving costs four HMACs and setting up a fifth: keep it for the day.
 /// Source: AWS IAM User Guide, "Create a signed AWS API request", step 3.
 package struct SigningKey: Sendable {
-    /// `20130524`
-    package let day: String
     /// `20130524/us-east-1/s3/aws4_request`
     package let scope: String
     private let hmac: HMACSHA256
 
+    /// - Parameter day: such as `20130524`.
     package init(secretAccessKey: Secret, day: String, region: String, service: String) {
         var key = Array("AWS4\(secretAccessKey.reveal())".utf8)
         for part in [day, region, service, "aws4_request"] {
             key = HMACSHA256(key: key).authenticate(part.utf8)
         }
-        self.day = day
         self.scope = "\(day)/\(region)/\(service)/aws4_request"
         self.hmac = HMACSHA256(key: key)
     }

@@ -55,12 +55,10 @@ package struct Canaries: Sendable, Equatable {
 
     package struct FailedCanary: Sendable, Equatable {
         package let failure: Failure
-        package let name: String
         package let text: String
 
-        package init(failure: Failure, name: String, text: String) {
+        package init(failure: Failure, text: String) {
             self.failure = failure
-            self.name = name
             self.text = text
         }
     }
@@ -120,7 +118,7 @@ package struct Canaries: Sendable, Equatable {
         for canary in canaries where state(canary, now) == .late {
             findings.append(
                 FailedCanary(
-                    failure: .late, name: canary.name,
+                    failure: .late,
                     text:
                         "\(canary.name) is still there, \(LifecycleDescription.span(now.timeIntervalSince(expiration(canary)))) "
                         + "after its expiration"))
@@ -143,7 +141,7 @@ package struct Canaries: Sendable, Equatable {
     private func early(_ canary: Canary, _ now: Date) -> FailedCanary {
         let left = LifecycleDescription.span(expiration(canary).timeIntervalSince(now))
         return FailedCanary(
-            failure: canary.renewed == nil ? .early : .lost, name: canary.name,
+            failure: canary.renewed == nil ? .early : .lost,
             text: "\(canary.name) is gone, \(left) before its expiration"
                 + (canary.renewed == nil ? "" : ", though it was renewed"))
     }
@@ -205,7 +203,7 @@ package struct Canaries: Sendable, Equatable {
     package mutating func renewed(_ canary: Canary, written: Date) -> FailedCanary? {
         guard written > canary.renewed ?? canary.written else {
             return FailedCanary(
-                failure: .renewal, name: canary.name,
+                failure: .renewal,
                 text: "\(canary.name) was renewed, but its LastModified is the same")
         }
         if let index = canaries.firstIndex(of: canary) { canaries[index].renewed = written }

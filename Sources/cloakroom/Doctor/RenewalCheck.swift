@@ -70,6 +70,6 @@ struct RenewalCheck {
         return ProbeObject(
             lastModified: stored.lastModified, contentType: stored.fields["content-type"],
             cacheControl: stored.fields["cache-control"], note: stored.fields[Self.note], tags: tags,
-            expiration: stored.expiration?.date)
+            expiration: stored.expiration)
     }
 }

@@ -150,6 +150,6 @@ final class CanaryRun {
     }
 
     private func report(_ canary: Canaries.Canary, _ failure: Canaries.Failure, _ text: String) {
-        findings.append(.init(failure: failure, name: canary.name, text: "\(canary.name) \(text)"))
+        findings.append(.init(failure: failure, text: "\(canary.name) \(text)"))
     }
 }

@@ -130,7 +130,7 @@ final class ValidationRun {
         guard let stored = try await s3.head(object, deadline: deadline), let written = stored.lastModified else {
             throw AWSError(.transient, code: "NotThere")
         }
-        validation.uploaded(index, written: written, toldExpiration: stored.expiration?.date)
+        validation.uploaded(index, written: written, toldExpiration: stored.expiration)
         if index == validation.objects.count - 1, let end = validation.controlsExpire {
             Output.note("\(index + 1) objects are uploaded; without a renewal they expire at \(end.wireText)")
         }
@@ -153,7 +153,7 @@ final class ValidationRun {
         guard let stored = try await s3.head(object, deadline: deadline), let written = stored.lastModified else {
             return validation.missed(index, at: Date())
         }
-        validation.renewed(index, at: Date(), written: written, toldExpiration: stored.expiration?.date)
+        validation.renewed(index, at: Date(), written: written, toldExpiration: stored.expiration)
         Output.note("\(key) is renewed: LastModified is now \(written.wireText)")
     }
 

@@ -23,7 +23,6 @@ extension HTTPResponse {
 
 /// One window of `RateLimit`, such as `"renew";r=0;t=1800`.
 struct RateLimitItem: Equatable {
-    var name: String
     /// Requests left; `nil` where it is not given.
     var remaining: Int?
     /// Seconds until the window begins anew.
@@ -37,7 +36,6 @@ struct RateLimitItem: Equatable {
         guard let first = parts.first, first.count >= 2, first.hasPrefix("\""), first.hasSuffix("\"") else {
             return nil
         }
-        name = String(first.dropFirst().dropLast())
         for part in parts.dropFirst() {
             let pair = part.split(separator: "=", maxSplits: 1)
             guard pair.count == 2, let number = UInt32(pair[1]) else { continue }
