@@ -1,8 +1,9 @@
-package import CloakroomServer
+@testable import CloakroomOperations
+@testable import CloakroomServer
 
 extension SettingsTable {
     /// The table of the manual's page Settings, between its `settings` markers: one row for each key.
-    package static var markdown: String {
+    static var markdown: String {
         let head = ["| Key | Value | Default | |", "| --- | --- | --- | --- |"]
         return (head + wholeRows.map(line)).joined(separator: "\n")
     }
