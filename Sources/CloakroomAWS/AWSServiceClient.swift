@@ -71,12 +71,12 @@ final class AWSServiceClient {
     ///   - timeout: of one attempt; `nil` for the settings'.
     ///   - decode: decodes the response, or throws what is wrong with it.
     func call<Value>(
-        _ operation: Attempt.Operation, _ message: SigV4.Message, body: [UInt8] = [],
-        attempts: Retrier.Attempts = .all, deadline: ContinuousClock.Instant, timeout: Duration? = nil,
-        counts: inout AttemptCounts, decode: (UpstreamResponse) throws(AWSError) -> Value
+        _ message: SigV4.Message, body: [UInt8] = [], attempts: Retrier.Attempts = .all,
+        deadline: ContinuousClock.Instant, timeout: Duration? = nil, counts: inout AttemptCounts,
+        decode: (UpstreamResponse) throws(AWSError) -> Value
     ) async throws(AWSError) -> Value {
         try await call(
-            operation, attempts: attempts, deadline: deadline, timeout: timeout, counts: &counts,
+            attempts: attempts, deadline: deadline, timeout: timeout, counts: &counts,
             request: { signed(message, body: body, with: $0) }, decode: decode)
     }
 
@@ -84,11 +84,11 @@ final class AWSServiceClient {
     ///
     /// - Parameter message: unsigned; called for each attempt.
     func transfer<Value>(
-        _ operation: Attempt.Operation, _ transfer: Transfer, counts: inout AttemptCounts, message: () -> SigV4.Message,
+        _ transfer: Transfer, counts: inout AttemptCounts, message: () -> SigV4.Message,
         decode: (UpstreamResponse) throws(AWSError) -> Value
     ) async throws(AWSError) -> Value {
         try await call(
-            operation, deadline: transfer.deadline, timeout: transfer.timeout, counts: &counts,
+            deadline: transfer.deadline, timeout: transfer.timeout, counts: &counts,
             request: { signed(message(), body: [], with: $0) }, send: transfer.send, decode: decode)
     }
 
@@ -96,23 +96,21 @@ final class AWSServiceClient {
     ///   - request: makes the signed request, for each attempt.
     ///   - send: sends it; `nil` for the transport.
     func call<Value>(
-        _ operation: Attempt.Operation, attempts: Retrier.Attempts = .all, deadline: ContinuousClock.Instant,
-        timeout: Duration? = nil, counts: inout AttemptCounts, request: (SigningContext) -> UpstreamRequest,
-        send: Transfer.Sender? = nil,
+        attempts: Retrier.Attempts = .all, deadline: ContinuousClock.Instant, timeout: Duration? = nil,
+        counts: inout AttemptCounts, request: (SigningContext) -> UpstreamRequest, send: Transfer.Sender? = nil,
         decode: (UpstreamResponse) throws(AWSError) -> Value
     ) async throws(AWSError) -> Value {
         try await retrier.run(
             until: deadline, quota: quota, attempts: attempts, timeout: timeout, counts: &counts
         ) {
-            (attempt: Int, timeout: Duration) async throws(AWSError) -> Value in
+            (timeout: Duration) async throws(AWSError) -> Value in
             let start = runtime.now()
             let result = await sendOnce(request, send: send, timeout: timeout, decode: decode)
             var fault: AWSError?
             if case .failure(let failure) = result { fault = failure }
             configuration.onAttempt(
                 Attempt(
-                    service: configuration.service, operation: operation, number: attempt, fault: fault,
-                    duration: start.duration(to: runtime.now())))
+                    service: configuration.service, fault: fault, duration: start.duration(to: runtime.now())))
             return try result.get()
         }
     }

@@ -150,7 +150,7 @@ struct S3ClientTests {
     @Test func `counts throttles`() async throws {
         let renewal = try await renew(.s3Error(503, "SlowDown"), .s3Error(503, "SlowDown"), .copied)
         #expect(renewal == Renewal(outcome: Self.renewed, counts: AttemptCounts(attempts: 3, throttles: 2)))
-        #expect(fake.attempts.map(\.operation) == [.copyObject, .copyObject, .copyObject])
+        #expect(fake.attempts.count == 3)
     }
 
     @Test func `replaces where copying is refused, and remembers`() async throws {

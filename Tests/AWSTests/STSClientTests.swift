@@ -192,7 +192,7 @@ struct STSClientTests {
             try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
         #expect(fake.sleeps == [.seconds(1), .seconds(2)])
-        #expect(fake.attempts.map(\.number) == [0, 1, 2])
+        #expect(fake.attempts.count == 3)
         #expect(fake.attempts.allSatisfy { $0.fault?.kind == .throttled })
     }
 

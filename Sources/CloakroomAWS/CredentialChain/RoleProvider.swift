@@ -41,7 +41,7 @@ struct RoleProvider {
         do throws(AWSError) {
             let assumed = try await retrier.run(
                 until: dependencies.runtime.now() + Self.totalTimeout, quota: RetryQuota(), counts: &counts
-            ) { (_: Int, timeout: Duration) async throws(AWSError) -> AssumedRole in
+            ) { (timeout: Duration) async throws(AWSError) -> AssumedRole in
                 let text: String
                 do throws(CredentialProviderError) { text = try token() } catch {
                     unreadable = error

@@ -25,7 +25,7 @@ package actor IAMClient {
         _ name: String, ofRole role: String, deadline: ContinuousClock.Instant
     ) async throws(AWSError) -> String? {
         try await call(
-            .getRolePolicy, [("RoleName", role), ("PolicyName", name)], deadline
+            "GetRolePolicy", [("RoleName", role), ("PolicyName", name)], deadline
         ) { response throws(AWSError) in
             let error = AWSErrorResponse(response.body)
             // The code stands for the role as well; only writing tells which.
@@ -43,7 +43,7 @@ package actor IAMClient {
         _ document: String, as name: String, ofRole role: String, deadline: ContinuousClock.Instant
     ) async throws(AWSError) {
         try await call(
-            .putRolePolicy, [("RoleName", role), ("PolicyName", name), ("PolicyDocument", document)], deadline
+            "PutRolePolicy", [("RoleName", role), ("PolicyName", name), ("PolicyDocument", document)], deadline
         ) { response throws(AWSError) in
             guard response.status == 200, let root = try? XMLReader.read(response.body),
                 root.name == "PutRolePolicyResponse"
@@ -52,11 +52,11 @@ package actor IAMClient {
     }
 
     private func call<Value: Sendable>(
-        _ operation: Attempt.Operation, _ parameters: [(name: String, value: String)],
+        _ action: String, _ parameters: [(name: String, value: String)],
         _ deadline: ContinuousClock.Instant, decode: (UpstreamResponse) throws(AWSError) -> Value
     ) async throws(AWSError) -> Value {
         let form = Array(
-            (["Action=\(operation.rawValue)&Version=2010-05-08"]
+            (["Action=\(action)&Version=2010-05-08"]
                 + parameters.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }).joined(separator: "&").utf8)
         let message = SigV4.Message(
             method: "POST", path: "\(upstream.endpoint.path)/",
@@ -66,7 +66,7 @@ package actor IAMClient {
             payloadHash: SHA256.hash(form).hexadecimal)
         var counts = AttemptCounts()
         return try await upstream.call(
-            operation, message, body: form, deadline: deadline, counts: &counts, decode: decode)
+            message, body: form, deadline: deadline, counts: &counts, decode: decode)
     }
 }
 

@@ -12,46 +12,13 @@ package struct Attempt: Sendable, Equatable {
         case iam
     }
 
-    package enum Operation: String, Sendable {
-        case assumeRole = "AssumeRole"
-        case copyObject = "CopyObject"
-        case headObject = "HeadObject"
-        case getObject = "GetObject"
-        case putObject = "PutObject"
-        case deleteObject = "DeleteObject"
-        case getObjectTagging = "GetObjectTagging"
-        case putObjectTagging = "PutObjectTagging"
-        case listObjects = "ListObjectsV2"
-        case headBucket = "HeadBucket"
-        case createBucket = "CreateBucket"
-        case deleteBucket = "DeleteBucket"
-        case getBucketVersioning = "GetBucketVersioning"
-        case getBucketLifecycle = "GetBucketLifecycleConfiguration"
-        case putBucketLifecycle = "PutBucketLifecycleConfiguration"
-        case createMultipartUpload = "CreateMultipartUpload"
-        case listParts = "ListParts"
-        case uploadPart = "UploadPart"
-        case uploadPartCopy = "UploadPartCopy"
-        case completeMultipartUpload = "CompleteMultipartUpload"
-        case abortMultipartUpload = "AbortMultipartUpload"
-        case probe = "Probe"
-        case deleteBucketLifecycle = "DeleteBucketLifecycle"
-        case getRolePolicy = "GetRolePolicy"
-        case putRolePolicy = "PutRolePolicy"
-    }
-
     package let service: Service
-    package let operation: Operation
-    /// From 0.
-    package let number: Int
     /// `nil` for success, or a definite no such as "there is no such object".
     package let fault: AWSError?
     package let duration: Duration
 
-    package init(service: Service, operation: Operation, number: Int, fault: AWSError?, duration: Duration) {
+    package init(service: Service, fault: AWSError?, duration: Duration) {
         self.service = service
-        self.operation = operation
-        self.number = number
         self.fault = fault
         self.duration = duration
     }

@@ -16,11 +16,11 @@ struct Retrier: Sendable {
     /// - Parameters:
     ///   - quota: shared by all calls of a client.
     ///   - timeout: of one attempt; `nil` for the settings'.
-    ///   - try: is told the number of the attempt, from 0, and how long it may take.
+    ///   - try: is told how long it may take.
     func run<Value>(
         until deadline: ContinuousClock.Instant, quota: RetryQuota, attempts: Attempts = .all, timeout: Duration? = nil,
         counts: inout AttemptCounts,
-        try: (_ attempt: Int, _ timeout: Duration) async throws(AWSError) -> Value
+        try: (_ timeout: Duration) async throws(AWSError) -> Value
     ) async throws(AWSError) -> Value {
         var corrected: Set<AWSError.Kind> = []
         var attempt = attempts == .afterTimeout ? 1 : 0
@@ -30,7 +30,7 @@ struct Retrier: Sendable {
             guard left > .zero else { throw AWSError(.transient, code: "DeadlineExceeded") }
             counts.attempts += 1
             do {
-                let value = try await `try`(attempt, min(timeout ?? settings.timeout, left))
+                let value = try await `try`(min(timeout ?? settings.timeout, left))
                 quota.refund(cost)
                 return value
             } catch {

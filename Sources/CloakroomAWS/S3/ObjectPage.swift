@@ -151,7 +151,7 @@ extension S3Client {
             query += "&version-id-marker=\(PercentEncoding.encode(position.version))"
         }
         query += "&versions="
-        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(AWSError) in
+        return try await bucketCall("GET", query, deadline) { response throws(AWSError) in
             try VersionPage(response, prefix: prefix)
         }
     }
@@ -179,7 +179,7 @@ extension S3Client {
         case .after(let key): query += "&start-after=\(PercentEncoding.encode(key))"
         case .continuation(let token): query = "continuation-token=\(PercentEncoding.encode(token))&" + query
         }
-        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(AWSError) in
+        return try await bucketCall("GET", query, deadline) { response throws(AWSError) in
             try ObjectPage(response, prefix: prefix)
         }
     }

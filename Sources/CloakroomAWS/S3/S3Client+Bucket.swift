@@ -24,7 +24,7 @@ extension S3Client {
 
     /// - Returns: an empty configuration when the bucket has none.
     package func lifecycle(deadline: ContinuousClock.Instant) async throws(AWSError) -> LifecycleConfiguration {
-        try await bucketCall(.getBucketLifecycle, "GET", "lifecycle", deadline) { response throws(AWSError) in
+        try await bucketCall("GET", "lifecycle", deadline) { response throws(AWSError) in
             try LifecycleConfiguration(response)
         }
     }
@@ -55,16 +55,16 @@ extension S3Client {
         var fields = Checksum.fields(of: body)
         if let size = lifecycle.transitionMinimumSize { fields.add(LifecycleConfiguration.minimumSizeField, size) }
         try await bucketCall(
-            .putBucketLifecycle, "PUT", "lifecycle", fields: fields, body: body, deadline, decode: Self.done)
+            "PUT", "lifecycle", fields: fields, body: body, deadline, decode: Self.done)
     }
 
     /// Removes all rules.
     package func deleteLifecycle(deadline: ContinuousClock.Instant) async throws(AWSError) {
-        try await bucketCall(.deleteBucketLifecycle, "DELETE", "lifecycle", deadline, decode: Self.done)
+        try await bucketCall("DELETE", "lifecycle", deadline, decode: Self.done)
     }
 
     package func versioning(deadline: ContinuousClock.Instant) async throws(AWSError) -> BucketVersioning {
-        try await bucketCall(.getBucketVersioning, "GET", "versioning", deadline) { response throws(AWSError) in
+        try await bucketCall("GET", "versioning", deadline) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             guard response.status == 200, let root, root.hasName("VersioningConfiguration") else {
                 throw AWSError(response, error: root.flatMap { AWSErrorResponse($0) })
@@ -77,7 +77,7 @@ extension S3Client {
     ///
     /// - Throws: ``AWSError``; status 403 without `s3:GetBucketAcl`.
     package func owner(deadline: ContinuousClock.Instant) async throws(AWSError) -> String {
-        try await bucketCall(.probe, "GET", "acl", deadline) { response throws(AWSError) in
+        try await bucketCall("GET", "acl", deadline) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             guard response.status == 200, let root, root.hasName("AccessControlPolicy"),
                 let owner = root["Owner"]?.text(of: "ID"), !owner.isEmpty
@@ -92,7 +92,7 @@ extension S3Client {
     /// - Returns: `nil` when the store names none.
     package func owner(ofKey key: String, deadline: ContinuousClock.Instant) async throws(AWSError) -> String? {
         let query = "fetch-owner=true&list-type=2&max-keys=1&prefix=\(PercentEncoding.encode(key))"
-        return try await bucketCall(.listObjects, "GET", query, deadline) { response throws(AWSError) in
+        return try await bucketCall("GET", query, deadline) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             guard response.status == 200, let root, root.hasName("ListBucketResult") else {
                 throw AWSError(response, error: root.flatMap { AWSErrorResponse($0) })
@@ -104,7 +104,7 @@ extension S3Client {
 
     /// HEAD: a response to every caller who may list, and the Region even to those who may not.
     package func presence(deadline: ContinuousClock.Instant) async throws(AWSError) -> BucketPresence {
-        try await bucketCall(.headBucket, "HEAD", "", deadline) { response throws(AWSError) in
+        try await bucketCall("HEAD", "", deadline) { response throws(AWSError) in
             let region = response.fields["x-amz-bucket-region"]
             let isElsewhere = region.map { $0 != upstream.endpoint.signingRegion } ?? false
             switch response.status {
@@ -132,7 +132,7 @@ extension S3Client {
             ? []
             : XMLNode("CreateBucketConfiguration", [XMLNode("LocationConstraint", region)])
                 .document(namespace: Self.namespace)
-        return try await bucketCall(.createBucket, "PUT", "", body: body, deadline) { response throws(AWSError) in
+        return try await bucketCall("PUT", "", body: body, deadline) { response throws(AWSError) in
             if response.status == 409, AWSErrorResponse(response.body)?.code == "BucketAlreadyOwnedByYou" {
                 return false
             }
@@ -143,7 +143,7 @@ extension S3Client {
 
     /// - Throws: ``AWSError``: code `BucketNotEmpty` when it is not.
     package func deleteBucket(deadline: ContinuousClock.Instant) async throws(AWSError) {
-        try await bucketCall(.deleteBucket, "DELETE", "", deadline, decode: Self.done)
+        try await bucketCall("DELETE", "", deadline, decode: Self.done)
     }
 
     /// A response without content.
@@ -168,13 +168,13 @@ extension S3Client {
 
     /// A call that is of the bucket and of no object.
     func bucketCall<Value>(
-        _ operation: Attempt.Operation, _ method: String, _ query: String, fields: HeaderFields = [:],
+        _ method: String, _ query: String, fields: HeaderFields = [:],
         body: [UInt8] = [], _ deadline: ContinuousClock.Instant, decode: (UpstreamResponse) throws(AWSError) -> Value
     ) async throws(AWSError) -> Value {
         var message = bucketMessage(method, query, fields: fields, body: body)
         if let owner = settings.expectedBucketOwner { message.fields.add("x-amz-expected-bucket-owner", owner) }
         var counts = AttemptCounts()
         return try await upstream.call(
-            operation, message, body: body, deadline: deadline, counts: &counts, decode: decode)
+            message, body: body, deadline: deadline, counts: &counts, decode: decode)
     }
 }

@@ -29,7 +29,7 @@ extension S3Client {
         message.query = "uploads"
         message.fields.add(fields)
         return try await upstream.call(
-            .createMultipartUpload, message, deadline: deadline, counts: &counts
+            message, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             guard response.status == 200, let root, root.hasName("InitiateMultipartUploadResult"),
@@ -65,7 +65,7 @@ extension S3Client {
         message.query = "max-parts=1000&part-number-marker=\(marker)&uploadId=\(upload)"
         var counts = AttemptCounts()
         return try await upstream.call(
-            .listParts, message, deadline: deadline, counts: &counts
+            message, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             // A thousand parts with their checksums.
             let root = try? XMLReader.read(response.body, limits: .init(bytes: 1 << 20, elements: 16_384))
@@ -131,7 +131,7 @@ extension S3Client {
         message.payloadHash = SHA256.hash(body).hexadecimal
         message.fields.add(condition.fields)
         return try await upstream.call(
-            .completeMultipartUpload, message, body: body, deadline: deadline, timeout: timeout, counts: &counts
+            message, body: body, deadline: deadline, timeout: timeout, counts: &counts
         ) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             if response.status == 200, let root, root.hasName("CompleteMultipartUploadResult"),
@@ -160,7 +160,7 @@ extension S3Client {
         message.query = "uploadId=\(PercentEncoding.encode(uploadID))"
         var counts = AttemptCounts()
         return try await upstream.call(
-            .abortMultipartUpload, message, deadline: deadline, counts: &counts
+            message, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             let error = AWSErrorResponse(response.body)
             if response.status == 204 || response.status == 200, error == nil { return true }

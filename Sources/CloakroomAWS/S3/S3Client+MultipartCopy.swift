@@ -195,7 +195,7 @@ extension S3Client {
         var counts = AttemptCounts()
         do throws(AWSError) {
             let tag = try await upstream.call(
-                .uploadPartCopy, message, deadline: deadline, timeout: BackgroundCopies.timeout, counts: &counts
+                message, deadline: deadline, timeout: BackgroundCopies.timeout, counts: &counts
             ) { response throws(AWSError) in try MultipartCopy.copied(response)
             }
             let part = tag.map { UploadedPart(number: number, entityTag: $0, byteCount: range.count) }

@@ -84,7 +84,7 @@ extension S3Client {
         var counts = AttemptCounts()
         do {
             return try await upstream.call(
-                .putObject, message, body: body, deadline: deadline, counts: &counts
+                message, body: body, deadline: deadline, counts: &counts
             ) { response throws(AWSError) in
                 try Self.done(response)
                 guard let tag = response.fields["etag"], !tag.isEmpty else { throw AWSError(response, error: nil) }
@@ -108,7 +108,7 @@ extension S3Client {
     {
         var counts = AttemptCounts()
         return try await upstream.call(
-            .getObject, message("GET", object), deadline: deadline, counts: &counts
+            message("GET", object), deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             if response.status == 200, let stored = StoredObject(response) {
                 return FetchedObject(object: stored, body: response.body)
@@ -123,6 +123,6 @@ extension S3Client {
     package func delete(_ object: ObjectAddress, deadline: ContinuousClock.Instant) async throws(AWSError) {
         var counts = AttemptCounts()
         try await upstream.call(
-            .deleteObject, message("DELETE", object), deadline: deadline, counts: &counts, decode: Self.done)
+            message("DELETE", object), deadline: deadline, counts: &counts, decode: Self.done)
     }
 }

@@ -207,7 +207,7 @@ extension S3Client {
         _ object: ObjectAddress, isRetry: Bool = false, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> CopyResponse {
         try await upstream.call(
-            .copyObject, attempts: isRetry ? .afterTimeout : .untilTimeout, deadline: deadline, counts: &counts
+            attempts: isRetry ? .afterTimeout : .untilTimeout, deadline: deadline, counts: &counts
         ) { signing in
             cachedSigner(for: signing).request(for: object)
         } decode: { response throws(AWSError) in
@@ -233,7 +233,7 @@ extension S3Client {
         deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> CopyResponse {
         try await upstream.call(
-            .copyObject, request.message(for: object, at: upstream.endpoint),
+            request.message(for: object, at: upstream.endpoint),
             attempts: retriesTimeouts ? .all : .untilTimeout, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in try CopyResponse(response) }
     }

@@ -27,7 +27,7 @@ extension S3Client {
         var message = message("GET", object)
         message.query = "tagging"
         return try await upstream.call(
-            .getObjectTagging, message, deadline: deadline, counts: &counts
+            message, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             guard response.status == 200, let root, root.hasName("Tagging") else {
@@ -54,7 +54,7 @@ extension S3Client {
         message.payloadHash = SHA256.hash(body).hexadecimal
         message.fields.add(Checksum.fields(of: body))
         try await upstream.call(
-            .putObjectTagging, message, body: body, deadline: deadline, counts: &counts, decode: Self.done)
+            message, body: body, deadline: deadline, counts: &counts, decode: Self.done)
     }
 
     /// A copy with replaced metadata of an object with tags.

@@ -22,7 +22,7 @@ extension S3Client {
         message.fields.add(condition.fields)
         var counts = AttemptCounts()
         do {
-            return try await upstream.transfer(.putObject, transfer, counts: &counts, message: { message }) {
+            return try await upstream.transfer(transfer, counts: &counts, message: { message }) {
                 response throws(AWSError) in try Self.stored(response, digest)
             }
         } catch {
@@ -45,7 +45,7 @@ extension S3Client {
         message.payloadHash = digest.payloadHash
         message.fields.add(digest.fields)
         var counts = AttemptCounts()
-        return try await upstream.transfer(.uploadPart, transfer, counts: &counts, message: { message }) {
+        return try await upstream.transfer(transfer, counts: &counts, message: { message }) {
             response throws(AWSError) in try Self.stored(response, digest).entityTag
         }
     }
@@ -64,7 +64,7 @@ extension S3Client {
         var asked: ObjectRange?
         var counts = AttemptCounts()
         return try await upstream.transfer(
-            .getObject, transfer, counts: &counts,
+            transfer, counts: &counts,
             message: {
                 asked = range()
                 var message = message("GET", object)
@@ -119,7 +119,7 @@ extension S3Client {
         var counts = AttemptCounts()
         let (message, body) = request(probe)
         return try await upstream.call(
-            .probe, message, body: body, deadline: deadline, counts: &counts
+            message, body: body, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             let root = try? XMLReader.read(response.body)
             let error = root.flatMap { AWSErrorResponse($0) }

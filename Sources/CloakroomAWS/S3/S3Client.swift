@@ -55,7 +55,7 @@ package actor S3Client {
         _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> StoredObject? {
         try await upstream.call(
-            .headObject, message("HEAD", object), deadline: deadline, counts: &counts
+            message("HEAD", object), deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             switch response.status {
             case 200:
@@ -74,7 +74,7 @@ package actor S3Client {
         _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> StoredObject? {
         try await upstream.call(
-            .headObject, message("HEAD", object), attempts: .one, deadline: deadline, counts: &counts
+            message("HEAD", object), attempts: .one, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             guard response.status == 200 else { throw AWSError(response, error: nil) }
             return StoredObject(response)
@@ -86,7 +86,7 @@ package actor S3Client {
         _ object: ObjectAddress, deadline: ContinuousClock.Instant, counts: inout AttemptCounts
     ) async throws(AWSError) -> Result<StoredObject, AWSError> {
         try await upstream.call(
-            .headObject, message("HEAD", object), deadline: deadline, counts: &counts
+            message("HEAD", object), deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             let fault = AWSError(response, error: nil)
             switch response.status {
@@ -113,7 +113,7 @@ package actor S3Client {
         var message = message("GET", object)
         message.fields.add("range", "bytes=0-0")
         return try await upstream.call(
-            .getObject, message, deadline: deadline, counts: &counts
+            message, deadline: deadline, counts: &counts
         ) { response throws(AWSError) in
             if response.status == 200 || response.status == 206 { return true }
             let error = AWSErrorResponse(response.body)

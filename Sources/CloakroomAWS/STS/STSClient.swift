@@ -38,7 +38,7 @@ package actor STSClient {
             let body = credentials.sessionToken == nil ? request.form : request.limited(to: .seconds(3600)).form
             _ = consume request
             return try await upstream.call(
-                .assumeRole, deadline: deadline, counts: &counts, request: { self.request(posting: body, with: $0) }
+                deadline: deadline, counts: &counts, request: { self.request(posting: body, with: $0) }
             ) { response throws(AWSError) in
                 guard response.status == 200 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
                 return try AssumedRole(response, now: upstream.time)

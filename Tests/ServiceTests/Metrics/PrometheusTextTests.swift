@@ -24,7 +24,7 @@ struct PrometheusTextTests {
         metrics.answered(.unknown, status: 418, nanoseconds: 20_000_000_000)
         metrics.attempted(
             Attempt(
-                service: .sts, operation: .assumeRole, number: 0, fault: AWSError(.throttled, code: "x"),
+                service: .sts, fault: AWSError(.throttled, code: "x"),
                 duration: .milliseconds(3)))
         let window = Settings.Limit(quota: 1, window: .seconds(1), whenRedisIsAway: .open)
         let limits = Settings.Limits(

@@ -11,7 +11,7 @@ struct CopyConcurrencyLimiterTests {
 
     private func attempt(_ kind: AWSError.Kind? = nil, service: Attempt.Service = .s3) -> Attempt {
         Attempt(
-            service: service, operation: .copyObject, number: 0, fault: kind.map { AWSError($0, code: "x") },
+            service: service, fault: kind.map { AWSError($0, code: "x") },
             duration: .milliseconds(50))
     }
 
