@@ -37,10 +37,10 @@ enum CopyResponse: Equatable {
             return
         }
         let error = root.flatMap { AWSErrorResponse($0) }
-        guard let error, let answer = Self(status: response.status, error: error) else {
+        guard let error, let decoded = Self(status: response.status, error: error) else {
             throw AWSError(response, error: error)
         }
-        self = answer
+        self = decoded
     }
 
     /// Whether an error's code says that no object of the store can have such a key. Clients choose keys, so

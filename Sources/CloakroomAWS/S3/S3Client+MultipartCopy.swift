@@ -150,16 +150,16 @@ extension S3Client {
             }
             var spent = AttemptCounts()
             defer { counts += spent }
-            let answer: CompletionResponse
+            let response: CompletionResponse
             do {
-                answer = try await completeUpload(
+                response = try await completeUpload(
                     object, upload, parts, condition, timeout: BackgroundCopies.timeout, deadline: deadline,
                     counts: &spent)
             } catch {
                 if spent.attempts == 1, error.kind == .refused { startAbort(upload, of: object) }
                 throw error
             }
-            switch answer {
+            switch response {
             case .completed(let expiration): return .renewed(expiration: expiration)
             case .noSuchUpload: return nil
             case .conditionRefused: unsupportedOnCompletion.insert(condition.fieldName)

@@ -36,16 +36,16 @@ extension S3Client {
         guard case .named = settings.storageClass, directive == .copy else {
             return try await renewAfterHead(object, directive, deadline: deadline, counts: &counts)
         }
-        let answer: CopyResponse
+        let response: CopyResponse
         do {
-            answer = try await copyWithoutHead(object, deadline: deadline, counts: &counts)
+            response = try await copyWithoutHead(object, deadline: deadline, counts: &counts)
         } catch {
             if let outcome = try await outcome(ofTimedOut: object, after: error, deadline: deadline, counts: &counts) {
                 return outcome
             }
-            answer = try await copyWithoutHead(object, isRetry: true, deadline: deadline, counts: &counts)
+            response = try await copyWithoutHead(object, isRetry: true, deadline: deadline, counts: &counts)
         }
-        switch answer {
+        switch response {
         case .copied(let expiration):
             selfCopySupport.forget()
             return .renewed(expiration: expiration)
@@ -168,15 +168,15 @@ extension S3Client {
         request.metadata = metadata
         request.entityTag = stored.entityTag
         let guarded = directive == .replace && stored.tagCount > 0
-        let answer: CopyResponse
+        let response: CopyResponse
         if guarded {
             guard tagPreservation != .lost else { return .unrenewableObject(code: "TagsWouldBeLost") }
-            answer = try await copyPreservingTags(request, object, deadline: deadline, counts: &counts)
+            response = try await copyPreservingTags(request, object, deadline: deadline, counts: &counts)
         } else {
-            answer = try await copy(
+            response = try await copy(
                 request, object, retriesTimeouts: !stored.isLarge, deadline: deadline, counts: &counts)
         }
-        switch answer {
+        switch response {
         case .copied(let expiration):
             if directive == .copy { selfCopySupport.forget() }
             return .renewed(expiration: expiration)

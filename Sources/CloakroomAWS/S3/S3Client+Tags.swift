@@ -69,9 +69,9 @@ extension S3Client {
         }
         let before = try await tags(of: object, deadline: deadline, counts: &counts)
         let attempts = counts.attempts
-        let answer: CopyResponse
+        let response: CopyResponse
         do {
-            answer = try await copy(request, object, deadline: deadline, counts: &counts)
+            response = try await copy(request, object, deadline: deadline, counts: &counts)
         } catch {
             // It may have been made, by this attempt or by an earlier one, and the response was lost.
             let isUncertain = [.transient, .cancelled].contains(error.kind) || counts.attempts > attempts + 1
@@ -84,12 +84,12 @@ extension S3Client {
             }
             throw error
         }
-        if case .copied = answer, !before.isEmpty, try await !restoreTags(before, on: object, deadline, &counts),
+        if case .copied = response, !before.isEmpty, try await !restoreTags(before, on: object, deadline, &counts),
             tagPreservation == .unknown
         {
             tagPreservation = .kept
         }
-        return answer
+        return response
     }
 
     /// Puts tags back where a copy has lost them. This may outlast the deadline: the tags are stored nowhere else.

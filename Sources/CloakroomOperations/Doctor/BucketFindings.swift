@@ -32,23 +32,23 @@ package struct BucketObservations: Sendable {
 
 /// Checks the bucket itself.
 package struct BucketFindings {
-    private let answers: BucketObservations
+    private let observations: BucketObservations
     private let settings: Settings
     private let check = CheckName.bucket
 
-    package init(_ answers: BucketObservations, _ settings: Settings) {
-        self.answers = answers
+    package init(_ observations: BucketObservations, _ settings: Settings) {
+        self.observations = observations
         self.settings = settings
     }
 
     package var all: [Finding] {
-        switch answers.presence {
+        switch observations.presence {
         case .failure(let fault): return [unreachable(fault)]
         case .success(.missing): return [absent]
         case .success(.elsewhere(let region)): return [elsewhere(region)]
         case .success(.accessDenied): return [accessDenied]
         case .success(.here(let region)):
-            guard let contents = answers.contents else { return [here(region)] }
+            guard let contents = observations.contents else { return [here(region)] }
             return [here(region), missingKey(contents), versioning(contents), objectLock(contents)]
                 .compactMap(\.self)
         }

@@ -33,61 +33,64 @@ package enum EndpointFindings {
     private static let check = CheckName.endpoints
 
     /// - Parameter tokens: they say how far a token's issuer may be from us.
-    package static func all(_ answer: EndpointObservation, tokens: Settings.Tokens) -> [Finding] {
+    package static func all(_ observation: EndpointObservation, tokens: Settings.Tokens) -> [Finding] {
         let response: UpstreamResponse
-        switch answer.result {
+        switch observation.result {
         case .success(let answer): response = answer
-        case .failure(let error): return [unreachable(answer, error)]
+        case .failure(let error): return [unreachable(observation, error)]
         }
-        return [transport(answer)] + (skew(answer, response).map { [clock(answer, $0, tokens.smallestLeeway)] } ?? [])
+        return [transport(observation)]
+            + (skew(observation, response).map { [clock(observation, $0, tokens.smallestLeeway)] } ?? [])
     }
 
-    private static func unreachable(_ answer: EndpointObservation, _ error: TransportError) -> Finding {
+    private static func unreachable(_ observation: EndpointObservation, _ error: TransportError) -> Finding {
         let (found, advice) =
             switch error {
             case .untrusted:
                 (
-                    "the certificate of \(answer.url) is not trusted",
+                    "the certificate of \(observation.url) is not trusted",
                     "fix the endpoint's name, or give its authority as aws.certificateAuthorities"
                 )
-            case .unreachable: ("\(answer.url) is unreachable", "fix the endpoint, the name server or the firewall")
-            case .timeout: ("\(answer.url) does not respond in time", "look at the route, the proxy and the firewall")
+            case .unreachable:
+                ("\(observation.url) is unreachable", "fix the endpoint, the name server or the firewall")
+            case .timeout:
+                ("\(observation.url) does not respond in time", "look at the route, the proxy and the firewall")
             case .interrupted:
                 (
-                    "\(answer.url) breaks off the connection, or does not speak HTTP",
+                    "\(observation.url) breaks off the connection, or does not speak HTTP",
                     "fix the endpoint: host, port, scheme and TLS version (1.2 at least)"
                 )
             case .tooLarge, .cancelled, .invalidRequest:
-                ("\(answer.url) does not speak HTTP", "fix the endpoint: host, port and scheme")
+                ("\(observation.url) does not speak HTTP", "fix the endpoint: host, port and scheme")
             }
-        return check.error("\(answer.name): \(found)", why: "nothing can be vended or renewed", advice: advice)
+        return check.error("\(observation.name): \(found)", why: "nothing can be vended or renewed", advice: advice)
     }
 
-    private static func transport(_ answer: EndpointObservation) -> Finding {
-        guard !answer.url.hasPrefix("https://") else {
-            return check.ok("\(answer.name) responds at \(answer.url), its certificate verified")
+    private static func transport(_ observation: EndpointObservation) -> Finding {
+        guard !observation.url.hasPrefix("https://") else {
+            return check.ok("\(observation.name) responds at \(observation.url), its certificate verified")
         }
-        guard WebOrigin(answer.url)?.isLoopback != true else {
-            return check.ok("\(answer.name) responds at \(answer.url), on this machine")
+        guard WebOrigin(observation.url)?.isLoopback != true else {
+            return check.ok("\(observation.name) responds at \(observation.url), on this machine")
         }
         return check.warning(
-            "\(answer.name) is reached in plain text: \(answer.url)",
+            "\(observation.name) is reached in plain text: \(observation.url)",
             why: "an attacker on the path reads what is vended, and can send responses in its place",
             advice: "give an https endpoint")
     }
 
     /// Theirs minus ours, in seconds; the header has whole ones, and lies somewhere in the exchange.
-    static func skew(_ answer: EndpointObservation, _ response: UpstreamResponse) -> Double? {
+    static func skew(_ observation: EndpointObservation, _ response: UpstreamResponse) -> Double? {
         guard let theirs = response.fields["date"].flatMap({ Timestamp(http: $0) })?.date else { return nil }
-        if theirs > answer.received { return theirs.timeIntervalSince(answer.received) }
+        if theirs > observation.received { return theirs.timeIntervalSince(observation.received) }
         let latest = theirs.addingTimeInterval(1)
-        return latest < answer.sent ? latest.timeIntervalSince(answer.sent) : 0
+        return latest < observation.sent ? latest.timeIntervalSince(observation.sent) : 0
     }
 
-    private static func clock(_ answer: EndpointObservation, _ skew: Double, _ leeway: Duration) -> Finding {
+    private static func clock(_ observation: EndpointObservation, _ skew: Double, _ leeway: Duration) -> Finding {
         let seconds = abs(Int(skew.rounded()))
-        guard seconds > 2 else { return check.ok("our clock is \(answer.name)'s") }
-        let found = "our clock is \(seconds) s \(skew > 0 ? "behind" : "ahead of") \(answer.name)'s"
+        guard seconds > 2 else { return check.ok("our clock is \(observation.name)'s") }
+        let found = "our clock is \(seconds) s \(skew > 0 ? "behind" : "ahead of") \(observation.name)'s"
         let advice = "let chrony or systemd-timesyncd keep the time, and look why they do not"
         guard Duration.seconds(seconds) > leeway else {
             return check.warning(

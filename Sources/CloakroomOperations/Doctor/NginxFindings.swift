@@ -51,19 +51,19 @@ package struct NginxObservations: Sendable {
 
 /// Checks nginx as it stands before the workers.
 package struct NginxFindings {
-    private let answers: NginxObservations
+    private let observations: NginxObservations
     private let settings: Settings
     private let now: Date
     private let check = CheckName.nginx
 
-    package init(_ answers: NginxObservations, _ settings: Settings, now: Date) {
-        self.answers = answers
+    package init(_ observations: NginxObservations, _ settings: Settings, now: Date) {
+        self.observations = observations
         self.settings = settings
         self.now = now
     }
 
     package var all: [Finding] {
-        switch answers.unknown {
+        switch observations.unknown {
         case .failure(let error): [unreachable(error)]
         case .success(let response):
             [worker(response)]
@@ -73,7 +73,7 @@ package struct NginxFindings {
         }
     }
 
-    private var isOnThisMachine: Bool { WebOrigin(answers.url)?.isLoopback == true }
+    private var isOnThisMachine: Bool { WebOrigin(observations.url)?.isLoopback == true }
 
     private func unreachable(_ error: TransportError) -> Finding {
         let (found, advice) =
@@ -88,14 +88,14 @@ package struct NginxFindings {
             case .interrupted, .tooLarge, .cancelled, .invalidRequest:
                 ("no HTTP response", "fix --url (scheme, host and port), or ssl_protocols (TLS 1.2 at least)")
             }
-        return check.error("\(answers.url): \(found)", why: "no app reaches the workers", advice: advice)
+        return check.error("\(observations.url): \(found)", why: "no app reaches the workers", advice: advice)
     }
 
     private func worker(_ response: UpstreamResponse) -> Finding {
-        let found = "\(answers.url) responds \(response.status) for a path that is no route"
+        let found = "\(observations.url) responds \(response.status) for a path that is no route"
         switch response.status {
         case 404 where response.fields["content-type"]?.hasPrefix("application/json") == true:
-            return check.ok("a worker responds behind \(answers.url)")
+            return check.ok("a worker responds behind \(observations.url)")
         case 502, 504:
             return check.error(
                 found, why: "nginx runs, but no worker responds to it",
@@ -116,7 +116,7 @@ package struct NginxFindings {
     ]
 
     private func headers(_ response: UpstreamResponse) -> Finding {
-        let isTLS = answers.url.hasPrefix("https://")
+        let isTLS = observations.url.hasPrefix("https://")
         var missing = Self.wanted.filter { response.fields[$0.0] != $0.1 }.map(\.0)
         if isTLS, response.fields["Strict-Transport-Security"] == nil { missing.append("Strict-Transport-Security") }
         let twice = Self.wanted.map(\.0).filter { name in
@@ -144,7 +144,7 @@ package struct NginxFindings {
     }
 
     private var method: Finding? {
-        guard case .success(let response) = answers.wrongMethod else { return lost("GET where POST belongs") }
+        guard case .success(let response) = observations.wrongMethod else { return lost("GET where POST belongs") }
         guard response.status == 405, response.fields["Allow"] == "POST" else {
             return check.warning(
                 "GET where POST belongs gets \(response.status)",
@@ -156,7 +156,8 @@ package struct NginxFindings {
 
     /// Both without a token, so that nothing is done for either.
     private var bodies: Finding? {
-        guard case .success(let largest) = answers.largest, case .success(let tooLarge) = answers.tooLarge else {
+        guard case .success(let largest) = observations.largest, case .success(let tooLarge) = observations.tooLarge
+        else {
             return lost("a large body")
         }
         let limit = settings.server.maximumBodyBytes
@@ -180,14 +181,14 @@ package struct NginxFindings {
     }
 
     private var scheme: Finding? {
-        guard !answers.url.hasPrefix("https://"), !isOnThisMachine else { return nil }
+        guard !observations.url.hasPrefix("https://"), !isOnThisMachine else { return nil }
         return check.error(
-            "\(answers.url) is plain HTTP", why: "an attacker on the path reads tokens and credentials",
+            "\(observations.url) is plain HTTP", why: "an attacker on the path reads tokens and credentials",
             advice: "serve HTTPS as nginx/cloakroom.conf does, and give that address as --url")
     }
 
     private var certificate: Finding? {
-        guard let end = answers.certificateEnd else { return nil }
+        guard let end = observations.certificateEnd else { return nil }
         let days = Int((end.timeIntervalSince(now) / 86_400).rounded(.down))
         guard days >= 0 else {
             return check.error(
@@ -202,7 +203,9 @@ package struct NginxFindings {
     }
 
     private var metrics: Finding? {
-        guard case .success(let plain) = answers.metrics, case .success(let disguised) = answers.disguisedMetrics else {
+        guard case .success(let plain) = observations.metrics,
+            case .success(let disguised) = observations.disguisedMetrics
+        else {
             return lost("/metrics")
         }
         guard plain.status == 200 || disguised.status != 200 else {

@@ -29,18 +29,18 @@ package struct RedisObservations: Sendable {
 
 /// Checks a Redis: limits, users' records and shared credentials live in it.
 package struct RedisFindings {
-    private let answers: RedisObservations
+    private let observations: RedisObservations
     private let settings: Settings
     private let check = CheckName.redis
 
-    package init(_ answers: RedisObservations, _ settings: Settings) {
-        self.answers = answers
+    package init(_ observations: RedisObservations, _ settings: Settings) {
+        self.observations = observations
         self.settings = settings
     }
 
     package var all: [Finding] {
         let text: String
-        switch answers.info {
+        switch observations.info {
         case .success(let answer): text = answer
         case .failure(let error): return [unreachable(error)]
         }
@@ -87,8 +87,8 @@ package struct RedisFindings {
     }
 
     private var script: Finding? {
-        guard let refusal = answers.script else {
-            return check.ok(answers.scriptWrote ? "scripts run and write" : "scripts run; writing was not tried")
+        guard let refusal = observations.script else {
+            return check.ok(observations.scriptWrote ? "scripts run and write" : "scripts run; writing was not tried")
         }
         return check.error(
             "a script is refused: \(refusal.error.label)", why: "workers need it for \(refusal.purpose)",
@@ -96,7 +96,7 @@ package struct RedisFindings {
     }
 
     private var latency: Finding? {
-        let sorted = answers.latencies.sorted()
+        let sorted = observations.latencies.sorted()
         guard !sorted.isEmpty else { return nil }
         let (median, slow) = (sorted[sorted.count / 2], sorted[min(sorted.count - 1, sorted.count * 99 / 100)])
         let found = "PING takes \(Self.text(median)) at the median, \(Self.text(slow)) at the 99th percentile"
@@ -154,7 +154,7 @@ package struct RedisFindings {
             return check.ok("users' records are kept in an append-only file")
         }
         guard info["rdb_last_bgsave_status"] != "err" else { return failingDisk("its snapshot") }
-        let kept = answers.save.map { $0.isEmpty ? "are kept in memory alone" : "are on disk only in snapshots" }
+        let kept = observations.save.map { $0.isEmpty ? "are kept in memory alone" : "are on disk only in snapshots" }
         guard let kept else { return check.skipped("Redis does not tell whether it keeps users' records on disk") }
         return check.warning(
             "users' records \(kept)",

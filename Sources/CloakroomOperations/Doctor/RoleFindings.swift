@@ -24,7 +24,7 @@ package struct RoleObservations: Sendable {
 
 /// Checks the role that users' sessions assume.
 package struct RoleFindings {
-    private let answers: RoleObservations
+    private let observations: RoleObservations
     private let settings: Settings.Vending
     private let lifetime: Duration
     /// Whether our own credentials are a role's.
@@ -34,9 +34,9 @@ package struct RoleFindings {
 
     /// - Parameter lifetime: the longest of all tiers.
     package init(
-        _ answers: RoleObservations, _ settings: Settings.Vending, lifetime: Duration, isChained: Bool, now: Date
+        _ observations: RoleObservations, _ settings: Settings.Vending, lifetime: Duration, isChained: Bool, now: Date
     ) {
-        self.answers = answers
+        self.observations = observations
         self.settings = settings
         self.lifetime = lifetime
         self.isChained = isChained
@@ -44,7 +44,7 @@ package struct RoleFindings {
     }
 
     package var all: [Finding] {
-        switch answers.asked {
+        switch observations.asked {
         case .success(let role):
             [check.ok("\(settings.roleARN) can be assumed, with tags and a session policy"), length(role), size(role)]
                 .compactMap(\.self)
@@ -85,7 +85,7 @@ package struct RoleFindings {
                 "STS responds with what is no session: \(code)", why: why, advice: "use another STS: aws.stsEndpoint")
         case .cancelled: return check.skipped("STS was not waited for")
         case .refused(let status, let code):
-            let said = [answers.message, "\(code) (\(status))"].compactMap(\.self).joined(separator: ": ")
+            let said = [observations.message, "\(code) (\(status))"].compactMap(\.self).joined(separator: ": ")
             let (found, advice) = cause(code)
             return check.error("\(found); STS says \(said.prefix(300))", why: why, advice: advice)
         }
@@ -96,14 +96,14 @@ package struct RoleFindings {
             // Without tags there is more room for the policy: that tells nothing about tags.
             return ("the session policy is not accepted", "shorten or fix the scope's template: cloakroom policy show")
         }
-        if answers.message?.contains("sts:TagSession") == true || answers.worksWithoutTags {
+        if observations.message?.contains("sts:TagSession") == true || observations.worksWithoutTags {
             return (
                 "\(settings.roleARN) accepts no tags",
                 "allow sts:TagSession beside sts:AssumeRole, in the role's trust policy and in the worker's own:"
                     + " deploy/iam/session-role-trust.json"
             )
         }
-        if answers.message?.contains("MaxSessionDuration") == true || answers.worksForFifteenMinutes {
+        if observations.message?.contains("MaxSessionDuration") == true || observations.worksForFifteenMinutes {
             return (
                 "\(settings.roleARN) gives no session of \(lifetime.components.seconds) s",
                 "raise the role's maximum session duration, or lower vending.lifetimeSeconds and the tiers'"

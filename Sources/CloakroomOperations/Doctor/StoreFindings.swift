@@ -56,18 +56,18 @@ package struct StoreObservations: Sendable {
 
 /// Which store it is, and what of S3 does not hold there.
 package struct StoreFindings {
-    private let answers: StoreObservations
+    private let observations: StoreObservations
     private let expected: ObjectStore
     private let check = CheckName.store
 
     /// - Parameter expected: of the settings.
-    package init(_ answers: StoreObservations, expected: ObjectStore) {
-        self.answers = answers
+    package init(_ observations: StoreObservations, expected: ObjectStore) {
+        self.observations = observations
         self.expected = expected
     }
 
     package var all: [Finding] {
-        guard let written = answers.written else { return [kind] }
+        guard let written = observations.written else { return [kind] }
         return [
             kind,
             finding(
@@ -90,7 +90,7 @@ package struct StoreFindings {
     }
 
     private var kind: Finding {
-        guard let store = answers.store else {
+        guard let store = observations.store else {
             return check.skipped("the store does not tell what it is; vending.store is \"\(expected.rawValue)\"")
         }
         guard store != expected else { return check.ok("the store is \(store.name), as vending.store says") }

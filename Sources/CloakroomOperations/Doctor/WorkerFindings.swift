@@ -27,15 +27,15 @@ package struct WorkerObservations: Sendable {
 
 /// Checks whether the worker may do more than it needs: an attacker who takes it over may do the same.
 package struct WorkerFindings {
-    private let answers: WorkerObservations
+    private let observations: WorkerObservations
     private let bucket: String
     private let renewsUsersFolders: Bool
     private let check = CheckName.worker
     private static let advice = "give it no more than deploy/iam/worker-policy.json"
 
     /// - Parameter renewsUsersFolders: `renewal.requireOwnPrefix`: assets lie in users' folders.
-    package init(_ answers: WorkerObservations, bucket: String, renewsUsersFolders: Bool) {
-        self.answers = answers
+    package init(_ observations: WorkerObservations, bucket: String, renewsUsersFolders: Bool) {
+        self.observations = observations
         self.bucket = bucket
         self.renewsUsersFolders = renewsUsersFolders
     }
@@ -50,36 +50,38 @@ package struct WorkerFindings {
 
     package var all: [Finding] {
         let tooMuch = [buckets, delete, policy, userFolder].compactMap(\.self)
-        let origin = check.ok("its credentials are there: \(answers.origin)")
+        let origin = check.ok("its credentials are there: \(observations.origin)")
         let rest = tooMuch.isEmpty ? [check.ok("it can do none of what it needs not, as far as S3 tells")] : tooMuch
         return [origin] + rest + untold
     }
 
     private var buckets: Finding? {
-        guard case .success(let names) = answers.buckets, names.contains(where: { $0 != bucket }) else { return nil }
+        guard case .success(let names) = observations.buckets, names.contains(where: { $0 != bucket }) else {
+            return nil
+        }
         return excess("it can list \(names.count) buckets", "it learns of data it has nothing to do with")
     }
 
     private var delete: Finding? {
-        answers.delete == .allowed
+        observations.delete == .allowed
             ? excess("it can delete objects", "who takes it over can delete every asset; renewing needs no deletion")
             : nil
     }
 
     private var policy: Finding? {
-        answers.policy == .allowed
+        observations.policy == .allowed
             ? excess("it can change the bucket's policy", "who takes it over can open the bucket to everyone") : nil
     }
 
     private var untold: [Finding] {
-        [("delete objects", answers.delete), ("change the bucket's policy", answers.policy)].compactMap {
+        [("delete objects", observations.delete), ("change the bucket's policy", observations.policy)].compactMap {
             guard case .unclear(let words) = $1 else { return nil }
             return check.skipped("S3 does not tell whether it can \($0): \(words)")
         }
     }
 
     private var userFolder: Finding? {
-        guard !renewsUsersFolders, case .success = answers.userFolder else { return nil }
+        guard !renewsUsersFolders, case .success = observations.userFolder else { return nil }
         return excess(
             "it can read users' folders",
             "who takes it over has every user's photos; the worker itself has no need of them")

@@ -48,7 +48,7 @@ package struct KeyFetcher: Sendable {
     /// - Returns: where the keys are.
     package func discover(issuer: String) async throws(KeyFetchError) -> String {
         let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-        let document = try Self.object(try await answer(from: base + "/.well-known/openid-configuration"))
+        let document = try Self.object(try await get(base + "/.well-known/openid-configuration"))
         guard let name = document["issuer"]?.string, name.hasSameBytes(as: issuer),
             let url = document["jwks_uri"]?.string.flatMap(IssuerURL.init)
         else { throw .wrongIssuer }
@@ -58,7 +58,7 @@ package struct KeyFetcher: Sendable {
     }
 
     package func keys(at url: String) async throws(KeyFetchError) -> FetchedKeys {
-        let response = try await answer(from: url)
+        let response = try await get(url)
         let document = try Self.object(response)
         guard let members = document["keys"], let keys = KeySet(jwks: .object(document), origin: .fetched),
             !keys.keys.isEmpty
@@ -66,7 +66,7 @@ package struct KeyFetcher: Sendable {
         return FetchedKeys(keys: keys, source: members, lifetime: KeyLifetime.seconds(response.fields))
     }
 
-    private func answer(from url: String) async throws(KeyFetchError) -> UpstreamResponse {
+    private func get(_ url: String) async throws(KeyFetchError) -> UpstreamResponse {
         let request = UpstreamRequest(method: "GET", url: url, fields: ["Accept": "application/json"])
         let response: UpstreamResponse
         do throws(TransportError) { response = try await transport.send(request, timeout: timeout) } catch {
