@@ -1,6 +1,7 @@
-"""Blocks of JSON, of HTTP messages with JSON in them, and of YAML for Prometheus."""
+"""Blocks of JSON, of HTTP messages with JSON in them, of YAML for Prometheus, and of logrotate's files."""
 
 import json
+import pathlib
 import re
 import shutil
 import subprocess
@@ -27,6 +28,21 @@ def prometheus_fault(text):
         return None if result.returncode == 0 else result.stderr.strip()
 
 
+def logrotate_fault(text):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder)
+        # A log to rotate: for one that is not there logrotate leaves the rest unread.
+        (path / "audit.log").write_text("one line\n", encoding="utf-8")
+        (path / "cloakroom").write_text(text.replace("/var/log/cloakroom/", f"{folder}/"), encoding="utf-8")
+        command = ["logrotate", "--debug", "--force", "--state", f"{folder}/state", f"{folder}/cloakroom"]
+        result = subprocess.run(command, capture_output=True, text=True)
+        said = result.stdout + result.stderr
+        errors = [line for line in said.splitlines() if line.startswith("error:")]
+        if result.returncode == 0 and not errors and f"{folder}/audit.log" in said:
+            return None
+        return "\n".join(errors) or "logrotate finds no log in it"
+
+
 def faults():
     found = []
     for page in markdown.manual():
@@ -36,6 +52,8 @@ def faults():
                 wrong = json_fault(re.findall(r"^\{.*\}$", block.text, re.MULTILINE) if block.language == "http" else [block.text])
             elif block.language == "yaml" and shutil.which("promtool"):
                 wrong = prometheus_fault(block.text)
+            elif block.language == "logrotate" and shutil.which("logrotate"):
+                wrong = logrotate_fault(block.text)
             if wrong:
                 found.append(f"{markdown.place(block)}: {wrong}")
     return found

@@ -1,8 +1,12 @@
-"""Titles, the list of pages, repeated paragraphs, links."""
+"""Titles, the list of pages, repeated paragraphs, languages of blocks, links."""
+
+import re
 
 import markdown
 
 README_LINES = 150
+# Swift is compiled by deploy/checks/docs; text is output, or input for programs that are not here.
+LANGUAGES = {"http", "json", "json5", "logrotate", "sh", "swift", "text", "yaml"}
 
 
 def faults():
@@ -19,6 +23,11 @@ def faults():
             if len(paragraph.text) > 80 and paragraph.text in seen:
                 found.append(f"{markdown.place(paragraph)}: this paragraph is also in {seen[paragraph.text]}")
             seen[paragraph.text] = markdown.place(paragraph)
+        for block in page.blocks:
+            if block.language not in LANGUAGES:
+                found.append(f"{markdown.place(block)}: no check knows the language \"{block.language}\" of this block")
+            elif block.language == "text" and re.search(r"^(cloakroom|deploy/\w+|curl|aws|systemctl) ", block.text, re.MULTILINE):
+                found.append(f"{markdown.place(block)}: commands as text; write ```sh")
     lines = len(pages[0].text.splitlines())
     if lines > README_LINES:
         found.append(f"README.md has {lines} lines")
