@@ -1,9 +1,29 @@
+locals {
+  # Canaries and the doctor's objects have rules of their own where none of the prefixes is for them.
+  expiring = concat(
+    var.lifecycle_prefixes,
+    local.own_prefix == "" && !contains(var.lifecycle_prefixes, "") ? ["cloakroom-canary/", "cloakroom-doctor/"] : [],
+  )
+
+  # Uploads have names of hexadecimal digits. What prefixes say of these behind key_prefix, without those that another includes.
+  digits = distinct([
+    for prefix in var.lifecycle_prefixes : trimprefix(prefix, var.key_prefix)
+    if startswith(prefix, var.key_prefix) && can(regex("^[0-9a-f]+$", trimprefix(prefix, var.key_prefix)))
+  ])
+  first_digits = [
+    for digits in local.digits : digits
+    if !anytrue([for other in local.digits : other != digits && startswith(digits, other)])
+  ]
+  # Each is for one name in 16 to the power of its length; together they may be for all.
+  share_of_names = sum(concat([0], [for digits in local.first_digits : pow(16, -length(digits))]))
+}
+
 # The rules that `cloakroom lifecycle apply` would put: what is not renewed under these prefixes is deleted.
 resource "aws_s3_bucket_lifecycle_configuration" "assets" {
   bucket = aws_s3_bucket.assets.id
 
   dynamic "rule" {
-    for_each = var.retention_days == null && var.versioning == "never" ? [] : var.lifecycle_prefixes
+    for_each = var.retention_days == null && var.versioning == "never" ? [] : local.expiring
     iterator = prefix
     content {
       id = join("-", compact([
@@ -56,8 +76,8 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
 
   lifecycle {
     precondition {
-      condition     = anytrue([for prefix in var.lifecycle_prefixes : startswith(var.key_prefix, prefix)])
-      error_message = "key_prefix has to begin with one of lifecycle_prefixes, or new uploads never expire."
+      condition     = anytrue([for prefix in var.lifecycle_prefixes : startswith(var.key_prefix, prefix)]) || local.share_of_names == 1
+      error_message = "key_prefix has to begin with one of lifecycle_prefixes, or these have to be for all names behind it (0 to f), or new uploads never expire."
     }
 
     precondition {

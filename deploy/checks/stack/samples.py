@@ -44,6 +44,12 @@ RUNS = {
         "ServiceAccount": "production:cloakroom",
         "RenewsUsersFolders": "true",
     },
+    "expires_photos": PLAIN | {
+        "Versioning": "enabled",
+        "KeyPrefix": "photos/",
+        "LifecyclePrefix": "photos/",
+        "ExpiresUserFolders": "true",
+    },
     "keeps_everything": LAYOUT | {
         "Bucket": "my-assets",
         "RetentionDays": "0",
@@ -69,13 +75,14 @@ def words(run):
     """What stands for the words of deploy/iam in a run."""
     parameters = RUNS[run]
     existing = parameters.get("Worker") == "existing"
+    folders = ["photos", "thumbnails", "metadata"]
     return {
         "PARTITION": "aws",
         "BUCKET": parameters["Bucket"],
         "TEST_BUCKET": parameters.get("TestBucket", ""),
         "PLACE": sorted({parameters["KeyPrefix"], parameters["RenewalKeyPrefix"]}),
-        "OWN_PREFIX": parameters["LifecyclePrefix"],
-        "FOLDER": ["photos", "thumbnails", "metadata"],
+        "OWN_PREFIX": "" if parameters["LifecyclePrefix"].rstrip("/") in folders else parameters["LifecyclePrefix"],
+        "FOLDER": folders,
         "WORKER_ARN": parameters["WorkerArn"] if existing else WORKER,
         "SESSION_ROLE_ARN": APP,
         "KMS_KEY_ARN": parameters.get("KmsKeyArn", ""),

@@ -106,6 +106,30 @@ run "irsa" {
   }
 }
 
+run "expires_photos" {
+  variables {
+    versioning           = "enabled"
+    key_prefix           = "photos/"
+    lifecycle_prefixes   = ["photos/"]
+    expires_user_folders = true
+  }
+}
+
+run "takes_prefixes_for_all_names" {
+  variables {
+    key_prefix         = ""
+    lifecycle_prefixes = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "ca0", "ca1", "ca2", "ca3", "ca4", "ca5", "ca6", "ca7", "ca8", "ca9", "caa", "cab", "cac", "cad", "cae", "caf", "cb", "cc", "cd", "ce", "cf", "d", "e", "f"]
+  }
+
+  # Where no prefix is a folder, canaries and the doctor's objects are in the bucket itself, with rules of their own.
+  assert {
+    condition = slice(aws_s3_bucket_lifecycle_configuration.assets.rule[*].id, 46, 49) == tolist([
+      "expire-after-30-days-cloakroom-canary/", "expire-after-30-days-cloakroom-doctor/", "clean-up",
+    ])
+    error_message = "Canaries would never expire."
+  }
+}
+
 run "keeps_everything" {
   variables {
     retention_days = null
@@ -165,6 +189,17 @@ run "refuses_uploads_that_never_expire" {
 
   variables {
     lifecycle_prefixes = ["ca0"]
+  }
+
+  expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
+}
+
+run "refuses_prefixes_for_some_names" {
+  command = plan
+
+  variables {
+    key_prefix         = ""
+    lifecycle_prefixes = ["0", "00", "01", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "assets/"]
   }
 
   expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
