@@ -3,6 +3,7 @@
 
 passed=0
 failed=0
+left_out=()
 
 # check NAME COMMAND…: one line with its outcome; what the command said only when it failed.
 check() {
@@ -18,6 +19,9 @@ check() {
     fi
 }
 
+# leave_out WHAT WHY: what this machine cannot check is no failure; it stands above the totals.
+leave_out() { left_out+=("$1: $2"); }
+
 # check_same NAME EXPECTED ACTUAL: whole texts.
 check_same() { check "$1" same "$2" "$3"; }
 
@@ -28,9 +32,10 @@ same() {
     }
 }
 
-# add_totals FILE: the totals of another script, from the last line of its output.
+# add_totals FILE: the totals of another script, from the last line of its output, and what it left out.
 add_totals() {
-    local totals
+    local totals what
+    while read -r what; do left_out+=("$what"); done < <(sed -n 's/^left out: //p' "$1")
     totals=$(tail -n 1 "$1")
     if [[ $totals == "0 passed, 0 failed" ]]; then
         printf '✗ it checked nothing\n'
@@ -46,6 +51,7 @@ add_totals() {
 
 # report: the totals alone on the last line; its status is the outcome. Without a check there is nothing that holds.
 report() {
+    ((${#left_out[@]} == 0)) || printf 'left out: %s\n' "${left_out[@]}"
     printf '%s passed, %s failed\n' "$passed" "$failed"
     ((failed == 0 && passed > 0))
 }
