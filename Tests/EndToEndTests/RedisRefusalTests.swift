@@ -26,13 +26,23 @@ extension EndToEnd {
                 code: "OOM", begin: ["CONFIG SET maxmemory 1"], end: ["CONFIG SET maxmemory 0"],
                 advice: "used up maxmemory"),
             FaultCase(
+                code: "MISCONF", begin: ["CONFIG SET save \"3600 1\"", "BGSAVE"], end: ["CONFIG SET save \"\""],
+                advice: "stopped taking writes"),
+            FaultCase(
                 code: "NOPERM", begin: ["ACL SETUSER default -incrby"], end: ["ACL SETUSER default +incrby"],
                 advice: "run the ACL SETUSER line"),
         ]
 
         @Test(arguments: faults)
         func `readiness, log and metric have Redis' own word, and say what to do`(_ fault: FaultCase) throws {
-            try Stack.run("redis-refuses-\(fault.code)", .init(s3: true)) { stack in
+            // What MISCONF comes from: no snapshot can replace a folder, not even root's.
+            let options = Stack.Options(
+                s3: true,
+                prepare: {
+                    try FileManager.default.createDirectory(
+                        atPath: "\($0.folder)/dump.rdb", withIntermediateDirectories: true)
+                })
+            try Stack.run("redis-refuses-\(fault.code)", options) { stack in
                 try stack.waitUntilReady()
                 let redis = try #require(stack.redis)
                 for command in fault.begin { try redis.command(command) }
