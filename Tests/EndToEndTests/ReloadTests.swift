@@ -50,14 +50,15 @@ extension EndToEnd {
             #expect(sockets == [])
         }
 
-        @Test(arguments: [0, 5, 50, 200])
-        func `forty reloads at any distance end with one worker for each socket and no lost request`(
-            milliseconds gap: UInt32
+        /// A second apart, one reload has ended when the next begins.
+        @Test(arguments: zip([0, 5, 50, 200, 1000], [40, 40, 40, 40, 8]))
+        func `reloads at any distance end with one worker for each socket and no lost request`(
+            milliseconds gap: UInt32, count: Int
         ) throws {
             try Stack.run("reloads-\(gap)", Self.pair) { stack in
                 let load = try Self.load(stack)
                 let old = Set(stack.workers)
-                for _ in 1...40 {
+                for _ in 1...count {
                     stack.server?.signal(SIGHUP)
                     usleep(gap * 1000)
                 }
