@@ -365,6 +365,55 @@ extension EndToEnd {
             #expect(RunFolder.text(of: "\(folder)/state").contains(/"missed":[0-9]/))
         }
 
+        /// Earlier versions had canaries below `renewal.keyPrefix`.
+        @Test func `canaries at their former place are renewed there, and missed there`() throws {
+            try withStore("former-canaries") { store, folder in
+                let names = ["old", "new"]
+                let settings = try names.map { name in
+                    try FileManager.default.createDirectory(
+                        atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+                    return try store.settings("\(folder)/\(name)") {
+                        $0["renewal.retentionDays"] = 2
+                        $0["renewal.keyPrefix"] = "old/"
+                        $0["uploads.keyPrefix"] = "\(name)/"
+                        $0["lifecycle.prefixes"] = name == "old" ? ["old/"] : ["new/", "old/"]
+                    }
+                }
+                func canary(_ settings: String) throws -> Command {
+                    try run(store, ["canary", "--name", "h1", "--day-length", "\(FastStore.day)s", settings])
+                }
+                func objects(_ place: String) throws -> [String] {
+                    let list = try store.ask(
+                        "GET", "/\(SeaweedFS.bucket)?list-type=2&prefix=\(place)%2Fcloakroom-canary%2Fh1%2F")
+                    return list.text.matches(of: /<Key>([^<]*)<\/Key><LastModified>([^<]*)</)
+                        .map { "\($0.output.1) \($0.output.2)" }
+                }
+                #expect(try run(store, ["apply", "--yes", settings[1]]).status == 0)
+                #expect(try canary(settings[0]).status == 0)
+                let first = try objects("old")
+                #expect(first.count == 3, "\(first)")
+                let moved = try canary(settings[1])
+                #expect(moved.status == 0, "\(moved.text)")
+                #expect(try store.ask("GET", "/\(SeaweedFS.bucket)/new/cloakroom-canary/h1/ledger.json").status == 200)
+                let kept = try #require(first.first { $0.contains("-keep ") })
+                try wait(for: "the renewal of \(kept)", within: .seconds(20)) {
+                    usleep(200_000)
+                    let round = try canary(settings[1])
+                    #expect(round.status == 0, "\(round.text)")
+                    return try !objects("old").contains(kept)
+                }
+                let place = try #require(kept.split(separator: " ").first)
+                let renewed = try objects("old")
+                #expect(renewed.contains { $0.hasPrefix("\(place) ") }, "\(renewed)")
+                // Today's are made at the new place alone.
+                func keys(_ lines: [String]) -> Set<Substring> { Set(lines.map { $0.prefix { $0 != " " } }) }
+                #expect(keys(renewed).isSubset(of: keys(first)))
+                #expect(try store.ask("DELETE", "/\(SeaweedFS.bucket)/\(place)").status == 204)
+                let missed = try canary(settings[1])
+                #expect(missed.status == 1 && missed.text.contains("former:"), "\(missed.text)")
+            }
+        }
+
         @Test func `canaries prove both promises, and find a rule that is gone`() throws {
             try withStore("canary") { store, folder in
                 let settings = try store.settings(folder) {
