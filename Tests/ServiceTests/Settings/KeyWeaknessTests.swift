@@ -50,7 +50,7 @@ struct KeyWeaknessTests {
 
     /// As openssl rand makes them with `-hex 16`, `-hex 32` and `-base64 32`, and 32 bytes as they are.
     ///
-    /// `CLOAKROOM_RANDOM_KEYS` says how many of each; 100,000 take two minutes.
+    /// `CLOAKROOM_RANDOM_KEYS` says how many of each; 100,000 take three minutes.
     @Test func `takes random keys in every usual form`() {
         var refused: [String] = []
         let count = ProcessInfo.processInfo.environment["CLOAKROOM_RANDOM_KEYS"].flatMap { Int($0) } ?? 200
