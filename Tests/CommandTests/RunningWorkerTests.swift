@@ -19,4 +19,25 @@ struct RunningWorkerTests {
         #expect(worker.limits(or: supervisors) == .init(hungAfter: .seconds(60), drain: .seconds(120)))
         #expect(!worker.isUp)
     }
+
+    @Test @LoopActor func `a worker is overdue when its time to stop is up, until it is killed`() throws {
+        func worker() throws -> RunningWorker {
+            let (counters, memory) = try MappedCounters.shared(count: WorkerMemory.count)
+            counters.add(1, at: WorkerMemory.beats)
+            // It is waited for nowhere: the test's end is its own.
+            let process = try ChildProcess.spawn("/bin/true", arguments: ["true"], descriptors: [])
+            let worker = try RunningWorker(process: process, memory: memory)
+            worker.look()
+            return worker
+        }
+        let patient = try worker()
+        #expect(!patient.isOverdue)
+        patient.leave(within: .seconds(60))
+        #expect(!patient.isOverdue)
+        let overdue = try worker()
+        overdue.leave(within: .zero)
+        #expect(overdue.isOverdue)
+        overdue.kill()
+        #expect(!overdue.isOverdue && overdue.isEnding)
+    }
 }

@@ -167,7 +167,11 @@ extension EndToEnd {
                 let victim = try #require(stack.workers.first)
                 kill(victim, SIGSTOP)
                 stack.server?.signal(SIGTERM)
+                try wait(for: "the stop") { !stack.logLines("supervisor stops its workers").isEmpty }
+                // It starts no worker any more.
+                stack.server?.signal(SIGHUP)
                 #expect(try stack.server?.waitForEnd(within: .seconds(8)) == 0)
+                #expect(stack.logLines("replacing the workers").isEmpty)
                 #expect(!ProcessTable.isAlive(victim))
                 let line = try #require(stack.logLines("worker does not stop; it is ended").first)
                 #expect(line["process"] as? Int == Int(victim))

@@ -5,15 +5,18 @@ struct ProgramFile: Sendable {
     /// What the path leads to now: after an upgrade, the new program.
     let path: String
 
-    init() {
-        let name = CommandLine.arguments[0]
-        path = name.contains("/") ? name : Self.ownPath ?? "/proc/self/exe"
-    }
+    init(path: String = ProgramFile.calledPath) { self.path = path }
 
     /// Whether the path leads to another file than the one this process runs; false where that cannot be told.
     var isReplaced: Bool {
         guard let own = FileIdentity("/proc/self/exe"), let now = FileIdentity(path) else { return false }
         return own != now
+    }
+
+    /// What this process was started by.
+    private static var calledPath: String {
+        let name = CommandLine.arguments[0]
+        return name.contains("/") ? name : ownPath ?? "/proc/self/exe"
     }
 
     /// Read before the file can have been replaced (proc(5)).

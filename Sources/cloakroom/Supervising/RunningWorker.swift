@@ -13,14 +13,18 @@ final class RunningWorker {
     var isPublished = false
     private let words: MappedCounters
     private var beats: UInt64 = 0
-    private var lastBeat = Monotonic.now
-    private var killAt: UInt64?
+    /// Its start, before the first one: so one that was started before the supervisor changed its program has no more
+    /// time to come up than any other.
+    private var lastBeat: UInt64
+    /// When it has to be gone, once it was told to leave; in ``Monotonic`` nanoseconds.
+    private(set) var killAt: UInt64?
     private var isKilled = false
 
     init(process: pid_t, memory: SharedMemory, start: UInt64 = Monotonic.now) throws(SystemError) {
         self.process = process
         self.memory = memory
         self.start = start
+        lastBeat = start
         words = try memory.withDescriptor { (descriptor) throws(SystemError) in
             try MappedCounters(descriptor: descriptor, count: WorkerMemory.count)
         }
