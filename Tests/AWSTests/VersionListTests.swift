@@ -50,6 +50,8 @@ struct VersionListTests {
 
     @Test(arguments: [
         "<IsTruncated>true</IsTruncated>", "<Version><Key>a</Key><Size>-1</Size></Version>",
+        "<Version><Key>a</Key><Size>+1</Size></Version>",
+        "<Version><Key>a</Key><Size>9000000000000000000</Size></Version>",
         "<Version><Key>b/a</Key><Size>1</Size></Version>", "<Version><Size>1</Size></Version>",
     ])
     func `takes no other answer for a listing`(contents: String) async throws {

@@ -16,6 +16,10 @@ import Testing
         let backup = await caller.backUp(missing, by: PhotoBackup(client: client, layout: layout))
         #expect(backup.report.stoppedBy?.code == .unreadableFile)
         #expect(backup.returns == 1)
+        // From the reading of the files' metadata; the other two are the run's.
+        let listed = await caller.backUp([missing], by: PhotoBackup(client: client, layout: layout))
+        #expect(listed.report.failures.map(\.error.code) == [.unreadableFile])
+        #expect(listed.returns == 3)
         let restore = await caller.restore(to: missing, by: PhotoRestore(client: client, layout: layout))
         #expect(restore.report.stoppedBy?.code == .unwritableFile)
         #expect(restore.returns == 1)
@@ -30,6 +34,12 @@ private actor Caller {
     func backUp(_ folder: URL, by backup: PhotoBackup) async -> (report: BackupReport, returns: Int) {
         let before = executor.jobCount
         let report = await backup.backUp(folder: folder)
+        return (report, executor.jobCount - before)
+    }
+
+    func backUp(_ files: [URL], by backup: PhotoBackup) async -> (report: BackupReport, returns: Int) {
+        let before = executor.jobCount
+        let report = await backup.backUp(files)
         return (report, executor.jobCount - before)
     }
 

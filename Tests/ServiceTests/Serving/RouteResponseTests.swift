@@ -197,7 +197,7 @@ struct RouteResponseTests {
                 == "401\n\(Self.json)\nWWW-Authenticate: Bearer\n\n"
                 + #"{"error":"Invalid auth token","code":"unauthorized"}"#)
         let invalid = "400\n\(Self.json)\n\n" + #"{"error":"Invalid request body","code":"invalid_request"}"#
-        for length in ["5", "-1", "x", "99999999999999999999", "3, 3"] {
+        for length in ["5", "-1", "+3", "x", "99999999999999999999", "3, 3"] {
             #expect(
                 await service.ask(
                     "POST", "/v2/assets/renew-batch",
