@@ -194,7 +194,7 @@ let package = Package(
             dependencies: [
                 "CloakroomFastCGI", "CloakroomCurl", "CloakroomRedis", "CloakroomLoop", "CloakroomAWS",
                 "CloakroomServer", "CloakroomOperations", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP",
-                "CloakroomJOSE", "CloakroomScriptedS3", "CloakroomTestSupport",
+                "CloakroomJOSE", "CloakroomLibcurl", "CloakroomScriptedS3", "CloakroomTestSupport",
             ],
             swiftSettings: swiftSettings),
         .testTarget(
