@@ -209,7 +209,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomKit", "CloakroomJOSE",
-                "CloakroomScriptedS3", "CloakroomJSON", "CloakroomTestSupport",
+                "CloakroomScriptedS3", "CloakroomJSON", "CloakroomSQLite", "CloakroomTestSupport",
             ],
             exclude: ["Clients", "Recorded"],
             swiftSettings: swiftSettings),

@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomSQLite
 import Foundation
 import Testing
 
@@ -47,6 +48,12 @@ extension EndToEnd {
                 let renewed = try sample.run("renew", "--now", list)
                 #expect(renewed.text == "renewed 1, not due 0, failed 0\n")
                 #expect(renewed.status == 0)
+                // A renewal that cannot be recorded is a failure.
+                let records = try SQLiteDatabase(at: sample.renewals)
+                try records.run("BEGIN IMMEDIATE")
+                let unrecorded = try sample.run("renew", "--now", list)
+                #expect(unrecorded.text.hasSuffix("renewed 1, not due 0, failed 0\n"), "\(unrecorded.text)")
+                #expect(unrecorded.status == 1)
             }
         }
     }
@@ -55,6 +62,8 @@ extension EndToEnd {
 /// `cloakroom-sample`, signed in.
 private struct Sample {
     private let state: String
+    /// The records of renewals.
+    var renewals: String { "\(state)/renewals.sqlite" }
 
     init(_ stack: Stack, user: String) throws {
         state = "\(stack.folder)/sample"
