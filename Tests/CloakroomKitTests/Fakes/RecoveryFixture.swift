@@ -15,6 +15,7 @@ actor RecoveryFixture {
     private var failures: [String: [any Error]] = [:]
     private var places = 0
     private var gate: Gate?
+    private var renewedKey: String?
     private let time: FakeRuntime
 
     init(time: FakeRuntime) { self.time = time }
@@ -39,6 +40,8 @@ actor RecoveryFixture {
     func put(_ record: RecoveryRecord) { journal[record.asset] = record }
     func store(_ key: String) { objects[key] = 5 }
     func hold(at gate: Gate) { self.gate = gate }
+    /// Renewals name this key, whatever was requested.
+    func answerRenewals(with key: String) { renewedKey = key }
     func fail(_ call: String, _ errors: any Error...) { failures[call, default: []] += errors }
 
     func takeLog() -> [String] {
@@ -72,7 +75,8 @@ extension RecoveryFixture: PresignedUploader, AssetRenewer {
     func renewAssets(keys: [String]) throws -> [RenewalResult] {
         try note("renew \(keys.joined(separator: ","))")
         return keys.map { key in
-            RenewalResult(key: key, outcome: objects[key] == nil ? .notFound : .renewed(expiration: nil))
+            RenewalResult(
+                key: renewedKey ?? key, outcome: objects[key] == nil ? .notFound : .renewed(expiration: nil))
         }
     }
 }
@@ -123,9 +127,9 @@ extension RecoveryFixture: RecoveryJournal {
 }
 
 extension UploadTarget {
-    static func numbered(_ number: Int, expiration: Date?) -> UploadTarget {
+    static func numbered(_ number: Int, key: String? = nil, expiration: Date?) -> UploadTarget {
         UploadTarget(
-            objectKey: "new\(number).bin", uploadURL: URL(string: "https://s3.example/new\(number).bin?signed")!,
+            objectKey: key ?? "new\(number).bin", uploadURL: URL(string: "https://s3.example/new\(number).bin?signed")!,
             assetURL: URL(string: "https://cdn.example/new\(number).bin")!, expiration: expiration,
             fields: ["Content-Type": "application/octet-stream"])
     }
