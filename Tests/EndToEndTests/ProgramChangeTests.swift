@@ -30,6 +30,15 @@ extension EndToEnd {
             return (command.status, command.text)
         }
 
+        /// The supervisor knows which worker has which socket.
+        private static func expectEachSocketsWorker(_ stack: Stack) throws {
+            let status = try status(stack).text
+            for number in 1...2 {
+                let (socket, worker) = try (stack.socket(number), Socket(path: stack.socket(number)).peer)
+                #expect(status.contains("process \(worker), unix:\(socket)"), "\(status)")
+            }
+        }
+
         private static func reload(_ stack: Stack) throws {
             let reloads = stack.logLines("all workers are replaced").count
             stack.server?.signal(SIGHUP)
@@ -60,6 +69,7 @@ extension EndToEnd {
                     try wait(for: "the new program", within: .seconds(10)) {
                         stack.logLines("the supervisor runs its program anew").count == round
                     }
+                    try Self.expectEachSocketsWorker(stack)
                 }
                 #expect(stack.workers == workers)
                 #expect(try Set((1...2).map { try Socket(path: stack.socket($0)).peer }) == Set(workers))
@@ -91,6 +101,78 @@ extension EndToEnd {
                 stack.server?.signal(SIGUSR2)
                 try wait(for: "the second refusal") { stack.logLines(message).count == 2 }
                 #expect(stack.workers == workers)
+                try Self.install(try Programs.worker, in: stack)
+                stack.server?.signal(SIGUSR2)
+                try wait(for: "the new program", within: .seconds(10)) {
+                    stack.logLines("the supervisor runs its program anew").count == 1
+                }
+                #expect(stack.workers == workers)
+            }
+        }
+
+        @Test func `a worker that leaves while the program changes is not taken for its successor`() throws {
+            try Stack.run("leaving", Self.options) { stack in
+                let victim = try #require(stack.workers.first)
+                // It cannot leave for now.
+                kill(victim, SIGSTOP)
+                stack.server?.signal(SIGHUP)
+                try wait(for: "new workers", within: .seconds(20)) {
+                    stack.logLines("all workers are replaced").count == 1
+                }
+                stack.server?.signal(SIGUSR2)
+                try wait(for: "the new program", within: .seconds(10)) {
+                    stack.logLines("the supervisor runs its program anew").count == 1
+                }
+                #expect(stack.workers.contains(victim))
+                try Self.expectEachSocketsWorker(stack)
+                kill(victim, SIGCONT)
+                try wait(for: "its end") { stack.workers.count == 2 && !stack.workers.contains(victim) }
+                try Self.expectEachSocketsWorker(stack)
+            }
+        }
+
+        @Test func `a reload that begins while the next program is tried is done before the program changes`() throws {
+            try Stack.run("reload-in-trial", Self.options) { stack in
+                func go(_ name: String) throws {
+                    try "".write(toFile: "\(stack.folder)/go.\(name)", atomically: false, encoding: .utf8)
+                }
+                let script = "\(stack.folder)/program.waits"
+                try """
+                #!/bin/sh
+                case "$*" in *" trial "*) name=trial ;; *) name=worker ;; esac
+                while [ ! -e "\(stack.folder)/go.$name" ]; do sleep 0.02; done
+                exec "\(try Programs.worker)" "$@"
+                """.write(toFile: script, atomically: true, encoding: .utf8)
+                #expect(chmod(script, 0o755) == 0)
+                try Self.install(script, in: stack)
+                stack.server?.signal(SIGUSR2)
+                try wait(for: "the trial") { stack.workers.count == 3 }
+                stack.server?.signal(SIGHUP)
+                try wait(for: "the first new worker") { stack.workers.count == 4 }
+                try go("trial")
+                try wait(for: "the end of the trial") { stack.workers.count == 3 }
+                try go("worker")
+                try wait(for: "new workers", within: .seconds(20)) {
+                    stack.logLines("all workers are replaced").count == 1
+                }
+                try wait(for: "the new program", within: .seconds(10)) {
+                    stack.logLines("the supervisor runs its program anew").count == 1
+                }
+                try wait(for: "two workers") { stack.workers.count == 2 }
+                try Self.expectEachSocketsWorker(stack)
+            }
+        }
+
+        @Test func `a program that hangs is given up after 10 s, and another can take over`() throws {
+            try Stack.run("hanging-program", Self.options) { stack in
+                let workers = stack.workers
+                let script = "\(stack.folder)/program.hangs"
+                try "#!/bin/sh\nexec sleep 600\n".write(toFile: script, atomically: true, encoding: .utf8)
+                #expect(chmod(script, 0o755) == 0)
+                try Self.install(script, in: stack)
+                stack.server?.signal(SIGUSR2)
+                let message = "the program at the supervisor's path cannot take over; this one goes on"
+                try wait(for: "the refusal", within: .seconds(15)) { stack.logLines(message).count == 1 }
                 try Self.install(try Programs.worker, in: stack)
                 stack.server?.signal(SIGUSR2)
                 try wait(for: "the new program", within: .seconds(10)) {

@@ -178,13 +178,14 @@ extension EndToEnd {
             }
         }
 
-        @Test func `a worker that is stopped when it is replaced is ended after its time to drain`() throws {
-            try Stack.run(
-                "stopped-old",
-                .init(workers: 1) {
-                    Self.drainsSoon(&$0)
+        @Test func `a worker that is stopped when it is replaced is ended after its own time to drain`() throws {
+            try Stack.run("stopped-old", .init(workers: 1) { $0["server.drainSeconds"] = 60 }) { stack in
+                // The supervisor started with other settings than this worker.
+                try stack.writeSettings { Self.drainsSoon(&$0) }
+                stack.server?.signal(SIGHUP)
+                try wait(for: "a reload", within: .seconds(10)) {
+                    stack.logLines("all workers are replaced").count == 1 && stack.workers.count == 1
                 }
-            ) { stack in
                 let victim = try #require(stack.workers.first)
                 kill(victim, SIGSTOP)
                 stack.server?.signal(SIGHUP)

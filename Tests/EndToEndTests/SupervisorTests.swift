@@ -157,6 +157,10 @@ extension EndToEnd {
         @Test func `workers start though the folder that their supervisor shares with them is gone`() throws {
             try Stack.run("no-folder", .init(workers: 1, settings: { $0["server.metricsFolder"] = nil })) { stack in
                 let folder = "\(stack.folder)/worker-N.sock.supervisor"
+                try FileManager.default.removeItem(atPath: folder)
+                try wait(for: "the folder, and the status in it") {
+                    try Command(["status", "--listen", "unix:\(stack.folder)/worker-%d.sock"]).status == 0
+                }
                 for round in 1...2 {
                     // While nothing makes it anew.
                     stack.server?.signal(SIGSTOP)
