@@ -285,6 +285,7 @@ extension EndToEnd {
                     }
                     #expect(status == 0)
                     #expect(duration < 1000)
+                    #expect(!FileManager.default.fileExists(atPath: "\(stack.folder)/worker-N.sock.supervisor"))
                 }
             }
         }
