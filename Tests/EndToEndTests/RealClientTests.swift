@@ -2,22 +2,37 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-    /// The clients that apps have, through nginx: boto3 and the aws CLI.
+    /// The clients that apps have, through nginx: boto3, the aws CLI and rclone.
     @Suite struct RealClients {
         private static func run(
             _ stack: Stack, _ program: String, _ arguments: [String], token: String, query: String = ""
+        ) throws -> (status: Int32?, text: String) {
+            try run(stack, path: "\(try Programs.clients)/\(program)", arguments, token: token) { url, file in
+                [
+                    "AWS_CONTAINER_CREDENTIALS_FULL_URI": url + query,
+                    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": file,
+                ]
+            }
+        }
+
+        /// - Parameter credentials: of the URL of the credentials and the file with the token, the variables that name them.
+        private static func run(
+            _ stack: Stack, path: String, _ arguments: [String], token: String,
+            credentials: (_ url: String, _ file: String) throws -> [String: String]
         ) throws -> (status: Int32?, text: String) {
             let port = try #require(stack.nginx).port
             let folder = try RunFolder.make("client")
             let file = "\(folder)/token"
             try token.write(toFile: file, atomically: false, encoding: .utf8)
+            let variables = [
+                "HOME": folder, "AWS_EC2_METADATA_DISABLED": "true", "AWS_DEFAULT_REGION": SeaweedFS.region,
+                "PYTHONDONTWRITEBYTECODE": "1",
+            ]
             let client = try RunningProgram(
-                "\(try Programs.clients)/\(program)", arguments, output: "\(folder)/output",
-                environment: [
-                    "HOME": folder, "AWS_EC2_METADATA_DISABLED": "true", "AWS_DEFAULT_REGION": SeaweedFS.region,
-                    "AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1:\(port)/v1/credentials\(query)",
-                    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": file, "PYTHONDONTWRITEBYTECODE": "1",
-                ])
+                path, arguments, output: "\(folder)/output",
+                environment: variables.merging(
+                    try credentials("http://127.0.0.1:\(port)/v1/credentials", file)
+                ) { $1 })
             defer { client.stop(SIGKILL) }
             return (try client.waitForEnd(within: .seconds(60)), client.text)
         }
@@ -74,6 +89,60 @@ extension EndToEnd {
                 let foreign = try aws(["s3", "cp", file, "s3://\(SeaweedFS.bucket)/photos/u_cl/a.jpg"])
                 #expect(foreign.status == 1 && foreign.text.contains("AccessDenied"), "\(foreign.text)")
                 #expect(Self.vended(stack, to: "u_cli") == 3)
+            }
+        }
+
+        /// A line of the manual's page about SDKs, between two texts.
+        private static func manual(from start: String, to end: String) throws -> String {
+            let page = try String(
+                contentsOfFile: "\(Programs.checkout)/Sources/cloakroom/cloakroom.docc/SDKs.md", encoding: .utf8)
+            let first = try #require(page.range(of: start))
+            let last = try #require(page.range(of: end, range: first.lowerBound..<page.endIndex))
+            return String(page[first.lowerBound..<last.lowerBound])
+        }
+
+        /// By the manual's lines, and by the variables of containers, which Debian's takes on loopback addresses.
+        @Test(arguments: ["process", "container"])
+        func `rclone copies into its own prefix and nowhere else`(way: String) throws {
+            try Stack.run("rclone-\(way)", .init(nginx: true, s3: true)) { stack in
+                let token = Tokens.token(user: "u_rclone", device: "rclone")
+                let source = "\(stack.folder)/a.jpg"
+                try "from rclone".write(toFile: source, atomically: false, encoding: .utf8)
+                let line = try Self.manual(from: "rclone copy", to: "`").split(separator: " ").map(String.init)
+                let profile = try Self.manual(from: "[profile cloakroom]", to: "```")
+                func rclone(_ user: String) throws -> (status: Int32?, text: String) {
+                    let words =
+                        line.dropFirst().map { word in
+                            word == "a.jpg"
+                                ? source
+                                : word.replacing("BUCKET", with: SeaweedFS.bucket).replacing("USER", with: user)
+                                    // For Amazon S3 it puts the bucket into the name of the host, whatever the endpoint.
+                                    .replacing("provider=AWS", with: "provider=Other")
+                        } + ["--retries", "1", "--low-level-retries", "1"]
+                    let path = try Programs.rclone
+                    return try Self.run(stack, path: path, words, token: token) { url, file in
+                        let store = [
+                            "RCLONE_S3_ENDPOINT": try EndToEnd.s3().url, "RCLONE_S3_REGION": SeaweedFS.region,
+                        ]
+                        guard way == "process" else {
+                            let variables = [
+                                "AWS_CONTAINER_CREDENTIALS_FULL_URI": url, "AWS_CONTAINER_AUTHORIZATION_TOKEN": token,
+                            ]
+                            return store.merging(variables) { $1 }
+                        }
+                        let config = "\(stack.folder)/aws-config"
+                        try profile.replacing("https://api.example.com/v1/credentials", with: url)
+                            .replacing("/run/token", with: file)
+                            .write(toFile: config, atomically: false, encoding: .utf8)
+                        return store.merging(["AWS_CONFIG_FILE": config, "AWS_PROFILE": "cloakroom"]) { $1 }
+                    }
+                }
+                let written = try rclone("u_rclone")
+                #expect(written.status == 0, "\(written.text)")
+                #expect(try EndToEnd.s3().head("photos/u_rclone/a.jpg").fields["content-length"] == "11")
+                #expect(Self.vended(stack, to: "u_rclone") > 0)
+                let foreign = try rclone("u_rclon")
+                #expect(foreign.status == 1 && foreign.text.contains("403"), "\(foreign.text)")
             }
         }
     }

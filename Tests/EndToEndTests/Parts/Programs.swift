@@ -34,6 +34,10 @@ enum Programs {
         get throws { try path("CLOAKROOM_PROMETHEUS", orElse: inPath("prometheus"), "install prometheus") }
     }
 
+    static var rclone: String {
+        get throws { try path("CLOAKROOM_RCLONE", orElse: inPath("rclone"), "install rclone") }
+    }
+
     /// That of the Swift toolchain which builds the tests.
     static var compiler: String {
         get throws { try path("CLOAKROOM_CLANG", orElse: inPath("clang"), "have Swift's usr/bin in PATH") }
