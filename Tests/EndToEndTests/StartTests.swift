@@ -176,6 +176,34 @@ extension EndToEnd {
             #expect(try Command(["check", "\(folder)/nowhere"]).status == 1)
         }
 
+        @Test func `check says which tokens a revocation refuses, and which user ids are reserved`() throws {
+            let folder = try RunFolder.make("notes")
+            let file = "\(folder)/settings.json5"
+            var settings = TestSettings(folder: folder, upstream: "http://127.0.0.1:9")
+            func issuer(_ name: String, dates: Bool) -> [String: Any] {
+                [
+                    "issuer": name, "audiences": ["cloakroom"], "secret": ["env": "TEST_TOKEN_SECRET"],
+                    "datesTokens": dates, "subjects": dates ? "plain" : "mapped",
+                ]
+            }
+            settings["tokens.issuers"] = [
+                issuer("https://dated", dates: true), issuer("https://undated", dates: false),
+            ]
+            settings["vending.prefixes"] = [""]
+            settings["uploads.keyPrefix"] = "assets/"
+            settings["renewal.keyPrefix"] = "old/"
+            try settings.write(to: file)
+            let check = try Command(["check", file])
+            let notes = check.text.split(separator: "\n").filter { $0.hasPrefix("Reserved") || $0.hasPrefix("Tokens") }
+            let reserved = [("assets", "uploads.keyPrefix"), ("old", "renewal.keyPrefix")].map { id, setting in
+                "Reserved user id: \(id), the folder of which \(setting) uses, beside vending.prefixes \"\""
+            }
+            let undated =
+                "Tokens without iat and nbf: of https://undated; once a user is revoked, all of them are refused until "
+                + "`cloakroom user set ID --accept-undated-tokens`"
+            #expect(notes.map(String.init) == reserved + [undated], "\(check.text)")
+        }
+
         @Test func `a command line that is not understood ends with 2, help and version with 0`() throws {
             for (arguments, status) in [
                 ([], 2), (["fly"], 2), (["serve"], 2), (["check"], 2), (["serve", "--workers"], 2),
