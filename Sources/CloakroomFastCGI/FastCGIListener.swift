@@ -156,7 +156,14 @@ package final class FastCGIListener {
     }
 }
 
-package enum FastCGIError: Error, Equatable {
+package enum FastCGIError: Error, Equatable, CustomStringConvertible {
     /// libfcgi does not read through our function: `serve` must not start.
     case notIntercepted
+
+    package var description: String {
+        switch self {
+        case .notIntercepted:
+            "libfcgi is linked in a way that the worker cannot use (-Bsymbolic); install one without it, such as Debian 12's"
+        }
+    }
 }
