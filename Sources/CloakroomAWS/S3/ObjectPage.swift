@@ -91,6 +91,8 @@ package struct VersionPage: Sendable, Equatable {
         package let key: String
         package let isLatest: Bool
         package let isDeleteMarker: Bool
+        /// Empty where the store names none.
+        package let version: String
         /// In bytes; 0 for a delete marker.
         package let size: Int
         package let lastModified: Date?
@@ -125,7 +127,8 @@ package struct VersionPage: Sendable, Equatable {
             else { throw malformed }
             entries.append(
                 Entry(
-                    key: key, isLatest: element.text(of: "IsLatest") == "true", isDeleteMarker: isMarker, size: size,
+                    key: key, isLatest: element.text(of: "IsLatest") == "true", isDeleteMarker: isMarker,
+                    version: element.text(of: "VersionId") ?? "", size: size,
                     lastModified: element.text(of: "LastModified").flatMap { Timestamp(iso8601: $0)?.date }))
         }
         self.entries = entries

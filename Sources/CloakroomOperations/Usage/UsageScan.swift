@@ -40,6 +40,7 @@ package struct UsageScan {
     package func run(from totals: UsageTotals) async throws(ScanError) -> UsageTotals {
         var totals = totals
         var position: S3Client.ListPosition = totals.lastKey.map { .after(key: $0) } ?? .start
+        var progress = ListingProgress()
         while !totals.isComplete {
             let next = ContinuousClock.now + interval
             let page: ObjectPage
@@ -47,7 +48,8 @@ package struct UsageScan {
             case .success(let answer): page = answer
             case .failure(let fault): throw .s3(fault)
             }
-            if let continuation = page.continuation, position == .continuation(continuation) { throw .noProgress }
+            guard progress.advances(page) else { throw .noProgress }
+            if page.continuation == nil { progress = ListingProgress() }
             guard keep(totals.add(page)) else { throw .notKept }
             onPage(totals)
             position = page.continuation.map { .continuation($0) } ?? .start

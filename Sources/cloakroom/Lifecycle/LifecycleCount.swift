@@ -66,13 +66,14 @@ struct LifecycleCount {
         _ prefix: String, delimiter: String? = nil, _ body: (ObjectPage) -> Void
     ) async throws(AWSError) {
         var position = S3Client.ListPosition.start
+        var progress = ListingProgress()
         while true {
             let next = ContinuousClock.now + interval
             let page = try await s3.list(
                 prefix: prefix, delimiter: delimiter, from: position, deadline: .now + .seconds(60))
             body(page)
+            guard progress.advances(page) else { throw AWSError(.refused, code: "SamePageAgain") }
             guard let continuation = page.continuation else { return }
-            guard position != .continuation(continuation) else { throw AWSError(.refused, code: "SamePageAgain") }
             position = .continuation(continuation)
             try await wait(next)
         }
@@ -82,13 +83,14 @@ struct LifecycleCount {
         _ prefix: String, _ count: inout ExpirationCount, _ progress: ProgressLine
     ) async throws(AWSError) {
         var position: VersionPage.Position?
+        var listing = ListingProgress()
         while true {
             let next = ContinuousClock.now + interval
             let page = try await s3.versions(prefix: prefix, from: position, deadline: .now + .seconds(60))
             count.count(page)
             progress.update(count.seen)
+            guard listing.advances(page) else { throw AWSError(.refused, code: "SamePageAgain") }
             guard let following = page.next else { return }
-            guard position != following else { throw AWSError(.refused, code: "SamePageAgain") }
             position = following
             try await wait(next)
         }

@@ -104,6 +104,7 @@ enum RenewSource: Sendable {
         _ prefix: String, from start: S3Client.ListPosition, _ s3: S3Client, _ body: Body, limit: () -> Date
     ) async throws(RenewalRun.RunError) {
         var position = start
+        var progress = ListingProgress()
         while true {
             let page: ObjectPage
             do throws(AWSError) {
@@ -119,8 +120,8 @@ enum RenewSource: Sendable {
                 try await body(keys, keys.last ?? "")
             }
             if let last = page.entries.last?.key { try await body([], last) }
+            guard progress.advances(page) else { throw .unavailable(code: "SamePageAgain") }
             guard let continuation = page.continuation else { return }
-            guard position != .continuation(continuation) else { throw .unavailable(code: "SamePageAgain") }
             position = .continuation(continuation)
         }
     }

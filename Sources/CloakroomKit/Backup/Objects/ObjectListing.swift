@@ -17,6 +17,7 @@ public struct ObjectListing: AsyncSequence, Sendable {
         private var page: [ObjectInfo] = []
         private var index = 0
         private var position: S3Client.ListPosition? = .start
+        private var progress = ListingProgress()
 
         init(client: S3BackupClient, prefix: String) {
             self.client = client
@@ -26,7 +27,7 @@ public struct ObjectListing: AsyncSequence, Sendable {
         public mutating func next() async throws -> ObjectInfo? {
             while index == page.count {
                 guard let position else { return nil }
-                let (objects, next) = try await client.page(prefix: prefix, from: position)
+                let (objects, next) = try await client.page(prefix: prefix, from: position, &progress)
                 (page, index, self.position) = (objects, 0, next)
             }
             index += 1
@@ -42,14 +43,12 @@ extension S3BackupClient {
     public nonisolated func list(prefix: String) -> ObjectListing { ObjectListing(client: self, prefix: prefix) }
 
     func page(
-        prefix: String, from position: S3Client.ListPosition
+        prefix: String, from position: S3Client.ListPosition, _ progress: inout ListingProgress
     ) async throws -> (objects: [ObjectInfo], next: S3Client.ListPosition?) {
         try await mappingErrors("listing \(prefix)") {
             let page = try await bucket().s3.list(prefix: prefix, from: position, deadline: operationDeadline)
             // Never in circles.
-            if let next = page.continuation, position == .continuation(next) {
-                throw AWSError(.transient, status: 200, code: "RepeatedPage")
-            }
+            guard progress.advances(page) else { throw AWSError(.transient, status: 200, code: "RepeatedPage") }
             let objects = page.entries.map {
                 ObjectInfo(
                     key: $0.key, byteCount: Int64($0.size), entityTag: $0.entityTag, lastModified: $0.lastModified,
