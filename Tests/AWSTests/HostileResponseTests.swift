@@ -1,8 +1,9 @@
-import CloakroomAWS
 import CloakroomCrypto
 import Foundation
 import CloakroomHTTP
 import Testing
+
+@testable import CloakroomAWS
 
 /// Responses that no store has reason to give: the key or the request fails, and the next one is served.
 struct HostileResponseTests {
@@ -11,7 +12,7 @@ struct HostileResponseTests {
     private func address() throws -> ObjectAddress { try #require(ObjectAddress(key: "a.bin")) }
 
     private static let numbers = [
-        "9223372036854775807", "9223372036854775808", "18446744073709551616", "5497558138881", "-1", "+5", "5e3",
+        "9223372036854775807", "9223372036854775808", "18446744073709551616", "53687091200001", "-1", "+5", "5e3",
         "0x10",
         " 5", "", String(repeating: "9", count: 400),
     ]
@@ -40,12 +41,25 @@ struct HostileResponseTests {
         }
     }
 
-    @Test(arguments: numbers) func `a listing with such a size is refused`(size: String) async throws {
-        let transport = ScriptedTransport(
-            .xml(200, "<ListBucketResult><Contents><Key>a</Key><Size>\(size)</Size></Contents></ListBucketResult>"))
-        await #expect(throws: AWSError.self) {
-            _ = try await fake.s3(transport).list(prefix: "", from: .start, deadline: fake.deadline())
+    @Test(arguments: numbers.map { Optional($0) } + [nil])
+    func `such a size in a listing concerns its entry alone`(size: String?) async throws {
+        let sizes = [size.map { "<Size>\($0)</Size>" } ?? "", "<Size>53687091200000</Size>"]
+        func entries(_ name: String) -> String {
+            zip(["a", "b"], sizes).map { "<\(name)><Key>\($0)</Key>\($1)</\(name)>" }.joined()
         }
+        let transport = ScriptedTransport(
+            .xml(200, "<ListBucketResult>\(entries("Contents"))</ListBucketResult>"),
+            .xml(200, "<ListVersionsResult>\(entries("Version"))</ListVersionsResult>"))
+        let s3 = try fake.s3(transport)
+        let objects = try await s3.list(prefix: "", from: .start, deadline: fake.deadline()).entries
+        #expect(objects.map(\.key) == ["a", "b"] && objects.map(\.size) == [nil, 10_000 * (5 << 30)])
+        let versions = try await s3.versions(prefix: "", from: nil, deadline: fake.deadline()).entries
+        #expect(versions.map(\.key) == ["a", "b"] && versions.map(\.size) == [nil, 10_000 * (5 << 30)])
+    }
+
+    @Test func `the largest object that can be uploaded is copied in parts that S3 takes`() {
+        let ranges = MultipartCopy.ranges(byteCount: StoredNumber.maximumObjectBytes)
+        #expect(ranges.count == 10_000 && ranges.allSatisfy { $0.count == 5 << 30 })
     }
 
     @Test(arguments: numbers + ["10001"]) func `parts with such numbers and sizes are refused`(number: String)

@@ -70,9 +70,6 @@ struct ObjectListTests {
     }
 
     @Test(arguments: [
-        "<Contents><Key>photos/u_1/a</Key></Contents>",
-        "<Contents><Key>photos/u_1/a</Key><Size>-1</Size></Contents>",
-        "<Contents><Key>photos/u_1/a</Key><Size>99999999999999999999</Size></Contents>",
         "<Contents><Key>other/u_1/a</Key><Size>1</Size></Contents>",
         "<Contents><Key>photos/%FF</Key><Size>1</Size></Contents>", "<Contents><Size>1</Size></Contents>",
         "<IsTruncated>true</IsTruncated>",

@@ -49,9 +49,7 @@ struct VersionListTests {
     }
 
     @Test(arguments: [
-        "<IsTruncated>true</IsTruncated>", "<Version><Key>a</Key><Size>-1</Size></Version>",
-        "<Version><Key>a</Key><Size>+1</Size></Version>",
-        "<Version><Key>a</Key><Size>9000000000000000000</Size></Version>",
+        "<IsTruncated>true</IsTruncated>",
         "<Version><Key>b/a</Key><Size>1</Size></Version>", "<Version><Size>1</Size></Version>",
     ])
     func `takes no other answer for a listing`(contents: String) async throws {

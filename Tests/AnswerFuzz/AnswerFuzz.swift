@@ -91,7 +91,7 @@ final class AnswerFuzz: Sendable {
         case 6: _ = try? await s3.exists(address, deadline: deadline)
         case 7:
             let page = try? await s3.list(prefix: "", from: .start, deadline: deadline)
-            _ = page?.entries.reduce(0) { $0 + $1.size + Int($1.lastModified?.timeIntervalSince1970 ?? 0) % 2 }
+            _ = page?.entries.reduce(0) { $0 + ($1.size ?? 0) + Int($1.lastModified?.timeIntervalSince1970 ?? 0) % 2 }
         case 8: _ = try? await s3.parts(of: "u", address, deadline: deadline)
         case 9: _ = try? await s3.tags(of: address, deadline: deadline)
         case 10:

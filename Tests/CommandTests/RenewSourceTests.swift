@@ -2,9 +2,11 @@ import CloakroomAWS
 import CloakroomCrypto
 import CloakroomHTTP
 import CloakroomLoop
+import CloakroomOperations
 import CloakroomServer
 import CloakroomTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloakroomCommand
@@ -49,6 +51,39 @@ struct RenewSourceTests {
         #expect(try await keys(at: 15) == ["assets/a", "assets/b"])
         #expect(try await keys(at: 30) == ["assets/a", "assets/b", "assets/c"])
         #expect(try await keys(at: 30, from: "assets/a") == ["assets/b", "assets/c"])
+    }
+
+    /// The same page with another token each time; the third object has no readable time.
+    private final class Circle: Transport {
+        private let count = Mutex(0)
+
+        func send(_ request: UpstreamRequest, timeout: Duration) async throws(TransportError) -> UpstreamResponse {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let text = """
+                <ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>\(number)</NextContinuationToken>\
+                <Contents><Key>assets/c</Key><LastModified>soon</LastModified><Size>many</Size></Contents></ListBucketResult>
+                """
+            return UpstreamResponse(status: 200, body: Array(text.utf8))
+        }
+    }
+
+    @Test @LoopActor func `a listing in a circle ends, and what has no readable time counts as old`() async throws {
+        let s3 = S3Client(
+            bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: Circle(),
+            credentials: CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret"))),
+            isolation: LoopActor.shared)
+        var keys: [String] = []
+        let source = RenewSource.older(age: .seconds(86_400), prefix: "assets/")
+        do throws(RenewalRun.RunError) {
+            try await source.batches(from: nil, s3) { batch, _ in keys += batch }
+            Issue.record("it came to an end")
+        } catch {
+            #expect(error == .unavailable(code: "SamePageAgain"))
+        }
+        #expect(keys == ["assets/c", "assets/c"])
     }
 
     @Test @LoopActor func `a later pass is for what was written before the first`() async throws {

@@ -10,17 +10,17 @@ import CloakroomHTTP
 package struct ObjectPage: Sendable, Equatable {
     package struct Entry: Sendable, Equatable {
         package let key: String
-        /// In bytes.
-        package let size: Int
+        /// In bytes; `nil` for a size that no object of S3 has.
+        package let size: Int?
         /// With its quotation marks; empty when the store does not tell it.
         package let entityTag: String
         /// Empty for the usual one.
         package let storageClass: String
         private let modified: String
 
-        init(key: String, size: Int, _ element: XMLElement) {
+        init(key: String, _ element: XMLElement) {
             self.key = key
-            self.size = size
+            size = element.text(of: "Size").flatMap(StoredNumber.byteCount)
             entityTag = element.text(of: "ETag") ?? ""
             storageClass = element.text(of: "StorageClass") ?? ""
             modified = element.text(of: "LastModified") ?? ""
@@ -55,9 +55,9 @@ package struct ObjectPage: Sendable, Equatable {
         var entries: [Entry] = []
         for element in root.children where element.name == "Contents" {
             guard let text = element.text(of: "Key"), let key = isEncoded ? Self.decoded(text) : text,
-                key.hasPrefix(prefix), let size = element.text(of: "Size").flatMap(StoredNumber.byteCount)
+                key.hasPrefix(prefix)
             else { throw malformed }
-            entries.append(Entry(key: key, size: size, element))
+            entries.append(Entry(key: key, element))
         }
         self.entries = entries
         var folders: [String] = []
@@ -93,8 +93,8 @@ package struct VersionPage: Sendable, Equatable {
         package let isDeleteMarker: Bool
         /// Empty where the store names none.
         package let version: String
-        /// In bytes; 0 for a delete marker.
-        package let size: Int
+        /// In bytes; 0 for a delete marker, `nil` for a size that no object of S3 has.
+        package let size: Int?
         package let lastModified: Date?
     }
 
@@ -122,13 +122,12 @@ package struct VersionPage: Sendable, Equatable {
         var entries: [Entry] = []
         for element in root.children where element.name == "Version" || element.name == "DeleteMarker" {
             let isMarker = element.name == "DeleteMarker"
-            guard let key = element.text(of: "Key").flatMap(decoded), key.hasPrefix(prefix),
-                let size = isMarker ? 0 : element.text(of: "Size").flatMap(StoredNumber.byteCount)
-            else { throw malformed }
+            guard let key = element.text(of: "Key").flatMap(decoded), key.hasPrefix(prefix) else { throw malformed }
             entries.append(
                 Entry(
                     key: key, isLatest: element.text(of: "IsLatest") == "true", isDeleteMarker: isMarker,
-                    version: element.text(of: "VersionId") ?? "", size: size,
+                    version: element.text(of: "VersionId") ?? "",
+                    size: isMarker ? 0 : element.text(of: "Size").flatMap(StoredNumber.byteCount),
                     lastModified: element.text(of: "LastModified").flatMap { Timestamp(iso8601: $0)?.date }))
         }
         self.entries = entries

@@ -154,9 +154,9 @@ extension StoredObject {
 ///
 /// Source: Amazon S3 User Guide, "Multipart upload limits".
 enum StoredNumber {
-    /// Of an object, in bytes.
-    static let maximumObjectBytes = 5 << 40
     static let maximumParts = 10_000
+    /// Of an object, in bytes: 48.8 TiB, as many parts of 5 GiB as there may be.
+    static let maximumObjectBytes = maximumParts * (5 << 30)
 
     /// - Returns: `nil` for anything but a size in bytes that an object may have.
     static func byteCount(_ text: String) -> Int? { number(text, in: 0...maximumObjectBytes) }

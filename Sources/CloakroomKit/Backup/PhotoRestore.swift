@@ -40,6 +40,7 @@ public struct PhotoRestore: Sendable {
     struct Photo: Sendable {
         let key: String
         let md5: String
+        /// -1 where the listing has no readable one.
         let byteCount: Int64
         let candidates: [String]
     }
@@ -84,7 +85,9 @@ public struct PhotoRestore: Sendable {
     }
 
     private func hasBytes(of photo: Photo, _ url: URL) async throws -> Bool {
-        guard let file = try? UploadFile(url), file.byteCount == photo.byteCount else { return false }
+        guard let file = try? UploadFile(url), photo.byteCount < 0 || file.byteCount == photo.byteCount else {
+            return false
+        }
         return try await file.md5(0..<file.byteCount).hexadecimal == photo.md5
     }
 

@@ -47,6 +47,8 @@ package struct ExpirationCount: Sendable {
 
     package private(set) var objects = Changes()
     package private(set) var versions = Changes()
+    /// What a listing tells no readable size or time of: what becomes of it, no rule says.
+    package private(set) var unreadable: (count: Int, example: String?) = (0, nil)
     package private(set) var seen = 0
     private let former: [Rule]
     private let target: [Rule]
@@ -109,16 +111,18 @@ package struct ExpirationCount: Sendable {
         }
     }
 
-    /// - Parameter written: `nil`, which S3 never tells, counts for nothing.
-    package mutating func object(_ key: String, size: Int, written: Date?) {
+    /// - Parameters:
+    ///   - size: `nil` where it cannot be read; S3 always tells it.
+    ///   - written: likewise.
+    package mutating func object(_ key: String, size: Int?, written: Date?) {
         seen += 1
-        guard let written else { return }
+        guard let size, let written else { return addUnreadable(key) }
         let ends = [former, target].map { end(of: key, size, in: $0, written: written) }
         objects.add(key, size, written, from: ends[0], to: ends[1], now: now, clock, others)
     }
 
     /// - Precondition: versions of a key come one after the other, the newest first.
-    package mutating func version(_ key: String, size: Int, written: Date?, isLatest: Bool, isDeleteMarker: Bool) {
+    package mutating func version(_ key: String, size: Int?, written: Date?, isLatest: Bool, isDeleteMarker: Bool) {
         let since = newer.flatMap { $0.key == key ? $0.written : nil }
         newer = written.map { (key, $0) }
         guard !isLatest else {
@@ -126,9 +130,13 @@ package struct ExpirationCount: Sendable {
             return
         }
         seen += 1
-        guard let written else { return }
+        guard let size, let written else { return addUnreadable(key) }
         let ends = [former, target].map { end(of: key, size, in: $0, noncurrentSince: since ?? written) }
         versions.add(key, size, written, from: ends[0], to: ends[1], now: now, clock, others)
+    }
+
+    private mutating func addUnreadable(_ key: String) {
+        unreadable = (unreadable.count + 1, unreadable.example ?? key)
     }
 
     /// The first end by rules that certainly match, and by those that may, with the prefix of the one that gives it.

@@ -30,9 +30,21 @@ package struct UsageTotals: Sendable, Equatable {
         case otherScan
     }
 
+    /// Users' objects without a readable size, which are in no sum.
+    package struct Unsized: Sendable, Equatable {
+        package fileprivate(set) var count = 0
+        /// The key of the first.
+        package fileprivate(set) var example: String?
+
+        fileprivate static func += (left: inout Self, right: Self) {
+            left = Self(count: left.count + right.count, example: left.example ?? right.example)
+        }
+    }
+
     package let subject: Subject
     package private(set) var bytes: [UserID: Int] = [:]
     package private(set) var objects = 0
+    package private(set) var unsized = Unsized()
     /// The number of the prefix that is listed; as many as there are when all is done.
     package private(set) var prefix = 0
     /// The last key of that prefix that was counted; `nil` at its start.
@@ -57,15 +69,18 @@ package struct UsageTotals: Sendable, Equatable {
         let folder = subject.prefixes[prefix]
         let start = folder.isEmpty ? 0 : folder.utf8.count + 1
         var added: [UserID: Int] = [:]
+        var unsized = Unsized()
         for entry in page.entries {
             let name = entry.key.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "/") }
             // What lies beside the users' folders belongs to no user.
             guard name.endIndex < entry.key.utf8.endIndex, let user = UserID(String(Substring(name))) else { continue }
-            added[user] = min(Self.maximum, (added[user] ?? 0) + min(entry.size, Self.maximum))
+            if entry.size == nil { unsized += Unsized(count: 1, example: entry.key) }
+            added[user] = min(Self.maximum, (added[user] ?? 0) + min(entry.size ?? 0, Self.maximum))
         }
         let number = prefix
+        self.unsized += unsized
         add(added, objects: page.entries.count, lastKey: page.entries.last?.key, isLast: page.continuation == nil)
-        return line(number, added, page)
+        return line(number, added, unsized, page)
     }
 
     private mutating func add(_ added: [UserID: Int], objects: Int, lastKey: String?, isLast: Bool) {
@@ -99,7 +114,7 @@ package struct UsageTotals: Sendable, Equatable {
         return writer.bytes + [UInt8(ascii: "\n")]
     }
 
-    private func line(_ prefix: Int, _ added: [UserID: Int], _ page: ObjectPage) -> [UInt8] {
+    private func line(_ prefix: Int, _ added: [UserID: Int], _ unsized: Unsized, _ page: ObjectPage) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.plainName("prefix")
@@ -111,6 +126,12 @@ package struct UsageTotals: Sendable, Equatable {
         if let key = page.entries.last?.key {
             writer.plainName("key")
             writer.string(key)
+        }
+        if let example = unsized.example {
+            writer.plainName("unsized")
+            writer.integer(unsized.count)
+            writer.plainName("unsizedKey")
+            writer.string(example)
         }
         writer.plainName("bytes")
         writer.beginObject()
@@ -149,6 +170,11 @@ package struct UsageTotals: Sendable, Equatable {
             guard let user = UserID(member.name), let size = member.value.integer, (0...Self.maximum).contains(size)
             else { return false }
             added[user] = size
+        }
+        if let example = json["unsizedKey"]?.string, let count = json["unsized"]?.integer,
+            count > 0, count <= objects
+        {
+            unsized += Unsized(count: count, example: example)
         }
         add(added, objects: objects, lastKey: json["key"]?.string, isLast: isLast)
         return true

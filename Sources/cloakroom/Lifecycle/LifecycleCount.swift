@@ -106,7 +106,16 @@ struct LifecycleCount {
     /// - Parameter file: of the settings.
     static func lines(_ count: ExpirationCount, _ settings: Settings, file: String) -> [String] {
         lines("objects", count.objects, settings) + lines("older versions", count.versions, settings)
-            + undoing(count, file: file)
+            + unreadable(count) + undoing(count, file: file)
+    }
+
+    private static func unreadable(_ count: ExpirationCount) -> [String] {
+        count.unreadable.example.map {
+            [
+                "\(count.unreadable.count) may expire or not, and are not counted: the listing has no readable size or time"
+                    + " of \($0)"
+            ]
+        } ?? []
     }
 
     private static func lines(
@@ -149,6 +158,10 @@ struct LifecycleCount {
             reasons.append(
                 "objects that are there would be deleted within a day: renew those that are to stay first (cloakroom renew),"
                     + " or give --delete-existing")
+        }
+        if count.unreadable.count > 0, !flags.contains("delete-existing") {
+            reasons.append(
+                "objects that cannot be counted might be deleted within a day: look at them, or give --delete-existing")
         }
         if count.objects.others.count + count.versions.others.count > 0, !flags.contains("expire-other-objects") {
             reasons.append(

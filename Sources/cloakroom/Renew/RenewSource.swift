@@ -114,7 +114,8 @@ enum RenewSource: Sendable {
                 throw .unavailable(code: error.code)
             }
             let limit = limit()
-            let old = page.entries.filter { $0.lastModified.map { $0 < limit } ?? false }.map(\.key)
+            // What has no readable time may be old: renewing it loses nothing.
+            let old = page.entries.filter { $0.lastModified.map { $0 < limit } ?? true }.map(\.key)
             for start in stride(from: 0, to: old.count, by: RenewalRun.batchSize) {
                 let keys = Array(old[start..<min(start + RenewalRun.batchSize, old.count)])
                 try await body(keys, keys.last ?? "")

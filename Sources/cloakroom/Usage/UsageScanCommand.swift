@@ -53,7 +53,11 @@ enum UsageScanCommand: Command {
             let (written, unreadable) = try await record(totals, records)
             state?.remove()
             Output.note("\(totals.objects) objects; storageUsed of \(written) users is written")
-            guard let first = unreadable.first else { return .success }
+            if let key = totals.unsized.example {
+                Output.note(
+                    "\(totals.unsized.count) objects are in no sum: the listing has no readable size of \(key)")
+            }
+            guard let first = unreadable.first else { return totals.unsized.count == 0 ? .success : .failure }
             return Output.fail(
                 "the keys of \(unreadable.count) users hold no record, \(first.text)'s among them;"
                     + " `cloakroom user delete` removes such a key")

@@ -159,6 +159,15 @@ struct UsageScanTests {
         }
     }
 
+    @Test @LoopActor func `an object without a readable size is named, and adds nothing`() async throws {
+        let store = Store([("photos/u_1/a", 5), ("photos/u_1/b", -1), ("photos/loose", -1), ("photos/u_2/a", -1)])
+        store.lines = UsageTotals(subject()).head
+        let totals = try await store.scan(UsageTotals(subject()))
+        #expect(named(totals) == ["u_1": 5, "u_2": 0] && totals.objects == 4)
+        #expect(totals.unsized.count == 2 && totals.unsized.example == "photos/u_1/b")
+        #expect(try UsageTotals.resumed(subject(), from: store.lines).0 == totals)
+    }
+
     @Test @LoopActor func `stops where a store gives the same page for ever`() async throws {
         let store = Store([("photos/u_1/a", 1), ("photos/u_1/b", 1), ("photos/u_1/c", 1)])
         let scan = UsageScan(

@@ -29,6 +29,16 @@ struct ExpirationCountTests {
         #expect(count.objects.later.count == 1 && count.objects.ceasing.count == 0 && count.seen == 4)
     }
 
+    @Test func `what a listing tells no size or time of is counted apart`() {
+        var count = count([], LifecycleTerms(prefixes: ["assets/"], retentionDays: 30).rules(.enabled))
+        count.object("assets/a", size: nil, written: ago(40))
+        count.object("assets/b", size: 1, written: nil)
+        count.version("assets/c", size: nil, written: ago(40), isLatest: true, isDeleteMarker: false)
+        count.version("assets/c", size: 1, written: nil, isLatest: false, isDeleteMarker: false)
+        #expect(count.unreadable.count == 4 && count.unreadable.example == "assets/a" && count.seen == 4)
+        #expect(count.objects == ExpirationCount.Changes() && count.versions == ExpirationCount.Changes())
+    }
+
     @Test func `what goes later is counted by the rule that lets it expire first, with the first expiration`() {
         var count = ExpirationCount(
             from: .init(), to: rules(LifecycleTerms(prefixes: ["assets/", "backups/"], retentionDays: 30)), now: now)

@@ -3,6 +3,7 @@ public import Foundation
 /// The metadata of an object.
 public struct ObjectInfo: Sendable, Equatable {
     public let key: String
+    /// -1 in a listing that gives a size that no object of S3 has.
     public let byteCount: Int64
     /// As S3 writes it, with its quotation marks: another one for other bytes.
     public let entityTag: String

@@ -51,7 +51,8 @@ extension S3BackupClient {
             guard progress.advances(page) else { throw AWSError(.transient, status: 200, code: "RepeatedPage") }
             let objects = page.entries.map {
                 ObjectInfo(
-                    key: $0.key, byteCount: Int64($0.size), entityTag: $0.entityTag, lastModified: $0.lastModified,
+                    key: $0.key, byteCount: $0.size.map { Int64($0) } ?? -1, entityTag: $0.entityTag,
+                    lastModified: $0.lastModified,
                     isArchived: $0.isArchived)
             }
             return (objects, page.continuation.map { .continuation($0) })

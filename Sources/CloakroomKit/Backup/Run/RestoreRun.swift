@@ -12,7 +12,8 @@ actor RestoreRun {
         waiting = photos.reversed()
         consecutiveFailures = ConsecutiveFailures(most: maximumConsecutiveFailures)
         self.observer = observer
-        progress = BackupProgress(filesTotal: photos.count, bytesTotal: photos.reduce(0) { Self.sum($0, $1.byteCount) })
+        progress = BackupProgress(
+            filesTotal: photos.count, bytesTotal: photos.reduce(0) { Self.sum($0, max(0, $1.byteCount)) })
     }
 
     /// - Returns: `nil` when there is nothing more to begin.
@@ -31,7 +32,7 @@ actor RestoreRun {
         } else {
             report.alreadyThere += 1
         }
-        reportProgress(photo, photo.byteCount)
+        reportProgress(photo, max(0, photo.byteCount))
     }
 
     func fail(_ photo: PhotoRestore.Photo, _ error: CloakroomError) {
