@@ -158,6 +158,8 @@ struct STSClientTests {
         ("<Expiration>2026-11-20T15:00:00Z</Expiration>", "", "NoExpiration"),
         ("2026-11-20T15:00:00Z", "tomorrow", "NoExpiration"),
         ("2026-11-20T15:00:00Z", "2026-11-20T14:00:00Z", "AlreadyExpired"),
+        ("2026-11-20T15:00:00Z", "2026-11-20T15:05:01Z", "ExpiresTooLate"),
+        ("2026-11-20T15:00:00Z", "9999-12-31T23:59:59Z", "ExpiresTooLate"),
     ])
     func `refuses credentials that must not be handed out, at once`(
         part: String, replacement: String, code: String
@@ -169,6 +171,28 @@ struct STSClientTests {
             try await client(transport).assumeRole(request, deadline: fake.deadline())
         }
         #expect(transport.requests.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            (nil, 3600 + 300, true), (nil, 3600 + 301, false), ("Fri, 20 Nov 2026 14:10:00 GMT", 3600 + 900, true),
+            ("Fri, 20 Nov 2026 13:50:00 GMT", 3600 + 300, true), ("Fri, 20 Nov 2026 14:15:00 GMT", 3600 + 1200, true),
+            ("Fri, 20 Nov 2026 15:00:00 GMT", 3600 + 1201, false), ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400, false),
+        ] as [(String?, Double, Bool)])
+    func `takes an end that is later than requested by no more than clocks may differ`(
+        date: String?, seconds: Double, isTaken: Bool
+    ) async throws {
+        let end = fake.runtime.wallClock().addingTimeInterval(seconds)
+        let text = String(decoding: UpstreamDocuments.assumed, as: UTF8.self)
+            .replacing("2026-11-20T15:00:00Z", with: Timestamp(end).iso8601)
+        var fields: HeaderFields = [:]
+        if let date { fields.add("Date", date) }
+        let transport = ScriptedTransport(UpstreamResponse(status: 200, fields: fields, body: Array(text.utf8)))
+        let role = try? await client(transport).assumeRole(request, deadline: fake.deadline())
+        #expect(role?.expiration == (isTaken ? end : nil))
+        // The worker's own may live as long as its store likes.
+        let own = try await client(transport).assumeRole(request, takesLonger: true, deadline: fake.deadline())
+        #expect(own.expiration == end)
     }
 
     @Test(arguments: [
@@ -330,7 +354,8 @@ struct STSClientTests {
                 role.credentials.sessionToken?.reveal() ?? "",
             ]
             #expect(words.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } })
-            #expect(role.expiration > fake.runtime.wallClock())
+            let now = fake.runtime.wallClock()
+            #expect(role.expiration > now && role.expiration <= now.addingTimeInterval(3600 + 300))
             #expect(role.credentials.expiration == role.expiration)
         }
         #expect(vended > 100)

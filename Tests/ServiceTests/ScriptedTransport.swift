@@ -1,6 +1,7 @@
 import CloakroomHTTP
 import CloakroomLoop
 import CloakroomTestSupport
+import Foundation
 import Synchronization
 
 /// STS and S3 as a test wants them.
@@ -32,6 +33,16 @@ extension UpstreamResponse {
             "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>\(key)</AccessKeyId>"
                 + "<SecretAccessKey>s3cr3t</SecretAccessKey><SessionToken>t0k3n</SessionToken>"
                 + "<Expiration>\(expiration)</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>")
+    }
+
+    /// What STS gives from 08:00 for as long as it is asked for.
+    static func assumed(for request: UpstreamRequest, key: String = "ASIA1") -> UpstreamResponse {
+        let form = String(decoding: request.body, as: UTF8.self)
+        let seconds = form.firstRange(of: "DurationSeconds=").flatMap {
+            Double(form[$0.upperBound...].prefix { $0 != "&" })
+        }
+        let end = Date(timeIntervalSince1970: 1_800_000_000 + (seconds ?? 3600))
+        return assumed(until: end.formatted(.iso8601), key: key)
     }
 
     static let copied = text(200, "<CopyObjectResult><ETag>&quot;1&quot;</ETag></CopyObjectResult>")

@@ -24,8 +24,9 @@ struct RoleProvider {
             roleARN: role.arn, sessionName: role.sessionName ?? sessionName, duration: role.duration,
             externalID: role.externalID)
         do throws(STSError) {
-            return try await client.assumeRole(request, deadline: dependencies.runtime.now() + Self.totalTimeout)
-                .credentials
+            return try await client.assumeRole(
+                request, takesLonger: true, deadline: dependencies.runtime.now() + Self.totalTimeout
+            ).credentials
         } catch {
             throw .failed("AssumeRole of \(role.arn): \(Self.words(error))")
         }

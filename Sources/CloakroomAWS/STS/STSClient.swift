@@ -1,6 +1,12 @@
 import CloakroomCrypto
 package import CloakroomHTTP
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// AWS Security Token Service, as far as we need it.
 package actor STSClient {
     private nonisolated let isolation: any Actor
@@ -27,25 +33,42 @@ package actor STSClient {
 
     /// Where our own credentials are a role's, the session lasts an hour at most: for such a chain STS refuses more.
     ///
-    /// - Parameter request: consumed, so that no policy is held while STS works: the body has it already.
+    /// - Parameters:
+    ///   - request: consumed, so that no policy is held while STS works: the body has it already.
+    ///   - takesLonger: whether credentials are taken that live longer than they were requested for. Those of users are
+    ///     not: a service that ignores the duration would outdo what a tier allows.
     package func assumeRole(
-        _ request: consuming AssumeRole, deadline: ContinuousClock.Instant
+        _ request: consuming AssumeRole, takesLonger: Bool = false, deadline: ContinuousClock.Instant
     ) async throws(STSError) -> AssumedRole {
         var counts = AttemptCounts()
         do {
             let credentials =
                 if let cached = upstream.cachedCredentials { cached } else { try await upstream.currentCredentials() }
-            let body = credentials.sessionToken == nil ? request.form : request.limited(to: .seconds(3600)).form
+            if credentials.sessionToken != nil { request = request.limited(to: .seconds(3600)) }
+            let (body, duration) = (request.form, request.duration)
             _ = consume request
             return try await upstream.call(
                 deadline: deadline, counts: &counts, request: { self.request(posting: body, with: $0) }
             ) { response throws(AWSError) in
                 guard response.status == 200 else { throw AWSError(response, error: AWSErrorResponse(response.body)) }
-                return try AssumedRole(response, now: upstream.time)
+                let role = try AssumedRole(response, now: upstream.time)
+                guard takesLonger || role.expiration <= latestEnd(of: duration, response) else {
+                    throw AWSError(.refused, status: 200, code: "ExpiresTooLate")
+                }
+                return role
             }
         } catch {
             throw STSError(error)
         }
+    }
+
+    /// When credentials end at the latest that were given for so long just now: by STS's clock, which may be as far ahead of
+    /// ours as a signature may be old, and five minutes later for what the clocks differ unseen.
+    private func latestEnd(of duration: Duration, _ response: UpstreamResponse) -> Date {
+        let ours = upstream.time
+        let theirs = response.fields["date"].flatMap { Timestamp(http: $0)?.date } ?? ours
+        let now = max(ours, min(theirs, ours.addingTimeInterval(900)))
+        return now.addingTimeInterval(duration / .seconds(1) + 300)
     }
 
     private func request(posting body: [UInt8], with signing: AWSServiceClient.SigningContext) -> UpstreamRequest {
@@ -64,7 +87,8 @@ package actor STSClient {
 package enum STSError: Error, Sendable, Equatable {
     /// STS is unreachable, throttles or sends no valid response, after retries too. Retryable.
     case unavailable(retryAfter: Duration?, code: String)
-    /// STS returned 200 with what must not be handed out: no token, no expiration, or one in the past.
+    /// STS returned 200 with what must not be handed out: no token, no expiration, or one in the past or later than
+    /// requested.
     case unusable(code: String)
     /// STS said no to our role, policy or keys and would say so again: a misconfiguration.
     case refused(status: Int, code: String)
@@ -84,7 +108,9 @@ package enum STSError: Error, Sendable, Equatable {
         }
     }
 
-    private static let unusable: Set<String> = ["NoSessionToken", "NoExpiration", "AlreadyExpired", "MalformedAnswer"]
+    private static let unusable: Set<String> = [
+        "NoSessionToken", "NoExpiration", "AlreadyExpired", "ExpiresTooLate", "MalformedAnswer",
+    ]
 }
 
 /// Signs forms that are posted to one service: they differ in nothing but the body.

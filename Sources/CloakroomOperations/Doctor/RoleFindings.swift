@@ -80,6 +80,10 @@ package struct RoleFindings {
         case .unavailable(_, let code):
             return check.error(
                 "STS gives no session: \(code)", why: why, advice: "see the findings about endpoints and worker")
+        case .unusable(code: "ExpiresTooLate"):
+            return check.error(
+                "STS gives sessions that last longer than the \(Int(lifetime.components.seconds)) s they are requested for",
+                why: why, advice: "use a store that keeps to DurationSeconds, or set its clock")
         case .unusable(let code):
             return check.error(
                 "STS responds with what is no session: \(code)", why: why, advice: "use another STS: aws.stsEndpoint")

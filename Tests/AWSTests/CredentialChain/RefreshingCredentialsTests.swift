@@ -210,7 +210,7 @@ struct RefreshingCredentialsTests {
     @Test func `a client that is told its token has expired gets others and tries again`() async throws {
         let source = Source()
         let transport = ScriptedTransport([
-            .success(.stsError(403, "ExpiredToken")), Documents.role("ROLE"),
+            .success(.stsError(403, "ExpiredToken")), Documents.role("ROLE", expiration: "2026-11-20T15:00:00Z"),
         ])
         let credentials = source.credentials
         let client = STSClient(

@@ -63,6 +63,7 @@ struct STSFaultTests {
         ("NoExpiration", Documents.assumed(expiration: nil)), ("NoExpiration", Documents.assumed(expiration: "soon")),
         ("NoSessionToken", Documents.assumed(token: nil)), ("NoSessionToken", Documents.assumed(token: "")),
         ("AlreadyExpired", Documents.assumed(expiration: "2020-01-01T00:00:00Z")),
+        ("ExpiresTooLate", Documents.assumed(expiration: "2999-01-01T00:00:00Z")),
     ])
     @LoopActor func `refuses credentials that cannot be handed out`(code: String, body: String) async throws {
         let upstreams = try TestUpstreams([.answer(200, body)])
@@ -84,7 +85,9 @@ struct STSFaultTests {
         let skewed = HTTPServer.Step.answer(
             403, Documents.stsError("SignatureDoesNotMatch"), fields: [("Date", "Fri, 20 Nov 2026 15:00:00 GMT")])
         let upstreams = try TestUpstreams(
-            server: HTTPServer { $0.number == 0 ? [skewed] : [.answer(200, Documents.assumed())] }, wallClock: { ours })
+            server: HTTPServer { exchange in
+                exchange.number == 0 ? [skewed] : [.answer(200, Documents.assumed(expiration: "2026-11-20T15:15:00Z"))]
+            }, wallClock: { ours })
         #expect(try await upstreams.assume().get().credentials.accessKeyID == "ASIA1")
         #expect(upstreams.server.requests.map { $0["x-amz-date"] } == ["20261120T140000Z", "20261120T150000Z"])
         let stubborn = try TestUpstreams(server: HTTPServer { _ in [skewed] }, wallClock: { ours })

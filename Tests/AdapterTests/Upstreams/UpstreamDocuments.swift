@@ -1,9 +1,11 @@
 import CloakroomTestSupport
+import Foundation
 
 /// Answers as STS and S3 write them.
 enum UpstreamDocuments {
     static func assumed(
-        token: String? = "token", expiration: String? = "2999-01-01T00:00:00Z", secret: String = "secret"
+        token: String? = "token", expiration: String? = Date(timeIntervalSinceNow: 900).formatted(.iso8601),
+        secret: String = "secret"
     ) -> String {
         """
         <AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>\

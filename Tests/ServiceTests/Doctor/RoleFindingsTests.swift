@@ -41,6 +41,14 @@ struct RoleFindingsTests {
                 == "warning: sessions last 3600 s, the settings say 43200")
     }
 
+    @Test func `tells of sessions that are not vended because they last too long`() throws {
+        let observed = RoleObservations(asked: .failure(.unusable(code: "ExpiresTooLate")))
+        #expect(
+            try Self.lines(observed, lifetime: .seconds(900)) == [
+                "error: STS gives sessions that last longer than the 900 s they are requested for"
+            ])
+    }
+
     @Test func `knows a trust policy without TagSession by what STS says`() throws {
         let message =
             "User: arn:aws:sts::123456789012:assumed-role/worker/i-1 is not authorized to perform: sts:TagSession on "

@@ -35,7 +35,7 @@ final class TestService {
         _ more: String = TestService.open, vending: String = "", file: (text: String, files: [String: String])? = nil,
         audit: String? = nil,
         probes: [(name: String, probe: Readiness.Probe)]? = nil,
-        transport script: @escaping ScriptedTransport.Script = { _ in .assumed() }
+        transport script: @escaping ScriptedTransport.Script = { .assumed(for: $0) }
     ) throws {
         folder = try TemporaryFolder()
         settings = try Self.settings(

@@ -55,14 +55,14 @@ struct VendorTests {
     }
 
     /// Numbers its answers.
-    private static func counting(until expiration: String = "2027-01-15T09:00:00Z") -> ScriptedTransport {
+    private static func counting() -> ScriptedTransport {
         let count = Mutex(0)
-        return ScriptedTransport { _ in
+        return ScriptedTransport { request in
             let number = count.withLock { count in
                 count += 1
                 return count
             }
-            return .assumed(until: expiration, key: "ASIA\(number)")
+            return .assumed(for: request, key: "ASIA\(number)")
         }
     }
 
@@ -382,6 +382,18 @@ struct VendorTests {
         let subject = try subject()
         for number in 1...3 { #expect(await key(vendor, subject) == .success("ASIA\(number)")) }
         #expect(metrics.row[metrics.layout.cache[.off]] == 3)
+    }
+
+    @Test @LoopActor func `hands out nothing that lives longer than the grant, and keeps none`() async throws {
+        let transport = ScriptedTransport { _ in .assumed(until: "2027-01-15T09:00:00Z") }
+        let (vendor, _) = try vendor(transport)
+        let subject = try subject()
+        let grant = Grant(scope: vending.scope, lifetime: .seconds(900), tier: "free")
+        for _ in 1...2 {
+            #expect(await key(vendor, subject, grant) == .failure(.unusable(code: "ExpiresTooLate")))
+        }
+        #expect(transport.requests.count == 2)
+        #expect(await key(vendor, subject) == .success("ASIA1"))
     }
 
     @Test @LoopActor func `asks for no more than the subject's own`() async throws {
