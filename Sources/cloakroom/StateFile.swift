@@ -2,6 +2,8 @@ import Glibc
 import CloakroomJSON
 
 /// A JSON file that is there whole or not at all, and that only one process uses.
+///
+/// It may lie in a folder where others write: no symbolic link is followed.
 final class StateFile {
     struct FileError: Error, CustomStringConvertible {
         let description: String
@@ -16,7 +18,7 @@ final class StateFile {
     /// - Throws: when another process has it.
     init(path: String) throws(FileError) {
         self.path = path
-        lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.failure(path + ".lock") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             close(lock)
@@ -28,7 +30,7 @@ final class StateFile {
 
     /// - Returns: `nil` when there is no file.
     func read() throws(FileError) -> JSON? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw Self.failure(path) }
             return nil
@@ -59,7 +61,9 @@ final class StateFile {
     /// Puts a file in place of whatever is there.
     static func write(_ text: String, to path: String) throws(FileError) {
         let temporary = "\(path).\(getpid()).new"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        // Of an earlier process with this number, or what another put there.
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw failure(temporary) }
         let bytes = Array(text.utf8)
         let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

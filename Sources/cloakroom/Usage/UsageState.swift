@@ -16,7 +16,7 @@ final class UsageState {
     /// Makes the file, or goes on with it; two scans at once do not share one.
     init(path: String, subject: UsageTotals.Subject) throws(StateError) {
         self.path = path
-        descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StateError(description: "\(path): \(String(cString: strerror(errno)))") }
         do throws(StateError) { totals = try Self.begin(descriptor, path, subject) } catch {
             close(descriptor)
