@@ -13,6 +13,14 @@ locals {
     [""],
   )[0]
 
+  # What renewals are tested with, where no lifecycle prefix is for it: where versions are kept, each test leaves one.
+  renewal_tests = [
+    for key in [for place in distinct(concat([var.key_prefix, var.renewal_key_prefix], var.former_prefixes)) : "${place}cloakroom-renewal-test"] : key
+    if var.versioning != "never" && !anytrue([
+      for prefix in concat(var.lifecycle_prefixes, [for folder in var.folders : "${folder}/"]) : startswith(key, prefix)
+    ])
+  ]
+
   # A quoted string with one of these becomes one string for each value.
   lists = {
     FOLDER  = var.folders

@@ -23,7 +23,7 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
   bucket = aws_s3_bucket.assets.id
 
   dynamic "rule" {
-    for_each = var.retention_days == null && var.versioning == "never" ? [] : local.expiring
+    for_each = var.retention_days == null && var.versioning == "never" ? [] : concat(local.expiring, local.renewal_tests)
     iterator = prefix
     content {
       id = join("-", compact([

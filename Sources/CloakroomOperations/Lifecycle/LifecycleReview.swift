@@ -1,4 +1,5 @@
 package import CloakroomAWS
+import CloakroomServer
 
 /// Holds a bucket's lifecycle against what a deployment promises.
 ///
@@ -22,7 +23,7 @@ package struct LifecycleReview: Sendable {
                     .warning, .disabled, rule: rule.name, "the rule \(rule.name) is disabled: it does nothing",
                     advice: "enable it, or delete it"))
         }
-        findings += Self.versions(enabled, versioning, terms)
+        findings += Self.versions(enabled, versioning, terms) + Self.testVersions(enabled, versioning, terms)
         // Where assets are put and where users put theirs.
         let aborted = enabled.filter { $0.abortMultipartDays != nil }
         if (terms.expiring + terms.users.parents).contains(where: { place in
@@ -138,6 +139,26 @@ package struct LifecycleReview: Sendable {
                 .error, .noncurrentStay,
                 "\(state), and no rule expires old versions of \(LifecycleTerms.objects(staying)): an expired object is"
                     + " only hidden, each renewal leaves one more version, and all of them are billed for ever",
+                advice: apply)
+        ]
+    }
+}
+
+extension LifecycleReview {
+    /// Versions of what renewals are tested with: they are few and small, so this breaks no promise.
+    private static func testVersions(
+        _ enabled: [LifecycleRule], _ versioning: BucketVersioning, _ terms: LifecycleTerms
+    ) -> [LifecycleFinding] {
+        let ending = enabled.filter { rule in
+            rule.filter.isOfPrefixAlone && rule.noncurrentExpiration.map { $0.newerVersions == nil } ?? false
+        }
+        let staying = terms.renewalTests.filter { key in !ending.contains { key.hasPrefix($0.filter.prefix) } }
+        guard versioning != .never, !staying.isEmpty else { return [] }
+        return [
+            LifecycleFinding(
+                .warning, .noncurrentStay,
+                "no rule expires old versions of what renewals are tested with (\(LifecycleCoverage.list(staying))): each"
+                    + " test leaves one for ever",
                 advice: apply)
         ]
     }

@@ -7,6 +7,8 @@ package struct LifecycleTerms: Sendable, Equatable {
     package var prefixes: [String]
     /// Prefixes of Cloakroom's own objects that none of `prefixes` is for: they expire as well.
     package var own: [String]
+    /// Keys of what renewals are tested with that none of `prefixes` is for: they expire where versions are kept.
+    package var renewalTests: [String]
     /// Where assets lie that `prefixes` are for: what other rules do elsewhere breaks no promise.
     package var assets: [String]
     /// Where assets lie that no rule is for, right behind these prefixes and in no deeper folder.
@@ -21,12 +23,14 @@ package struct LifecycleTerms: Sendable, Equatable {
 
     /// - Parameter assets: `nil` for wherever the prefixes are.
     package init(
-        prefixes: [String] = [""], own: [String] = [], assets: [String]? = nil, names: [String] = [],
-        users: UserFolders = UserFolders([]), expiresUserFolders: Bool = false, retentionDays: Int,
+        prefixes: [String] = [""], own: [String] = [], renewalTests: [String] = [], assets: [String]? = nil,
+        names: [String] = [], users: UserFolders = UserFolders([]), expiresUserFolders: Bool = false,
+        retentionDays: Int,
         noncurrentDays: Int = 7, abortMultipartDays: Int = 7
     ) {
         self.prefixes = prefixes
         self.own = own
+        self.renewalTests = renewalTests
         self.assets = assets ?? prefixes
         self.names = names
         self.users = users
@@ -41,7 +45,8 @@ package struct LifecycleTerms: Sendable, Equatable {
         let places = settings.assetPrefixes.map(\.prefix)
         let covered = places.filter { LifecycleCoverage(prefixes).covers($0) }
         self.init(
-            prefixes: prefixes, own: settings.ownObjects.ruleless, assets: covered,
+            prefixes: prefixes, own: settings.ownObjects.ruleless,
+            renewalTests: settings.ownObjects.rulelessRenewalTests, assets: covered,
             names: places.filter { !covered.contains($0) }, users: settings.userFolders,
             expiresUserFolders: settings.lifecycle.expiresUserFolders,
             retentionDays: settings.renewal.retentionDays,
@@ -83,7 +88,8 @@ extension LifecycleTerms {
     /// The rules as they should be: one for each prefix, and one that tidies up the whole bucket: it deletes neither
     /// objects nor their versions.
     package func rules(_ versioning: BucketVersioning) -> [LifecycleRule] {
-        (expiring.map { expiration($0, versioning) } + [cleanUp(versioning)])
+        let tests = versioning == .never ? [] : renewalTests
+        return ((expiring + tests).map { expiration($0, versioning) } + [cleanUp(versioning)])
             .map { LifecycleRule(xml: XMLNode("Rule", $0)) }
     }
 

@@ -19,12 +19,14 @@ package struct RootMatches: Sendable {
     private let prefixes: [String]
     /// Places of assets, of users' folders and of Cloakroom's own objects, and folders to keep.
     private let named: [String]
+    private let own: OwnObjects
     private var matches: [String: Match] = [:]
     package private(set) var seen = 0
 
     /// - Parameter kept: other folders that the plan leaves out.
     package init(_ plan: PrefixPlan, _ settings: Settings, keeping kept: [String] = []) {
         prefixes = plan.prefixes
+        own = settings.ownObjects
         named =
             settings.assetPrefixes.map(\.prefix) + settings.userFolders.parents + settings.ownObjects.prefixes + kept
     }
@@ -47,7 +49,7 @@ package struct RootMatches: Sendable {
 
     mutating func add(key: String) {
         seen += 1
-        guard !Self.isDrawn(key), let prefix = prefix(of: key) else { return }
+        guard !Self.isDrawn(key), !own.hold(key), let prefix = prefix(of: key) else { return }
         var match = matches[prefix] ?? Match()
         if match.keys == 0 { match.example = key }
         match.keys += 1

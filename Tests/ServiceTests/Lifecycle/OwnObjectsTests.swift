@@ -35,6 +35,42 @@ struct OwnObjectsTests {
         }
     }
 
+    @Test func `what renewals are tested with has a rule where versions are kept and no prefix is for it`() throws {
+        let renewal = "renewal: {keyPrefix: '', formerPrefixes: ['old/', 'assets/old/']}"
+        let settings = try settings(
+            smallest("uploads: {keyPrefix: 'assets/'}, \(renewal), lifecycle: {prefixes: ['assets/']}"))
+        let terms = LifecycleTerms(settings)
+        let keys = ["cloakroom-renewal-test", "old/cloakroom-renewal-test"]
+        #expect(terms.renewalTests == keys)
+        func found(_ rules: [LifecycleRule]) -> [LifecycleFinding] {
+            LifecycleReview(LifecycleConfiguration(rules: rules), .enabled, terms).findings
+        }
+        let rules = terms.rules(.enabled)
+        for key in keys {
+            let rule = rules.first { $0.filter == .init(prefix: key) }
+            #expect(rule?.expirationDays == 30 && rule?.noncurrentExpiration?.days == 7)
+            #expect(!terms.rules(.never).contains { $0.filter.prefix == key })
+            #expect(settings.ownObjects.hold(key) && !settings.ownObjects.hold(key + "s"))
+        }
+        #expect(found(rules).isEmpty)
+        let former = found(rules.filter { !keys.contains($0.filter.prefix) })
+        #expect(former.map(\.code) == [.noncurrentStay] && former.map(\.severity) == [.warning])
+        // As another rule of the bucket may do.
+        let all = LifecycleRule.test(
+            "old", more: [XMLNode("NoncurrentVersionExpiration", [XMLNode("NoncurrentDays", "3")])])
+        #expect(!found([all] + terms.rules(.never)).contains { $0.code == .noncurrentStay })
+    }
+
+    @Test func `what renewals are tested with needs no rule within a prefix, nor has one in users' folders`() throws {
+        let digits = "0123456789abcdef".map { "'\($0)'" }.joined(separator: ", ")
+        for (more, vending) in [
+            ("", ""), ("lifecycle: {prefixes: [\(digits)]}", ""),
+            ("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/']}", "prefixes: ['']"),
+        ] {
+            #expect(try own(more, vending: vending).rulelessRenewalTests == [], "\(more)")
+        }
+    }
+
     @Test func `are known by their keys, those of earlier versions too`() throws {
         let own = try own("uploads: {keyPrefix: 'assets/'}, renewal: {keyPrefix: 'old/'}")
         #expect(own.formerCanaries == "old/cloakroom-canary/")

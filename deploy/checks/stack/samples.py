@@ -37,6 +37,7 @@ RUNS = {
         "RevokedUserIds": "u_1,u_2",
         "RevokeSessionsBefore": "2026-11-22T12:00:00Z",
     },
+    "versions": PLAIN | {"Versioning": "enabled"},
     "irsa": PLAIN | {
         "Worker": "irsa",
         "OidcProviderArn": f"arn:aws:iam::123456789012:oidc-provider/{PROVIDER}",

@@ -96,6 +96,12 @@ run "everything" {
   }
 }
 
+run "versions" {
+  variables {
+    versioning = "enabled"
+  }
+}
+
 run "irsa" {
   variables {
     worker            = "irsa"
