@@ -18,15 +18,17 @@ final class AnswerFuzz: Sendable {
     private let s3: S3Client
     private let sts: STSClient
     private let iam: IAMClient
+    /// Of STS.
+    private let endpoint: Endpoint
 
     init() throws {
         let credentials = CredentialSource(Credentials(accessKeyID: "AKID", secretAccessKey: Secret("secret")))
         s3 = S3Client(
             bucket: "photos", endpoint: try .s3(region: "eu-west-1", bucket: "photos"), transport: transport,
             credentials: credentials, runtime: transport.runtime)
+        endpoint = try .sts(region: "eu-west-1")
         sts = STSClient(
-            endpoint: try .sts(region: "eu-west-1"), transport: transport, credentials: credentials,
-            runtime: transport.runtime)
+            endpoint: endpoint, transport: transport, credentials: credentials, runtime: transport.runtime)
         iam = IAMClient(
             endpoint: try .iam(region: "eu-west-1"), transport: transport, credentials: credentials,
             runtime: transport.runtime)
@@ -35,13 +37,23 @@ final class AnswerFuzz: Sendable {
     /// One case: one request whose responses are all changed, or one reply of Redis'.
     func run(_ generator: some RandomNumberGenerator & Sendable) async {
         var mutation = Mutation(generator)
-        let kind = mutation.number(below: 16)
+        let kind = mutation.number(below: 20)
         if kind < 5 { return redis(&mutation) }
-        let operation = mutation.number(below: 14)
-        transport.answersBadly(mutation, kind < 8 ? Templates.sts : kind == 8 ? Templates.iam : Templates.s3)
+        let operation = mutation.number(below: 19)
+        let others =
+            switch kind {
+            case 5, 6, 7: Templates.sts
+            case 8: Templates.iam
+            case 9: Templates.credentials
+            case 10: Templates.issuer
+            default: Templates.s3
+            }
+        transport.answersBadly(mutation, others)
         switch kind {
         case 5, 6, 7: await assumeRole()
         case 8: await policy()
+        case 9: await ownCredentials(operation)
+        case 10: await issuerKeys()
         default: await object(operation)
         }
     }
@@ -80,6 +92,29 @@ final class AnswerFuzz: Sendable {
         _ = try? policy.text()
     }
 
+    /// As a worker gets its own: from the instance, the container's endpoint, or with a pod's token.
+    private func ownCredentials(_ operation: Int) async {
+        let providers: [ProviderName] = [.instance, .container, .webIdentity]
+        let dependencies = CredentialChainDependencies(
+            environment: AWSEnvironment([
+                "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/credentials", "AWS_ROLE_ARN": "arn:aws:iam::1:role/r",
+                "AWS_WEB_IDENTITY_TOKEN_FILE": "/token",
+            ]), readFile: { _ in Array("token".utf8) }, run: { _ in [] }, transport: transport, sts: endpoint,
+            runtime: transport.runtime)
+        let chain = CredentialChain(dependencies: dependencies, only: providers[operation % providers.count])
+        let credentials = RefreshingCredentials(chain, runtime: transport.runtime)
+        for _ in 0..<2 {
+            let current = try? await credentials.current()
+            if let end = current?.expiration { _ = Timestamp(end).iso8601 }
+        }
+    }
+
+    private func issuerKeys() async {
+        let fetcher = KeyFetcher(transport: transport, timeout: .seconds(1))
+        guard let url = try? await fetcher.discover(issuer: "https://issuer.example") else { return }
+        _ = try? await fetcher.keys(at: url).lifetime
+    }
+
     private func object(_ operation: Int) async {
         guard let address = ObjectAddress(key: "a b/ü.bin") else { return }
         let deadline = transport.deadline
@@ -103,6 +138,17 @@ final class AnswerFuzz: Sendable {
                 address, uploadID: "u", parts: [UploadedPart(number: 1, entityTag: "e", byteCount: 5)],
                 deadline: deadline)
         case 12: _ = try? await s3.presence(deadline: deadline)
+        case 13:
+            let page = try? await s3.versions(prefix: "", from: nil, deadline: deadline)
+            for entry in page?.entries ?? [] {
+                _ = (entry.size ?? 0) + Int(entry.lastModified?.timeIntervalSince1970 ?? 0)
+            }
+            guard let next = page?.next else { return }
+            _ = try? await s3.versions(prefix: "", from: next, deadline: deadline)
+        case 14: _ = try? await s3.versioning(deadline: deadline)
+        case 15: _ = try? await s3.location(deadline: deadline)
+        case 16: _ = try? await s3.owner(deadline: deadline)
+        case 17: _ = try? await s3.owner(ofKey: "a+b", deadline: deadline)
         default:
             let transport = transport
             let transfer = Transfer(timeout: .seconds(1), deadline: deadline) {

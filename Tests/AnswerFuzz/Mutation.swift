@@ -11,7 +11,7 @@ struct Mutation: Sendable {
     mutating func pick<Element>(_ all: [Element]) -> Element { all[number(below: all.count)] }
 
     private static let numbers = [
-        "0", "1", "-1", "10000", "10001", "4294967296", "2147483647", "2147483648", "5497558138880", "5497558138881",
+        "0", "1", "-1", "10000", "10001", "4294967296", "2147483647", "2147483648", "53687091200000", "53687091200001",
         "9223372036854775806", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
         "18446744073709551615", "1e308", "+5", " 7", "00000000000000000009", "NaN", "", "٣",
     ]
@@ -86,7 +86,7 @@ struct Mutation: Sendable {
         bytes.insert(contentsOf: Array(repeatElement(piece, count: times).joined()), at: start)
     }
 
-    /// XML in XML, or an array in arrays.
+    /// XML in XML, or JSON or an array in arrays.
     private mutating func nest(_ bytes: inout [UInt8]) {
         let depth = number(below: 20) == 0 ? 5000 : 1 + number(below: 80)
         if bytes.first == UInt8(ascii: "<") {
@@ -95,6 +95,10 @@ struct Mutation: Sendable {
             let open = Array(repeatElement(Array("<a>".utf8), count: depth).joined())
             let close = Array(repeatElement(Array("</a>".utf8), count: depth).joined())
             bytes.insert(contentsOf: number(below: 2) == 0 ? open + close : open, at: at)
+        } else if bytes.first == UInt8(ascii: "{") {
+            let place = number(below: bytes.count)
+            let at = bytes[place...].firstIndex { "\"[{".utf8.contains($0) } ?? 0
+            bytes.insert(contentsOf: repeatElement(UInt8(ascii: "["), count: depth), at: at)
         } else {
             bytes.insert(contentsOf: Array(repeatElement(Array("*1\r\n".utf8), count: depth).joined()), at: 0)
         }

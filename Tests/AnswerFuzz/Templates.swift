@@ -1,6 +1,6 @@
 import CloakroomHTTP
 
-/// Valid responses of S3, STS, IAM and Redis.
+/// Valid responses of S3, STS, IAM, Redis, the sources of the worker's credentials and issuers of tokens.
 enum Templates {
     private static let head: HeaderFields = [
         "date": "Fri, 20 Nov 2026 14:00:00 GMT", "x-amz-request-id": "4442587FB7D0A2F9",
@@ -43,6 +43,24 @@ enum Templates {
         </NextContinuationToken><Contents><Key>a%2Bb</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
         <ETag>&quot;e&quot;</ETag><Size>5000</Size><StorageClass>STANDARD</StorageClass></Contents></ListBucketResult>
         """)
+    private static let listedVersions = xml(
+        200,
+        """
+        <ListVersionsResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextKeyMarker>a%2Bb\
+        </NextKeyMarker><NextVersionIdMarker>v/1</NextVersionIdMarker><Version><Key>a%2Bb</Key><VersionId>v/1</VersionId>\
+        <IsLatest>true</IsLatest><LastModified>2026-01-01T00:00:00.000Z</LastModified><Size>5000</Size></Version>\
+        <DeleteMarker><Key>a%2Bb</Key><VersionId>v/0</VersionId><IsLatest>false</IsLatest><LastModified>\
+        2025-01-01T00:00:00.000Z</LastModified></DeleteMarker></ListVersionsResult>
+        """)
+    private static let owned = xml(
+        200,
+        "<ListBucketResult><Contents><Key>a+b</Key><Size>5</Size><Owner><ID>0f9e</ID></Owner></Contents></ListBucketResult>"
+    )
+    private static let versioning = xml(
+        200, "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")
+    private static let location = xml(200, "<LocationConstraint>eu-west-1</LocationConstraint>")
+    private static let accessControl = xml(
+        200, "<AccessControlPolicy><Owner><ID>0f9e</ID></Owner><AccessControlList/></AccessControlPolicy>")
     private static let parts = xml(
         200,
         """
@@ -91,14 +109,24 @@ enum Templates {
         let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         switch request.method {
         case "HEAD": return [UpstreamResponse(status: 200, fields: object)]
+        case "PUT" where request.target == "/latest/api/token": return [instanceToken]
         case "PUT" where query.hasPrefix("partNumber="): return [partCopied]
         case "PUT" where query.isEmpty: return [copied, tooLarge, selfCopyRefused]
         case "POST" where query == "uploads": return [begun]
         case "POST" where query.hasPrefix("uploadId="): return [completed]
         case "GET" where query == "tagging": return [tags]
         case "GET" where query == "lifecycle": return [lifecycle]
+        case "GET" where query == "versioning": return [versioning]
+        case "GET" where query == "location": return [location]
+        case "GET" where query == "acl": return [accessControl]
+        case "GET" where query.hasPrefix("fetch-owner="): return [owned]
+        case "GET" where query.hasSuffix("versions="): return [listedVersions]
         case "GET" where query.contains("list-type=2"): return [listed]
         case "GET" where query.contains("part-number-marker="): return [parts]
+        case "GET" where request.target.hasPrefix("/latest/"):
+            return [request.target.hasSuffix("/") ? instanceRole : instanceCredentials]
+        case "GET" where request.target.hasSuffix("/openid-configuration"): return [discovered]
+        case "GET" where request.target == "/jwks": return [keys]
         default: return nil
         }
     }
@@ -114,8 +142,7 @@ enum Templates {
         partCopied,
         completed,
         tags, lifecycle,
-        xml(200, "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"),
-        xml(200, "<LocationConstraint>eu-west-1</LocationConstraint>"),
+        versioning, location, accessControl, listedVersions, owned,
         tooLarge, error(412, "PreconditionFailed"),
         error(404, "NoSuchKey"), error(404, "NoSuchUpload"), error(403, "AccessDenied"), error(503, "SlowDown"),
         error(403, "RequestTimeTooSkewed"), error(400, "ExpiredToken"), error(500, "InternalError"),
@@ -137,6 +164,44 @@ enum Templates {
         xml(400, "<ErrorResponse><Error><Type>Sender</Type><Code>Throttling</Code></Error></ErrorResponse>"),
         error(403, "SignatureDoesNotMatch"),
     ]
+
+    private static func text(_ text: String) -> UpstreamResponse {
+        UpstreamResponse(status: 200, fields: head, body: Array(text.utf8))
+    }
+
+    private static let instanceToken = text("AQAEALLhCHMEsW+lMQ==")
+    private static let instanceRole = text("worker\nother")
+    private static let instanceCredentials = text(
+        #"{"Code":"Success","LastUpdated":"2026-11-20T13:00:00Z","Type":"AWS-HMAC","AccessKeyId":"ASIA1","#
+            + #""SecretAccessKey":"shh","Token":"tok","Expiration":"2026-11-20T20:00:00Z"}"#)
+
+    static let credentials: [UpstreamResponse] = [
+        text(
+            #"{"RoleArn":"arn:aws:iam::1:role/r","AccessKeyId":"ASIA1","SecretAccessKey":"shh","Token":"tok","#
+                + #""Expiration":"2026-11-20T14:20:00Z"}"#),
+        xml(200, assumed.replacing("AssumeRoleRe", with: "AssumeRoleWithWebIdentityRe")),
+        instanceToken, instanceRole, instanceCredentials,
+        UpstreamResponse(status: 400, fields: head, body: Array(#"{"code":"InvalidToken","message":"no"}"#.utf8)),
+        UpstreamResponse(status: 503, fields: head),
+    ]
+
+    private static let discovered = text(
+        #"{"issuer":"https://issuer.example","jwks_uri":"https://issuer.example/jwks","response_types_supported":["code"]}"#
+    )
+    /// The keys of RFC 7517, appendix A.1, and RFC 8037, appendix A.2.
+    private static let keys = UpstreamResponse(
+        status: 200, fields: fields(["cache-control": "public, max-age=3600", "age": "30"]),
+        body: Array(
+            """
+            {"keys":[{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":\
+            "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM","use":"sig","kid":"1"},{"kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZptN\
+            9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9\
+            yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08q\
+            NLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw","e":"AQAB","alg":\
+            "RS256","kid":"2011-04-29"},{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}
+            """.utf8))
+
+    static let issuer: [UpstreamResponse] = [discovered, keys, UpstreamResponse(status: 404, fields: head)]
 
     static let iam: [UpstreamResponse] = [
         xml(
