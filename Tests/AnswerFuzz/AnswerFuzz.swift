@@ -39,7 +39,7 @@ final class AnswerFuzz: Sendable {
         var mutation = Mutation(generator)
         let kind = mutation.number(below: 20)
         if kind < 5 { return redis(&mutation) }
-        let operation = mutation.number(below: 19)
+        let operation = mutation.number(below: 18)
         let others =
             switch kind {
             case 5, 6, 7: Templates.sts
@@ -146,9 +146,8 @@ final class AnswerFuzz: Sendable {
             guard let next = page?.next else { return }
             _ = try? await s3.versions(prefix: "", from: next, deadline: deadline)
         case 14: _ = try? await s3.versioning(deadline: deadline)
-        case 15: _ = try? await s3.location(deadline: deadline)
-        case 16: _ = try? await s3.owner(deadline: deadline)
-        case 17: _ = try? await s3.owner(ofKey: "a+b", deadline: deadline)
+        case 15: _ = try? await s3.owner(deadline: deadline)
+        case 16: _ = try? await s3.owner(ofKey: "a+b", deadline: deadline)
         default:
             let transport = transport
             let transfer = Transfer(timeout: .seconds(1), deadline: deadline) {

@@ -58,7 +58,6 @@ enum Templates {
     )
     private static let versioning = xml(
         200, "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")
-    private static let location = xml(200, "<LocationConstraint>eu-west-1</LocationConstraint>")
     private static let accessControl = xml(
         200, "<AccessControlPolicy><Owner><ID>0f9e</ID></Owner><AccessControlList/></AccessControlPolicy>")
     private static let parts = xml(
@@ -117,7 +116,6 @@ enum Templates {
         case "GET" where query == "tagging": return [tags]
         case "GET" where query == "lifecycle": return [lifecycle]
         case "GET" where query == "versioning": return [versioning]
-        case "GET" where query == "location": return [location]
         case "GET" where query == "acl": return [accessControl]
         case "GET" where query.hasPrefix("fetch-owner="): return [owned]
         case "GET" where query.hasSuffix("versions="): return [listedVersions]
@@ -142,7 +140,7 @@ enum Templates {
         partCopied,
         completed,
         tags, lifecycle,
-        versioning, location, accessControl, listedVersions, owned,
+        versioning, accessControl, listedVersions, owned,
         tooLarge, error(412, "PreconditionFailed"),
         error(404, "NoSuchKey"), error(404, "NoSuchUpload"), error(403, "AccessDenied"), error(503, "SlowDown"),
         error(403, "RequestTimeTooSkewed"), error(400, "ExpiredToken"), error(500, "InternalError"),
