@@ -1,9 +1,19 @@
 locals {
-  # Canaries and the doctor's objects have rules of their own where none of the prefixes is for them.
-  expiring = concat(
-    var.lifecycle_prefixes,
+  # Canaries, the doctor's objects and what renewals are tested with have rules of their own where none of the prefixes is
+  # for them.
+  own = concat(
     local.own_prefix == "" && !contains(var.lifecycle_prefixes, "") ? ["cloakroom-canary/", "cloakroom-doctor/"] : [],
+    local.renewal_tests,
   )
+  # Those came later than the rule that cleans up: one that took its place in the list would keep what it does not say.
+  rules = [
+    for rule in concat(
+      [for prefix in var.lifecycle_prefixes : { prefix = prefix, cleans_up = false }],
+      [{ prefix = "", cleans_up = true }],
+      [for prefix in local.own : { prefix = prefix, cleans_up = false }],
+    ) : rule
+    if rule.cleans_up || var.retention_days != null || var.versioning != "never"
+  ]
 
   # Uploads have names of hexadecimal digits. What prefixes say of these behind key_prefix, without those that another includes.
   digits = distinct([
@@ -23,54 +33,44 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
   bucket = aws_s3_bucket.assets.id
 
   dynamic "rule" {
-    for_each = var.retention_days == null && var.versioning == "never" ? [] : concat(local.expiring, local.renewal_tests)
-    iterator = prefix
+    for_each = local.rules
     content {
-      id = join("-", compact([
-        var.retention_days == null ? "remove-old-versions" : "expire-after-${var.retention_days}-days", prefix.value,
+      id = rule.value.cleans_up ? "clean-up" : join("-", compact([
+        var.retention_days == null ? "remove-old-versions" : "expire-after-${var.retention_days}-days", rule.value.prefix,
       ]))
       status = "Enabled"
 
       # Empty: for every object. Said all the same, or the provider would leave an earlier one.
       filter {
-        prefix = prefix.value
+        prefix = rule.value.prefix
       }
 
+      # For the whole bucket a rule deletes neither objects nor their versions. What was deleted in a bucket with versions
+      # leaves a marker; S3 takes this beside no number of days.
       dynamic "expiration" {
-        for_each = var.retention_days == null ? [] : [var.retention_days]
+        for_each = [
+          for days in [rule.value.cleans_up ? null : var.retention_days] : days
+          if rule.value.cleans_up ? var.versioning != "never" : var.retention_days != null
+        ]
         content {
-          days = expiration.value
+          days                         = expiration.value
+          expired_object_delete_marker = rule.value.cleans_up ? true : null
         }
       }
 
       dynamic "noncurrent_version_expiration" {
-        for_each = var.versioning == "never" ? [] : [var.noncurrent_days]
+        for_each = rule.value.cleans_up || var.versioning == "never" ? [] : [var.noncurrent_days]
         content {
           noncurrent_days = noncurrent_version_expiration.value
         }
       }
-    }
-  }
 
-  # For the whole bucket: it deletes neither objects nor their versions.
-  rule {
-    id     = "clean-up"
-    status = "Enabled"
-
-    filter {
-      prefix = ""
-    }
-
-    # What was deleted in a bucket with versions leaves a marker; S3 takes this beside no number of days.
-    dynamic "expiration" {
-      for_each = var.versioning == "never" ? [] : [true]
-      content {
-        expired_object_delete_marker = expiration.value
+      dynamic "abort_incomplete_multipart_upload" {
+        for_each = rule.value.cleans_up ? [7] : []
+        content {
+          days_after_initiation = abort_incomplete_multipart_upload.value
+        }
       }
-    }
-
-    abort_incomplete_multipart_upload {
-      days_after_initiation = 7
     }
   }
 

@@ -130,7 +130,7 @@ run "takes_prefixes_for_all_names" {
   # Where no prefix is a folder, canaries and the doctor's objects are in the bucket itself, with rules of their own.
   assert {
     condition = slice(aws_s3_bucket_lifecycle_configuration.assets.rule[*].id, 46, 49) == tolist([
-      "expire-after-30-days-cloakroom-canary/", "expire-after-30-days-cloakroom-doctor/", "clean-up",
+      "clean-up", "expire-after-30-days-cloakroom-canary/", "expire-after-30-days-cloakroom-doctor/",
     ])
     error_message = "Canaries would never expire."
   }
