@@ -201,7 +201,8 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomFastCGI",
-                "CloakroomHTTP", "CloakroomLoop", "CloakroomOperations", "CloakroomServer", "CloakroomTestSupport",
+                "CloakroomHTTP", "CloakroomJSON", "CloakroomLoop", "CloakroomOperations", "CloakroomServer",
+                "CloakroomTestSupport",
             ], swiftSettings: swiftSettings),
         .testTarget(
             name: "LoopTests", dependencies: ["CloakroomLoop", "CloakroomTestSupport"], swiftSettings: swiftSettings),

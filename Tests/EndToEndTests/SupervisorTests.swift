@@ -154,6 +154,32 @@ extension EndToEnd {
             }
         }
 
+        @Test func `sockets that another supervisor takes away with it are made anew`() throws {
+            try Stack.run("taken-away", .init(workers: 2, settings: { $0["server.metricsFolder"] = nil })) { stack in
+                let listen = "unix:\(stack.folder)/worker-%d.sock"
+                let second = try RunningProgram(
+                    try Programs.worker, ["serve", "--workers", "2", "--listen", listen, stack.settingsFile],
+                    output: "\(stack.folder)/second.log", environment: TestSettings.environment)
+                defer { second.stop() }
+                try wait(for: "the second supervisor's workers") {
+                    let workers = Set(ProcessTable.children(of: second.pid))
+                    return try workers.count == 2
+                        && (1...2).allSatisfy { try workers.contains(Socket(path: stack.socket($0)).peer) }
+                }
+                let taken = "another process has put its sockets in the place of workers'; is there a second supervisor?"
+                try wait(for: "word of it") { !stack.logLines(taken).isEmpty }
+                #expect(second.stop() == 0)
+                try wait(for: "sockets of the first supervisor \(stack.warnings)", within: .seconds(10)) {
+                    let workers = ProcessTable.children(of: try #require(stack.server?.pid))
+                    return (1...2).allSatisfy { number in
+                        (try? Socket(path: stack.socket(number)).peer).map { workers.contains($0) } ?? false
+                    }
+                }
+                #expect(!stack.logLines("another process has removed the sockets of workers; they are replaced").isEmpty)
+                try wait(for: "the status") { try Command(["status", "--listen", listen]).status == 0 }
+            }
+        }
+
         @Test func `workers start though the folder that their supervisor shares with them is gone`() throws {
             try Stack.run("no-folder", .init(workers: 1, settings: { $0["server.metricsFolder"] = nil })) { stack in
                 let folder = "\(stack.folder)/worker-N.sock.supervisor"

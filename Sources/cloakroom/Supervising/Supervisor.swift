@@ -27,7 +27,9 @@ final class Supervisor {
     /// The new program, started to see whether it could take over.
     private var trial: pid_t?
     private var told: SupervisorStatus?
-    /// When to look again whether another program lies at our path.
+    /// Where another process's socket is in the place of a worker's.
+    private var taken: [String] = []
+    /// When to look again at the sockets, and whether another program lies at our path.
     private var looksAgainAt: UInt64 = 0
 
     private static let tick: Duration = .milliseconds(50)
@@ -208,6 +210,7 @@ final class Supervisor {
         if looks {
             looksAgainAt = Monotonic.now &+ 1_000_000_000
             folder?.restore()
+            lookAtSockets()
         }
         let status = SupervisorStatus(
             process: getpid(), program: program.path,
@@ -217,6 +220,26 @@ final class Supervisor {
         if status != told { ServiceManager.status(status.summary) }
         told = status
         if let folder { status.write(in: folder) }
+    }
+
+    /// Gives workers whose sockets are gone successors with sockets of their own.
+    private func lookAtSockets() {
+        guard case .running = phase, replacing.isEmpty else { return }
+        let paths = slots.map { (slot: $0, leadsTo: $0.socketPath) }
+        let before = taken
+        taken = paths.filter { $0.leadsTo == .another }.map(\.slot.address.description)
+        if let first = taken.first, taken != before {
+            log.error(
+                "another process has put its sockets in the place of workers'; is there a second supervisor?",
+                ["listen": .text(first), "workers": .integer(taken.count)])
+        }
+        let lost = paths.filter { $0.leadsTo == .nobody }.map(\.slot)
+        guard let first = lost.first else { return }
+        log.error(
+            "another process has removed the sockets of workers; they are replaced",
+            ["listen": .text("\(first.address)"), "workers": .integer(lost.count)])
+        replacing = lost[...]
+        first.replace()
     }
 
     // MARK: Another program

@@ -1,3 +1,4 @@
+import CloakroomCLinux
 import CloakroomFastCGI
 import Glibc
 import CloakroomLoop
@@ -88,6 +89,26 @@ final class WorkerSlot {
     func removeSocket() {
         guard case .unix(let path) = address, let socket, FileIdentity(path) == socket else { return }
         unlink(path)
+    }
+
+    enum SocketPath {
+        case worker
+        /// A process that is not of this supervisor.
+        case another
+        case nobody
+    }
+
+    /// What the path of the socket leads to. Another process can remove it, or put its own there and end: then no client
+    /// reaches a worker that is up.
+    var socketPath: SocketPath {
+        guard case .unix(let path) = address, let socket, published != nil, FileIdentity(path) != socket else {
+            return .worker
+        }
+        var code: Int32 = 0
+        let connection = cloakroom_connect_unix(path, &code)
+        if connection >= 0 { close(connection) }
+        // EAGAIN: its queue is full.
+        return connection >= 0 || code == EAGAIN ? .another : .nobody
     }
 
     // MARK: Watching
