@@ -166,7 +166,8 @@ extension EndToEnd {
                     return try workers.count == 2
                         && (1...2).allSatisfy { try workers.contains(Socket(path: stack.socket($0)).peer) }
                 }
-                let taken = "another process has put its sockets in the place of workers'; is there a second supervisor?"
+                let taken =
+                    "another process has put its sockets in the place of workers'; is there a second supervisor?"
                 try wait(for: "word of it") { !stack.logLines(taken).isEmpty }
                 #expect(second.stop() == 0)
                 try wait(for: "sockets of the first supervisor \(stack.warnings)", within: .seconds(10)) {
@@ -175,7 +176,8 @@ extension EndToEnd {
                         (try? Socket(path: stack.socket(number)).peer).map { workers.contains($0) } ?? false
                     }
                 }
-                #expect(!stack.logLines("another process has removed the sockets of workers; they are replaced").isEmpty)
+                #expect(
+                    !stack.logLines("another process has removed the sockets of workers; they are replaced").isEmpty)
                 try wait(for: "the status") { try Command(["status", "--listen", listen]).status == 0 }
             }
         }

@@ -98,8 +98,8 @@ final class WorkerSlot {
         case nobody
     }
 
-    /// What the path of the socket leads to. Another process can remove it, or put its own there and end: then no client
-    /// reaches a worker that is up.
+    /// What the path of the socket leads to, as far as it can be told. Another process can remove it, or put its own there
+    /// and end: then no client reaches a worker that is up.
     var socketPath: SocketPath {
         guard case .unix(let path) = address, let socket, published != nil, FileIdentity(path) != socket else {
             return .worker
@@ -107,8 +107,12 @@ final class WorkerSlot {
         var code: Int32 = 0
         let connection = cloakroom_connect_unix(path, &code)
         if connection >= 0 { close(connection) }
+        return switch code {
+        case ENOENT, ECONNREFUSED: .nobody
         // EAGAIN: its queue is full.
-        return connection >= 0 || code == EAGAIN ? .another : .nobody
+        case 0, EINPROGRESS, EAGAIN: .another
+        default: .worker
+        }
     }
 
     // MARK: Watching
