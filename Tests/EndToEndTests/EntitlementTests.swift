@@ -36,6 +36,19 @@ extension EndToEnd {
             }
         }
 
+        @Test func `enabling a user without a record makes none`() throws {
+            try Stack.run("enable", .init(s3: true) { $0["entitlements.withoutRecord"] = "refuse" }) { stack in
+                try stack.waitUntilReady()
+                let token = Tokens.token(user: "u_typo")
+                #expect(try stack.ask(.vend(token)).status == 403)
+                let command = try Command(["user", "enable", "u_typo", stack.settingsFile])
+                #expect(command.status == 1 && command.text.contains("there is no record of u_typo"), "\(command.text)")
+                #expect(try stack.ask(.vend(token)).status == 403)
+                for word in ["disable", "enable"] { try user(stack, word, "u_typo") }
+                #expect(try stack.ask(.vend(token)).status == 200)
+            }
+        }
+
         @Test func `revoked credentials are not handed out again, nor after the user is enabled`() throws {
             let options = Stack.Options(s3: true) { $0["server.requestDeadlineMilliseconds"] = 2000 }
             try Stack.run("revoke", options) { stack in
@@ -219,7 +232,8 @@ extension EndToEnd {
         }
 
         @Test func `a scan counts what users have stored, and goes on when it is interrupted`() throws {
-            try Stack.run("usage", .init(s3: true)) { stack in
+            let tiers = ["free": ["storageLimitBytes": 7]]
+            try Stack.run("usage", .init(s3: true) { $0["tiers"] = tiers }) { stack in
                 try stack.waitUntilReady()
                 let s3 = try EndToEnd.s3()
                 for (key, size) in [
@@ -249,6 +263,12 @@ extension EndToEnd {
                     #expect(try redis.command("HGET cloakroom:user:{\(user)} storageUsed") == [expected], "\(user)")
                 }
                 #expect(try stack.ask(.vend(Tokens.token(user: "s_1"))).told == Self.full)
+                // Without a record the tier's limit holds, and the scan makes none.
+                #expect(try stack.ask(.vend(Tokens.token(user: "s_10"))).told == Self.full)
+                #expect(try stack.ask(.presign(Tokens.token(user: "s_10"))).told == Self.full)
+                #expect(try stack.ask(.vend(Tokens.token(user: "s_2"))).status == 200)
+                let unknown = try Command(["user", "get", "s_10", stack.settingsFile])
+                #expect(unknown.status == 1 && unknown.text.contains("there is no record of s_10"))
                 // From the start, with the objects themselves.
                 try redis.command("DEL cloakroom:user:{s_10}")
                 let again = try Command(["usage", "scan"] + rate + ["--state", state, stack.settingsFile])

@@ -16,10 +16,12 @@ extension UserRecords {
     }
 
     /// Takes a disabling back. Credentials that were revoked stay so.
-    package func enable(_ user: UserID) async throws(UserRecordError) {
+    ///
+    /// - Returns: whether there is a record; none is made, which alone would make the user known.
+    package func enable(_ user: UserID) async throws(UserRecordError) -> Bool {
         var change = UserRecordChange()
         change.disabled(nil)
-        try await apply(change, to: user)
+        return try await applyToExisting(change, of: user)
     }
 
     /// What a scan counted. This makes no user known: see ``UserRecord/Field/updated``.

@@ -67,15 +67,15 @@ final class Admissions {
         switch count {
         case .failure(let error):
             // The record may have come although Redis could not count, as from a replica.
-            let record = request.readsRecord ? try? UserRecord.parse(&cursor) : nil
-            completion(admission(request, without: error, refusal: record?.refusal(of: signIn)))
+            let user = request.readsRecord ? try? UserRecord.parse(&cursor) : nil
+            completion(admission(request, without: error, refusal: user?.record?.refusal(of: signIn)))
         case .success(let before):
-            switch record(request, &cursor) {
+            switch user(request, &cursor) {
             case .failure(let refusal): decide(request, before, .failure(refusal), completion)
-            case .success(let record):
-                let entitlement = entitlement(request, signIn, record)
+            case .success(let user):
+                let entitlement = entitlement(request, signIn, user)
                 let isRevoked = if case .failure(.sessionRevoked) = entitlement { true } else { false }
-                let wait = isRevoked ? record?.signInWait(at: now()) : nil
+                let wait = isRevoked ? user.record?.signInWait(at: now()) : nil
                 decide(request, before, entitlement, signInWait: wait, completion)
             }
         }
@@ -147,10 +147,10 @@ final class Admissions {
         return found
     }
 
-    private func record(
+    private func user(
         _ request: RateLimitRequest, _ cursor: inout RedisReplyCursor
-    ) -> Result<UserRecord?, Entitlement.Refusal> {
-        guard request.readsRecord else { return .success(nil) }
+    ) -> Result<StoredUser, Entitlement.Refusal> {
+        guard request.readsRecord else { return .success(.unrecorded(storageUsed: 0)) }
         // Redis counted a moment ago: what it refuses now is a key of another kind, or the ACL lacks HMGET.
         do throws(UserRecordError) { return .success(try UserRecord.parse(&cursor)) } catch {
             return .failure(.malformedRecord)
@@ -158,10 +158,14 @@ final class Admissions {
     }
 
     private func entitlement(
-        _ request: RateLimitRequest, _ signIn: Date?, _ record: UserRecord?
+        _ request: RateLimitRequest, _ signIn: Date?, _ user: StoredUser
     ) -> Result<Entitlement, Entitlement.Refusal> {
         guard request.readsRecord else { return .success(claimed(by: request.subject)) }
-        guard let record else { return unrecorded(request) }
+        let record: UserRecord
+        switch user {
+        case .record(let known): record = known
+        case .unrecorded(let storageUsed): return unrecorded(request, storageUsed: storageUsed)
+        }
         if let refusal = record.refusal(of: signIn) { return .failure(refusal) }
         guard let (name, tier) = tiers.tier(record: record.tier, claim: request.subject.tier) else {
             return .failure(.malformedRecord)
@@ -169,11 +173,11 @@ final class Admissions {
         return .success(Entitlement(tierName: name, tier: tier, record: record, now: now()))
     }
 
-    private func unrecorded(_ request: RateLimitRequest) -> Result<Entitlement, Entitlement.Refusal> {
+    private func unrecorded(_ request: RateLimitRequest, storageUsed: Int) -> Result<Entitlement, Entitlement.Refusal> {
         // Who signs in learns the user id that the record is to be made for.
         if settings.withoutRecord == .refuse, request.cost.name != .session { return .failure(.noRecord) }
         let (name, tier) = claimedTier(of: request.subject)
-        return .success(Entitlement(tierName: name, tier: tier, record: nil, now: now()))
+        return .success(Entitlement(tierName: name, tier: tier, storageUsed: storageUsed))
     }
 }
 

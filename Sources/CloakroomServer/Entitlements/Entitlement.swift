@@ -35,13 +35,21 @@ package struct Entitlement: Sendable {
     private let isSubscribed: Bool
     private let isFull: Bool
 
-    /// - Parameter record: `nil` for a user whom none knows.
-    package init(tierName: String, tier: Tier, record: UserRecord?, now: @autoclosure () -> Date) {
+    package init(tierName: String, tier: Tier, record: UserRecord, now: @autoclosure () -> Date) {
         self.tierName = tierName
         self.tier = tier
-        revokedBefore = record?.revokedBefore
-        isSubscribed = record?.subscriptionEnd.map { now() < $0 } ?? false
-        isFull = (record?.storageUsed ?? 0) >= record?.storageLimit ?? tier.storageLimit ?? .max
+        revokedBefore = record.revokedBefore
+        isSubscribed = record.subscriptionEnd.map { now() < $0 } ?? false
+        isFull = record.storageUsed >= record.storageLimit ?? tier.storageLimit ?? .max
+    }
+
+    /// Of a user without a record nothing is known but what a scan counted.
+    init(tierName: String, tier: Tier, storageUsed: Int) {
+        self.tierName = tierName
+        self.tier = tier
+        revokedBefore = nil
+        isSubscribed = false
+        isFull = storageUsed >= tier.storageLimit ?? .max
     }
 
     /// While Redis is unreachable nothing is known of a record, and nothing is held against the user.

@@ -45,28 +45,30 @@ package struct UserRecord: Sendable, Equatable {
 
     /// What is read for a request, in the order in which it is requested.
     package static let requestFields: [Field] = [
-        .updated, .tier, .subscriptionEnd, .storageUsed, .storageLimit, .disabled, .revokedBefore,
+        .updated, .storageUsed, .tier, .subscriptionEnd, .storageLimit, .disabled, .revokedBefore,
         .acceptUndatedTokens,
     ]
 
     /// Reads the response of HMGET for ``requestFields``.
     ///
-    /// - Returns: `nil` when there is no record; what a scan wrote alone is none.
+    /// - Returns: a record only where an operator decided something; what a scan wrote alone is none, but counts.
     /// - Throws: ``UserRecordError/malformed(_:)`` for a field that holds what no command of ours writes, or for a
     ///   refusal.
-    package static func parse(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> UserRecord? {
+    package static func parse(_ cursor: inout RedisReplyCursor) throws(UserRecordError) -> StoredUser {
         guard cursor.next() == .array(requestFields.count) else { throw .malformed(nil) }
-        guard let updated = try seconds(&cursor, .updated) else { return nil }
+        let updated = try seconds(&cursor, .updated)
+        let storageUsed = try number(&cursor, .storageUsed) ?? 0
+        guard let updated else { return .unrecorded(storageUsed: storageUsed) }
         var record = UserRecord()
         record.updated = updated
+        record.storageUsed = storageUsed
         record.tier = try tier(&cursor)
         record.subscriptionEnd = try seconds(&cursor, .subscriptionEnd)
-        record.storageUsed = try number(&cursor, .storageUsed) ?? 0
         record.storageLimit = try limit(&cursor)
         record.isDisabled = try flag(&cursor, .disabled)
         record.revokedBefore = try seconds(&cursor, .revokedBefore)
         record.acceptsUndatedTokens = try flag(&cursor, .acceptUndatedTokens)
-        return record
+        return .record(record)
     }
 
     /// Whether a token is refused; the second of the revocation itself counts as before it.
@@ -125,6 +127,20 @@ package struct UserRecord: Sendable, Equatable {
         let text = String(decoding: bytes, as: UTF8.self)
         guard Subject.isTier(text) else { throw .malformed(.tier) }
         return text
+    }
+}
+
+/// What Redis holds of a user, known or not.
+package enum StoredUser: Sendable, Equatable {
+    case record(UserRecord)
+    /// Without a record a user has what the last scan counted; 0 when none did.
+    case unrecorded(storageUsed: Int)
+
+    package var record: UserRecord? {
+        switch self {
+        case .record(let record): record
+        case .unrecorded: nil
+        }
     }
 }
 

@@ -47,7 +47,7 @@ package final class UserRecords {
         case .failure(let error): return .failure(UserRecordError(error))
         case .reply(var cursor):
             if let refusal = cursor.refusal { return .failure(UserRecordError(refusal)) }
-            do throws(UserRecordError) { return .success(try UserRecord.parse(&cursor)) } catch {
+            do throws(UserRecordError) { return .success(try UserRecord.parse(&cursor).record) } catch {
                 return .failure(error)
             }
         }
@@ -58,6 +58,15 @@ package final class UserRecords {
         var change = change
         change.updated(now())
         try await write(change, user)
+    }
+
+    /// Changes a record, but makes none.
+    ///
+    /// - Returns: whether there is one.
+    package func applyToExisting(_ change: UserRecordChange, of user: UserID) async throws(UserRecordError) -> Bool {
+        var change = change
+        change.updated(now())
+        return try await run(Self.existingScript, change, user) == .integer(1)
     }
 
     /// Nothing is vended, uploaded or renewed for the user from now on.
@@ -71,24 +80,35 @@ package final class UserRecords {
 
     /// Leaves ``UserRecord/Field/updated`` to the change.
     package func write(_ change: UserRecordChange, _ user: UserID) async throws(UserRecordError) {
+        _ = try await run(Self.script, change, user)
+    }
+
+    private func run(
+        _ script: RedisScript, _ change: UserRecordChange, _ user: UserID
+    ) async throws(UserRecordError) -> RedisReply {
         var set: [String] = []
         var removed: [String] = []
         for (field, value) in change.values {
             if let value { set += [field.rawValue, value] } else { removed.append(field.rawValue) }
         }
-        let call = Self.script.call(
+        let call = script.call(
             keys: [Self.key(of: user, prefix: keyPrefix)], arguments: [String(set.count)] + set + removed)
-        do throws(RedisError) { _ = try await redis.run(call) } catch { throw UserRecordError(error) }
+        do throws(RedisError) { return try await redis.run(call) } catch { throw UserRecordError(error) }
     }
 
     /// The first argument tells how many of the others are names and values to set; the rest are names to remove.
-    static let script = RedisScript(
-        text: """
-            local count = tonumber(ARGV[1])
-            if count > 0 then redis.call('HSET', KEYS[1], unpack(ARGV, 2, 1 + count)) end
-            if #ARGV > 1 + count then redis.call('HDEL', KEYS[1], unpack(ARGV, 2 + count)) end
-            return 1
-            """)
+    static let script = RedisScript(text: change)
+
+    /// The same where there is a record; else 0.
+    private static let existingScript = RedisScript(
+        text: "if not redis.call('HMGET', KEYS[1], 'updated')[1] then return 0 end\n" + change)
+
+    private nonisolated static let change = """
+        local count = tonumber(ARGV[1])
+        if count > 0 then redis.call('HSET', KEYS[1], unpack(ARGV, 2, 1 + count)) end
+        if #ARGV > 1 + count then redis.call('HDEL', KEYS[1], unpack(ARGV, 2 + count)) end
+        return 1
+        """
 }
 
 extension UserRecordError {

@@ -91,9 +91,9 @@ enum UsageScanCommand: Command {
     static let help = """
         Usage: cloakroom usage scan [--user ID] [--requests-per-second N] [--state FILE] SETTINGS
 
-        Lists what users have stored under vending.prefixes, adds it up, and writes it into their records as storageUsed:
-        what storage limits are held against. A thousand objects are one request to S3. Run it as often as limits have to
-        be exact; what is stored meanwhile counts the next time.
+        Lists what users have stored under vending.prefixes, adds it up, and writes it to Redis as their storageUsed:
+        what storage limits are held against, with or without a record. A thousand objects are one request to S3. Run it
+        as often as limits have to be exact; what is stored meanwhile counts the next time.
 
         A scan that is interrupted goes on where it stopped when the same command is given again.
 

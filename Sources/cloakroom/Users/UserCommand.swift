@@ -19,7 +19,7 @@ enum UserHelp {
           get ID [--json]        shows the record
           disable ID [--reason TEXT]
                                  refuses everything from now on; what was vended before lives to its end
-          enable ID              takes that back; what was revoked stays revoked
+          enable ID              takes that back; what was revoked stays revoked; makes no record
           delete ID              forgets the record, and what was revoked: without one, the settings decide
           revoke ID [--apply] [--keep-enabled]
                                  disables, and denies what was issued before: see cloakroom user revoke --help

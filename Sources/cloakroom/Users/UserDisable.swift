@@ -26,7 +26,7 @@ enum UserEnable: UserCommand {
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let (line, user) = try UserCommandLine.ofUser(options)
         return line.withRecords { records in
-            try await records.enable(user)
+            guard try await records.enable(user) else { return Output.fail("there is no record of \(user.text)") }
             return .success
         }
     }

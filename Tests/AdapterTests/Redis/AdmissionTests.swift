@@ -45,7 +45,7 @@ struct AdmissionTests {
         let scope = try #require(scopes["full"])
         return Tiers(
             byName: [
-                "free": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope), limits: limits),
+                "free": Tier(Settings.Tier(lifetime: .seconds(3600), scope: scope, storageLimit: 100), limits: limits),
                 "pro": Tier(
                     Settings.Tier(lifetime: .seconds(3600), scope: scope, renewals: 4, vends: 5, renewedKeys: 300),
                     limits: limits),
@@ -156,7 +156,7 @@ struct AdmissionTests {
             #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == nil)
             try await records.disable(user, reason: "test")
             #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == .userDisabled)
-            try await records.enable(user)
+            #expect(try await records.enable(user))
             #expect(refusal(await admissions.admit(.renewal(keys: 1), subject)) == nil)
             var change = UserRecordChange()
             change.revokedBefore(time.addingTimeInterval(-0.5))
@@ -192,7 +192,7 @@ struct AdmissionTests {
             try await records.disable(user, reason: "test")
             let disabled = await admissions.admit(.session, old)
             #expect(refusal(disabled) == .userDisabled && disabled.signInWait == nil)
-            try await records.enable(user)
+            #expect(try await records.enable(user))
             #expect(refusal(await admissions.admit(.session, old)) == .sessionRevoked)
             // Redis reads, but does not write: the record is there all the same.
             _ = try await redis.send(RedisCommand(["CONFIG", "SET", "maxmemory", "1"]))
@@ -225,10 +225,39 @@ struct AdmissionTests {
     ])
     @LoopActor func `closes before a record it cannot read`(command: [String]) async throws {
         try await withAdmissions { admissions, records, redis, _ in
-            if command[0] == "HSET" { try await records.enable(user) }
+            if command[0] == "HSET" { try await records.apply(UserRecordChange(), to: user) }
             _ = try await redis.send(RedisCommand(command))
             let admission = await admissions.admit(.vend, subject)
             #expect(refusal(admission) == .malformedRecord && admission.decision.requests.remaining == 1)
+        }
+    }
+
+    @Test @LoopActor func `holds the tier's storage limit against what a scan counted of users without a record`()
+        async throws
+    {
+        try await withAdmissions { admissions, records, _, _ in
+            for (bytes, expected) in [(99, nil), (100, .storageExceeded)] as [(Int, Entitlement.Refusal?)] {
+                try await records.recordUsage(bytes, of: user)
+                let entitlement = try await admissions.admit(.session, subject).entitlement.get()
+                #expect(entitlement.tierName == "free" && entitlement.refusal(of: .upload) == expected)
+                #expect(entitlement.refusal(of: .renew) == nil && entitlement.revokedBefore == nil)
+            }
+            var change = UserRecordChange()
+            change.storageLimit(101)
+            try await records.apply(change, to: user)
+            let entitlement = try await admissions.admit(.session, subject).entitlement.get()
+            #expect(entitlement.refusal(of: .upload) == nil)
+        }
+        try await withAdmissions(withoutRecord: .refuse) { admissions, records, _, _ in
+            try await records.recordUsage(1, of: user)
+            #expect(refusal(await admissions.admit(.vend, subject)) == .noRecord)
+        }
+    }
+
+    @Test @LoopActor func `closes before a count that no scan writes`() async throws {
+        try await withAdmissions { admissions, _, redis, _ in
+            _ = try await redis.send(RedisCommand(["HSET", "c:user:{u_1}", "storageUsed", "much"]))
+            #expect(refusal(await admissions.admit(.vend, subject)) == .malformedRecord)
         }
     }
 

@@ -60,7 +60,7 @@ struct UserRecordsTests {
             #expect(
                 await redis.outcome("HGET", "c:user:{u_1}", "disabledReason")
                     == .success(.text(Array("account-deleted".utf8))))
-            try await records.enable(user)
+            #expect(try await records.enable(user))
             #expect(try await records.record(of: user)?.isDisabled == false)
             #expect(await redis.outcome("HEXISTS", "c:user:{u_1}", "disabledReason") == .success(.integer(0)))
         }
@@ -70,8 +70,21 @@ struct UserRecordsTests {
         try await withRecords { records, _ in
             try await records.recordUsage(12, of: user)
             #expect(try await records.record(of: user) == nil)
-            try await records.enable(user)
+            let enabled = try await records.enable(user)
+            #expect(!enabled)
+            #expect(try await records.record(of: user) == nil)
+            try await records.disable(user, reason: "test")
             #expect(try await records.record(of: user)?.storageUsed == 12)
+        }
+    }
+
+    @Test @LoopActor func `makes no record by enabling a user without one`() async throws {
+        try await withRecords { records, redis in
+            let enabled = try await records.enable(user)
+            #expect(!enabled)
+            #expect(await redis.outcome("EXISTS", "c:user:{u_1}") == .success(.integer(0)))
+            _ = await redis.outcome("SET", "c:user:{u_1}", "x")
+            await #expect(throws: UserRecordError.malformed(nil)) { try await records.enable(user) }
         }
     }
 
@@ -84,7 +97,7 @@ struct UserRecordsTests {
     ])
     @LoopActor func `takes no field that none of our commands writes`(field: String, value: String) async throws {
         try await withRecords { records, redis in
-            try await records.enable(user)
+            try await records.apply(UserRecordChange(), to: user)
             _ = await redis.outcome("HSET", "c:user:{u_1}", field, value)
             let expected = UserRecordError.malformed(UserRecord.Field(rawValue: field))
             await #expect(throws: expected) { try await records.record(of: user) }

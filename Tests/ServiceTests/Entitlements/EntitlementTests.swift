@@ -15,12 +15,15 @@ struct EntitlementTests {
         tier.terms(of: cost).field["RateLimit-Policy"]
     }
 
-    private func entitlement(
-        _ tier: String, _ record: UserRecord?
-    ) throws -> Entitlement {
+    private func entitlement(_ tier: String, _ user: StoredUser) throws -> Entitlement {
         let text = "free: {storageLimitBytes: 100}, paid: {requiresSubscription: true}"
         let found = try #require(try tiers(text).tier(record: tier, claim: nil))
-        return Entitlement(tierName: found.name, tier: found.tier, record: record, now: now)
+        switch user {
+        case .record(let record):
+            return Entitlement(tierName: found.name, tier: found.tier, record: record, now: now)
+        case .unrecorded(let storageUsed):
+            return Entitlement(tierName: found.name, tier: found.tier, storageUsed: storageUsed)
+        }
     }
 
     @Test(
@@ -70,14 +73,14 @@ struct EntitlementTests {
             as [(Double?, Entitlement.Refusal?)]
         {
             record.subscriptionEnd = seconds.map { now.addingTimeInterval($0) }
-            let paid = try entitlement("paid", record)
+            let paid = try entitlement("paid", .record(record))
             for use in [Entitlement.Use.upload, .vend(writes: true), .vend(writes: false)] {
                 #expect(paid.refusal(of: use) == expected)
             }
             #expect(paid.refusal(of: .renew) == nil)
-            #expect(try entitlement("free", record).refusal(of: .upload) == nil)
+            #expect(try entitlement("free", .record(record)).refusal(of: .upload) == nil)
         }
-        #expect(try entitlement("paid", nil).refusal(of: .upload) == .subscriptionRequired)
+        #expect(try entitlement("paid", .unrecorded(storageUsed: 0)).refusal(of: .upload) == .subscriptionRequired)
     }
 
     @Test(
@@ -91,7 +94,18 @@ struct EntitlementTests {
         var record = UserRecord()
         record.storageUsed = used
         record.storageLimit = limit
-        let free = try entitlement("free", record)
+        let free = try entitlement("free", .record(record))
+        #expect(free.refusal(of: .upload) == expected)
+        #expect(free.refusal(of: .vend(writes: true)) == expected)
+        #expect(free.refusal(of: .vend(writes: false)) == nil)
+        #expect(free.refusal(of: .renew) == nil)
+    }
+
+    @Test(arguments: [(0, nil), (99, nil), (100, .storageExceeded)] as [(Int, Entitlement.Refusal?)])
+    func `holds the tier's limit against users without a record, too`(
+        used: Int, expected: Entitlement.Refusal?
+    ) throws {
+        let free = try entitlement("free", .unrecorded(storageUsed: used))
         #expect(free.refusal(of: .upload) == expected)
         #expect(free.refusal(of: .vend(writes: true)) == expected)
         #expect(free.refusal(of: .vend(writes: false)) == nil)
