@@ -20,10 +20,10 @@ struct RenewStateTests {
 
     @LoopActor private func state(
         _ source: RenewSource, after seconds: TimeInterval, bucket: String = "b",
-        endpoint: String = "https://s3.example", region: String = "eu-west-1"
+        endpoint: String = "https://s3.example", region: String = "eu-west-1", rule: String = "a rule"
     ) throws -> RenewState {
         let location = BucketLocation(bucket: bucket, endpoint: endpoint, region: region)
-        return try RenewState(path: path, source: source, location: location, now: Self.start + seconds)
+        return try RenewState(path: path, source: source, location: location, rule: rule, now: Self.start + seconds)
     }
 
     /// A state that an interrupted run leaves.
@@ -81,6 +81,28 @@ struct RenewStateTests {
         try former.write(toFile: path, atomically: true, encoding: .utf8)
         let state = try state(Self.older, after: 60)
         #expect(state.position == nil && state.restart == "does not say of which store it is")
+    }
+
+    @Test(arguments: [older, .list("/none")])
+    @LoopActor func `a run begins anew when the settings changed what is left alone`(source: RenewSource) throws {
+        try leave(source)
+        do {
+            let changed = try state(source, after: 60, rule: "another rule")
+            #expect(changed.position == nil && changed.totals == RenewalRun.Totals())
+            #expect(changed.restart == "is of a run that left other keys alone")
+        }
+        #expect(try state(source, after: 60).position == "assets/k")
+    }
+
+    @Test @LoopActor func `a run that goes on knows whether anything was found`() throws {
+        try leave(Self.older)
+        #expect(try !state(Self.older, after: 60).hasFound)
+        do {
+            let first = try state(Self.older, after: 60)
+            first.found()
+            #expect(first.keep("assets/k", first.totals))
+        }
+        #expect(try state(Self.older, after: 60).hasFound)
     }
 
     @Test(

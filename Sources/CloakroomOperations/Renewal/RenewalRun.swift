@@ -29,6 +29,14 @@ package final class RenewalRun {
         package init() {}
     }
 
+    /// Why a key is not renewed.
+    package enum Miss: Sendable, Equatable {
+        case gone
+        /// In a user's folder, or Cloakroom's own.
+        case leftAlone
+        case refused(RenewalErrorCode)
+    }
+
     package static let batchSize = WireLimits.maximumKeysPerRequest
     private static let maximumAttempts = 10
 
@@ -36,38 +44,45 @@ package final class RenewalRun {
     private let renewer: Renewer
     private let mayRenew: @Sendable (String) -> Bool
     private let interval: Duration
-    private let onRefusal: @LoopActor (String, RenewalErrorCode) -> Void
+    private let onMiss: @LoopActor (String, Miss) -> Void
     private let sleep: @Sendable (Duration) async throws -> Void
     private var next = ContinuousClock.now
 
     /// - Parameters:
     ///   - interval: for one key; a batch waits for all of its keys.
     ///   - mayRenew: whether a key is sent at all.
-    ///   - onRefusal: told of each key that was refused.
+    ///   - onMiss: told of each key that is not renewed.
     package init(
         _ renewer: Renewer, totals: Totals, interval: Duration, mayRenew: @escaping @Sendable (String) -> Bool,
-        onRefusal: @escaping @LoopActor (String, RenewalErrorCode) -> Void,
+        onMiss: @escaping @LoopActor (String, Miss) -> Void,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await LoopActor.sleep(for: $0) }
     ) {
         self.renewer = renewer
         self.totals = totals
         self.interval = interval
         self.mayRenew = mayRenew
-        self.onRefusal = onRefusal
+        self.onMiss = onMiss
         self.sleep = sleep
     }
 
     /// - Parameter keys: at most ``batchSize``.
     package func renew(_ keys: [String]) async throws(RunError) {
         let wanted = keys.filter(mayRenew)
-        totals.skipped += keys.count - wanted.count
-        guard !wanted.isEmpty else { return }
+        if !wanted.isEmpty { count(try await results(of: wanted)) }
+        guard wanted.count < keys.count else { return }
+        for key in keys where !mayRenew(key) {
+            totals.skipped += 1
+            onMiss(key, .leftAlone)
+        }
+    }
+
+    private func results(of wanted: [String]) async throws(RunError) -> [RenewResult] {
         var code = ""
         for _ in 0..<Self.maximumAttempts {
             try await wait(next - ContinuousClock.now)
             next = ContinuousClock.now + interval * wanted.count
             switch await renewer.renew(wanted) {
-            case .results(let results): return count(results)
+            case .results(let results): return results
             case .misconfigured(let code): throw .misconfigured(code: code)
             case .tryAgain(let delay, let cause):
                 code = cause
@@ -81,10 +96,12 @@ package final class RenewalRun {
         for result in results {
             switch result.error {
             case nil: totals.renewed += 1
-            case .notFound: totals.gone += 1
+            case .notFound:
+                totals.gone += 1
+                onMiss(result.key, .gone)
             case .some(let failure):
                 totals.refused += 1
-                onRefusal(result.key, failure)
+                onMiss(result.key, .refused(failure))
             }
         }
     }

@@ -45,7 +45,9 @@ enum RenewCommand: Command {
     private static func renew(
         _ source: RenewSource, _ settings: Settings, _ s3: S3Client, interval: Duration, state path: String
     ) async throws -> ExitStatus {
-        let state = try RenewState(path: path, source: source, location: settings.bucketLocation)
+        let rule = RenewRule(settings)
+        let state = try RenewState(
+            path: path, source: source, location: settings.bucketLocation, rule: rule.digest)
         if let restart = state.restart { Output.note("\(path) \(restart); beginning anew") }
         if state.position != nil {
             Output.note("going on with \(path), started at \(state.started.wireText): \(words(state.totals))")
@@ -55,14 +57,21 @@ enum RenewCommand: Command {
             // Whole keys have no prefix in common; the worker's rights are for places of assets.
             testPrefix: settings.uploads.keyPrefix, waits: true)
         let run = RenewalRun(
-            renewer, totals: state.totals, interval: interval, mayRenew: rule(settings),
-            onRefusal: { key, failure in Output.print("\(key): \(failure.rawValue)") })
+            renewer, totals: state.totals, interval: interval, mayRenew: { rule.mayRenew($0) },
+            onMiss: { key, miss in
+                if let word = source.word(miss) { Output.print("\(key): \(word)") }
+            })
         let progress = ProgressLine(what: "renewed")
         do throws(RenewalRun.RunError) {
             var (start, latest) = (state.position, Date.distantFuture)
             while true {
-                try await source.batches(from: start, writtenBefore: latest, s3) {
-                    keys, position throws(RenewalRun.RunError) in
+                try await source.batches(
+                    from: start, writtenBefore: latest, s3,
+                    onYoung: { key in
+                        if !state.hasFound, rule.mayRenew(key) { state.found() }
+                    }
+                ) { keys, position throws(RenewalRun.RunError) in
+                    if !state.hasFound, keys.contains(where: { rule.mayRenew($0) }) { state.found() }
                     try await run.renew(keys)
                     guard state.keep(position, run.totals) else { throw .notKept }
                     progress.update(run.totals.renewed)
@@ -77,19 +86,24 @@ enum RenewCommand: Command {
             }
             state.remove()
             Output.print(words(run.totals))
+            if let shortfall = source.shortfall(run.totals, hasFound: state.hasFound) { return Output.fail(shortfall) }
             return run.totals.refused == 0 ? .success : .failure
         } catch {
             progress.clear()
-            _ = Output.fail("\(sentence(error)); \(words(run.totals)); the same command goes on from \(path)")
-            return .unfinished
+            switch error {
+            case .unreadable(let what):
+                // A list is read before anything is renewed; there is nothing to go on from unless there was.
+                if state.position == nil { state.remove() }
+                return Output.fail(what)
+            case .misconfigured:
+                return Output.fail(
+                    "\(sentence(error)); \(words(run.totals));"
+                        + " when that is fixed, the same command goes on from \(path)")
+            case .unavailable, .notKept, .cancelled:
+                _ = Output.fail("\(sentence(error)); \(words(run.totals)); the same command goes on from \(path)")
+                return .unfinished
+            }
         }
-    }
-
-    /// Assets in users' folders are renewed where the settings say that assets are there.
-    private static func rule(_ settings: Settings) -> @Sendable (String) -> Bool {
-        let (own, users) = (settings.ownObjects, settings.userFolders)
-        let entersFolders = settings.renewal.ownFolders != nil || settings.lifecycle.expiresUserFolders
-        return { key in !own.hold(key) && (entersFolders || !users.hold(key)) }
     }
 
     private static func words(_ totals: RenewalRun.Totals) -> String {
@@ -120,17 +134,22 @@ enum RenewCommand: Command {
         started more than a day ago, or with --older-than longer ago than AGE: what was renewed may be due again, and
         objects that were passed over may have become old enough. What was renewed and is still young is passed over, or
         left as it is. For the same reason a listing that took as long is followed by another, of what was written before
-        the run and is old enough by then. Keys that are refused (archived, forbidden, invalid) are printed, with the reason.
+        the run and is old enough by then. It begins anew as well when the settings changed what is left alone.
+
+        Keys that are refused (archived, forbidden, invalid) are printed, with the reason; of a list, also those that
+        are gone or left alone: a list has whole keys, the folders included.
 
         Options:
-          --from-list FILE     the keys, one a line
+          --from-list FILE     the keys, one a line, in UTF-8; a file, neither a pipe nor -
           --older-than AGE     a number and a unit, such as 12h or 20d
           --prefix PREFIX      what the keys of the older ones begin with
           --keys-per-second N  1…10000; 100
           --state FILE         where the run keeps how far it is; cloakroom-renew.state
 
-        Exit status: 0 all are renewed, young enough or gone, 1 some were refused, or it failed, 2 the command line was
-        not understood, 3 not at its end: give the same command again.
+        Exit status: 0 all are renewed or young enough; with --older-than some may be gone meanwhile or left alone, too.
+        1 some were refused, some keys of the list are gone or left alone, there was nothing to renew (an empty list, or
+        no object under the prefix), or it failed. 2 the command line was not understood. 3 not at its end, interrupted
+        or because S3 fails for now: give the same command again.
 
         Examples:
           cloakroom renew --older-than 20d --prefix assets/ cloakroom.json5

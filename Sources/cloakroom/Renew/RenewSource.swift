@@ -17,6 +17,8 @@ enum RenewSource: Sendable {
     case older(age: Duration, prefix: String)
 
     private static let maximumBytes = 1 << 28
+    /// U+FEFF in UTF-8, as editors on Windows write it.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// How long after its start a run may still be resumed.
     ///
@@ -47,6 +49,33 @@ enum RenewSource: Sendable {
         }
     }
 
+    /// What is printed beside a key that is not renewed; `nil` where it is only counted.
+    ///
+    /// A list names what is to be saved. A listing may meet many objects of others, and what is gone since.
+    func word(_ miss: RenewalRun.Miss) -> String? {
+        switch (miss, self) {
+        case (.refused(let failure), _): failure.rawValue
+        case (.gone, .list): "gone"
+        case (.leftAlone, .list): "left alone"
+        case (.gone, .older), (.leftAlone, .older): nil
+        }
+    }
+
+    /// Why a run that is at its end has not saved what it was for; `nil` where only refused keys may tell.
+    ///
+    /// - Parameter hasFound: whether there was anything, however young, that is not left alone.
+    func shortfall(_ totals: RenewalRun.Totals, hasFound: Bool) -> String? {
+        switch self {
+        case .list(let path):
+            if totals == RenewalRun.Totals() { return "\(path) holds no key" }
+            let missed = totals.gone + totals.skipped
+            return missed == 0 ? nil : "\(missed) of the keys in \(path) are gone or left alone"
+        case .older(_, let prefix):
+            if hasFound { return nil }
+            return "there is nothing to renew under \"\(prefix)\": no object, or only those that are left alone"
+        }
+    }
+
     /// A position is a line of one list: another list under the same name does not go on from it.
     private static func digest(ofFile path: String) -> String {
         let bytes = (try? Data(contentsOf: URL(fileURLWithPath: path))).map { Array($0) } ?? []
@@ -58,17 +87,18 @@ enum RenewSource: Sendable {
     /// - Parameters:
     ///   - position: what the body was last given; `nil` or empty for the beginning.
     ///   - latest: a listing passes over what was written at this time or later.
+    ///   - onYoung: told of each key of a listing that is passed over.
     ///   - body: takes a batch, and where the next one begins.
     @LoopActor
     func batches(
         from position: String?, writtenBefore latest: Date = .distantFuture, now: () -> Date = { Date() },
-        _ s3: S3Client, _ body: Body
+        _ s3: S3Client, onYoung: @LoopActor (String) -> Void = { _ in }, _ body: Body
     ) async throws(RenewalRun.RunError) {
         switch self {
         case .list(let path): try await list(path, from: position.flatMap { Int($0) } ?? 0, body)
         case .older(let age, let prefix):
             let start = position.flatMap { $0.isEmpty ? nil : S3Client.ListPosition.after(key: $0) } ?? .start
-            try await older(prefix, from: start, s3, body) {
+            try await older(prefix, from: start, s3, onYoung, body) {
                 // A run may take days, in which what it comes to grows older.
                 min(now().addingTimeInterval(-(age / .seconds(1))), latest)
             }
@@ -77,31 +107,38 @@ enum RenewSource: Sendable {
 
     @LoopActor
     private func list(_ path: String, from first: Int, _ body: Body) async throws(RenewalRun.RunError) {
-        guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
-            throw .unreadable("\(path) cannot be read")
-        }
-        guard data.count <= Self.maximumBytes else {
-            throw .unreadable("\(path) is larger than \(Self.maximumBytes) bytes; split it")
-        }
-        let lines = data.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D })
+        let lines = try Self.lines(of: path)
         var start = first
         while start < lines.count {
             let end = min(start + RenewalRun.batchSize, lines.count)
-            var keys: [String] = []
-            for line in lines[start..<end] {
-                let key = String(decoding: line, as: UTF8.self)
-                guard key.utf8.elementsEqual(line) else { throw .unreadable("\(path) is not UTF-8") }
-                keys.append(key)
-            }
-            try await body(keys, String(end))
+            try await body(lines[start..<end].map { String(decoding: $0, as: UTF8.self) }, String(end))
             start = end
         }
+    }
+
+    /// A list is read as a whole before anything is renewed; a mark of byte order at its head is no part of a key.
+    private static func lines(of path: String) throws(RenewalRun.RunError) -> [Data] {
+        guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else {
+            throw .unreadable("\(path) cannot be read; it has to be a file, neither a pipe nor -")
+        }
+        guard data.count <= maximumBytes else {
+            throw .unreadable("\(path) is larger than \(maximumBytes) bytes; split it")
+        }
+        let text = data.starts(with: byteOrderMark) ? data.dropFirst(byteOrderMark.count) : data
+        let lines = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D })
+        for line in lines {
+            guard String(decoding: line, as: UTF8.self).utf8.elementsEqual(line) else {
+                throw .unreadable("\(path) is not UTF-8")
+            }
+        }
+        return lines
     }
 
     /// - Parameter limit: what was written before it is old enough.
     @LoopActor
     private func older(
-        _ prefix: String, from start: S3Client.ListPosition, _ s3: S3Client, _ body: Body, limit: () -> Date
+        _ prefix: String, from start: S3Client.ListPosition, _ s3: S3Client, _ onYoung: @LoopActor (String) -> Void,
+        _ body: Body, limit: () -> Date
     ) async throws(RenewalRun.RunError) {
         var position = start
         var progress = ListingProgress()
@@ -115,7 +152,10 @@ enum RenewSource: Sendable {
             }
             let limit = limit()
             // What has no readable time may be old: renewing it loses nothing.
-            let old = page.entries.filter { $0.lastModified.map { $0 < limit } ?? true }.map(\.key)
+            var old: [String] = []
+            for entry in page.entries {
+                if entry.lastModified.map({ $0 < limit }) ?? true { old.append(entry.key) } else { onYoung(entry.key) }
+            }
             for start in stride(from: 0, to: old.count, by: RenewalRun.batchSize) {
                 let keys = Array(old[start..<min(start + RenewalRun.batchSize, old.count)])
                 try await body(keys, keys.last ?? "")

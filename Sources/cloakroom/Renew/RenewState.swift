@@ -18,6 +18,8 @@ final class RenewState {
     /// Made once: that of a list takes a digest of its file.
     private let name: String
     private let location: BucketLocation
+    /// The digest of ``RenewRule``.
+    private let rule: String
     /// When the pass over the keys began that this is the state of.
     private(set) var started: Date
     /// As it was when this process began.
@@ -27,18 +29,21 @@ final class RenewState {
     /// Why the run begins anew although there is a state; `nil` where it does not.
     let restart: String?
     let totals: RenewalRun.Totals
+    /// Whether the source had anything, however young, that is not left alone.
+    private(set) var hasFound: Bool
 
     init(
-        path: String, source: RenewSource, location: BucketLocation, now: Date = Date()
+        path: String, source: RenewSource, location: BucketLocation, rule: String, now: Date = Date()
     ) throws(StateFile.FileError) {
         file = try StateFile(path: path)
         self.source = source
         let name = source.name
         self.name = name
         self.location = location
+        self.rule = rule
         guard let state = try file.read() else {
             (started, firstStarted, position, restart) = (now, now, nil, nil)
-            totals = RenewalRun.Totals()
+            (totals, hasFound) = (RenewalRun.Totals(), false)
             return
         }
         guard let object = state.object, object["version"]?.integer == 1, object["source"]?.string == name,
@@ -54,14 +59,17 @@ final class RenewState {
         }
         let began = object["started"]?.string.flatMap { Timestamp(iso8601: $0)?.date }
         let namesStore = object["endpoint"] != nil && object["region"] != nil
-        restart = Self.restart(began, source, now) ?? (namesStore ? nil : "does not say of which store it is")
+        restart =
+            Self.restart(began, source, now) ?? (namesStore ? nil : "does not say of which store it is")
+            ?? (object["rule"]?.string == rule ? nil : "is of a run that left other keys alone")
         guard restart == nil else {
             (started, firstStarted, self.position) = (now, now, nil)
-            totals = RenewalRun.Totals()
+            (totals, hasFound) = (RenewalRun.Totals(), false)
             return
         }
         (started, firstStarted) = (began ?? now, began ?? now)
         self.position = position
+        hasFound = object["found"]?.bool ?? false
         var totals = RenewalRun.Totals()
         (totals.renewed, totals.gone, totals.refused, totals.skipped) = (renewed, gone, refused, skipped)
         self.totals = totals
@@ -74,12 +82,15 @@ final class RenewState {
         return "was started at \(started.wireText): \(source.staleness)"
     }
 
+    /// Takes effect with the next ``keep(_:_:)``.
+    func found() { hasFound = true }
+
     /// - Returns: whether the disk has it.
     func keep(_ position: String, _ totals: RenewalRun.Totals) -> Bool {
         let state: JSON = [
             "version": .number(1), "source": .string(name), "bucket": .string(location.bucket),
             "endpoint": .string(location.endpoint), "region": .string(location.region), "position": .string(position),
-            "started": .string(started.wireText),
+            "started": .string(started.wireText), "rule": .string(rule), "found": .bool(hasFound),
             "renewed": .number(Double(totals.renewed)), "gone": .number(Double(totals.gone)),
             "refused": .number(Double(totals.refused)), "skipped": .number(Double(totals.skipped)),
         ]

@@ -12,7 +12,7 @@ import Testing
 struct RenewalRunTests {
     private final class Seen: Sendable {
         let keys = Mutex<[String]>([])
-        let refused = Mutex<[String]>([])
+        let missed = Mutex<[String: RenewalRun.Miss]>([:])
         let pauses = Mutex<[Duration]>([])
     }
 
@@ -30,11 +30,11 @@ struct RenewalRunTests {
         }
         return RenewalRun(
             renewer, totals: .init(), interval: .zero, mayRenew: mayRenew,
-            onRefusal: { key, failure in seen.refused.withLock { $0.append("\(key) \(failure.rawValue)") } },
+            onMiss: { key, miss in seen.missed.withLock { $0[key] = miss } },
             sleep: { delay in seen.pauses.withLock { $0.append(delay) } })
     }
 
-    @Test @LoopActor func `sends whole keys as they are, and counts what became of them`() async throws {
+    @Test @LoopActor func `sends whole keys as they are, counts them, and tells those not renewed`() async throws {
         let seen = Seen()
         let run = try run(seen, mayRenew: { !$0.hasPrefix("photos/") }) { key in
             switch key {
@@ -45,7 +45,10 @@ struct RenewalRunTests {
         }
         try await run.renew(["a/b c", "gone", "a/cold", "photos/u_1/a", ".x"])
         #expect(seen.keys.withLock { Set($0) } == ["a/b c", "gone", "a/cold", ".x"])
-        #expect(seen.refused.withLock { $0 } == ["a/cold archived"])
+        let missed: [String: RenewalRun.Miss] = [
+            "a/cold": .refused(.archived), "gone": .gone, "photos/u_1/a": .leftAlone,
+        ]
+        #expect(seen.missed.withLock { $0 } == missed)
         let totals = run.totals
         #expect(totals.renewed == 2 && totals.gone == 1 && totals.refused == 1 && totals.skipped == 1)
     }
