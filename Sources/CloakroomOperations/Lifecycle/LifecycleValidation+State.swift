@@ -9,9 +9,13 @@ package import CloakroomJSON
 /// What is kept between two runs; times are in seconds since 1970.
 extension LifecycleValidation {
     package var state: JSON {
-        [
+        let (endpoint, region) = (plan.location?.endpoint, plan.location?.region)
+        let requestedDays = plan.requestedDays.map { Double($0) }
+        return [
             "version": .number(1), "id": .string(plan.id), "bucket": .string(plan.bucket),
             "ownsBucket": .bool(plan.ownsBucket),
+            "endpoint": endpoint.map(JSON.string) ?? .null, "region": region.map(JSON.string) ?? .null,
+            "requestedDays": requestedDays.map(JSON.number) ?? .null,
             "days": .number(Double(plan.days)), "daySeconds": .number(plan.clock.day),
             "graceSeconds": .number(plan.grace / .seconds(1)), "pairs": .number(Double(plan.pairs)),
             "started": .time(plan.started), "rule": rule.map(JSON.string) ?? .null, "lastLook": .time(lastLook),
@@ -28,10 +32,15 @@ extension LifecycleValidation {
             let pairs = object["pairs"]?.integer, (1...100).contains(pairs), let started = object["started"]?.time,
             let objects = object["objects"]?.array?.map({ Object(state: $0) }), objects.count == 2 * pairs
         else { return nil }
+        var location: BucketLocation?
+        if let endpoint = object["endpoint"]?.string, let region = object["region"]?.string {
+            location = BucketLocation(bucket: bucket, endpoint: endpoint, region: region)
+        }
         plan = Plan(
-            id: id, bucket: bucket, ownsBucket: ownsBucket, days: days,
+            id: id, bucket: bucket, ownsBucket: ownsBucket, location: location, days: days,
             clock: ExpirationClock(dayLength: .seconds(day)),
             grace: .seconds(grace), pairs: pairs, started: started)
+        plan.requestedDays = object["requestedDays"]?.integer
         rule = object["rule"]?.string
         lastLook = object["lastLook"]?.time
         self.objects = objects.compactMap(\.self)

@@ -19,8 +19,12 @@ package struct LifecycleValidation: Sendable, Equatable {
         package var bucket: String
         /// Whether the bucket was made for this and goes with it.
         package var ownsBucket: Bool
+        /// Which store's bucket it is; `nil` in states of earlier versions.
+        package var location: BucketLocation?
         /// The days of the rule; 0 until the bucket's rules are read.
         package var days: Int
+        /// The days of the command line, whatever the bucket's own rule has; `nil` in states of earlier versions.
+        package var requestedDays: Int?
         package var clock: ExpirationClock
         /// How long after their expiration objects may still be there.
         package var grace: Duration
@@ -29,13 +33,15 @@ package struct LifecycleValidation: Sendable, Equatable {
         package var started: Date
 
         package init(
-            id: String, bucket: String, ownsBucket: Bool, days: Int, clock: ExpirationClock, grace: Duration,
-            pairs: Int, started: Date
+            id: String, bucket: String, ownsBucket: Bool, location: BucketLocation? = nil, days: Int,
+            clock: ExpirationClock, grace: Duration, pairs: Int, started: Date
         ) {
             self.id = id
             self.bucket = bucket
             self.ownsBucket = ownsBucket
+            self.location = location
             self.days = days
+            requestedDays = days
             self.clock = clock
             self.grace = grace
             self.pairs = pairs

@@ -45,6 +45,8 @@ enum LifecycleValidate: Command {
         let report: String
         let runsOnce: Bool
         let keeps: Bool
+        /// The names of the options that were given a value.
+        private let given: Set<String>
 
         init(_ options: Options) throws(EarlyExit) {
             func span(_ name: String, _ usual: Duration) throws(EarlyExit) -> Duration {
@@ -67,13 +69,32 @@ enum LifecycleValidate: Command {
             report = options.values["report"] ?? "cloakroom-lifecycle"
             runsOnce = options.flags.contains("once")
             keeps = options.flags.contains("keep")
+            given = Set(options.values.keys)
+        }
+
+        /// Why a run that has begun is not the one that is meant here; `nil` where it may be.
+        ///
+        /// What is not given, and what a state of earlier versions does not tell, is not compared.
+        ///
+        /// - Parameter location: of the run's bucket, by the settings.
+        func mismatch(_ plan: LifecycleValidation.Plan, _ location: BucketLocation) -> String? {
+            if let bucket, bucket != plan.bucket { return "belongs to a run on \(plan.bucket)" }
+            if let store = plan.location, store != location {
+                return "belongs to a run at \(store.endpoint), Region \(store.region), whose rule and objects are there"
+            }
+            let differing = [
+                ("days", plan.requestedDays.map { $0 != days } ?? false), ("pairs", plan.pairs != pairs),
+                ("day-length", plan.clock != clock), ("grace", plan.grace != grace),
+            ]
+            guard let name = differing.first(where: { given.contains($0.0) && $0.1 })?.0 else { return nil }
+            return "belongs to a run with another --\(name)"
         }
     }
 
     @LoopActor
     private static func validate(_ requested: ValidationOptions, _ settings: Settings) async throws -> ExitStatus {
         let file = try StateFile(path: requested.state)
-        let validation = try begun(requested, file)
+        let validation = try begun(requested, settings, file)
         var renewal = RenewalSettings(settings.renewal)
         // What is young is to be renewed as well.
         renewal.minimumAge = .zero
@@ -91,27 +112,32 @@ enum LifecycleValidate: Command {
         return verdict == .proven ? .success : .failure
     }
 
-    private static func begun(_ requested: ValidationOptions, _ file: StateFile) throws(StateFile.FileError)
-        -> LifecycleValidation
-    {
+    private static func begun(
+        _ requested: ValidationOptions, _ settings: Settings, _ file: StateFile
+    ) throws -> LifecycleValidation {
+        func location(of bucket: String) throws -> BucketLocation {
+            let endpoint = try settings.aws.buckets.endpoint(of: bucket)
+            return BucketLocation(bucket: bucket, endpoint: endpoint.url, region: settings.region)
+        }
         if let state = try file.read() {
             guard let validation = LifecycleValidation(state: state) else {
                 throw StateFile.FileError(
                     description:
                         "\(requested.state) is no state of this command; delete it, or name another with --state")
             }
-            if let bucket = requested.bucket, bucket != validation.plan.bucket {
+            let plan = validation.plan
+            if let mismatch = requested.mismatch(plan, try location(of: plan.bucket)) {
                 throw StateFile.FileError(
-                    description:
-                        "\(requested.state) belongs to a run on \(validation.plan.bucket); name another with --state")
+                    description: "\(requested.state) \(mismatch); name another with --state")
             }
-            Output.note("going on with run \(validation.plan.id) on \(validation.plan.bucket)")
+            Output.note("going on with run \(plan.id) on \(plan.bucket)")
             return validation
         }
         let id = String(randomBytes(6).hexadecimal)
+        let bucket = requested.bucket ?? "cloakroom-validation-\(id)"
         let validation = LifecycleValidation(
             .init(
-                id: id, bucket: requested.bucket ?? "cloakroom-validation-\(id)", ownsBucket: requested.bucket == nil,
+                id: id, bucket: bucket, ownsBucket: requested.bucket == nil, location: try location(of: bucket),
                 days: requested.days, clock: requested.clock, grace: requested.grace, pairs: requested.pairs,
                 started: Date()))
         // Before anything is made: whatever follows is found again.
@@ -141,8 +167,9 @@ enum LifecycleValidate: Command {
         them as a worker would, and waits until the others are gone. On AWS that takes two to four days with --days 1: S3
         expires at the midnight (UTC) after the days are over, and removes some time after that.
 
-        All that is known is in a state file: after a kill, or a reboot, the same command goes on. --once does what is due
-        and ends, for cron, once an hour; with --days 1 it must run each day, soon after midnight.
+        All that is known is in a state file: after a kill, or a reboot, the same command goes on. It does not with
+        another store, or with another --bucket, --days, --pairs, --grace or --day-length. --once does what is due and
+        ends, for cron, once an hour; with --days 1 it must run each day, soon after midnight.
 
         Options:
           --bucket B      use this bucket: its rule for all objects if it has one, else one for the run's objects alone,

@@ -74,8 +74,8 @@ final class ValidationRun {
     private func prepare() async throws(AWSError) {
         let plan = validation.plan
         if plan.ownsBucket { _ = try await s3.createBucket(deadline: deadline) }
-        var lifecycle = try await s3.lifecycle(deadline: deadline)
-        let everything = lifecycle.rules.filter { $0.isEnabled && $0.filter.isEverything && $0.expirationDays != nil }
+        let former = try await s3.lifecycle(deadline: deadline)
+        let everything = former.rules.filter { $0.isEnabled && $0.filter.isEverything && $0.expirationDays != nil }
         if !plan.ownsBucket, let rule = everything.min(by: { $0.expirationDays ?? 0 < $1.expirationDays ?? 0 }),
             let days = rule.expirationDays
         {
@@ -86,8 +86,9 @@ final class ValidationRun {
         let terms = LifecycleTerms(prefixes: [plan.ownsBucket ? "" : plan.prefix], retentionDays: plan.days)
         guard var rule = terms.rules(.never).first else { return }
         rule.xml = XMLNode("Rule", [XMLNode("ID", ruleID)] + rule.xml.elements.filter { $0.name != "ID" })
-        lifecycle.rules = lifecycle.rules.filter { $0.id != ruleID } + [rule]
-        try await s3.put(lifecycle, deadline: deadline)
+        var lifecycle = former
+        lifecycle.rules = former.rules.filter { $0.id != ruleID } + [rule]
+        try await s3.put(lifecycle, inPlaceOf: former, deadline: deadline)
         validation.prepared(rule: LifecycleDescription.rule(rule), days: plan.days)
         Output.note("the rule is put: \(LifecycleDescription.rule(rule))")
     }
@@ -110,7 +111,7 @@ final class ValidationRun {
         if rest.rules.isEmpty {
             try await s3.deleteLifecycle(deadline: deadline)
         } else {
-            try await s3.put(rest, deadline: deadline)
+            try await s3.put(rest, inPlaceOf: lifecycle, deadline: deadline)
         }
     }
 

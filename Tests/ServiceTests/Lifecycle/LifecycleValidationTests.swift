@@ -245,6 +245,23 @@ struct LifecycleValidationTests {
         #expect(text.contains("up to 2 d after that count as S3 taking its time"))
     }
 
+    @Test func `a state tells the store and the days that were given, and is read without them`() throws {
+        var plan = plan(days: 3)
+        plan.location = BucketLocation(bucket: "test", endpoint: "https://s3.example", region: "eu-west-1")
+        var validation = LifecycleValidation(plan)
+        validation.prepared(rule: "the bucket's own", days: 9)
+        #expect(LifecycleValidation(state: validation.state) == validation)
+        #expect(validation.plan.days == 9 && validation.plan.requestedDays == 3)
+        let text = validation.state.text
+        let former = text.replacing(
+            #""endpoint":"https://s3.example","region":"eu-west-1","requestedDays":3,"#, with: "")
+        #expect(former != text)
+        let read = LifecycleValidation(state: try JSON(parsing: Array(former.utf8)))
+        (validation.plan.location, validation.plan.requestedDays) = (nil, nil)
+        #expect(read == validation)
+        #expect(LifecycleValidation(state: validation.state) == validation)
+    }
+
     @Test(arguments: ["null", "{}", #"{"version":2}"#, "[]"])
     func `takes nothing for a state that is none`(text: String) throws {
         #expect(LifecycleValidation(state: try JSON(parsing: Array(text.utf8))) == nil)
