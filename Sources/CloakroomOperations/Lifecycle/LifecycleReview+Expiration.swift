@@ -76,6 +76,15 @@ extension LifecycleReview {
         return [LifecycleFinding(.error, .userFolders, conflict.text, advice: conflict.advice)]
     }
 
+    /// The same of the rules alone that a plan would add.
+    package static func userFolders(addedBy plan: LifecyclePlan, _ terms: LifecycleTerms) -> [LifecycleFinding] {
+        guard !terms.expiresUserFolders else { return [] }
+        return plan.changes.compactMap { change -> LifecycleFinding? in
+            guard case .added(let rule) = change else { return nil }
+            return userFolders(rule, terms)
+        }
+    }
+
     private static func userFolders(_ rule: LifecycleRule, _ terms: LifecycleTerms) -> LifecycleFinding? {
         let folders = terms.users.met(by: rule.filter.prefix)
         guard !folders.isEmpty else { return nil }

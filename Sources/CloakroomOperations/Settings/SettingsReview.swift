@@ -23,7 +23,7 @@ package struct SettingsReview: Sendable {
                     text: "what is renewed \(Self.place(place)) never expires: none of lifecycle.prefixes is for it",
                     advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
             }
-            + [settings.uploads.assetURLWarning].compactMap(\.self)
+            + [settings.uploads.assetURLWarning, settings.partsWarning].compactMap(\.self)
         let bucket = "arn:\(settings.vending.partition):s3:::\(settings.bucket)/"
         policies =
             settings.renewal.ownFolders != nil
@@ -66,5 +66,18 @@ extension Settings.Uploads {
                     ? "repeats uploads.keyPrefix" : "is no part of any key (uploads.keyPrefix is \"\(keyPrefix)\")")
                 + ": clients get \(base)/\(keyPrefix)NAME.bin",
             advice: "nothing, if the CDN takes the path off; else leave it out")
+    }
+}
+
+extension Settings {
+    /// Multipart uploads that the worker still takes parts of, while the bucket has dropped those before.
+    fileprivate var partsWarning: SettingsReview.Remark? {
+        let (lifetime, days) = (uploads.multipartLifetime, lifecycle.abortMultipartDays)
+        guard !uploads.idKeys.isEmpty, Duration.seconds(days * 86_400) < lifetime else { return nil }
+        let seconds = lifetime.components.seconds
+        return SettingsReview.Remark(
+            text: "uploads.multipartLifetimeSeconds is \(seconds), but the bucket's rule drops the parts of unfinished"
+                + " uploads after \(LifecycleDescription.count(days)) (lifecycle.abortMultipartDays)",
+            advice: "give lifecycle.abortMultipartDays: \((seconds + 86_399) / 86_400) or more, or a shorter lifetime")
     }
 }

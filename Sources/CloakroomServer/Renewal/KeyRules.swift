@@ -155,6 +155,19 @@ package enum ReservedKeys {
         return isPath ? KeySegments.of(key.utf8[...]).contains { isReserved($0) } : isReserved(key.utf8)
     }
 
+    /// Which of their folders a prefix of plain names is or lies in, such as `assets/cloakroom-canary/`.
+    ///
+    /// - Returns: `nil` for a prefix that is in none; it may hold some, as `""` and `assets/` do.
+    static func folder(around prefix: String) -> String? {
+        var rest = prefix.utf8[...]
+        while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
+            let next = prefix.utf8.index(after: slash)
+            if isReserved(rest[..<slash]) { return String(Substring(prefix.utf8[..<next])) }
+            rest = prefix.utf8[next...]
+        }
+        return nil
+    }
+
     /// Whether the component of a path belongs to them.
     static func isReserved(_ component: some Collection<UInt8>) -> Bool {
         guard component.starts(with: "cloakroom-".utf8) else { return false }

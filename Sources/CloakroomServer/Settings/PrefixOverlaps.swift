@@ -48,7 +48,20 @@ extension PrefixOverlaps {
 extension SettingsCheck {
     /// Below a folder of their own, no id can be kept from users; ``ReservedUserIDs`` is for the bucket itself.
     var prefixFaults: [SettingsError] {
-        guard let names = values.valid(\.vending.prefixes) else { return [] }
+        guard let folders = userFolders else { return [] }
+        let overlaps = PrefixOverlaps(folders: folders, others: assetPrefixes).overlaps
+        return overlaps.filter { !$0.folder.prefix.isEmpty }.map {
+            SettingsError(
+                $0.other.setting,
+                "is \"\($0.other.prefix)\", which lies in the folder \($0.folder.prefix)\($0.id.text)/ that"
+                    + " \($0.folder.setting) gives the user \($0.id.text)",
+                "put it beside the users' folders, such as assets/")
+        }
+    }
+
+    /// Where each user has a folder; `nil` where `vending.prefixes` has a fault of its own.
+    var userFolders: [AssetPrefix]? {
+        guard let names = values.valid(\.vending.prefixes) else { return nil }
         var folders = names.map(PrefixOverlaps.folder)
         if case .success(let scopes?) = scopes {
             for name in scopes.names {
@@ -57,20 +70,19 @@ extension SettingsCheck {
                     .map { AssetPrefix(prefix: $0, setting: "vending.scopes.\(name).template") }
             }
         }
-        var others: [AssetPrefix] = []
+        return folders
+    }
+
+    /// Where assets are put and renewed, under each setting that names the place.
+    var assetPrefixes: [AssetPrefix] {
+        var prefixes: [AssetPrefix] = []
         for key in [\SettingsTable.uploads.keyPrefix, \SettingsTable.renewal.keyPrefix] {
             guard let prefix = values.valid(key) else { continue }
-            others.append(AssetPrefix(prefix: prefix, setting: values.path(of: key)))
+            prefixes.append(AssetPrefix(prefix: prefix, setting: values.path(of: key)))
         }
         for prefix in values.valid(\.renewal.formerPrefixes) ?? [] {
-            others.append(AssetPrefix(prefix: prefix, setting: values.path(of: \.renewal.formerPrefixes)))
+            prefixes.append(AssetPrefix(prefix: prefix, setting: values.path(of: \.renewal.formerPrefixes)))
         }
-        return PrefixOverlaps(folders: folders, others: others).overlaps.filter { !$0.folder.prefix.isEmpty }.map {
-            SettingsError(
-                $0.other.setting,
-                "is \"\($0.other.prefix)\", which lies in the folder \($0.folder.prefix)\($0.id.text)/ that"
-                    + " \($0.folder.setting) gives the user \($0.id.text)",
-                "put it beside the users' folders, such as assets/")
-        }
+        return prefixes
     }
 }

@@ -17,10 +17,10 @@ struct SettingsCheck {
 
     var faults: [SettingsError] {
         [
-            keyPair, sessionTokenAlone, partition, keyRegion, scopesFault, deadline,
+            keyPair, sessionTokenAlone, partition, keyRegion, scopesFault, deadline, redisUser,
             redisDeadline, drain, renewalAge, anyOwner, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
             sharedCache,
-        ].compactMap(\.self) + lifecycleFaults + prefixFaults + entitlementFaults
+        ].compactMap(\.self) + lifecycleFaults + prefixFaults + reservedFolderFaults + entitlementFaults
     }
 
     private func makeScopes() throws(Scopes.ScopeError) -> Scopes {
@@ -134,6 +134,15 @@ struct SettingsCheck {
         return values.fault(
             \.aws.timeoutMilliseconds, "is \(timeout), longer than the whole request's \(deadline)",
             "give less, or raise server.requestDeadlineMilliseconds")
+    }
+
+    /// Redis takes no name alone: without AUTH a connection is that of the user `default`, which may do all there is.
+    private var redisUser: SettingsError? {
+        guard values.valid(\.redis.username) != nil, values.isValid(\.redis.password), values.redis.password == nil
+        else { return nil }
+        return values.fault(
+            \.redis.username, "needs redis.password: without it commands run as Redis' user default",
+            "give both, or neither")
     }
 
     private var redisDeadline: SettingsError? {

@@ -44,7 +44,8 @@ enum LifecycleApply: Command {
         // A rule reaches back to what is there already.
         let count = try await counting.count(plan, found, others: OtherObjects(settings))
         LifecycleCount.lines(count, settings, file: file).forEach { Output.print($0) }
-        let refusal = LifecycleCount.refusal(count, flags)
+        let userFolders = LifecycleReview.userFolders(addedBy: plan, terms).first.map { "\($0.text); \($0.advice)" }
+        let refusal = userFolders ?? LifecycleCount.refusal(count, flags)
         if flags.contains("dry-run") {
             if let refusal { Output.note("apply would refuse this: \(refusal)") }
             return .success

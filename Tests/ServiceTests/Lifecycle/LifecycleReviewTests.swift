@@ -139,6 +139,21 @@ struct LifecycleReviewTests {
         }
     }
 
+    @Test func `a rule that a plan adds is told of where it matches users' folders, and none that stays`() {
+        var terms = LifecycleTerms(
+            prefixes: ["assets/"], own: ["cloakroom-canary/"], users: UserFolders(["cloakroom-canary/", "photos/"]),
+            retentionDays: 30)
+        let added = { (rules: [LifecycleRule], terms: LifecycleTerms) -> [String] in
+            let plan = LifecyclePlan(LifecycleConfiguration(rules: rules), .never, terms, replacesAll: false)
+            return LifecycleReview.userFolders(addedBy: plan, terms).map { "\($0.code) \($0.rule ?? "")" }
+        }
+        let theirs = LifecycleRule.test("theirs", filter: [XMLNode("Prefix", "photos/")])
+        #expect(added([theirs], terms) == ["userFolders \"expire-after-30-days-cloakroom-canary/\""])
+        #expect(added(terms.rules(.never), terms) == [])
+        terms.expiresUserFolders = true
+        #expect(added([theirs], terms) == [])
+    }
+
     @Test func `that users' folders expire is good where the settings say so, and an error of theirs where not`() throws
     {
         #expect(findings([.test("all")], .never, try beside("expiresUserFolders: true")) == [])

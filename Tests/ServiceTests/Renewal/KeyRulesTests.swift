@@ -154,6 +154,16 @@ struct KeyRulesTests {
         #expect(rules().decision(key, of: user) == .send(key))
     }
 
+    @Test(
+        arguments: [
+            ("", nil), ("assets/", nil), ("cloakroom-canary", nil), ("cloakroom-canaries/", nil),
+            ("cloakroom-canary/", "cloakroom-canary/"), ("a/cloakroom-doctor-1/b", "a/cloakroom-doctor-1/"),
+            ("cloakroom-validation-a1/cloakroom-canary/", "cloakroom-validation-a1/"),
+        ] as [(String, String?)])
+    func `finds which folder of our own a prefix is in`(prefix: String, folder: String?) {
+        #expect(ReservedKeys.folder(around: prefix) == folder)
+    }
+
     @Test func `tells keys apart by their bytes`() {
         let composed = "\u{E9}"
         let keys = DistinctKeys(["a", composed, "e\u{301}", "a", composed])

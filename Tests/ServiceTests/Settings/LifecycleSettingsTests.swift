@@ -50,6 +50,33 @@ struct LifecycleSettingsTests {
         }
     }
 
+    @Test func `a prefix may hold a folder of Cloakroom's own, or begin as one`() {
+        for prefixes in ["''", "'assets/', 'cloakroom-canaries/', 'cloakroom-canary'", "'as', 'cloakroom-d'"] {
+            let found = faults("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: [\(prefixes)]}")
+            #expect(found == [], "\(prefixes)")
+        }
+        // Uploads are not under it, either.
+        #expect(faults("lifecycle: {prefix: 'cloakroom-doctor/'}") == ["lifecycle.prefix", "lifecycle.prefix"])
+    }
+
+    @Test func `check says when the bucket drops parts of uploads that the worker still takes`() throws {
+        func warnings(_ uploads: String, days: Int) throws -> [SettingsReview.Remark] {
+            let settings = try settings(
+                smallest("uploads: {\(uploads)}, lifecycle: {abortMultipartDays: \(days)}"))
+            return SettingsReview(settings).warnings
+        }
+        let keys = "idKeys: [{env: 'SIGNING'}]"
+        #expect(
+            try warnings("\(keys), multipartLifetimeSeconds: 172801", days: 2) == [
+                SettingsReview.Remark(
+                    text: "uploads.multipartLifetimeSeconds is 172801, but the bucket's rule drops the parts of"
+                        + " unfinished uploads after 2 days (lifecycle.abortMultipartDays)",
+                    advice: "give lifecycle.abortMultipartDays: 3 or more, or a shorter lifetime")
+            ])
+        #expect(try warnings("\(keys), multipartLifetimeSeconds: 172800", days: 2).isEmpty)
+        #expect(try warnings("multipartLifetimeSeconds: 604800", days: 1).isEmpty)
+    }
+
     @Test func `check says which rules would match users' folders, and which places expire never`() throws {
         let whole = SettingsReview(try settings(smallest()))
         #expect(whole.errors.count == 1 && whole.warnings.isEmpty)

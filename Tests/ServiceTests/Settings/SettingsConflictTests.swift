@@ -46,6 +46,37 @@ struct SettingsConflictTests {
                 + " vending.prefixes gives the user all; put it beside the users' folders, such as assets/"
         ),
         Conflict(
+            settings: smallest("uploads: {keyPrefix: 'assets/cloakroom-canary/h/'}"),
+            fault: "uploads.keyPrefix: has \"assets/cloakroom-canary/h/\", but assets/cloakroom-canary/ is reserved for"
+                + " Cloakroom's own objects; give another prefix, such as assets/"
+        ),
+        Conflict(
+            settings: smallest("renewal: {keyPrefix: 'cloakroom-doctor/'}"),
+            fault: "renewal.keyPrefix: has \"cloakroom-doctor/\", but cloakroom-doctor/ is reserved for Cloakroom's own"
+                + " objects; give another prefix, such as assets/"
+        ),
+        Conflict(
+            settings: smallest("renewal: {formerPrefixes: ['old/', 'photos/cloakroom-doctor-1/']}"),
+            fault: "renewal.formerPrefixes: has \"photos/cloakroom-doctor-1/\", but photos/cloakroom-doctor-1/ is"
+                + " reserved for Cloakroom's own objects; give another prefix, such as assets/"
+        ),
+        Conflict(
+            settings: smallest(
+                "uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/', 'cloakroom-canary/h']}"),
+            fault: "lifecycle.prefixes: has \"cloakroom-canary/h\", but cloakroom-canary/ is reserved for Cloakroom's"
+                + " own objects; take it out: what Cloakroom keeps for itself expires without it"
+        ),
+        Conflict(
+            settings: smallest(vending: "prefixes: ['photos', 'cloakroom-canary']"),
+            fault: "vending.prefixes: has \"cloakroom-canary/\", but cloakroom-canary/ is reserved for Cloakroom's own"
+                + " objects; give users' folders another place, such as photos/"
+        ),
+        Conflict(
+            settings: smallest(vending: "scopes: {own: {template: 'doctor.json'}}"),
+            fault: "vending.scopes.own.template: has \"cloakroom-doctor/\", but cloakroom-doctor/ is reserved for"
+                + " Cloakroom's own objects; give users' folders another place, such as photos/"
+        ),
+        Conflict(
             settings: smallest("server: {requestDeadlineMilliseconds: 30000}"),
             fault: "server.drainSeconds: is 20, but one request may take 30000 ms;"
                 + " give more, or lower server.requestDeadlineMilliseconds"
@@ -163,6 +194,11 @@ struct SettingsConflictTests {
             fault: "timeoutMilliseconds: is not a key; did you mean aws.timeoutMilliseconds?"
         ),
         Conflict(
+            settings: smallest("redis: {username: 'cloakroom'}"),
+            fault: "redis.username: needs redis.password: without it commands run as Redis' user default;"
+                + " give both, or neither"
+        ),
+        Conflict(
             settings: smallest("redis: {password: {env: 'NOWHERE'}}"),
             fault: "redis.password: names NOWHERE, which the environment lacks; set it where the worker starts"
         ),
@@ -193,6 +229,7 @@ struct SettingsConflictTests {
             """#
         let files = [
             "/etc/cloakroom/broad.json": broad, "/etc/cloakroom/root.json": SettingsTests.root,
+            "/etc/cloakroom/doctor.json": SettingsTests.root.replacing("${user}", with: "cloakroom-doctor/${user}"),
             "/etc/cloakroom/text": "hello",
             "/etc/cloakroom/empty": "\n", "/etc/cloakroom/lines": "a\nb\n",
         ]
