@@ -12,7 +12,7 @@ def _utc(hours):
 
 
 def sts_answer():
-    """AssumeRole's answer in AWS's shape and size, good for twelve hours."""
+    """AssumeRole's answer in AWS's shape and size, good for an hour, as asked: longer is refused."""
     token = "IQoJb3JpZ2luX2VjE" + "benchmark0123456" * 45
     return (
         '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">\n'
@@ -25,7 +25,7 @@ def sts_answer():
         "      <AccessKeyId>ASIAIOSFODNN7EXAMPLE</AccessKeyId>\n"
         "      <SecretAccessKey>wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY</SecretAccessKey>\n"
         f"      <SessionToken>{token}</SessionToken>\n"
-        f"      <Expiration>{_utc(hours=12)}</Expiration>\n"
+        f"      <Expiration>{_utc(hours=1)}</Expiration>\n"
         "    </Credentials>\n"
         "    <PackedPolicySize>32</PackedPolicySize>\n"
         "  </AssumeRoleResult>\n"

@@ -24,7 +24,7 @@ def at_expiry(parts, slow):
     try:
         _without_errors("expiry, before", load.run(port, requests, _SUBJECTS, 2), _SUBJECTS)
     finally:
-        canned.ask_slow(slow, "expire/43200")
+        canned.ask_slow(slow, "expire/3600")
     time.sleep(max(0, end + 1 - time.monotonic()))
     canned.reset_slow(slow)
     _without_errors("expiry", load.run(port, requests, _SUBJECTS, 2), _SUBJECTS)
