@@ -233,7 +233,7 @@ final class Supervisor {
                 "another process has put its sockets in the place of workers'; is there a second supervisor?",
                 ["listen": .text(first), "workers": .integer(taken.count)])
         }
-        let lost = paths.filter { $0.leadsTo == .nobody }.map(\.slot)
+        let lost = paths.filter { $0.leadsTo == .nothing }.map(\.slot)
         guard let first = lost.first else { return }
         log.error(
             "another process has removed the sockets of workers; they are replaced",

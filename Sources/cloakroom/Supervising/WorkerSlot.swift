@@ -95,7 +95,7 @@ final class WorkerSlot {
         case worker
         /// A process that is not of this supervisor.
         case another
-        case nobody
+        case nothing
     }
 
     /// What the path of the socket leads to, as far as it can be told. Another process can remove it, or put its own there
@@ -108,7 +108,7 @@ final class WorkerSlot {
         let connection = cloakroom_connect_unix(path, &code)
         if connection >= 0 { close(connection) }
         return switch code {
-        case ENOENT, ECONNREFUSED: .nobody
+        case ENOENT, ECONNREFUSED: .nothing
         // EAGAIN: its queue is full.
         case 0, EINPROGRESS, EAGAIN: .another
         default: .worker

@@ -33,6 +33,19 @@ final class FastStore {
 
     func stop() { program.stop(SIGKILL) }
 
+    /// - Parameter body: is given the store, and a folder.
+    static func run(_ name: String, _ body: (FastStore, String) throws -> Void) throws {
+        let folder = try RunFolder.make(name)
+        let store = try FastStore(folder: folder)
+        defer { store.stop() }
+        try body(store, folder)
+    }
+
+    /// A run of `cloakroom lifecycle` to its end.
+    func lifecycle(_ words: [String]) throws -> Command {
+        try Command(["lifecycle"] + words, environment: environment)
+    }
+
     /// For commands that are to reach it.
     var environment: [String: String] {
         TestSettings.environment.merging(["TEST_SECRET_ACCESS_KEY": secret]) { $1 }
