@@ -9,7 +9,7 @@
 /// Calls block their thread while SQLite reads or writes. Statements are given as text and kept prepared by it,
 /// so the text must come from code and never hold data: data is bound to `?`.
 @safe package final class SQLiteDatabase {
-    private var connection: OpaquePointer?
+    private(set) var connection: OpaquePointer?
     private var statements: [String: SQLiteStatement] = [:]
 
     /// Opens a database, and makes it when it is not there: readable by its user alone, with a write-ahead log. A symbolic
@@ -119,7 +119,7 @@
 
     /// How many different statements are kept prepared.
     private static let maximumStatements = 64
-    private static let closed = SQLiteError.other(code: SQLITE_MISUSE, message: "the database is closed")
+    static let closed = SQLiteError.other(code: SQLITE_MISUSE, message: "the database is closed")
 
     private func statement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         guard let connection = unsafe connection else { throw Self.closed }
@@ -132,7 +132,7 @@
         return made
     }
 
-    private func failure(_ code: Int32) -> SQLiteError {
+    func failure(_ code: Int32) -> SQLiteError {
         guard let connection = unsafe connection else { return Self.closed }
         return SQLiteError(
             code: code, systemError: unsafe sqlite3_system_errno(connection),

@@ -9,18 +9,32 @@ package struct SQLiteSettings: Sendable {
         case powerFailure
     }
 
+    /// What becomes of pages that a deletion empties.
+    package enum AutoVacuum: Sendable {
+        /// They stay with the file, for what comes later.
+        case none
+        /// `PRAGMA incremental_vacuum` gives them back. It counts for a file that is new, before it has a table.
+        case incremental
+    }
+
     package var durability: Durability
+    package var autoVacuum: AutoVacuum
     /// How long a call waits, blocking its thread, while another connection writes.
     package var busyTimeout: Duration
 
-    package init(durability: Durability = .powerFailure, busyTimeout: Duration = .seconds(2)) {
+    package init(
+        durability: Durability = .powerFailure, autoVacuum: AutoVacuum = .none, busyTimeout: Duration = .seconds(2)
+    ) {
         self.durability = durability
+        self.autoVacuum = autoVacuum
         self.busyTimeout = busyTimeout
     }
 }
 
 extension SQLiteDatabase {
     func configure(_ settings: SQLiteSettings) throws(SQLiteError) {
+        // Before the log: afterwards SQLite ignores it without a word (https://sqlite.org/pragma.html#pragma_auto_vacuum).
+        if settings.autoVacuum == .incremental { try run("PRAGMA auto_vacuum = INCREMENTAL") }
         // Another connection that opens a new file at the same time is about to do this.
         do { try run("PRAGMA journal_mode = WAL") } catch .busy {}
         switch settings.durability {
