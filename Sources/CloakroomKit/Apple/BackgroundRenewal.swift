@@ -1,13 +1,9 @@
-// Only these have a scheduler: macOS runs apps as long as they please.
 #if canImport(BackgroundTasks) && !os(macOS)
-    import BackgroundTasks
-    import Foundation
-
     /// Renews assets while the app is in the background, every now and then: the system decides when.
     ///
     /// ``register()`` belongs into the app's launch, ``schedule()`` where the app goes to the background. The identifier
     /// has to stand in the app's Info.plist under `BGTaskSchedulerPermittedIdentifiers`, and `UIBackgroundModes` needs
-    /// `processing` or `fetch`.
+    /// `processing` or `fetch`. Other work has ``BackgroundWork``.
     public struct BackgroundRenewal: Sendable {
         /// Which kind of background task is requested.
         public enum Kind: Sendable, Hashable {
@@ -17,10 +13,8 @@
             case refresh
         }
 
-        public let identifier: String
-        private let kind: Kind
-        private let interval: Duration
-        private let renew: @Sendable () async throws -> Void
+        public var identifier: String { work.identifier }
+        private let work: BackgroundWork
 
         /// - Parameters:
         ///   - interval: how long after ``schedule()``, or after a run, the next one begins at the earliest.
@@ -30,52 +24,23 @@
             identifier: String, kind: Kind = .processing, interval: Duration = .seconds(86_400),
             renew: @escaping @Sendable () async throws -> Void
         ) {
-            self.identifier = identifier
-            self.kind = kind
-            self.interval = interval
-            self.renew = renew
+            let workKind: BackgroundWork.Kind
+            switch kind {
+            case .processing: workKind = .processing(requiresExternalPower: false)
+            case .refresh: workKind = .refresh
+            }
+            work = BackgroundWork(identifier: identifier, kind: workKind, interval: interval, work: renew)
         }
 
         /// Once for each identifier, before the app has finished launching; the system ends apps that do it twice.
         ///
         /// - Returns: `false` when the identifier is not in the Info.plist.
-        public func register() -> Bool {
-            BGTaskScheduler.shared.register(forTaskWithIdentifier: identifier, using: nil) { run($0) }
-        }
+        public func register() -> Bool { work.register() }
 
         /// Replaces what was scheduled under this identifier before.
         ///
         /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notAllowedNow`` when the user has turned background work
         ///   off, or the system rejects the request.
-        public func schedule() throws(CloakroomError) {
-            do {
-                try BGTaskScheduler.shared.submit(request)
-            } catch {
-                throw CloakroomError(.notAllowedNow, "the system schedules no work in the background: \(error)")
-            }
-        }
-
-        private var request: BGTaskRequest {
-            let request: BGTaskRequest
-            switch kind {
-            case .processing:
-                let processing = BGProcessingTaskRequest(identifier: identifier)
-                processing.requiresNetworkConnectivity = true
-                request = processing
-            case .refresh: request = BGAppRefreshTaskRequest(identifier: identifier)
-            }
-            request.earliestBeginDate = Date(timeIntervalSinceNow: interval / .seconds(1))
-            return request
-        }
-
-        private func run(_ task: BGTask) {
-            // First, so that a run that is ended by force is not the last one. Refused now, it is requested again when the
-            // app schedules the next time.
-            try? schedule()
-            nonisolated(unsafe) let task = task
-            // The one call from elsewhere is the last one, once.
-            let run = BackgroundRun(renew) { task.setTaskCompleted(success: $0) }
-            task.expirationHandler = { run.expire() }
-        }
+        public func schedule() throws(CloakroomError) { try work.schedule() }
     }
 #endif

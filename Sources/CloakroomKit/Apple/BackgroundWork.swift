@@ -1,0 +1,85 @@
+// Only these have a scheduler: macOS runs apps as long as they please.
+#if canImport(BackgroundTasks) && !os(macOS)
+    import BackgroundTasks
+    import Foundation
+
+    /// Work that is done while the app is in the background, every now and then: the system decides when.
+    ///
+    /// ``register()`` belongs into the app's launch, ``schedule()`` where the app goes to the background. The identifier
+    /// has to stand in the app's Info.plist under `BGTaskSchedulerPermittedIdentifiers`, and `UIBackgroundModes` needs
+    /// `processing` or `fetch`.
+    public struct BackgroundWork: Sendable {
+        /// Which kind of background task is requested.
+        public enum Kind: Sendable, Hashable {
+            /// Minutes, mostly at night. Mode `processing`.
+            ///
+            /// With `requiresExternalPower`, only while charging; the system then does not end work for the processor's
+            /// time that it takes.
+            case processing(requiresExternalPower: Bool)
+            /// Half a minute, at times when the app is used. Mode `fetch`.
+            case refresh
+        }
+
+        public let identifier: String
+        private let kind: Kind
+        private let interval: Duration
+        private let work: @Sendable () async throws -> Void
+
+        /// - Parameters:
+        ///   - interval: how long after ``schedule()``, or after a run, the next one begins at the earliest.
+        ///   - work: such as a run of a photo store. It is cancelled when the system's time is over and must end soon
+        ///     then; what is left is the next run's.
+        public init(
+            identifier: String, kind: Kind, interval: Duration = .seconds(86_400),
+            work: @escaping @Sendable () async throws -> Void
+        ) {
+            self.identifier = identifier
+            self.kind = kind
+            self.interval = interval
+            self.work = work
+        }
+
+        /// Once for each identifier, before the app has finished launching; the system ends apps that do it twice.
+        ///
+        /// - Returns: `false` when the identifier is not in the Info.plist.
+        public func register() -> Bool {
+            BGTaskScheduler.shared.register(forTaskWithIdentifier: identifier, using: nil) { run($0) }
+        }
+
+        /// Replaces what was scheduled under this identifier before.
+        ///
+        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notAllowedNow`` when the user has turned background work
+        ///   off, or the system rejects the request.
+        public func schedule() throws(CloakroomError) {
+            do {
+                try BGTaskScheduler.shared.submit(request)
+            } catch {
+                throw CloakroomError(.notAllowedNow, "the system schedules no work in the background: \(error)")
+            }
+        }
+
+        private var request: BGTaskRequest {
+            let request: BGTaskRequest
+            switch kind {
+            case .processing(let requiresExternalPower):
+                let processing = BGProcessingTaskRequest(identifier: identifier)
+                processing.requiresNetworkConnectivity = true
+                processing.requiresExternalPower = requiresExternalPower
+                request = processing
+            case .refresh: request = BGAppRefreshTaskRequest(identifier: identifier)
+            }
+            request.earliestBeginDate = Date(timeIntervalSinceNow: interval / .seconds(1))
+            return request
+        }
+
+        private func run(_ task: BGTask) {
+            // First, so that a run that is ended by force is not the last one. Refused now, it is requested again when the
+            // app schedules the next time.
+            try? schedule()
+            nonisolated(unsafe) let task = task
+            // The one call from elsewhere is the last one, once.
+            let run = BackgroundRun(work) { task.setTaskCompleted(success: $0) }
+            task.expirationHandler = { run.expire() }
+        }
+    }
+#endif
