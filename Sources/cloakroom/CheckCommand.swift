@@ -5,11 +5,13 @@ import CloakroomServer
 /// `cloakroom check`
 enum CheckCommand: Command {
     static let syntax = CommandSyntax(
-        "check", "say what is wrong with a settings file, all of it at once", flags: ["strict"])
+        "check", "say what is wrong with a settings file, all of it at once", values: ["former": .file],
+        flags: ["strict"])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let line = try SettingsCommandLine(options)
         let (file, settings) = (line.file, line.settings)
+        let former: Settings? = if let path = options.values["former"] { try SettingsFile.require(path) } else { nil }
         do {
             let chain = AWSCredentials.chain(
                 settings.aws, transport: OfflineTransport(), runtime: RuntimeDependencies())
@@ -19,7 +21,8 @@ enum CheckCommand: Command {
             let review = SettingsReview(settings)
             let state = review.errors.isEmpty ? "good" : "serve starts with it, but it has errors"
             Output.print("\(file): \(state)\nAWS credentials: \(origin)\nMultipart uploads: \(multipart)")
-            (review.lines + notes(settings) + [review.policies]).forEach { Output.print($0) }
+            let change = former.map { SettingsReview.policyChange(from: $0, to: settings) }
+            (review.lines + notes(settings) + [review.policies, change].compactMap(\.self)).forEach { Output.print($0) }
             return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
         } catch let error as CredentialChainError {
             return Output.fail("\(file) is good, but there are \(error)")
@@ -44,11 +47,12 @@ enum CheckCommand: Command {
             "Tokens without iat and nbf: of \($0.name); once a user is revoked, all of them are refused until "
                 + "`cloakroom user set ID --accept-undated-tokens`"
         }
-        return reserved + large + undated
+        let tiers = settings.tieredFolders.note.map { "Tiered photo storage: \($0)" }
+        return reserved + large + undated + [tiers].compactMap(\.self)
     }
 
     static let help = """
-        Usage: cloakroom check [--strict] SETTINGS
+        Usage: cloakroom check [--strict] [--former FILE] SETTINGS
 
         Reads a settings file as `serve` would, with the environment and the files it names, and tells all that is
         wrong: where, why, and what to do about it; then, where the worker's AWS credentials would come from, and whether
@@ -58,12 +62,15 @@ enum CheckCommand: Command {
         policies of the worker and of a CDN have to allow: where a place is missing in them, S3 answers 403.
 
         Options:
-          --strict  exit with 1 for such errors as well
+          --strict       exit with 1 for such errors as well
+          --former FILE  the settings that serve runs with now: print what these policies have to allow besides, before
+                         serve is reloaded, and what they need not any more
 
         Exit status: 0 serve starts with it, 1 it has faults, 2 the command line was not understood.
 
         Examples:
           cloakroom check cloakroom.json5
+          cloakroom check --former /etc/cloakroom/cloakroom.json5 new.json5
           cloakroom check /etc/cloakroom/cloakroom.json5 && systemctl reload cloakroom
         """
 }

@@ -28,6 +28,7 @@ struct CompletionTests {
     @Test(arguments: [
         ["check", "FILE"],
         ["check", "--strict", "FILE"],
+        ["check", "--former", "FILE", "FILE"],
         ["user", "set", "u_1", "--tier", "pro", "FILE"],
         ["user", "set", "u_1", "--tier", "=", "pro", "FILE"],
         ["serve", "--listen", "unix", ":", "/run/w.sock", "FILE"],

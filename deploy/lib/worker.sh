@@ -29,7 +29,8 @@ write_settings() {
       },
     ],
   },
-  vending: {roleARN: "$role", store: "$store"},
+  // Tiered photo storage needs catalogs beside the defaults.
+  vending: {roleARN: "$role", store: "$store", prefixes: ["photos", "thumbnails", "metadata", "catalogs"]},
   // Assets have a prefix of their own: the lifecycle rule is for them, and not for what users keep in their folders.
   uploads: {keyPrefix: "assets/", idKeys: [{file: "$state/secrets/uploads"}]},
   lifecycle: {prefixes: ["assets/"]},

@@ -132,9 +132,9 @@ variable "former_prefixes" {
 }
 
 variable "folders" {
-  description = "Where each user has a folder (vending.prefixes of the settings); the worker itself is kept out of them."
+  description = "Where each user has a folder (vending.prefixes of the settings); the worker itself is kept out of them. Tiered photo storage needs catalogs."
   type        = list(string)
-  default     = ["photos", "thumbnails", "metadata"]
+  default     = ["photos", "thumbnails", "metadata", "catalogs"]
 
   validation {
     condition     = length(var.folders) > 0 && alltrue([for folder in var.folders : can(regex("^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$", folder))])

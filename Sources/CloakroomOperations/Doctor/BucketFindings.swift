@@ -112,7 +112,10 @@ package struct BucketFindings {
             return check.warning(
                 "the bucket keeps old versions",
                 why: "each renewal leaves one, which is paid for until a rule for noncurrent versions takes it",
-                advice: "let cloakroom lifecycle apply add that rule, or use a bucket without versions")
+                advice: settings.tieredFolders.parents.isEmpty
+                    ? "let cloakroom lifecycle apply add that rule, or use a bucket without versions"
+                    : "let cloakroom lifecycle apply add that rule; of tiered photos, versions are what brings back one that"
+                        + " was deleted")
         case .failure(let fault): return unseen("whether it keeps versions", "s3:GetBucketVersioning", fault)
         }
     }

@@ -19,20 +19,25 @@ package enum LifecycleFindings {
                     command: "cloakroom lifecycle apply --dry-run FILE")
             }
         }
-        guard review.isGood else { return wrong }
-        return [check.ok("what is not renewed expires after \(terms.retentionDays) days")] + wrong
+        let tiered = review.tiered.map { [$0.confirmation, $0.versions].compactMap(\.self).map(check.ok) } ?? []
+        guard review.isGood else { return wrong + tiered }
+        return [check.ok("what is not renewed expires after \(terms.retentionDays) days")] + tiered + wrong
     }
 
-    package static func unread(_ fault: AWSError) -> Finding {
+    package static func unread(_ fault: AWSError, _ terms: LifecycleTerms) -> Finding {
         guard fault.status == 403 else {
             return check.error(
                 "the bucket's lifecycle cannot be read: \(fault.words)",
                 why: "whether what is not renewed ever expires cannot be told",
                 advice: "see the findings about the bucket; look up the code in the store's manual")
         }
-        return check.skipped(
-            "the bucket's lifecycle may not be read: \(fault.words)",
-            advice:
-                "run the doctor as an operator who may do s3:GetLifecycleConfiguration: deploy/iam/doctor-policy.json")
+        let found = "the bucket's lifecycle may not be read: \(fault.words)"
+        let advice =
+            "run the doctor as an operator who may do s3:GetLifecycleConfiguration: deploy/iam/doctor-policy.json"
+        guard terms.tiered.isEmpty else {
+            return check.warning(
+                found, why: "a rule for tiered photos would delete what no device has any more", advice: advice)
+        }
+        return check.skipped(found, advice: advice)
     }
 }

@@ -22,6 +22,18 @@ package struct SettingsFindings {
         return weak.isEmpty ? [check.ok("nothing in the settings is weaker than it has to be")] : weak
     }
 
+    /// What is good, but stands in the way of what apps may want.
+    package var notes: [Finding] {
+        settings.tieredFolders.note.map {
+            [
+                check.skipped(
+                    "tiered photo storage: \($0)",
+                    advice: "nothing, if no app tiers photos; else add catalogs to vending.prefixes, and to the session"
+                        + " role: deploy/iam/session-role-policy.json")
+            ]
+        } ?? []
+    }
+
     private var keys: Finding? {
         guard let keys = settings.aws.keys, keys.sessionToken == nil else { return nil }
         return check.warning(

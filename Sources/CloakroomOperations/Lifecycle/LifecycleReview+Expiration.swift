@@ -70,7 +70,6 @@ extension LifecycleReview {
     /// Every rule that can match an object in a user's folder, not only ours: by age, by date, of noncurrent versions,
     /// or into an archive class.
     static func userFolders(_ enabled: [LifecycleRule], _ terms: LifecycleTerms) -> [LifecycleFinding] {
-        guard !terms.expiresUserFolders else { return [] }
         let findings = enabled.compactMap { userFolders($0, terms) }
         guard findings.isEmpty, let conflict = LifecycleConflict(terms) else { return findings }
         return [LifecycleFinding(.error, .userFolders, conflict.text, advice: conflict.advice)]
@@ -78,36 +77,25 @@ extension LifecycleReview {
 
     /// The same of the rules alone that a plan would add.
     package static func userFolders(addedBy plan: LifecyclePlan, _ terms: LifecycleTerms) -> [LifecycleFinding] {
-        guard !terms.expiresUserFolders else { return [] }
-        return plan.changes.compactMap { change -> LifecycleFinding? in
+        plan.changes.compactMap { change -> LifecycleFinding? in
             guard case .added(let rule) = change else { return nil }
             return userFolders(rule, terms)
         }
     }
 
     private static func userFolders(_ rule: LifecycleRule, _ terms: LifecycleTerms) -> LifecycleFinding? {
-        let folders = terms.users.met(by: rule.filter.prefix)
-        guard !folders.isEmpty else { return nil }
-        var effects: [String] = []
-        switch rule.expiration {
-        case .days(let days): effects.append("expires them after \(LifecycleDescription.count(days))")
-        case .date(let date): effects.append("deletes them on \(date)")
-        case .deleteMarkers, nil: break
-        }
-        if let days = rule.noncurrentExpiration?.days {
-            effects.append("deletes their older versions after \(LifecycleDescription.count(days))")
-        }
-        for transition in rule.transitions where archives.contains(transition.storageClass) {
-            let what = transition.isOfNoncurrent ? "their older versions" : "them"
-            effects.append("moves \(what) to \(transition.storageClass), where they cannot be read")
-        }
-        guard !effects.isEmpty else { return nil }
+        let folders = terms.kept.met(by: rule.filter.prefix)
+        // Where users' folders may expire, older versions may as well: no device needs these.
+        let effects = rule.effects.filter { !terms.expiresUserFolders || !$0.isOfNoncurrent }
+        guard !folders.isEmpty, !effects.isEmpty else { return nil }
         let match = rule.filter.isOfPrefixAlone ? "matches" : "may match"
         let places = LifecycleCoverage.list(folders.map { $0 + "USER/" })
         return LifecycleFinding(
             .error, .userFolders, rule: rule.name,
             "the rule \(rule.name), for \(LifecycleDescription.objects(rule.filter)), \(match) objects in users' folders"
-                + " (\(places)): it \(effects.joined(separator: ", and "))",
-            advice: "keep the rule out of users' folders, or set lifecycle.expiresUserFolders: true if it is meant so")
+                + " (\(places)): it \(effects.map(\.text).joined(separator: ", and "))",
+            advice: terms.expiresUserFolders
+                ? "keep the rule out of these folders: \(LifecycleConflict.tieredAdvice)"
+                : "keep the rule out of users' folders, or set lifecycle.expiresUserFolders: true if it is meant so")
     }
 }

@@ -6,6 +6,8 @@ import CloakroomServer
 /// Source: S3 User Guide, "Managing the lifecycle of objects", "Lifecycle configuration elements".
 package struct LifecycleReview: Sendable {
     package let findings: [LifecycleFinding]
+    /// Whether the bucket keeps tiered photos; `nil` where users have no folders for them.
+    package let tiered: TieredReview?
 
     static let apply = "run: cloakroom lifecycle apply"
     static let archives: Set<String> = ["GLACIER", "DEEP_ARCHIVE"]
@@ -15,6 +17,7 @@ package struct LifecycleReview: Sendable {
 
     package init(_ configuration: LifecycleConfiguration, _ versioning: BucketVersioning, _ terms: LifecycleTerms) {
         let enabled = configuration.rules.filter(\.isEnabled)
+        tiered = TieredReview(enabled, versioning, terms)
         var findings = Self.userFolders(enabled, terms) + Self.expiration(configuration, terms)
         findings += enabled.flatMap { Self.oneRule($0, of: enabled, terms) }
         for rule in configuration.rules where !rule.isEnabled {
@@ -41,13 +44,14 @@ package struct LifecycleReview: Sendable {
     private static func oneRule(
         _ rule: LifecycleRule, of enabled: [LifecycleRule], _ terms: LifecycleTerms
     ) -> [LifecycleFinding] {
-        guard terms.touches(rule.filter) else { return unknown(rule) }
+        let shared = unknown(rule, terms) + tieredTransitions(rule, terms)
+        guard terms.touches(rule.filter) else { return shared }
         let effective = enabled.filter { other in
             other.filter.isOfPrefixAlone && terms.expiring.contains { $0.hasPrefix(other.filter.prefix) }
                 && rule.filter.prefix.hasPrefix(other.filter.prefix)
         }
         .compactMap(\.expirationDays).min()
-        return early(rule, effective, terms) + transitions(rule, effective: effective) + unknown(rule)
+        return early(rule, effective, terms) + transitions(rule, effective: effective) + shared
     }
 
     /// - Parameter effective: after how many days everything expires that the rule is for; `nil`: never, or not all.
@@ -83,14 +87,34 @@ package struct LifecycleReview: Sendable {
         ]
     }
 
-    private static func unknown(_ rule: LifecycleRule) -> [LifecycleFinding] {
+    private static func unknown(_ rule: LifecycleRule, _ terms: LifecycleTerms) -> [LifecycleFinding] {
         guard !rule.unknown.isEmpty else { return [] }
+        let text =
+            "the rule \(rule.name) says what this version does not understand: " + rule.unknown.joined(separator: ", ")
+        let advice = "look at it yourself; apply leaves it as it is"
+        let parents = rule.hasUnknownActions ? rule.parents(of: terms.tiered) : []
+        guard !parents.isEmpty else {
+            return [LifecycleFinding(.warning, .notUnderstood, rule: rule.name, text, advice: advice)]
+        }
+        let places = LifecycleCoverage.list(parents.map { $0 + "USER/" })
         return [
             LifecycleFinding(
-                .warning, .notUnderstood, rule: rule.name,
-                "the rule \(rule.name) says what this version does not understand: "
-                    + rule.unknown.joined(separator: ", "),
-                advice: "look at it yourself; apply leaves it as it is")
+                .error, .notUnderstood, rule: rule.name, "\(text); it may delete tiered photos (\(places))",
+                advice: "\(advice); keep it out of these folders")
+        ]
+    }
+
+    /// Objects of that class are archived where the bucket has a configuration for it, which no rule shows.
+    private static func tieredTransitions(_ rule: LifecycleRule, _ terms: LifecycleTerms) -> [LifecycleFinding] {
+        guard !rule.parents(of: terms.tiered).isEmpty,
+            rule.transitions.contains(where: { !$0.isOfNoncurrent && $0.storageClass == "INTELLIGENT_TIERING" })
+        else { return [] }
+        return [
+            LifecycleFinding(
+                .warning, .transition, rule: rule.name,
+                "the rule \(rule.name) moves tiered photos to INTELLIGENT_TIERING: with an archive configuration of the bucket"
+                    + " they cannot be read some day",
+                advice: "see that the bucket has none: aws s3api list-bucket-intelligent-tiering-configurations")
         ]
     }
 

@@ -14,6 +14,8 @@ package struct LifecycleTerms: Sendable, Equatable {
     /// Where assets lie that no rule is for, right behind these prefixes and in no deeper folder.
     package var names: [String]
     package var users: UserFolders
+    /// Of these, the folders of tiered photo storage; empty where users lack one of them.
+    package var tiered: [String]
     /// Whether users' folders are to expire.
     package var expiresUserFolders: Bool
     /// What workers promise as `expiresAt`.
@@ -24,9 +26,8 @@ package struct LifecycleTerms: Sendable, Equatable {
     /// - Parameter assets: `nil` for wherever the prefixes are.
     package init(
         prefixes: [String] = [""], own: [String] = [], renewalTests: [String] = [], assets: [String]? = nil,
-        names: [String] = [], users: UserFolders = UserFolders([]), expiresUserFolders: Bool = false,
-        retentionDays: Int,
-        noncurrentDays: Int = 7, abortMultipartDays: Int = 7
+        names: [String] = [], users: UserFolders = UserFolders([]), tiered: [String] = [],
+        expiresUserFolders: Bool = false, retentionDays: Int, noncurrentDays: Int = 7, abortMultipartDays: Int = 7
     ) {
         self.prefixes = prefixes
         self.own = own
@@ -34,6 +35,7 @@ package struct LifecycleTerms: Sendable, Equatable {
         self.assets = assets ?? prefixes
         self.names = names
         self.users = users
+        self.tiered = tiered
         self.expiresUserFolders = expiresUserFolders
         self.retentionDays = retentionDays
         self.noncurrentDays = noncurrentDays
@@ -48,11 +50,15 @@ package struct LifecycleTerms: Sendable, Equatable {
             prefixes: prefixes, own: settings.ownObjects.ruleless,
             renewalTests: settings.ownObjects.rulelessRenewalTests, assets: covered,
             names: places.filter { !covered.contains($0) }, users: settings.userFolders,
+            tiered: settings.tieredFolders.parents,
             expiresUserFolders: settings.lifecycle.expiresUserFolders,
             retentionDays: settings.renewal.retentionDays,
             noncurrentDays: settings.lifecycle.noncurrentDays,
             abortMultipartDays: settings.lifecycle.abortMultipartDays)
     }
+
+    /// The folders that no rule may match: of all users, or of tiered photos alone where users' folders are to expire.
+    var kept: UserFolders { expiresUserFolders ? UserFolders(tiered) : users }
 
     /// All that expires.
     var expiring: [String] { prefixes + own }

@@ -53,6 +53,8 @@ package struct FirstSettings {
             // What renews and expires lies apart from the users' folders, which do not.
             "uploads.keyPrefix": #""assets/""#, "renewal.keyPrefix": #""""#,
             "lifecycle.prefixes": #"["assets/"]"#,
+            // The last one is for the catalogs of tiered photo storage.
+            "vending.prefixes": #"["photos", "thumbnails", "metadata", "catalogs"]"#,
             "uploads.idKeys": #"[{file: "secrets/uploads"}]"#,
         ]
         if let endpoint {

@@ -13,6 +13,17 @@ extension Settings {
             }
     }
 
+    /// ``policyPrefixes``, or where users renew in their own folders, all of `renewal.keyPrefix`; each with the ARN of the
+    /// bucket.
+    package var policyPlaces: [AssetPrefix] {
+        let bucket = "arn:\(vending.partition):s3:::\(self.bucket)/"
+        let places =
+            renewal.ownFolders == nil
+            ? policyPrefixes
+            : [AssetPrefix(prefix: renewal.keyPrefix, setting: "users renew in their own folders")]
+        return places.map { AssetPrefix(prefix: bucket + $0.prefix, setting: $0.setting) }
+    }
+
     /// The places that the policies of the worker and of the CDN have to allow, as `BUCKET/PLACE*` without users'
     /// folders; none lies within another.
     ///

@@ -24,13 +24,25 @@ package struct SettingsReview: Sendable {
                     advice: "nothing, if no assets are there; else see: cloakroom lifecycle plan-prefixes --help")
             }
             + [settings.uploads.assetURLWarning, settings.partsWarning].compactMap(\.self)
-        let bucket = "arn:\(settings.vending.partition):s3:::\(settings.bucket)/"
-        policies =
-            settings.renewal.ownFolders != nil
-            ? "Policies allow: \(bucket)\(settings.renewal.keyPrefix)* (users renew in their own folders)"
-            : "Policies allow: "
-                + settings.policyPrefixes.map { "\(bucket)\($0.prefix)* (\($0.setting))" }
-                .joined(separator: ", ") + ", and deny users' folders"
+        let places = settings.policyPlaces.map { "\($0.prefix)* (\($0.setting))" }.joined(separator: ", ")
+        policies = "Policies allow: \(places)" + (settings.renewal.ownFolders == nil ? ", and deny users' folders" : "")
+    }
+
+    /// What the policies of the worker and of a CDN have to allow besides, and what they need not any more, when settings
+    /// take the place of others.
+    ///
+    /// The policies change first: where a place is missing in them, S3 answers 403.
+    package static func policyChange(from former: Settings, to settings: Settings) -> String {
+        func uncovered(_ places: [AssetPrefix], by others: [AssetPrefix]) -> [String] {
+            places.filter { place in !others.contains { place.prefix.hasPrefix($0.prefix) } }
+                .map { "\($0.prefix)* (\($0.setting))" }
+        }
+        let (before, after) = (former.policyPlaces, settings.policyPlaces)
+        let (added, dropped) = (uncovered(after, by: before), uncovered(before, by: after))
+        var lines: [String] = []
+        if !added.isEmpty { lines.append("Policies have to allow besides: \(added.joined(separator: ", "))") }
+        if !dropped.isEmpty { lines.append("Policies need not allow any more: \(dropped.joined(separator: ", "))") }
+        return lines.isEmpty ? "Policies stay as they are" : lines.joined(separator: "\n")
     }
 
     package var lines: [String] {

@@ -71,7 +71,8 @@ extension SettingsTable {
         )
         let prefixes = SettingsKey(
             "vending.prefixes", .texts(.folder), default: ["photos", "thumbnails", "metadata"],
-            "Where the built-in scopes give each user a folder; empty: in the bucket itself.")
+            "Where the built-in scopes give each user a folder; empty: in the bucket itself. Tiered photo storage needs `catalogs`"
+                + " besides `photos` and `thumbnails`.")
         let kmsKeyARNs = SettingsKey(
             optional: "vending.kmsKeyARNs", .texts(.kmsKeyARN),
             "The keys of a bucket under SSE-KMS: the scopes let S3 use them for a user's objects, as the session role"

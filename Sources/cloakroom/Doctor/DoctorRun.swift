@@ -89,7 +89,7 @@ final class DoctorRun {
     private static func findings(of check: CheckName, _ dependencies: DoctorDependencies) async -> [Finding] {
         switch check {
         case .settings:
-            SettingsFindings(dependencies.settings).all
+            SettingsFindings(dependencies.settings).all + SettingsFindings(dependencies.settings).notes
                 + [AuditFile.fault(dependencies.settings)?.finding].compactMap(\.self)
         case .redis: await RedisCheck(dependencies).findings()
         case .keys: await KeysCheck(dependencies).findings()

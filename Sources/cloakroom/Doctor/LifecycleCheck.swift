@@ -11,12 +11,12 @@ struct LifecycleCheck {
     init(_ dependencies: DoctorDependencies) { self.dependencies = dependencies }
 
     func findings() async -> [Finding] {
+        let terms = LifecycleTerms(dependencies.settings)
         do throws(AWSError) {
             let found = try await BucketLifecycle(dependencies.s3)
-            let terms = LifecycleTerms(dependencies.settings)
             return LifecycleFindings.all(LifecycleReview(found.configuration, found.versioning, terms), terms)
         } catch {
-            return [LifecycleFindings.unread(error)]
+            return [LifecycleFindings.unread(error, terms)]
         }
     }
 }

@@ -26,6 +26,7 @@ enum LifecycleVerify: Command {
         if review.isGood {
             lines.append("\(bucket): good; what is not renewed expires after \(terms.retentionDays) days, as promised")
         }
+        lines += review.tiered.map { [$0.confirmation, $0.versions].compactMap(\.self) } ?? []
         return lines.joined(separator: "\n")
     }
 
@@ -41,8 +42,18 @@ enum LifecycleVerify: Command {
                 "advice": .string(finding.advice),
             ]
         }
-        let json: JSON = ["bucket": .string(bucket), "good": .bool(review.isGood), "findings": .array(findings)]
+        let json: JSON = [
+            "bucket": .string(bucket), "good": .bool(review.isGood), "findings": .array(findings),
+            "tieredPhotos": review.tiered.map(Self.json) ?? .null,
+        ]
         return json.text
+    }
+
+    private static func json(_ tiered: TieredReview) -> JSON {
+        [
+            "folders": .array(tiered.parents.map(JSON.string)), "rules": .array(tiered.rules.map(JSON.string)),
+            "versioning": .string(tiered.versioning.word),
+        ]
     }
 
     static let help = """
@@ -51,7 +62,9 @@ enum LifecycleVerify: Command {
         Holds the bucket's lifecycle rules against the settings, and says what is wrong in plain words: rules for some of
         the objects only, several that overlap, days other than renewal.retentionDays, which workers promise as
         expiresAt, moves to other storage classes, old versions or parts of uploads that stay for ever, disabled rules; and every
-        rule, not only ours, that can match objects in users' folders. Nothing is changed.
+        rule, not only ours, that can match objects in users' folders. Where users have catalogs/ beside photos/ and
+        thumbnails/, as tiered photo storage needs, it confirms that no rule deletes or archives these, and says whether
+        versions are kept. Nothing is changed.
 
         Options:
           --json  one JSON object, for programs

@@ -51,6 +51,18 @@ struct BucketFindingsTests {
             ])
     }
 
+    @Test func `does not advise against versions where they bring back tiered photos`() throws {
+        func advice(_ vending: String) throws -> [String] {
+            let contents = BucketObservations.Contents(
+                missingKey: .success(false), versioning: .success(.enabled), objectLock: .success(false))
+            let answers = BucketObservations(presence: .success(.here(region: "eu-central-1")), contents: contents)
+            return BucketFindings(answers, try settings(smallest(vending: vending))).all.compactMap(\.advice)
+        }
+        #expect(try advice("").contains { $0.hasSuffix("use a bucket without versions") })
+        let tiered = try advice("prefixes: ['photos', 'thumbnails', 'catalogs']")
+        #expect(tiered.count == 1 && !tiered.contains { $0.contains("without versions") })
+    }
+
     @Test func `says what it may not see`() throws {
         let lines = try Self.lines {
             $0.versioning = .failure(Self.denied)

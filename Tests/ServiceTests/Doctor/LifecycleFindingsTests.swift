@@ -16,11 +16,12 @@ struct LifecycleFindingsTests {
     }
 
     @Test func `does not call wrong what it may not see`() {
+        let terms = LifecycleTerms(retentionDays: 30)
         let denied = AWSError(.refused, status: 403, code: "AccessDenied")
         #expect(
-            [LifecycleFindings.unread(denied)].lines == [
+            [LifecycleFindings.unread(denied, terms)].lines == [
                 "skipped: the bucket's lifecycle may not be read: AccessDenied (403)"
             ])
-        #expect(LifecycleFindings.unread(AWSError(.transient, code: "Timeout")).level == .error)
+        #expect(LifecycleFindings.unread(AWSError(.transient, code: "Timeout"), terms).level == .error)
     }
 }

@@ -18,7 +18,7 @@ struct DeployedPolicyTests {
     private static let others = [
         "bucket-policy", "bucket-policy-cdn", "worker-trust-irsa", "worker-trust-service",
     ]
-    private static let folders = ["photos", "thumbnails", "metadata"]
+    private static let folders = ["photos", "thumbnails", "metadata", "catalogs"]
     private static let sessionRole = "arn:aws:iam::123456789012:role/cloakroom-app"
     private static let worker = "arn:aws:iam::123456789012:role/worker"
     private static let words = [
@@ -139,7 +139,32 @@ struct DeployedPolicyTests {
                 }
             }
         }
-        #expect(allowed == 5 * 3 * (4 + 1 + 1))
+        #expect(allowed == 5 * 4 * (4 + 1 + 1))
+    }
+
+    /// What the kit's tiers do with catalogs, photos and thumbnails.
+    @Test func `let a session of full read, write, delete and list in each folder of tiers, and in no other user's`()
+        throws
+    {
+        let role = try Self.policy("session-role-policy")
+        let user = try #require(UserID("u_1"))
+        let scope = try #require(try Self.scopes()["full"])
+        let session = try IAMPolicy(try JSON(parsing: Array(scope.policy.text(for: user).utf8)))
+        for folder in ["photos", "thumbnails", "catalogs"] {
+            for action in ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"] {
+                for (id, isAllowed) in [("u_1", true), ("u_2", false)] {
+                    let request = Self.object(action, "\(folder)/\(id)/a", tag: "u_1")
+                    let both = [role, session].allSatisfy { $0.allows(request) }
+                    #expect(both == isAllowed, "\(action) \(folder)/\(id)")
+                }
+            }
+            for (prefix, isAllowed) in [("\(folder)/u_1/", true), ("\(folder)/u_2/", false)] {
+                let list = IAMRequest(
+                    "s3:ListBucket", "arn:aws:s3:::b",
+                    context: ["aws:PrincipalTag/UserId": ["u_1"], "s3:prefix": [prefix]])
+                #expect([role, session].allSatisfy { $0.allows(list) } == isAllowed, "\(prefix)")
+            }
+        }
     }
 
     @Test(arguments: SeededGenerator.freshSeeds)

@@ -29,7 +29,7 @@ struct FirstSettingsTests {
         let first = FirstSettings(.aws)
         let settings = try load(first)
         #expect(settings.renewal.retention == .seconds(30 * 86_400) && settings.limits.vend.quota == 60)
-        #expect(settings.vending.prefixes == ["photos", "thumbnails", "metadata"])
+        #expect(settings.vending.prefixes == ["photos", "thumbnails", "metadata", "catalogs"])
         #expect(settings.renewal.keyPrefix == "")
         #expect(settings.lifecycle.prefixes == ["assets/"] && first.text.contains(#"    prefixes: ["assets/"],"#))
     }

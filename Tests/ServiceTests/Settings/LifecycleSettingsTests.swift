@@ -113,4 +113,28 @@ struct LifecycleSettingsTests {
             #expect(SettingsReview(try settings(smallest(more))).policies == "Policies allow: " + expected, "\(more)")
         }
     }
+
+    @Test(arguments: [
+        ("", "", "Policies stay as they are"),
+        (
+            "uploads: {keyPrefix: 'assets/'}, renewal: {keyPrefix: 'assets/'}",
+            "uploads: {keyPrefix: 'assets/new/'}, renewal: {keyPrefix: 'assets/'}",
+            "Policies stay as they are"
+        ),
+        (
+            "uploads: {keyPrefix: 'assets/'}, renewal: {keyPrefix: 'assets/'}",
+            "uploads: {keyPrefix: 'media/'}, renewal: {keyPrefix: 'media/', formerPrefixes: ['assets/']}",
+            "Policies have to allow besides: arn:aws:s3:::photos/media/* (uploads.keyPrefix)"
+        ),
+        (
+            "uploads: {keyPrefix: 'a/'}, renewal: {keyPrefix: 'a/'}",
+            "uploads: {keyPrefix: 'b/'}, renewal: {keyPrefix: 'b/'}",
+            "Policies have to allow besides: arn:aws:s3:::photos/b/* (uploads.keyPrefix)\n"
+                + "Policies need not allow any more: arn:aws:s3:::photos/a/* (uploads.keyPrefix)"
+        ),
+    ])
+    func `check says what changed settings need of the policies`(old: String, new: String, expected: String) throws {
+        let change = SettingsReview.policyChange(from: try settings(smallest(old)), to: try settings(smallest(new)))
+        #expect(change == expected)
+    }
 }

@@ -64,7 +64,7 @@ struct SessionPolicyTests {
             keys: ["arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"],
             bucket: "my-assets-bucket", partition: "aws", region: "eu-central-1")
         let template = PolicyTemplate(bucket: "my-assets-bucket", partition: "aws", kms: kms)
-        let prefixes = ["photos", "thumbnails", "metadata"]
+        let prefixes = ["photos", "thumbnails", "metadata", "catalogs"]
         let policy = try template.policy(from: BuiltInScope.full.template(prefixes: prefixes, kms: kms))
         #expect((101...PackedSize.uncertainPercent).contains(policy.packedPercent))
         let scopes = try Scopes(template, prefixes: prefixes, templates: [])

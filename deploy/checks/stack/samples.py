@@ -66,8 +66,8 @@ RUNS = {
 # Values of LifecyclePrefix that both refuse while ExpiresUserFolders is false, by the runs that show it of Terraform, and
 # such as both take.
 REFUSED = {
-    "refuses_a_rule_for_users_folders": ["", "photos/", "thumbnails/", "metadata/"],
-    "refuses_a_rule_within_users_folders": ["photos/u_1/", "photos/u_1/2026/", "thumbnails/u_1/", "metadata/u/"],
+    "refuses_a_rule_for_users_folders": ["", "photos/", "thumbnails/", "metadata/", "catalogs/"],
+    "refuses_a_rule_within_users_folders": ["photos/u_1/", "photos/u_1/2026/", "thumbnails/u_1/", "metadata/u/", "catalogs/u_1/"],
 }
 TAKEN = ["assets/", "assets/new/", "photos-of-2020/", "old/photos/"]
 
@@ -76,7 +76,7 @@ def words(run):
     """What stands for the words of deploy/iam in a run."""
     parameters = RUNS[run]
     existing = parameters.get("Worker") == "existing"
-    folders = ["photos", "thumbnails", "metadata"]
+    folders = ["photos", "thumbnails", "metadata", "catalogs"]
     return {
         "PARTITION": "aws",
         "BUCKET": parameters["Bucket"],
