@@ -22,8 +22,12 @@ let package = Package(
         .executable(name: "answer-fuzz", targets: ["CloakroomAnswerFuzz"]),
         .executable(name: "kit-crash", targets: ["CloakroomKitCrash"]),
         .executable(name: "kit-bench", targets: ["CloakroomKitBench"]),
+        .executable(name: "tier-crash", targets: ["CloakroomTierCrash"]),
+        .executable(name: "tier-model", targets: ["CloakroomTierModel"]),
+        .executable(name: "tier-bench", targets: ["CloakroomTierBench"]),
         .executable(name: "scripted-s3", targets: ["CloakroomScriptedS3Command"]),
         .library(name: "CloakroomKit", targets: ["CloakroomKit"]),
+        .library(name: "CloakroomTiers", targets: ["CloakroomTiers"]),
         .library(name: "CloakroomCurlTransport", targets: ["CloakroomCurlTransport"]),
     ],
     targets: [
@@ -78,6 +82,11 @@ let package = Package(
                 "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomSQLite",
             ],
             swiftSettings: swiftSettings),
+        // Photos on the device and in a cold tier; apps that store all photos in one place go without.
+        .target(
+            name: "CloakroomTiers",
+            dependencies: ["CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomSQLite"],
+            swiftSettings: swiftSettings),
         // For Linux, where URLSession takes CPU time while it waits; the kit itself goes without.
         .target(
             name: "CloakroomCurlTransport",
@@ -111,7 +120,8 @@ let package = Package(
         .executableTarget(
             name: "CloakroomSample",
             dependencies: [
-                "CloakroomKit", .target(name: "CloakroomCLinux", condition: .when(platforms: [.linux])),
+                "CloakroomKit", "CloakroomTiers",
+                .target(name: "CloakroomCLinux", condition: .when(platforms: [.linux])),
                 .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
             ],
             path: "Sources/Examples/cloakroom-sample", swiftSettings: swiftSettings),
@@ -157,12 +167,38 @@ let package = Package(
         .testTarget(
             name: "CloakroomKitTests",
             dependencies: [
-                "CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomSQLite",
+                "CloakroomKit", "CloakroomTiers", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomSQLite",
                 "CloakroomKitCrash",
                 .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
                 .target(name: "CloakroomTestSupport", condition: .when(platforms: [.linux])),
             ],
             resources: [.copy("Vectors")], swiftSettings: swiftSettings),
+        // A cold tier in memory that fails as it is told, for the tests of tiers.
+        .target(
+            name: "CloakroomScriptedTier", dependencies: ["CloakroomTiers", "CloakroomKit", "CloakroomCrypto"],
+            path: "Tests/ScriptedTier", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "CloakroomTierCrash", dependencies: ["CloakroomTiers", "CloakroomKit", "CloakroomScriptedTier"],
+            path: "Tests/TierCrash", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "CloakroomTierModel",
+            dependencies: ["CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomScriptedTier"],
+            path: "Tests/TierModel", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "CloakroomTierBench",
+            dependencies: [
+                "CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomSQLite",
+                .target(name: "CloakroomCSQLite", condition: .when(platforms: [.linux])),
+                .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
+            ],
+            path: "Tests/TierBench", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CloakroomTiersTests",
+            dependencies: [
+                "CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomSQLite",
+                "CloakroomScriptedTier", "CloakroomTierCrash", "CloakroomTierModel",
+            ],
+            swiftSettings: swiftSettings),
         .testTarget(name: "SQLiteTests", dependencies: ["CloakroomSQLite"], swiftSettings: swiftSettings),
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: swiftSettings),
         .testTarget(
@@ -210,7 +246,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomKit", "CloakroomJOSE",
-                "CloakroomScriptedS3", "CloakroomJSON", "CloakroomSQLite", "CloakroomTestSupport",
+                "CloakroomScriptedS3", "CloakroomJSON", "CloakroomSQLite", "CloakroomTestSupport", "CloakroomTiers",
             ],
             exclude: ["Clients", "Recorded"],
             swiftSettings: swiftSettings),

@@ -1,12 +1,12 @@
 extension CloakroomError {
-    static let cancelled = CloakroomError(.cancelled, "The task was cancelled")
+    package static let cancelled = CloakroomError(.cancelled, "The task was cancelled")
 
     /// Any error as a ``CloakroomError``: the app's own types may throw errors of any type.
     ///
     /// - Parameters:
     ///   - code: of one that is not a ``CloakroomError``.
     ///   - message: what failed then.
-    init(of error: any Error, otherwise code: Code = .unknown, _ message: String? = nil) {
+    package init(of error: any Error, otherwise code: Code = .unknown, _ message: String? = nil) {
         switch error {
         case let error as CloakroomError: self = error
         case is CancellationError: self = .cancelled

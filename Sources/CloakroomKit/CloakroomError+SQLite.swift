@@ -1,8 +1,8 @@
-import CloakroomSQLite
+package import CloakroomSQLite
 
 extension CloakroomError {
     /// - Parameter store: what could not be read or written, such as "the records of renewals".
-    init(_ error: SQLiteError, of store: String) {
+    package init(_ error: SQLiteError, of store: String) {
         switch error {
         case .full: self.init(.diskFull, "no space is left for \(store)")
         case .busy: self.init(.storeFailed, "another process holds \(store)")

@@ -38,6 +38,8 @@ package struct ObjectPage: Sendable, Equatable {
     package let folders: [String]
     /// The token for the next page; `nil` at the end.
     package let continuation: String?
+    /// When the store sent the page, by its own clock; `nil` where it does not say.
+    package let date: Date?
 
     /// Larger than a thousand of the longest keys, each byte percent-encoded, with all that S3 tells of an object.
     package static let maximumBytes = 1 << 23
@@ -60,6 +62,7 @@ package struct ObjectPage: Sendable, Equatable {
             entries.append(Entry(key: key, element))
         }
         self.entries = entries
+        date = response.fields["date"].flatMap { Timestamp(http: $0)?.date }
         var folders: [String] = []
         for element in root.children where element.name == "CommonPrefixes" {
             guard let text = element.text(of: "Prefix"), let folder = isEncoded ? Self.decoded(text) : text,

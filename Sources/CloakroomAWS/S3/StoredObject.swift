@@ -30,6 +30,12 @@ package struct StoredObject: Sendable, Equatable {
     /// S3 does not name the usual one.
     package var storageClass: String { fields["x-amz-storage-class"] ?? "STANDARD" }
 
+    /// Which version of the object it is, on a bucket that has or had versions.
+    package var versionID: String? { fields["x-amz-version-id"] }
+
+    /// When the store sent this, by its own clock; `nil` where it does not say.
+    package var date: Date? { fields["date"].flatMap { Timestamp(http: $0)?.date } }
+
     /// 0 also when we may not read them; a number that no object has counts as one.
     package var tagCount: Int {
         fields["x-amz-tagging-count"].map { StoredNumber.number($0, in: 0...1000) ?? 1 } ?? 0

@@ -118,8 +118,8 @@ public struct PhotoRestore: Sendable {
     private static func move(
         _ file: URL, to folder: URL, _ photo: Photo, _ info: ObjectInfo
     ) throws(CloakroomError) {
-        let known = info.metadata["original-format"] ?? ""
-        let format = PhotoUpload.isFormat(known) ? known : "dat"
+        let known = info.metadata[OriginalFormat.field] ?? ""
+        let format = OriginalFormat.isValid(known) ? known : "dat"
         var name = "\(photo.md5).\(format)"
         var number = 1
         while true {

@@ -52,6 +52,12 @@ actor MemoryS3 {
 
     func forgetUploads() { uploads = [:] }
 
+    func forgetInjectedFaults() { injectedFaults = [] }
+
+    func set(_ field: String, _ value: String, of key: String) { objects[key]?.fields[field] = value }
+
+    func delete(_ key: String) { objects[key] = nil }
+
     func encrypt(_ name: String) { encryption = name }
 
     nonisolated func http() -> ScriptedHTTP { ScriptedHTTP { request, _ in await self.response(request) } }

@@ -6,12 +6,15 @@ struct ObjectDownload {
     let client: S3BackupClient
     let target: ObjectTarget
     let file: URL
-    let md5: [UInt8]?
+    let known: KnownBytes
+    var isSynced = true
     let progress: TransferProgress.Observer?
 
     private struct Found: Sendable {
         let object: StoredObject
         let byteCount: Int64
+        /// Whether the bytes are all there, and those of the object.
+        var isChecked = false
     }
 
     func run() async throws -> ObjectInfo {
@@ -37,6 +40,11 @@ struct ObjectDownload {
             do {
                 let found: Found
                 if let kept = try await rest(of: partial) { found = kept } else { found = try await begun(partial) }
+                // Before a disk is filled with what is not wanted.
+                guard known.byteCount == nil || found.byteCount == known.byteCount else {
+                    partial.discard()
+                    throw S3BackupClient.wrongBytes(target.key)
+                }
                 try await fetchRest(of: found, into: partial)
                 try await finish(found, partial)
                 return found
@@ -79,13 +87,22 @@ struct ObjectDownload {
                 partial.discard()
                 throw S3BackupClient.noSuchObject(target.key)
             }
-            try await Self.begin(partial, found)
-            return Found(object: found.object, byteCount: found.objectSize)
+            return try await begin(partial, found)
         }
     }
 
-    @concurrent private static func begin(_ partial: PartialFile, _ found: StoredRange) async throws(CloakroomError) {
-        try partial.begin(found.body, entityTag: found.object.entityTag)
+    /// What is whole already is checked before it is written, and needs no tag to go on by.
+    @concurrent private func begin(_ partial: PartialFile, _ found: StoredRange) async throws(CloakroomError) -> Found {
+        let isWhole = found.body.count == found.objectSize
+        if isWhole {
+            let check = ObjectCheck(found.object, byteCount: found.objectSize, known: known)
+            guard try check.isMet(by: found.objectSize, { take in found.body.withUnsafeBytes { take($0) } }) else {
+                partial.discard()
+                throw S3BackupClient.wrongBytes(target.key)
+            }
+        }
+        try partial.begin(found.body, entityTag: isWhole ? nil : found.object.entityTag)
+        return Found(object: found.object, byteCount: found.objectSize, isChecked: isWhole)
     }
 
     /// Retries for as long as attempts make progress.
@@ -115,11 +132,13 @@ struct ObjectDownload {
     }
 
     @concurrent private func finish(_ found: Found, _ partial: PartialFile) async throws(CloakroomError) {
-        let check = ObjectCheck(found.object, byteCount: found.byteCount, md5: md5)
-        guard try check.isMet(by: found.byteCount, { take throws(CloakroomError) in try partial.read(take) }) else {
-            partial.discard()
-            throw S3BackupClient.wrongBytes(target.key)
+        if !found.isChecked {
+            let check = ObjectCheck(found.object, byteCount: found.byteCount, known: known)
+            guard try check.isMet(by: found.byteCount, { take throws(CloakroomError) in try partial.read(take) }) else {
+                partial.discard()
+                throw S3BackupClient.wrongBytes(target.key)
+            }
         }
-        try partial.finish()
+        try partial.finish(isSynced: isSynced)
     }
 }

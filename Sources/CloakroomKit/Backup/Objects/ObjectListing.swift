@@ -1,4 +1,5 @@
 import CloakroomAWS
+package import Foundation
 
 /// Objects whose keys begin with a prefix, in S3's order, requested in pages of at most 1,000.
 ///
@@ -27,8 +28,8 @@ public struct ObjectListing: AsyncSequence, Sendable {
         public mutating func next() async throws -> ObjectInfo? {
             while index == page.count {
                 guard let position else { return nil }
-                let (objects, next) = try await client.page(prefix: prefix, from: position, &progress)
-                (page, index, self.position) = (objects, 0, next)
+                let next = try await client.page(prefix: prefix, from: position, &progress)
+                (page, index, self.position) = (next.objects, 0, next.position)
             }
             index += 1
             return page[index - 1]
@@ -44,7 +45,7 @@ extension S3BackupClient {
 
     func page(
         prefix: String, from position: S3Client.ListPosition, _ progress: inout ListingProgress
-    ) async throws -> (objects: [ObjectInfo], next: S3Client.ListPosition?) {
+    ) async throws -> Page {
         try await mappingErrors("listing \(prefix)") {
             let page = try await bucket().s3.list(prefix: prefix, from: position, deadline: operationDeadline)
             // Never in circles.
@@ -55,7 +56,33 @@ extension S3BackupClient {
                     lastModified: $0.lastModified,
                     isArchived: $0.isArchived)
             }
-            return (objects, page.continuation.map { .continuation($0) })
+            return Page(objects: objects, position: page.continuation.map { .continuation($0) }, date: page.date)
         }
+    }
+
+    /// All objects under a prefix, and when the listing was made by the store's clock, where it says that.
+    ///
+    /// - Throws: ``CloakroomError`` when it is not complete, or has more than `maximumCount` objects.
+    package func listing(prefix: String, maximumCount: Int) async throws -> (objects: [ObjectInfo], date: Date?) {
+        var progress = ListingProgress()
+        var page = try await page(prefix: prefix, from: .start, &progress)
+        // Of the first page: what is written while the others come is newer.
+        let date = page.date
+        var objects = page.objects
+        while let position = page.position {
+            page = try await self.page(prefix: prefix, from: position, &progress)
+            objects += page.objects
+            guard objects.count <= maximumCount else {
+                throw CloakroomError(.invalidResponse, "listing \(prefix): more than \(maximumCount) objects")
+            }
+        }
+        return (objects, date)
+    }
+
+    struct Page {
+        let objects: [ObjectInfo]
+        /// Of the next one; `nil` at the end.
+        let position: S3Client.ListPosition?
+        let date: Date?
     }
 }

@@ -37,20 +37,23 @@ struct PartialFile: Sendable {
 
     /// Begins with the first bytes of an object.
     ///
+    /// - Parameter entityTag: `nil` for all its bytes.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/unwritableFile``.
-    func begin(_ bytes: [UInt8], entityTag: String) throws(CloakroomError) {
+    func begin(_ bytes: [UInt8], entityTag: String?) throws(CloakroomError) {
         // Never bytes of one object with the tag of another.
         discard()
-        try write(Array(entityTag.utf8), to: tagURL)
+        if let entityTag { try write(Array(entityTag.utf8), to: tagURL) }
         try write(bytes, to: url)
     }
 
     /// Makes it the file, in one step, when it is on the disk.
-    func finish() throws(CloakroomError) {
+    ///
+    /// - Parameter isSynced: `false` for a caller that has the disk hold it later.
+    func finish(isSynced: Bool = true) throws(CloakroomError) {
         let file = open(url.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw failure(errno) }
         defer { close(file) }
-        guard fsync(file) == 0 else { throw failure(errno) }
+        guard !isSynced || fsync(file) == 0 else { throw failure(errno) }
         guard rename(url.path, destination.path) == 0 else { throw failure(errno) }
         unlink(tagURL.path)
     }

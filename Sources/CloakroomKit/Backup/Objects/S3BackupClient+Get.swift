@@ -40,8 +40,22 @@ extension S3BackupClient {
     public func download(
         _ key: String, to file: URL, md5: [UInt8]? = nil, progress: TransferProgress.Observer? = nil
     ) async throws -> ObjectInfo {
-        try await performing("reading", key) {
-            try await ObjectDownload(client: self, target: $0, file: file, md5: md5, progress: progress).run()
+        try await download(key, to: file, known: KnownBytes(md5: md5), progress: progress)
+    }
+
+    /// The same, checked against all that is known of the bytes before they get the file's name.
+    ///
+    /// - Parameter isSynced: whether the bytes are on the disk when this returns; otherwise the caller sees to it.
+    /// - Throws: besides, ``CloakroomError/Code/checksumMismatch`` before most of an object of another size is read.
+    @discardableResult
+    package func download(
+        _ key: String, to file: URL, known: KnownBytes, isSynced: Bool = true,
+        progress: TransferProgress.Observer? = nil
+    ) async throws -> ObjectInfo {
+        try await performing("reading", key) { target in
+            let download = ObjectDownload(
+                client: self, target: target, file: file, known: known, isSynced: isSynced, progress: progress)
+            return try await download.run()
         }
     }
 
@@ -55,7 +69,7 @@ extension S3BackupClient {
 
     /// All of an object at once, off the actor.
     @concurrent static func check(_ found: StoredRange, md5: [UInt8]?, key: String) async throws(CloakroomError) {
-        let check = ObjectCheck(found.object, byteCount: found.objectSize, md5: md5)
+        let check = ObjectCheck(found.object, byteCount: found.objectSize, known: KnownBytes(md5: md5))
         guard try check.isMet(by: found.objectSize, { take in found.body.withUnsafeBytes { take($0) } }) else {
             throw wrongBytes(key)
         }

@@ -1,4 +1,4 @@
-import CloakroomAWS
+package import CloakroomAWS
 import Foundation
 
 extension S3BackupClient {
@@ -6,12 +6,18 @@ extension S3BackupClient {
     ///
     /// - Returns: `nil` only when S3 itself says `NoSuchKey`.
     public func head(_ key: String) async throws -> ObjectInfo? {
+        guard let stored = try await stored(key) else { return nil }
+        // `nil` would say that there is none.
+        guard let info = ObjectInfo(stored, key: key) else { throw Self.unknownSize(key) }
+        return info
+    }
+
+    /// All that S3 says of an object, by one HEAD where there is one.
+    ///
+    /// - Returns: `nil` only when S3 itself says `NoSuchKey`.
+    package func stored(_ key: String) async throws -> StoredObject? {
         try await performing("looking at", key) { target in
-            if let stored = try await target.s3.head(target.object, deadline: operationDeadline) {
-                // That would say that there is none.
-                guard let info = ObjectInfo(stored, key: key) else { throw Self.unknownSize(key) }
-                return info
-            }
+            if let stored = try await target.s3.head(target.object, deadline: operationDeadline) { return stored }
             // HEAD has no body: 404 may also mean the bucket, or come from a proxy.
             guard try await target.s3.exists(target.object, deadline: operationDeadline) else { return nil }
             throw CloakroomError(.unavailable, "looking at \(key): HEAD and GET disagree")

@@ -36,7 +36,7 @@ public actor S3BackupClient {
     nonisolated let budget: ByteBudget
     private let access: @Sendable () async throws -> Access
     private let endpoint: URL?
-    private var connected: (access: Access, s3: S3Client)?
+    private var connected: (access: Access, endpoint: Endpoint, s3: S3Client)?
     /// Files that something is being written to, and keys with a multipart upload in progress.
     var busy: Set<String> = []
 
@@ -91,8 +91,16 @@ public actor S3BackupClient {
         let s3 = S3Client(
             bucket: access.bucket, endpoint: found, transport: UpstreamTransport(transport: transport),
             credentials: access.source, retry: Self.retry, runtime: runtime)
-        connected = (access, s3)
+        connected = (access, found, s3)
         return (access.bucket, s3)
+    }
+
+    /// Where the bucket is that the credentials are for now, without a request while they are valid.
+    package func location() async throws -> (endpoint: String, bucket: String) {
+        try await mappingErrors("connecting") {
+            let name = try await bucket().name
+            return (connected?.endpoint.withoutBucket(name).url ?? "", name)
+        }
     }
 
     /// Runs requests to S3, and converts their failures to ``CloakroomError``.

@@ -64,6 +64,12 @@ struct UploadFile: Sendable {
     /// The MD5 of bytes, in chunks, off the caller's actor.
     @concurrent func md5(_ range: Range<Int64>) async throws(CloakroomError) -> [UInt8] {
         var md5 = MD5()
+        try pieces(range) { md5.update($0) }
+        return md5.finalize()
+    }
+
+    /// Hands over bytes, in order, a few at a time.
+    func pieces(_ range: Range<Int64>, _ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) {
         var piece = [UInt8](repeating: 0, count: min(range.count, 1 << 18))
         var offset = range.lowerBound
         while offset < range.upperBound {
@@ -75,10 +81,9 @@ struct UploadFile: Sendable {
                 do throws(CloakroomError) { try fill(buffer, from: offset) } catch { failure = error }
             }
             if let failure { throw failure }
-            md5.update(piece)
+            piece.withUnsafeBytes { take($0) }
             offset += Int64(count)
         }
-        return md5.finalize()
     }
 
     private func fill(_ buffer: UnsafeMutableRawBufferPointer, from offset: Int64) throws(CloakroomError) {

@@ -1,16 +1,16 @@
 /// When failures concern more than one file, so that continuing would only cost time.
-struct ConsecutiveFailures {
+package struct ConsecutiveFailures {
     /// In a row.
     private let most: Int
     private var count = 0
 
-    init(most: Int) { self.most = most }
+    package init(most: Int) { self.most = most }
 
     /// Something went well.
-    mutating func end() { count = 0 }
+    package mutating func end() { count = 0 }
 
     /// - Returns: whether to stop.
-    mutating func exceedsLimit(with error: CloakroomError) -> Bool {
+    package mutating func exceedsLimit(with error: CloakroomError) -> Bool {
         switch error.reach {
         case .one: count = 0
         case .perhapsAll: count += 1

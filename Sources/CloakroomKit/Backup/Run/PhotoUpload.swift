@@ -133,19 +133,9 @@ struct PhotoUpload: Sendable {
         return bytes
     }
 
-    /// As Photolala's apps read it: the format of the bytes, which the key does not have.
     private static func metadata(of path: String) -> [String: String] {
         let format = URL(fileURLWithPath: path).pathExtension.lowercased()
-        return isFormat(format) ? ["original-format": format] : [:]
-    }
-
-    /// Whether it can be a file's extension everywhere.
-    static func isFormat(_ text: String) -> Bool {
-        (1...16).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-            }
+        return OriginalFormat.isValid(format) ? [OriginalFormat.field: format] : [:]
     }
 }
 

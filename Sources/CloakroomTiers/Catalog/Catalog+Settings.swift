@@ -1,0 +1,96 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+/// What a store remembers of itself.
+enum CatalogSetting: String {
+    case device
+    /// A ``RetentionPolicy``, as JSON.
+    case policy
+    /// The ``TierIdentity`` whose photos these are.
+    case identity
+    /// The inode of the lock: another one in a folder that was copied.
+    case place
+    /// The latest time that the device's clock has shown, in milliseconds.
+    case lastSeen
+    /// When the cold tier was listed and looked through the last time, in milliseconds.
+    case lastLook
+    /// The catalog is a new one in the place of a damaged one, and not made anew yet.
+    case rebuild
+}
+
+extension Catalog {
+    func setting(_ setting: CatalogSetting) throws(CloakroomError) -> String? {
+        try perform { database throws(SQLiteError) in
+            try database.first("SELECT value FROM setting WHERE name = ?", [.text(setting.rawValue)]) { $0.text(0) }
+        }
+    }
+
+    /// - Parameter value: `nil` forgets it.
+    func set(_ setting: CatalogSetting, _ value: String?) throws(CloakroomError) {
+        try perform { database throws(SQLiteError) in try Self.set(setting, value, in: database) }
+    }
+
+    static func set(_ setting: CatalogSetting, _ value: String?, in database: SQLiteDatabase) throws(SQLiteError) {
+        guard let value else {
+            try database.run("DELETE FROM setting WHERE name = ?", [.text(setting.rawValue)])
+            return
+        }
+        try database.run(
+            "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [.text(setting.rawValue), .text(value)])
+    }
+
+    func date(_ setting: CatalogSetting) throws(CloakroomError) -> Date? {
+        try self.setting(setting).flatMap { Int64($0) }.map { Date(milliseconds: $0) }
+    }
+}
+
+// MARK: The policy
+
+extension Catalog {
+    func policy() throws(CloakroomError) -> RetentionPolicy? {
+        try setting(.policy).map { text in
+            // One that cannot be read, as of a later version, removes nothing.
+            let policy = try? JSONDecoder().decode(RetentionPolicy.self, from: Data(text.utf8))
+            return policy ?? RetentionPolicy(period: .forever)
+        }
+    }
+
+    func setPolicy(_ policy: RetentionPolicy) throws {
+        try set(.policy, String(decoding: try JSONEncoder().encode(policy), as: UTF8.self))
+    }
+}
+
+// MARK: Alarms
+
+extension Catalog {
+    func alarms() throws(CloakroomError) -> [TierAlarm] {
+        try perform { database throws(SQLiteError) in
+            try database.rows("SELECT kind, photo_count, example, since FROM alarm ORDER BY since, kind") { row in
+                TierAlarm(
+                    // One of a later version still stops eviction.
+                    kind: TierAlarm.Kind(rawValue: row.text(0)) ?? .changed, photoCount: Int(row.integer(1)),
+                    example: row.text(2), since: Date(milliseconds: row.integer(3)))
+            }
+        }
+    }
+
+    /// An alarm of the same kind keeps its date, and the larger number.
+    func raise(_ kind: TierAlarm.Kind, photoCount: Int, example: String, on date: Date) throws(CloakroomError) {
+        try perform { database throws(SQLiteError) in
+            try database.run(
+                """
+                INSERT INTO alarm (kind, photo_count, example, since) VALUES (?, ?, ?, ?)
+                ON CONFLICT (kind) DO UPDATE SET photo_count = max(photo_count, excluded.photo_count)
+                """,
+                [.text(kind.rawValue), SQLiteValue(photoCount), .text(example), .integer(date.milliseconds)])
+        }
+    }
+
+    func removeAlarm(_ kind: TierAlarm.Kind) throws(CloakroomError) {
+        try perform { database throws(SQLiteError) in
+            try database.run("DELETE FROM alarm WHERE kind = ?", [.text(kind.rawValue)])
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+extension DeviceDocuments {
+    /// An upload is in a listing after so long, on stores whose listings lag behind.
+    private static let listingLag: TimeInterval = 3_600
+
+    /// What other devices are going to delete, by one listing and the intents that are new since the last survey.
+    ///
+    /// It is read after the own snapshot was published: see ``advanceDeletions(_:)`` for why. What cannot be read is an
+    /// error, and then nothing may leave the device.
+    func survey() async throws -> DeviceSurvey {
+        try await gate.through {
+            let before = try knownDocuments()
+            let (listing, number) = try await list()
+            try await checkOwnDocuments(in: listing, knownBefore: before)
+            _ = try vanishedDevices(in: listing)
+            var announced: Set<[UInt8]> = []
+            var read: [String: Set<[UInt8]>] = [:]
+            for intent in listing.intents where intent.device != device {
+                if try await isLongDismissed(intent.device, in: listing) { continue }
+                if intents[intent.name] == nil { intents[intent.name] = try await self.read(intent) }
+                read[intent.name] = intents[intent.name]
+                announced.formUnion(intents[intent.name] ?? [])
+            }
+            intents = read
+            return DeviceSurvey(
+                date: listing.date ?? clock(), isServerDate: listing.date != nil, announcedDeletions: announced,
+                isDismissed: listing.dismissals[device] != nil, ownIntents: listing.ownIntents(of: device),
+                number: number)
+        }
+    }
+
+    /// - Returns: nothing, when it was withdrawn since the listing: then the photo is proven after that.
+    private func read(
+        _ intent: (name: String, device: DeviceID, document: DocumentListing.Document)
+    ) async throws -> Set<[UInt8]> {
+        guard intent.document.byteCount <= SharedDocumentRules.maximumBytes else {
+            throw IntentDocument.tooLarge(intent.name)
+        }
+        return Set(try await read(intent.name, IntentDocument.self)?.photos ?? [])
+    }
+
+    /// A device may be suspended while it sends a deletion, in seconds: a year.
+    private static let longestRequest: TimeInterval = 366 * 86_400
+
+    /// Whether a device was given up so long ago that none of its deletions can still be on its way: it would have seen
+    /// that in the listing it makes before each.
+    private func isLongDismissed(_ device: DeviceID, in listing: DeviceListing) async throws -> Bool {
+        guard let since = listing.dismissals[device], let now = listing.date,
+            now.timeIntervalSince(since) >= Self.longestRequest
+        else { return false }
+        return try await isDismissed(device, in: listing)
+    }
+
+    /// Compares the store's documents of this device with the catalog's.
+    ///
+    /// One that is not there any more names nothing: its photos are published again before they may leave the device.
+    /// One that this catalog never wrote is another device's, which began with a copy of this one, such as from the
+    /// phone's backup: they would delete each other's. So this one begins anew under a new name, and leaves all
+    /// documents to the other.
+    private func checkOwnDocuments(
+        in listing: DeviceListing, knownBefore: [String: (sequence: Int64, isConfirmed: Bool)]
+    ) async throws {
+        let known = try knownDocuments()
+        let listed = Dictionary(
+            (listing.snapshots[device] ?? []).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var unknown: [String] = []
+        for name in listed.keys where known[name] == nil && knownBefore[name] == nil { unknown.append(name) }
+        for name in unknown {
+            let isObsolete = try catalog.perform { database throws(SQLiteError) in
+                try database.first("SELECT 1 FROM obsolete_document WHERE name = ?", [.text(name)]) { _ in true }
+                    ?? false
+            }
+            guard isObsolete else { return try changeDevice(deletingDocuments: false) }
+            // It is deleted again: its upload arrived after its deletion, or the listing is old.
+            try catalog.perform { database throws(SQLiteError) in
+                try database.run(
+                    "UPDATE obsolete_document SET deleted_at = NULL WHERE name = ? AND deleted_at IS NOT NULL",
+                    [.text(name)])
+            }
+        }
+        let now = clock()
+        for (name, document) in known where document.isConfirmed && knownBefore[name]?.isConfirmed == true {
+            let age = now.timeIntervalSince(Date(milliseconds: document.sequence))
+            guard listed[name] == nil, age > Self.listingLag else { continue }
+            try catalog.transaction { database throws(SQLiteError) in
+                let values: [SQLiteValue] = [.integer(document.sequence)]
+                try database.run("UPDATE photo SET segment = NULL WHERE segment = ?", values)
+                try database.run("UPDATE removal SET segment = NULL WHERE segment = ?", values)
+                try database.run("DELETE FROM segment WHERE sequence = ?", values)
+                try database.markObsolete(name)
+            }
+        }
+    }
+}
+
+extension DeviceListing {
+    /// When each was written.
+    func ownIntents(of device: DeviceID) -> [String: Date] {
+        Dictionary(
+            intents.filter { $0.device == device }.map { ($0.name, $0.document.modified) },
+            uniquingKeysWith: { first, _ in first })
+    }
+}

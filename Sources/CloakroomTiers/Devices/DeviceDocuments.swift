@@ -1,0 +1,134 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+/// What a store shares with the stores of the user's other devices: snapshots of catalogs, and intents to delete.
+///
+/// Owned by one actor, as its catalog is.
+final class DeviceDocuments {
+    let catalog: Catalog
+    let tier: any ColdTier
+    let clock: @Sendable () -> Date
+    /// Another one after this device was dismissed, or was copied.
+    private(set) var device: DeviceID
+    let gate = SerialGate()
+
+    /// Intents of other devices by the documents' names, under which they do not change.
+    var intents: [String: Set<[UInt8]>] = [:]
+    /// How many listings were begun.
+    var listingCount = 0
+    /// After how many listings an intent of this process was written: an earlier listing does not show it.
+    var announcements: [String: Int] = [:]
+
+    init(catalog: Catalog, tier: any ColdTier, device: DeviceID, clock: @escaping @Sendable () -> Date) {
+        self.catalog = catalog
+        self.tier = tier
+        self.device = device
+        self.clock = clock
+    }
+
+    /// In the table `setting`.
+    enum Setting {
+        static let device = CatalogSetting.device.rawValue
+        /// Whose tier has the documents.
+        static let tier = "snapshot_tier"
+        /// The highest sequence that was ever used.
+        /// The ids of devices that have had snapshots in the tier, with blanks between them.
+        static let devices = "known_devices"
+        static let sequence = "snapshot_sequence"
+        /// In bytes: what was published of changes, and all that was written as snapshots.
+        static let changedBytes = "snapshot_changed_bytes"
+        static let writtenBytes = "snapshot_written_bytes"
+        /// The latest time that the device's clock showed while a deletion waited, where the store tells no time.
+        static let deletionClock = "deletion_clock"
+    }
+
+    func list() async throws -> (listing: DeviceListing, number: Int) {
+        listingCount += 1
+        let number = listingCount
+        return (try DeviceListing(try await tier.documents()), number)
+    }
+
+    /// Devices that had snapshots once and have none now, though they were not given up: what they rely on is not known
+    /// any more, as when a rule of the store deleted their documents.
+    func vanishedDevices(in listing: DeviceListing) throws(CloakroomError) -> [DeviceID] {
+        let known = try knownDevices()
+        let present = Set(listing.snapshots.keys)
+        let new = known.union(present).subtracting(listing.dismissals.keys).subtracting([device])
+        if new != known {
+            let names = new.map(\.rawValue).sorted().joined(separator: " ")
+            try catalog.perform { database throws(SQLiteError) in try database.set(Setting.devices, to: names) }
+        }
+        return new.subtracting(present).sorted { $0.rawValue < $1.rawValue }
+    }
+
+    func knownDevices() throws(CloakroomError) -> Set<DeviceID> {
+        let text = try catalog.perform { database throws(SQLiteError) in try database.setting(Setting.devices) }
+        return Set((text ?? "").split(separator: " ").compactMap { DeviceID(rawValue: String($0)) })
+    }
+
+    /// - Returns: `nil` when it is surely absent.
+    func read<Document: SharedDocument>(_ name: String, _: Document.Type) async throws -> Document? {
+        guard let bytes = try await tier.document(named: name) else { return nil }
+        return try Document(bytes, named: name)
+    }
+
+    /// Whether a device is given up: the document is read, as a damaged one dismisses no device.
+    func isDismissed(_ device: DeviceID, in listing: DeviceListing) async throws -> Bool {
+        guard listing.dismissals[device] != nil else { return false }
+        let name = DeviceDocumentName.dismissed(device).text
+        guard let dismissal = try await read(name, DismissalDocument.self) else { return false }
+        guard dismissal.device == device else {
+            throw CloakroomError(.storeFailed, "\(name) dismisses another device than it says")
+        }
+        return true
+    }
+
+    /// Begins anew as another device: no snapshot names anything yet.
+    ///
+    /// - Parameter deletingDocuments: those of the old device are deleted as soon as new ones name the same.
+    func changeDevice(deletingDocuments: Bool) throws(CloakroomError) {
+        let new = DeviceID.random()
+        let old = device
+        try catalog.transaction { database throws(SQLiteError) in
+            try database.set(Setting.device, to: new.rawValue)
+            if deletingDocuments {
+                let sequences = try database.rows("SELECT sequence FROM segment") { row in row.integer(0) }
+                for sequence in sequences {
+                    try database.markObsolete(DeviceDocumentName.snapshot(old, sequence: sequence).text)
+                }
+                for intent in try database.intents() { try database.markObsolete(intent) }
+            }
+            try database.run("UPDATE photo SET segment = NULL WHERE segment IS NOT NULL")
+            try database.run("DELETE FROM segment")
+            try database.run("DELETE FROM removal")
+            try database.run("UPDATE tombstone SET intent = NULL, announced_at = NULL")
+        }
+        device = new
+    }
+}
+
+extension SQLiteDatabase {
+    func setting(_ name: String) throws(SQLiteError) -> String? {
+        try first("SELECT value FROM setting WHERE name = ?", [.text(name)]) { row in row.text(0) }
+    }
+
+    func number(_ name: String) throws(SQLiteError) -> Int64 { try setting(name).flatMap { Int64($0) } ?? 0 }
+
+    func set(_ name: String, to value: String) throws(SQLiteError) {
+        try run(
+            "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [.text(name), .text(value)])
+    }
+
+    func add(_ amount: Int64, to name: String) throws(SQLiteError) { try set(name, to: "\(number(name) + amount)") }
+
+    /// The documents that announce deletions of this device.
+    func intents() throws(SQLiteError) -> [String] {
+        try rows("SELECT DISTINCT intent FROM tombstone WHERE intent IS NOT NULL") { row in row.text(0) }
+    }
+
+    func markObsolete(_ document: String) throws(SQLiteError) {
+        try run("INSERT OR REPLACE INTO obsolete_document (name) VALUES (?)", [.text(document)])
+    }
+}

@@ -1,0 +1,34 @@
+public import Foundation
+
+/// One installation of the app: made at random when a store is new.
+public struct DeviceID: RawRepresentable, Sendable, Hashable, Codable {
+    /// 1 to 32 letters and digits.
+    public let rawValue: String
+
+    public init?(rawValue: String) {
+        guard (1...32).contains(rawValue.utf8.count),
+            rawValue.utf8.allSatisfy({
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+            })
+        else { return nil }
+        self.rawValue = rawValue
+    }
+}
+
+/// A device of the user, as its documents show it.
+public struct PhotoDevice: Sendable, Hashable {
+    public var id: DeviceID
+    public var isThisOne: Bool
+    /// By the store's clock.
+    public var lastPublished: Date
+    /// Of all its snapshot documents.
+    public var snapshotBytes: Int64
+
+    public init(id: DeviceID, isThisOne: Bool, lastPublished: Date, snapshotBytes: Int64) {
+        self.id = id
+        self.isThisOne = isThisOne
+        self.lastPublished = lastPublished
+        self.snapshotBytes = snapshotBytes
+    }
+}

@@ -1,0 +1,271 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+extension TieredPhotoStore {
+    /// Uploads what is to be uploaded, and removes from the device what is due and proven.
+    ///
+    /// A second call while one is under way waits for that one, and returns its report. Cancelling the task ends the run
+    /// after the photos that are under way; the next run goes on from there.
+    ///
+    /// - Parameter progress: photos that are done, of those that were there to do.
+    /// - Returns: what came of it, also of a run that was stopped.
+    public func run(
+        _ run: TieringRun = .background, progress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
+    ) async -> TieringReport {
+        let rule = currentRule
+        return await joinOrBegin { store in await store.tier(run, rule: rule, isFreeing: false, progress) }
+    }
+
+    private var currentRule: DueRule? { policy.rule(at: clock()) }
+
+    /// Removes everything from the device that may leave it, however young.
+    ///
+    /// Pinned photos, open ones, those viewed within ``RetentionPolicy/daysAfterView`` days, and those without a thumbnail
+    /// stay. Under ``RetentionPolicy/Period/forever`` it does nothing: the report says so.
+    public func freeSpace(
+        _ mode: FreeSpaceMode, progress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
+    ) async -> TieringReport {
+        var report = TieringReport()
+        guard policy.period != .forever else {
+            report.stoppedBy = CloakroomError(
+                .notAllowedNow, "the policy keeps all photos on the device; choose a period first")
+            return report
+        }
+        let rule = RetentionPolicy.freeingRule(at: clock())
+        if mode == .perform {
+            // A run that is under way may leave out what the user wants to be gone.
+            while let currentRun { _ = await currentRun.value }
+            return await joinOrBegin { store in await store.tier(.manual, rule: rule, isFreeing: true, progress) }
+        }
+        do {
+            report.alarms = try catalog.alarms()
+            if let alarm = report.alarms.first { throw Self.stopped(by: alarm) }
+            try writeViews()
+            for row in try catalog.photos(try dueIDs(rule)) where !leases.isOpen(row.id) {
+                guard let name = row.fileName, let status = StoreFolder.status(folder.photo(name)) else { continue }
+                report.evicted += 1
+                report.evictedBytes += StoreFolder.allocatedBytes(status)
+            }
+        } catch {
+            report.stoppedBy = CloakroomError(of: error)
+        }
+        return report
+    }
+
+    static func stopped(by alarm: TierAlarm) -> CloakroomError {
+        CloakroomError(.alarmRaised, "nothing leaves the device while there is an alarm: \(alarm.kind)")
+    }
+
+    private func joinOrBegin(
+        _ body: @escaping @Sendable (isolated TieredPhotoStore) async -> TieringReport
+    ) async -> TieringReport {
+        if let currentRun { return await currentRun.value }
+        let task = Task { await body(self) }
+        currentRun = task
+        let report = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        return report
+    }
+
+    private func tier(
+        _ run: TieringRun, rule: DueRule?, isFreeing: Bool, _ progress: (@Sendable (Int, Int) -> Void)?
+    ) async -> TieringReport {
+        defer { currentRun = nil }
+        var report = TieringReport()
+        do {
+            try requireLock()
+            try checkPlace()
+            if try catalog.setting(.rebuild) != nil { _ = try await rebuildCatalog() }
+            try await adoptOrphans()
+            report.inboxFailure = try await emptyInbox()
+            await keepArrivals()
+            try writeViews()
+            try await makeMissingThumbnails()
+            guard let state = try await begin(run, rule, isFreeing: isFreeing, progress) else {
+                report.alarms = try catalog.alarms()
+                return report
+            }
+            state.report.inboxFailure = report.inboxFailure
+            do { try await work(state, rule) } catch {
+                let error = CloakroomError(of: error)
+                state.report.stoppedBy = error
+                // Afterwards other photos are there than were proven.
+                if error.code == .zoneDeleted || error.code == .encryptedDataReset {
+                    try catalog.set(.lastLook, nil)
+                }
+            }
+            try? finish(state, rule)
+            report = state.report
+        } catch {
+            report.stoppedBy = CloakroomError(of: error)
+            report.alarms = (try? catalog.alarms()) ?? []
+        }
+        return report
+    }
+
+    // MARK: The run
+
+    /// - Returns: `nil` when there is nothing to do: then no request is sent and nothing written.
+    private func begin(
+        _ run: TieringRun, _ rule: DueRule?, isFreeing: Bool, _ progress: (@Sendable (Int, Int) -> Void)?
+    ) async throws -> RunState? {
+        let now = clock()
+        let due = try rule.map { try dueIDs($0) } ?? []
+        let isIdle =
+            try due.isEmpty && uploadIDs(at: now).isEmpty && !hasDocumentsToWrite() && !isLookDue(at: now)
+            && dueByBytes().isEmpty
+        guard !isIdle else { return nil }
+        if let refusal = run.refusal(of: await conditions.current()) {
+            throw CloakroomError(.notAllowedNow, refusal)
+        }
+        let identity = try await checkedIdentity()
+        let lastSeen = try catalog.date(.lastSeen) ?? .distantPast
+        if now > lastSeen { try catalog.set(.lastSeen, String(now.milliseconds)) }
+        return RunState(
+            run, isFreeing: isFreeing, identity, at: now, isClockBehind: now < lastSeen, progress: progress)
+    }
+
+    private func work(_ state: RunState, _ rule: DueRule?) async throws {
+        if let failure = await tier.availability().failure { throw failure }
+        if try isLookDue(at: state.date) {
+            try await look(state)
+        } else if try catalog.setting(.lastLook) == nil {
+            // There is nothing to look at yet.
+            try catalog.set(.lastLook, String(state.date.milliseconds))
+        }
+        let due = try rule.map { try dueIDs($0) } ?? []
+        let excess = try dueByBytes(excluding: due)
+        let leaving = Set(due + excess)
+        let uploads = try uploadIDs(at: state.date).filter { !leaving.contains($0) }
+        state.total = uploads.count + leaving.count
+        do {
+            try await upload(uploads, state)
+            try await evict(due + excess, Set(excess), rule, state)
+        } catch {
+            // Room is made by what the user removed, and there may be no other way to it.
+            guard CloakroomError(of: error).code == .storageQuotaExceeded else { throw error }
+            try await writeDocuments(state)
+            throw error
+        }
+        try await writeDocuments(state)
+    }
+
+    private func upload(_ ids: [Int64], _ state: RunState) async throws {
+        for batch in ids.batches() {
+            let rows = try await upload(batch, state)
+            try await prove(rows, state)
+            state.finish(batch.count)
+        }
+    }
+
+    /// What keeps photos on the device keeps none of them from being uploaded.
+    private func evict(_ ids: [Int64], _ excess: Set<Int64>, _ rule: DueRule?, _ state: RunState) async throws {
+        var refusal: CloakroomError?
+        for batch in ids.batches() {
+            if refusal == nil {
+                do {
+                    try await evict(batch, excess, rule, state)
+                    continue
+                } catch let error as CloakroomError {
+                    guard Self.refusals.contains(error.code) else { throw error }
+                    refusal = error
+                }
+            }
+            let rows = try await upload(batch, state)
+            try await prove(rows, state)
+        }
+        if let refusal {
+            try await writeDocuments(state)
+            throw refusal
+        }
+    }
+
+    /// Of eviction alone: alarms, clocks, and documents of other devices that cannot be read.
+    private static let refusals: Set<CloakroomError.Code> = [.alarmRaised, .clockWentBack, .storeFailed]
+
+    private func writeDocuments(_ state: RunState) async throws {
+        guard try hasDocumentsToWrite() else { return }
+        try await publishSnapshot()
+        let survey = try await surveyDevices()
+        guard !survey.isDismissed else { return try await beginAnew(state) }
+        state.report.deleted += try await advanceDeletions(survey)
+    }
+
+    /// Another device has given this one up: photos may be gone that this one relied on.
+    func beginAnew(_ state: RunState) async throws {
+        try catalog.raise(.dismissed, photoCount: 0, example: "", on: state.date)
+        try await becomeNewDevice()
+    }
+
+    private func finish(_ state: RunState, _ rule: DueRule?) throws {
+        let due = try rule.map { try dueIDs($0).count } ?? 0
+        state.report.kept = due
+        state.report.alarms = try catalog.alarms()
+        try catalog.compact()
+    }
+
+    /// Has each run work for one account.
+    ///
+    /// - Throws: ``CloakroomError/Code/accountChanged`` when another one is signed in.
+    func checkedIdentity() async throws -> TierIdentity {
+        let identity = try await tier.identity
+        guard let known = try catalog.setting(.identity) ?? folder.readIdentity() else {
+            try folder.writeIdentity(identity.description)
+            try catalog.adopt(identity)
+            return identity
+        }
+        guard known == identity.description else {
+            try catalog.raise(.accountChanged, photoCount: 0, example: "", on: clock())
+            throw CloakroomError(.accountChanged, "these photos are those of \(known), not of \(identity)")
+        }
+        try catalog.removeAlarm(.accountChanged)
+        if try catalog.setting(.identity) == nil { try catalog.adopt(identity) }
+        return identity
+    }
+
+    /// Looked at before each photo.
+    func checkConditions(_ state: RunState) async throws(CloakroomError) {
+        guard !Task.isCancelled else { throw .cancelled }
+        if let refusal = state.rules.refusal(of: await conditions.current()) {
+            throw CloakroomError(.notAllowedNow, refusal)
+        }
+    }
+}
+
+extension Array {
+    /// Of so many that share transactions, listings and snapshots.
+    func batches(of size: Int = 256) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}
+
+extension Catalog {
+    /// Makes an account the one whose photos these are.
+    func adopt(_ identity: TierIdentity) throws(CloakroomError) {
+        try transaction { database throws(SQLiteError) in
+            try Self.set(.identity, identity.description, in: database)
+            // What another account has says nothing of this one.
+            let changed = try database.run(
+                """
+                UPDATE photo SET state = 0, tier = NULL, remote_key = NULL, entity_tag = NULL, verified_at = NULL,
+                    thumbnail_uploaded = 0
+                WHERE state < 3 AND tier IS NOT NULL AND tier <> ?
+                """, [.text(identity.description)])
+            guard changed > 0 else { return }
+            try database.run("UPDATE photo SET segment = NULL")
+        }
+    }
+
+    /// Gives room back that deletions left, and ends the log.
+    func compact() throws(CloakroomError) {
+        try perform { database throws(SQLiteError) in
+            // Each step frees one page.
+            try database.forEach("PRAGMA incremental_vacuum(16384)") { _ in true }
+            try database.forEach("PRAGMA wal_checkpoint(TRUNCATE)") { _ in true }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+/// What there is to do.
+extension TieredPhotoStore {
+    /// Photos on the device that may leave it by a rule, the oldest first; those that failed are left out until their
+    /// time comes.
+    func dueIDs(_ rule: DueRule) throws(CloakroomError) -> [Int64] {
+        try catalog.ids(
+            """
+            SELECT id FROM photo WHERE state < 3 AND sha256 IS NOT NULL AND \(DueRule.condition)
+            AND (retry_at IS NULL OR retry_at <= ?) ORDER BY added_at
+            """, rule.values + [.integer(clock().milliseconds)]
+        ).filter { !leases.isOpen($0) }
+    }
+
+    /// Photos that have to leave for the policy's number of bytes, the least recently viewed first.
+    func dueByBytes(excluding due: [Int64] = []) throws(CloakroomError) -> [Int64] {
+        guard policy.period != .forever, let limit = policy.hotByteLimit else { return [] }
+        let excluded = Set(due)
+        let leaving = try catalog.photos(due).reduce(0) { $0 + $1.byteCount }
+        var rest = try catalog.count("SELECT coalesce(sum(byte_count), 0) FROM photo WHERE state < 3") - leaving
+        guard rest > limit else { return [] }
+        let now = clock()
+        let rule = DueRule(addedBefore: nil, viewedBefore: now)
+        return try catalog.perform { database throws(SQLiteError) in
+            var ids: [Int64] = []
+            try database.forEach(
+                """
+                SELECT id, byte_count FROM photo WHERE state < 3 AND sha256 IS NOT NULL AND \(DueRule.condition)
+                AND (retry_at IS NULL OR retry_at <= ?) ORDER BY coalesce(viewed_at, added_at), id
+                """, rule.values + [.integer(now.milliseconds)]
+            ) { row in
+                let id = row.integer(0)
+                guard !excluded.contains(id), !leases.isOpen(id) else { return true }
+                ids.append(id)
+                rest -= row.integer(1)
+                return rest > limit
+            }
+            return ids
+        }
+    }
+
+    /// Photos that are uploaded before they are due, the oldest first.
+    func uploadIDs(at date: Date) throws(CloakroomError) -> [Int64] {
+        // One that was begun is finished, whatever the policy is by now.
+        let late = """
+            state = 2 AND thumbnail_uploaded = 0
+            AND EXISTS (SELECT 1 FROM thumbnail WHERE photo = photo.id AND length(bytes) > 0)
+            """
+        let states = "(" + (policy.uploadTime == .whenAdded ? "state < 2" : "state = 1") + " OR (\(late)))"
+        return try catalog.ids(
+            """
+            SELECT id FROM photo WHERE \(states) AND sha256 IS NOT NULL AND (retry_at IS NULL OR retry_at <= ?)
+            ORDER BY added_at
+            """, [.integer(date.milliseconds)])
+    }
+
+    /// Snapshots that name what was uploaded, and deletions to announce or to do.
+    func hasDocumentsToWrite() throws(CloakroomError) -> Bool {
+        try catalog.count(
+            """
+            SELECT EXISTS (SELECT 1 FROM photo WHERE segment IS NULL AND state > 0 AND sha256 IS NOT NULL
+                    AND tier = (SELECT value FROM setting WHERE name = 'identity'))
+                OR EXISTS (SELECT 1 FROM obsolete_document WHERE deleted_at IS NULL)
+                OR EXISTS (SELECT 1 FROM tombstone WHERE (intent IS NULL OR announced_at <= ?)
+                    AND tier = (SELECT value FROM setting WHERE name = 'identity'))
+            """, [.integer((clock() - DeviceDocuments.announcement).milliseconds)]) != 0
+    }
+
+    func isLookDue(at date: Date) throws(CloakroomError) -> Bool {
+        let last = try catalog.date(.lastLook) ?? .distantPast
+        // A clock that went back does not put it off for ever.
+        guard abs(date.timeIntervalSince(last)) >= Self.lookInterval else { return false }
+        return try catalog.count("SELECT EXISTS (SELECT 1 FROM photo WHERE tier IS NOT NULL)") != 0
+    }
+
+    private static let lookInterval: TimeInterval = 7 * 86_400
+}

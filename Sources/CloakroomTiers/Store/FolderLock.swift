@@ -1,0 +1,40 @@
+import CloakroomKit
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// The right to write to a folder, for one process at a time (`flock`): it ends with the process at the latest.
+final class FolderLock: Sendable {
+    private let descriptor: Int32
+
+    /// - Returns: `nil` when another process has it.
+    init?(at file: URL) throws(CloakroomError) {
+        let descriptor = open(file.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .file("open", file) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let isHeld = errno == EWOULDBLOCK
+            defer { close(descriptor) }
+            guard isHeld else { throw .file("lock", file) }
+            return nil
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+}
+
+extension CloakroomError {
+    /// Of a system call that failed just now.
+    static func file(_ doing: String, _ file: URL, number: Int32 = errno) -> CloakroomError {
+        let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .unwritableFile
+        return CloakroomError(code, "\(doing) \(file.lastPathComponent): \(String(cString: strerror(number)))")
+    }
+}

@@ -1,0 +1,108 @@
+import CloakroomKit
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// The files of a store, for their user alone.
+struct StoreFolder: Sendable {
+    let url: URL
+
+    /// The photos, each as `{SHA-256}.{format}`.
+    let photos: URL
+    /// With a slash at its end: a photo is opened too often for an URL to be taken apart each time.
+    private let photosPath: String
+    /// What is being copied in, or fetched: nothing in it is a photo's only copy.
+    let incoming: URL
+    /// What another process left for the one that writes: each `{random}.photo` with its `{random}.json`.
+    let inbox: URL
+    let catalog: URL
+    let lock: URL
+    /// Whose photos these are, also when the catalog is lost.
+    let identity: URL
+
+    init(_ url: URL) {
+        self.url = url
+        photos = url.appendingPathComponent("photos", isDirectory: true)
+        photosPath = photos.path.hasSuffix("/") ? photos.path : photos.path + "/"
+        incoming = url.appendingPathComponent("incoming", isDirectory: true)
+        inbox = url.appendingPathComponent("inbox", isDirectory: true)
+        catalog = url.appendingPathComponent("catalog.sqlite", isDirectory: false)
+        identity = url.appendingPathComponent("identity", isDirectory: false)
+        lock = url.appendingPathComponent("lock", isDirectory: false)
+    }
+
+    /// Makes the folders that are not there.
+    func make() throws(CloakroomError) {
+        for folder in [url, photos, incoming, inbox] {
+            do {
+                try FileManager.default.createDirectory(
+                    at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            } catch {
+                throw CloakroomError(.unwritableFile, "\(folder.path) cannot be made: \(error.localizedDescription)")
+            }
+        }
+    }
+
+    func photo(_ name: String) -> URL { URL(fileURLWithPath: photosPath + name, isDirectory: false) }
+
+    /// - Returns: `nil` when there is no regular file.
+    static func status(_ file: URL) -> stat? {
+        var status = stat()
+        guard lstat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return status
+    }
+
+    /// Disk space of a file, in bytes.
+    static func allocatedBytes(_ status: stat) -> Int64 { Int64(status.st_blocks) * 512 }
+
+    /// For a folder that is looked into often: no other name of its path is looked up each time.
+    ///
+    /// - Returns: `nil` when there is no regular file.
+    static func status(of name: String, in folder: FolderDescriptor) -> stat? {
+        var status = stat()
+        guard fstatat(folder.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return status
+    }
+
+    /// Has the bytes of a file survive a loss of power.
+    static func syncFile(_ file: URL) throws(CloakroomError) {
+        let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .file("open", file) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw .file("sync", file) }
+    }
+
+    /// Has the names in a folder survive a loss of power.
+    static func sync(_ folder: URL) throws(CloakroomError) {
+        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .file("open", folder) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw .file("sync", folder) }
+    }
+
+    /// Gives a file of this folder another name, in one step; what had that name is replaced.
+    static func move(_ file: URL, to target: URL) throws(CloakroomError) {
+        guard rename(file.path, target.path) == 0 else { throw .file("rename to", target) }
+    }
+
+    /// That there is none is no error.
+    static func remove(_ file: URL) throws(CloakroomError) {
+        guard unlink(file.path) == 0 || errno == ENOENT else { throw .file("remove", file) }
+    }
+
+    /// Room for files, in bytes; `nil` where the system does not say.
+    var freeBytes: Int64? {
+        var status = statvfs()
+        guard statvfs(url.path, &status) == 0 else { return nil }
+        return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+    }
+}

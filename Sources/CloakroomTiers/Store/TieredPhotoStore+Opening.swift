@@ -1,0 +1,158 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+extension TieredPhotoStore {
+    /// Opens a photo; one that is not on the device is fetched, once for however many callers.
+    ///
+    /// While the result exists, or until it is closed, the photo stays on the device. That holds for this process: one
+    /// that only reads should read the bytes at once.
+    ///
+    /// - Parameter within: ``CloakroomError/Code/timedOut`` after that; the fetch goes on, and the next call finds it.
+    /// - Throws: ``CloakroomError``: besides, ``CloakroomError/Code/noSuchPhoto``,
+    ///   ``CloakroomError/Code/photoMissing``, ``CloakroomError/Code/archived``,
+    ///   ``CloakroomError/Code/accountChanged``, ``CloakroomError/Code/unreachable``, and for a photo that has to be fetched
+    ///   ``CloakroomError/Code/storeInUse`` where another process writes.
+    public func open(_ id: PhotoID, within: Duration = .seconds(10)) async throws -> PhotoFile {
+        if let file = try openLocal(id) { return file }
+        return try await finish(fetch(id), of: id, within)
+    }
+
+    /// - Returns: `nil` when the photo has to be fetched.
+    func openLocal(_ id: PhotoID) throws(CloakroomError) -> PhotoFile? {
+        guard let known = try catalog.location(id.rawValue) else { throw Self.noSuchPhoto(id) }
+        guard known.isLocal, let name = known.fileName else { return nil }
+        // A file of another size is damaged, as by a loss of power.
+        guard let status = StoreFolder.status(of: name, in: photosFolder), Int64(status.st_size) == known.byteCount
+        else {
+            guard known.hasProof else {
+                throw CloakroomError(.photoDamaged, "the file of photo \(id.rawValue) is gone or damaged")
+            }
+            return nil
+        }
+        let file = PhotoFile(id: id, url: folder.photo(name), byteCount: known.byteCount, leases: leases)
+        noteView(id.rawValue)
+        return file
+    }
+
+    private func finish(_ fetch: PhotoFetch, of id: PhotoID, _ within: Duration) async throws -> PhotoFile {
+        // So that it stays from its arrival on.
+        let lease = leases.open(id.rawValue)
+        defer { lease.end() }
+        let url = try await fetch.file(within: within)
+        noteView(id.rawValue)
+        let count = StoreFolder.status(url).map { Int64($0.st_size) } ?? 0
+        return PhotoFile(id: id, url: url, byteCount: count, leases: leases)
+    }
+
+    /// The fetch that is under way, or a new one.
+    func fetch(_ id: PhotoID) throws -> PhotoFetch {
+        if let known = fetches[id.rawValue] { return known }
+        guard let row = try catalog.photo(id.rawValue) else { throw Self.noSuchPhoto(id) }
+        guard row.tier != nil else {
+            throw CloakroomError(.photoDamaged, "the file of photo \(id.rawValue) is gone or damaged")
+        }
+        let fetch = PhotoFetch { [self] progress in
+            do {
+                let (url, content) = try await fetched(row) { progress.report($0) }
+                await arrive(Arrival(file: url, content: content, row: row))
+                return url
+            } catch {
+                await end(row.id)
+                throw CloakroomError(of: error)
+            }
+        }
+        fetches[row.id] = fetch
+        return fetch
+    }
+
+    private func end(_ id: Int64) { fetches[id] = nil }
+
+    private func fetched(
+        _ row: PhotoRow, progress: @escaping TransferProgress.Observer
+    ) async throws -> (URL, PhotoContent) {
+        try requireLock()
+        guard try await tier.identity == row.tier else {
+            throw CloakroomError(.accountChanged, "photo \(row.id) is in another account")
+        }
+        let part = folder.incoming.appendingPathComponent("fetch-\(row.md5.hexadecimal)", isDirectory: false)
+        do {
+            try await tier.fetch(row.descriptor, to: part, progress: progress)
+        } catch let error as CloakroomError where error.code == .noSuchObject {
+            try markMissing(row)
+            throw CloakroomError(.photoMissing, "photo \(row.id) is in the cold tier no more")
+        }
+        let content = try await content(of: part, fetchedAs: row)
+        guard content.md5 == row.md5, content.byteCount == row.byteCount, row.sha256 ?? content.sha256 == content.sha256
+        else {
+            unlink(part.path)
+            throw CloakroomError(.checksumMismatch, "what arrived of photo \(row.id) is not what was stored")
+        }
+        // Removed meanwhile.
+        guard try catalog.photo(row.id) != nil else {
+            unlink(part.path)
+            throw Self.noSuchPhoto(PhotoID(rawValue: row.id))
+        }
+        let format = row.sha256 == nil ? content.format : row.format
+        let file = folder.photo(PhotoRow.fileName(sha256: content.sha256, format: format))
+        try StoreFolder.move(part, to: file)
+        step(.fetched)
+        return (file, content)
+    }
+
+    private func content(of part: URL, fetchedAs row: PhotoRow) async throws -> PhotoContent {
+        guard tier.hashesFetches, let sha256 = row.sha256 else { return try await PhotoContent(of: part) }
+        return PhotoContent(sha256: sha256, md5: row.md5, byteCount: row.byteCount, format: row.format)
+    }
+
+    /// What is surely absent; the thumbnail stays, and so does the record.
+    private func markMissing(_ row: PhotoRow) throws {
+        guard row.state == .cold else { return }
+        let now = clock()
+        try catalog.transaction { database throws(SQLiteError) in
+            try database.run(
+                "UPDATE photo SET state = ?, missing_since = ? WHERE id = ? AND state = ?",
+                [
+                    .integer(PhotoState.missing.rawValue), .integer(now.milliseconds), .integer(row.id),
+                    .integer(PhotoState.cold.rawValue),
+                ])
+        }
+        try catalog.raise(.missing, photoCount: 1, example: row.remoteKey ?? "", on: now)
+    }
+
+    /// The steps of opening a photo: its thumbnail at once, the progress of the fetch, the file or why there is none.
+    ///
+    /// The stream ends after ``PhotoLoad/file(_:)`` or ``PhotoLoad/failed(_:)``.
+    public nonisolated func load(_ id: PhotoID, within: Duration = .seconds(10)) -> AsyncStream<PhotoLoad> {
+        AsyncStream { continuation in
+            let task = Task {
+                do {
+                    try await self.load(id, within, continuation)
+                } catch {
+                    continuation.yield(.failed(CloakroomError(of: error)))
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    private func load(
+        _ id: PhotoID, _ within: Duration, _ continuation: AsyncStream<PhotoLoad>.Continuation
+    ) async throws {
+        if let bytes = try catalog.thumbnail(id.rawValue) { continuation.yield(.thumbnail(Data(bytes))) }
+        if let file = try openLocal(id) {
+            continuation.yield(.file(file))
+            return
+        }
+        let fetch = try fetch(id)
+        let watch = Task {
+            for await fraction in fetch.progress.fractions() { continuation.yield(.progress(fraction: fraction)) }
+        }
+        defer { watch.cancel() }
+        let file = try await finish(fetch, of: id, within)
+        watch.cancel()
+        await watch.value
+        continuation.yield(.file(file))
+    }
+}

@@ -1,0 +1,87 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+extension TieredPhotoStore {
+    /// Photos fetched at once.
+    private static let fetchesAtOnce = 8
+    /// Room that stays free, in bytes: the catalog and the system need some.
+    static let reserve: Int64 = 64 << 20
+
+    /// Fetches all photos, and keeps them: the policy's period becomes ``RetentionPolicy/Period/forever``.
+    ///
+    /// It begins only when there is room for all of them; ended early, it goes on where it was the next time.
+    /// - Parameter progress: photos that are done, of those that were not on the device.
+    public func restoreAll(
+        progress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
+    ) async -> DownloadReport {
+        var report = DownloadReport()
+        do {
+            try requireLock()
+            let ids = try catalog.ids("SELECT id FROM photo WHERE state >= 4 ORDER BY state, taken_at DESC, id")
+            let bytes = try catalog.count("SELECT coalesce(sum(byte_count), 0) FROM photo WHERE state = 4")
+            if let free = folder.freeBytes, free < bytes + Self.reserve {
+                throw CloakroomError(.diskFull, "\(bytes) bytes are to be fetched, and \(free) are free")
+            }
+            var kept = policy
+            kept.period = .forever
+            try setPolicy(kept)
+            // What is about to leave the device would have to be fetched at once.
+            if let currentRun { _ = await currentRun.value }
+            do { try await restore(ids, &report, progress) } catch {
+                await keepArrivals()
+                throw error
+            }
+            await keepArrivals()
+        } catch {
+            report.stoppedBy = CloakroomError(of: error)
+        }
+        return report
+    }
+
+    private func restore(
+        _ ids: [Int64], _ report: inout DownloadReport, _ progress: (@Sendable (Int, Int) -> Void)?
+    ) async throws {
+        var failures = ConsecutiveFailures(most: 8)
+        var rest = ids[...]
+        var (running, done) = (0, 0)
+        var stop: CloakroomError?
+        try await withThrowingTaskGroup(of: (Int64, Result<Int64, CloakroomError>).self) { group in
+            while stop == nil || running > 0 {
+                while stop == nil, running < Self.fetchesAtOnce, let id = rest.popFirst() {
+                    guard !Task.isCancelled else {
+                        stop = .cancelled
+                        break
+                    }
+                    running += 1
+                    group.addTask { [self] in
+                        do {
+                            // Not `open`: that would count as viewed.
+                            let url = try await fetch(PhotoID(rawValue: id)).task.value
+                            return (id, .success(StoreFolder.status(url).map { Int64($0.st_size) } ?? 0))
+                        } catch {
+                            return (id, .failure(CloakroomError(of: error)))
+                        }
+                    }
+                }
+                guard running > 0, let (id, result) = try await group.next() else { break }
+                running -= 1
+                done += 1
+                progress?(done, ids.count)
+                switch result {
+                case .success(let size):
+                    failures.end()
+                    report.restored += 1
+                    report.restoredBytes += size
+                case .failure(let error) where error.code == .photoMissing: report.missing += 1
+                case .failure(let error):
+                    if report.failures.count < 100 {
+                        report.failures.append(.init(photo: PhotoID(rawValue: id), error: error))
+                    }
+                    if failures.exceedsLimit(with: error) { stop = error }
+                }
+            }
+        }
+        if let stop { throw stop }
+    }
+}

@@ -1,0 +1,83 @@
+import CloakroomKit
+import CloakroomSQLite
+public import Foundation
+
+/// What came of making a thumbnail.
+enum ThumbnailResult: Sendable {
+    case made(Thumbnail)
+    /// There is no picture in the photo.
+    case impossible
+    /// Not now; a later run makes it.
+    case none
+}
+
+extension TieredPhotoStore {
+    func makeThumbnail(of file: URL) async -> ThumbnailResult {
+        do {
+            let thumbnail = try await thumbnailer.thumbnail(of: file, maximumPixelSize: Thumbnail.maximumPixelSize)
+            let size = thumbnail.bytes.count
+            return size > 0 && size <= Thumbnail.maximumBytes ? .made(thumbnail) : .impossible
+        } catch {
+            return Task.isCancelled || Self.isPassing(error) ? .none : .impossible
+        }
+    }
+
+    /// Whether it says nothing of the photo.
+    private static func isPassing(_ error: any Error) -> Bool {
+        if error is CancellationError { return true }
+        let passing: Set<CloakroomError.Code> = [.cancelled, .timedOut, .unavailable, .diskFull, .unwritableFile]
+        return (error as? CloakroomError).map { passing.contains($0.code) } ?? false
+    }
+
+    /// Makes the thumbnails that were not made when their photos were added.
+    func makeMissingThumbnails() async throws {
+        let ids = try catalog.ids(
+            "SELECT id FROM photo WHERE state < 3 AND sha256 IS NOT NULL AND id NOT IN (SELECT photo FROM thumbnail)")
+        for id in ids {
+            try Task.checkCancellation()
+            guard let row = try catalog.photo(id), let name = row.fileName else { continue }
+            let result = await makeThumbnail(of: folder.photo(name))
+            try catalog.transaction { database throws(SQLiteError) in
+                guard try Catalog.photo(id, in: database) != nil else { return }
+                try Catalog.keep(result, of: id, in: database)
+            }
+        }
+    }
+
+    /// A photo's thumbnail; on a device that does not have it yet it is fetched, and kept.
+    ///
+    /// - Returns: `nil` when there is none, here or in the cold tier.
+    /// - Throws: ``CloakroomError/Code/noSuchPhoto``, and what the cold tier throws.
+    public func thumbnail(of id: PhotoID) async throws -> Data? {
+        guard let row = try catalog.photo(id.rawValue) else { throw Self.noSuchPhoto(id) }
+        if try catalog.hasThumbnail(row.id) { return try catalog.thumbnail(row.id).map { Data($0) } }
+        guard row.state.rawValue >= PhotoState.both.rawValue else { return nil }
+        let fetched = try await thumbnailLimit.holding { try await tier.thumbnail(of: row.descriptor) }
+        guard let fetched, !fetched.isEmpty, fetched.count <= Thumbnail.maximumBytes else { return nil }
+        // A process that only reads shows it and does not keep it.
+        if isWriter {
+            try catalog.transaction { database throws(SQLiteError) in
+                guard try Catalog.photo(row.id, in: database) != nil else { return }
+                let thumbnail = Thumbnail(bytes: fetched, width: 0, height: 0)
+                try Catalog.keep(thumbnail, of: row.id, in: database)
+                try database.run("UPDATE photo SET thumbnail_uploaded = 1 WHERE id = ?", [.integer(row.id)])
+            }
+        }
+        return fetched
+    }
+}
+
+extension Catalog {
+    /// Whether one was made, or was found to be impossible.
+    func hasThumbnail(_ id: Int64) throws(CloakroomError) -> Bool {
+        try count("SELECT count(*) FROM thumbnail WHERE photo = ?", [.integer(id)]) > 0
+    }
+
+    static func keep(_ result: ThumbnailResult, of id: Int64, in database: SQLiteDatabase) throws(SQLiteError) {
+        switch result {
+        case .made(let thumbnail): try keep(thumbnail, of: id, in: database)
+        case .impossible: try keep(nil, of: id, in: database)
+        case .none: break
+        }
+    }
+}

@@ -1,0 +1,241 @@
+import CloakroomKit
+import CloakroomSQLite
+public import Foundation
+
+/// A user's photos: the recent ones on this device, older ones in a cold tier, thumbnails always here.
+///
+/// At any time there is a file of this device with the photo's SHA-256, or a fresh proof of the cold tier's object was
+/// recorded before the file went.
+///
+///     let store = try TieredPhotoStore(
+///         folder: folder, tier: tier, thumbnailer: ImageIOThumbnailer(), policy: RetentionPolicy(period: .month))
+///     let id = try await store.add(file, name: "IMG_0042", takenAt: date)
+///     let photo = try await store.open(id)
+///
+/// One process at a time writes to a folder. In another one the store only reads: what would write throws
+/// ``CloakroomError/Code/storeInUse``, and ``leave(_:name:takenAt:inInboxOf:)`` leaves a photo for the first.
+public actor TieredPhotoStore {
+    nonisolated let folder: StoreFolder
+    nonisolated let tier: any ColdTier
+    nonisolated let thumbnailer: any Thumbnailer
+    nonisolated let conditions: any RunConditions
+    nonisolated let clock: @Sendable () -> Date
+    nonisolated let step: @Sendable (TierStep) -> Void
+    nonisolated let place: @Sendable (URL) -> String?
+    nonisolated let leases = Leases()
+    let catalog: Catalog
+    /// In the catalog; another one after this device was dismissed.
+    var device: DeviceID
+    /// What the user's devices share through the tier.
+    lazy var documents = DeviceDocuments(catalog: catalog, tier: tier, device: device, clock: clock)
+    private var lock: FolderLock?
+    private var currentPolicy: RetentionPolicy
+
+    /// Not yet written: a view is no reason to wait for the disk.
+    var views: [Int64: Date] = [:]
+    var fetches: [Int64: PhotoFetch] = [:]
+    /// Photos that were fetched, and are not yet recorded.
+    var arrivals: [Int64: Arrival] = [:]
+    /// Records them soon.
+    var arrivalTask: Task<Void, Never>?
+    let photosFolder: FolderDescriptor
+    var currentRun: Task<TieringReport, Never>?
+    let thumbnailLimit = TransferLimit(16)
+    /// Files without a record were looked for since this store has the lock.
+    var hasAdoptedOrphans = false
+
+    /// - Parameters:
+    ///   - folder: made when it is not there, for its user alone. One user's: another user's photos need another one.
+    ///   - policy: of a new store; later ``setPolicy(_:)`` changes it.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unwritableFile``, ``CloakroomError/Code/diskFull``,
+    ///   ``CloakroomError/Code/storeFailed``.
+    public init(
+        folder: URL, tier: any ColdTier, thumbnailer: any Thumbnailer, policy: RetentionPolicy = RetentionPolicy(),
+        conditions: any RunConditions = UnrestrictedConditions()
+    ) throws {
+        try self.init(
+            folder: folder, tier: tier, thumbnailer: thumbnailer, policy: policy, conditions: conditions,
+            clock: { Date() })
+    }
+
+    /// - Parameters:
+    ///   - clock: the device's.
+    ///   - step: called when what it names is on the disk or in the tier.
+    ///   - place: what the lock of this folder has, and that of no copy of it.
+    package init(
+        folder: URL, tier: any ColdTier, thumbnailer: any Thumbnailer, policy: RetentionPolicy,
+        conditions: any RunConditions, clock: @escaping @Sendable () -> Date,
+        step: @escaping @Sendable (TierStep) -> Void = { _ in },
+        place: @escaping @Sendable (URL) -> String? = TieredPhotoStore.inode
+    ) throws {
+        self.folder = StoreFolder(folder)
+        self.tier = tier
+        self.thumbnailer = thumbnailer
+        self.conditions = conditions
+        self.clock = clock
+        self.step = step
+        self.place = place
+        try self.folder.make()
+        // Before the catalog is opened: a damaged one is moved aside, and that is for the one who writes.
+        lock = try FolderLock(at: self.folder.lock)
+        photosFolder = try FolderDescriptor(self.folder.photos)
+        catalog = try Self.openCatalog(self.folder, isWriter: lock != nil, on: clock())
+        if let known = try catalog.setting(.device).flatMap(DeviceID.init(rawValue:)) {
+            device = known
+        } else {
+            device = .random()
+            try catalog.set(.device, device.rawValue)
+        }
+        if let known = try catalog.policy() { currentPolicy = known } else { currentPolicy = policy }
+        if catalog.movedAside != nil { try catalog.set(.rebuild, "1") }
+    }
+
+    /// One that turns out to be damaged while it is opened is moved aside by a second attempt.
+    private static func openCatalog(
+        _ folder: StoreFolder, isWriter: Bool, on date: Date
+    ) throws(CloakroomError) -> Catalog {
+        func open() throws(CloakroomError) -> Catalog {
+            let catalog = try Catalog(at: folder.catalog, isWriter: isWriter, on: date)
+            if isWriter { try finishInterrupted(catalog, folder) }
+            return catalog
+        }
+        do { return try open() } catch {
+            guard isWriter, StoreFolder.status(folder.catalog.appendingPathExtension("damaged")) != nil else {
+                throw error
+            }
+            return try open()
+        }
+    }
+
+    /// Whether this process may write.
+    public var isWriter: Bool { lock != nil }
+
+    /// Gives up the right to write until the next call that writes; photos that were fetched or viewed are recorded first.
+    /// A run that is under way is cancelled, and waited for.
+    ///
+    /// For an app whose folder lies in a container that it shares with extensions: the system ends apps that hold a lock
+    /// there while they are suspended.
+    public func releaseLock() async throws {
+        while let currentRun {
+            currentRun.cancel()
+            _ = await currentRun.value
+        }
+        await keepArrivals()
+        try writeViews()
+        lock = nil
+        hasAdoptedOrphans = false
+    }
+
+    /// - Throws: ``CloakroomError/Code/storeInUse``.
+    func requireLock() throws {
+        guard lock == nil else { return }
+        guard let lock = try FolderLock(at: folder.lock) else {
+            throw CloakroomError(.storeInUse, "another process writes to \(folder.url.lastPathComponent)")
+        }
+        self.lock = lock
+        // Another process may have set it.
+        if let known = try catalog.policy() { currentPolicy = known }
+        try Self.finishInterrupted(catalog, folder)
+    }
+
+    package static let inode: @Sendable (URL) -> String? = { file in
+        StoreFolder.status(file).map { "\($0.st_ino)" }
+    }
+
+    /// A folder that was copied, as by a backup that another phone was restored from, is another device's: with the same
+    /// name each would count what the other has as its own.
+    func checkPlace() throws {
+        guard let place = place(folder.lock) else { return }
+        let known = try catalog.setting(.place)
+        guard known != place else { return }
+        if known != nil {
+            try documents.changeDevice(deletingDocuments: false)
+            device = documents.device
+        }
+        try catalog.set(.place, place)
+    }
+
+    // MARK: The policy
+
+    /// How long photos stay on the device; kept over restarts once it is set.
+    public var policy: RetentionPolicy { currentPolicy }
+
+    public func setPolicy(_ policy: RetentionPolicy) throws {
+        try requireLock()
+        try catalog.setPolicy(policy)
+        currentPolicy = policy
+    }
+
+    // MARK: Reading
+
+    /// The photo of a name; `nil` when there is none.
+    public func photo(named name: String) throws -> PhotoID? {
+        try catalog.photo(named: name).map { PhotoID(rawValue: $0) }
+    }
+
+    /// A page of the timeline, newest first.
+    ///
+    /// - Parameter before: where the page before ended; `nil` for the first.
+    public func thumbnails(before: TimelineCursor? = nil, limit: Int = 60) throws -> [TimelineItem] {
+        let items = try catalog.timeline(before: before, limit: limit)
+        guard !arrivals.isEmpty else { return items }
+        return items.map { arrivals[$0.id.rawValue] == nil ? $0 : $0.moved(to: .both) }
+    }
+
+    /// A pinned photo never leaves the device; one that has left it comes back when it is opened.
+    ///
+    /// - Throws: ``CloakroomError/Code/noSuchPhoto``.
+    public func pin(_ id: PhotoID, _ isPinned: Bool = true) throws {
+        try requireLock()
+        let changed = try catalog.perform { database throws(SQLiteError) in
+            try database.run(
+                "UPDATE photo SET pinned = ?, segment = CASE pinned WHEN ? THEN segment END WHERE id = ?",
+                [isPinned ? 1 : 0, isPinned ? 1 : 0, .integer(id.rawValue)])
+        }
+        guard changed == 1 else { throw Self.noSuchPhoto(id) }
+    }
+
+    // MARK: Alarms
+
+    /// What stops eviction, the oldest first.
+    public func alarms() throws -> [TierAlarm] { try catalog.alarms() }
+
+    /// Goes on after an alarm: the next run looks the whole cold tier through before anything leaves the device.
+    ///
+    /// After ``TierAlarm/Kind/accountChanged`` the photos of the former account that are not on this device stay out of
+    /// reach; those that are go to the present one.
+    public func dismissAlarm(_ kind: TierAlarm.Kind) throws {
+        try requireLock()
+        if kind == .accountChanged { try folder.writeIdentity(nil) }
+        try catalog.transaction { database throws(SQLiteError) in
+            try database.run("DELETE FROM alarm WHERE kind = ?", [.text(kind.rawValue)])
+            try Catalog.set(.lastLook, nil, in: database)
+            if kind == .accountChanged { try Catalog.set(.identity, nil, in: database) }
+        }
+    }
+
+    static func noSuchPhoto(_ id: PhotoID) -> CloakroomError {
+        CloakroomError(.noSuchPhoto, "there is no photo \(id.rawValue)")
+    }
+
+    // MARK: Views
+
+    func noteView(_ id: Int64) {
+        views[id] = clock()
+        // Written by the next run: a view is a hint, and what a kill forgets was viewed less recently.
+    }
+
+    func writeViews() throws {
+        guard !views.isEmpty, lock != nil else { return }
+        let written = views
+        try catalog.transaction { database throws(SQLiteError) in try Catalog.keepViews(written, in: database) }
+        views = [:]
+    }
+}
+
+extension DeviceID {
+    static func random() -> DeviceID {
+        let text = UUID().uuidString.lowercased().filter { $0 != "-" }
+        return DeviceID(rawValue: text) ?? random()
+    }
+}

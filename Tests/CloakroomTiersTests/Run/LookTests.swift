@@ -1,0 +1,124 @@
+import CloakroomCrypto
+import CloakroomKit
+@testable import CloakroomScriptedTier
+import CloakroomTiers
+import Foundation
+import Testing
+
+/// The weekly look at the cold tier.
+@Suite(.serialized) struct LookTests {
+    private func evicted(_ count: Int) async throws -> (StoreFixture, [PhotoID]) {
+        let device = try StoreFixture()
+        var ids: [PhotoID] = []
+        for number in 0..<count { ids.append(try await device.add("photo\(number)")) }
+        device.clock.pass(days: 31)
+        #expect(await device.store.run().evicted == count)
+        _ = await device.store.run()
+        return (device, ids)
+    }
+
+    @Test func `a week later the cold tier is listed once and a sample looked at`() async throws {
+        let (device, _) = try await evicted(60)
+        device.clock.pass(days: 6.9)
+        device.remote.resetRequests()
+        _ = await device.store.run()
+        #expect(device.remote.requestCount == 0)
+        device.clock.pass(days: 0.2)
+        let report = await device.store.run()
+        #expect(report.alarms.isEmpty)
+        #expect(device.remote.requests(.list) == 1)
+        #expect((1...17).contains(device.remote.requests(.verify)))
+    }
+
+    @Test func `photos that a rule is going to delete raise an alarm before they are lost`() async throws {
+        let (device, _) = try await evicted(30)
+        let expiration = device.clock.now + 20 * 86_400
+        device.remote.change { account in
+            for key in account.objects.keys { account.objects[key]?.expiration = expiration }
+        }
+        try await device.add("young")
+        device.clock.pass(days: 8)
+        #expect(await device.store.run().alarms.map(\.kind) == [.expiring])
+        device.clock.pass(days: 40)
+        let report = await device.store.run()
+        #expect(report.evicted == 0)
+        #expect(device.photoFiles.count == 1)
+    }
+
+    @Test func `photos that are gone are missing, named by an alarm, and come back when they are there again`()
+        async throws
+    {
+        let (device, ids) = try await evicted(20)
+        let objects = device.remote.account().objects
+        let lost = MD5.hash(try #require(device.bytes["photo3"])).hexadecimal
+        device.remote.change { $0.objects[lost] = nil }
+        device.clock.pass(days: 8)
+        let report = await device.store.run()
+        #expect(report.alarms.map(\.kind) == [.missing])
+        #expect(report.alarms.first?.photoCount == 1)
+        #expect(report.alarms.first?.example.contains(lost) == true)
+        #expect(try await device.place(of: ids[3]) == .missing)
+        #expect(try await device.place(of: ids[4]) == .cold)
+        device.remote.change { $0.objects = objects }
+        device.clock.pass(days: 8)
+        _ = await device.store.run()
+        #expect(try await device.place(of: ids[3]) == .cold)
+        #expect(try await device.read(ids[3]) == device.bytes["photo3"])
+    }
+
+    @Test func `photos that are gone and on this device are uploaded again`() async throws {
+        let device = try StoreFixture()
+        try await device.add("a")
+        _ = await device.store.run()
+        device.remote.change { $0 = ScriptedStore.Account() }
+        device.clock.pass(days: 8)
+        let report = await device.store.run()
+        #expect(report.alarms.map(\.kind) == [.missing])
+        #expect(device.remote.account().objects.count == 1)
+        #expect(device.remote.account().thumbnails.count == 1)
+    }
+
+    @Test func `a rule that is going to delete snapshots raises an alarm, too`() async throws {
+        let (device, _) = try await evicted(3)
+        device.remote.change { account in
+            for name in account.documents.keys { account.documents[name]?.isExpiring = true }
+        }
+        device.clock.pass(days: 8)
+        let alarm = try #require(await device.store.run().alarms.first)
+        #expect(alarm.kind == .expiring)
+        #expect(alarm.example.contains("snapshot-"))
+    }
+
+    @Test func `a listing that is not complete says nothing`() async throws {
+        let (device, ids) = try await evicted(10)
+        device.tier.script.add(.half(.scriptedOutage), on: .list)
+        device.clock.pass(days: 8)
+        let report = await device.store.run()
+        #expect(report.stoppedBy?.code == .unreachable)
+        #expect(report.alarms.isEmpty)
+        #expect(try await device.place(of: ids[9]) == .cold)
+        device.remote.resetRequests()
+        _ = await device.store.run()
+        #expect(device.remote.requests(.list) == 1)
+    }
+
+    @Test func `photos that were moved to an archive raise an alarm, and opening them says so`() async throws {
+        let (device, ids) = try await evicted(3)
+        device.remote.change { account in
+            for key in account.objects.keys { account.objects[key]?.isArchived = true }
+        }
+        #expect(await CloakroomError.code { _ = try await device.store.open(ids[0]) } == .archived)
+        device.clock.pass(days: 8)
+        let report = await device.store.run()
+        #expect(report.alarms.map(\.kind) == [.archived])
+        #expect(report.alarms.first?.photoCount == 3)
+    }
+
+    @Test func `a clock that was set back does not put the look off for ever`() async throws {
+        let (device, _) = try await evicted(3)
+        device.clock.pass(days: -400)
+        device.remote.resetRequests()
+        _ = await device.store.run()
+        #expect(device.remote.requests(.list) == 1)
+    }
+}
