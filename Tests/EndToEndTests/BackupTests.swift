@@ -59,37 +59,6 @@ extension EndToEnd {
     }
 }
 
-/// `cloakroom-sample`, signed in.
-private struct Sample {
-    private let state: String
-    /// The records of renewals.
-    var renewals: String { "\(state)/renewals.sqlite" }
-
-    init(_ stack: Stack, user: String) throws {
-        state = "\(stack.folder)/sample"
-        guard let nginx = stack.nginx else { throw MissingProgramError(description: "this stack has no nginx") }
-        let token = "\(stack.folder)/token"
-        try Tokens.token(user: user, device: user).write(toFile: token, atomically: true, encoding: .utf8)
-        let signedIn = try run(
-            "sign-in", "--endpoint", "http://127.0.0.1:\(nginx.port)", "--s3-endpoint", try EndToEnd.s3().url,
-            "--user", user, "--token-file", token)
-        guard signedIn.status == 0 else { throw MissingProgramError(description: "sign-in: \(signedIn.text)") }
-    }
-
-    func start(_ words: String...) throws -> RunningProgram { try start(words) }
-
-    func run(_ words: String...) throws -> (status: Int32?, text: String) {
-        let program = try start(words)
-        defer { program.stop(SIGKILL) }
-        return (try program.waitForEnd(within: .seconds(90)), program.text)
-    }
-
-    private func start(_ words: [String]) throws -> RunningProgram {
-        try RunningProgram(
-            try Programs.sample, words + ["--state", state], output: "\(try RunFolder.make("sample"))/output")
-    }
-}
-
 /// 500 files as people have them: many small, few large, two equal.
 private struct Photos {
     let folder: String

@@ -15,6 +15,7 @@ enum Sample {
             case "upload": return try await Upload.run(rest)
             case "renew": return try await Renew.run(rest)
             case "expiring": return try await Expiring.run(rest)
+            case "tier": return try await Tier.run(rest)
             case "--help", "-h", "help": return Console.print(help)
             case let other: throw UsageError(other.map { "there is no command \($0)" } ?? "a command is missing")
             }
@@ -30,8 +31,9 @@ enum Sample {
     private static let help = """
         Usage: cloakroom-sample COMMAND …
 
-        What an app does with CloakroomKit, as a program: backs up a folder of photos, renews uploaded images, and
-        shows what expires when. It works against the stack that deploy/run starts.
+        What an app does with CloakroomKit and CloakroomTiers, as a program: backs up a folder of photos, renews
+        uploaded images, shows what expires when, and keeps recent photos here and older ones in S3. It works against
+        the stack that deploy/run starts.
 
         Commands:
           sign-in           keeps the account, for all other commands
@@ -41,6 +43,7 @@ enum Sample {
           upload FILE       stores one image under a new URL, and remembers that
           renew [FILE]      renews the images whose URLs stand in a file; without one, those that were uploaded
           expiring          when each of these is renewed next, and when it would expire
+          tier COMMAND      photos in tiers: add, list, open, run, free, restore, usage, rebuild
 
         Options of every command:
           --state FOLDER    where it keeps its records; ~/.local/state/cloakroom-sample

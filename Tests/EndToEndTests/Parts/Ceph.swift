@@ -88,14 +88,25 @@ final class Ceph: Sendable {
 
     /// The bucket with a rule that expires what begins so, while the test runs.
     func withRule(prefix: String, days: Int, _ body: () throws -> Void) throws {
+        try putRule(prefix: prefix, days: days)
+        defer { _ = try? ask("DELETE", "?lifecycle=") }
+        try body()
+    }
+
+    /// The same for a test that awaits.
+    func withRule(prefix: String, days: Int, _ body: () async throws -> Void) async throws {
+        try putRule(prefix: prefix, days: days)
+        defer { _ = try? ask("DELETE", "?lifecycle=") }
+        try await body()
+    }
+
+    private func putRule(prefix: String, days: Int) throws {
         let rule =
             "<Rule><ID>test</ID><Filter><Prefix>\(prefix)</Prefix></Filter><Status>Enabled</Status>"
             + "<Expiration><Days>\(days)</Days></Expiration></Rule>"
         let put = try ask(
             "PUT", "?lifecycle=", body: "<LifecycleConfiguration>\(rule)</LifecycleConfiguration>")
         guard put.status == 200 else { throw MissingProgramError(description: "PUT ?lifecycle: \(put.told)") }
-        defer { _ = try? ask("DELETE", "?lifecycle=") }
-        try body()
     }
 
     /// - Returns: the keys that begin so, a thousand at most.

@@ -107,6 +107,13 @@ final class SeaweedFS: Sendable {
         return list.text.matches(of: /<Key>([^<]*)<\/Key>/).map { String($0.1) }
     }
 
+    /// - Parameter target: behind the bucket's name, such as `?lifecycle=`.
+    func ask(_ method: String, _ target: String, body: String? = nil) throws -> TestResponse {
+        try Curl.signed(
+            method, "\(url)/\(Self.bucket)\(target)", key: "cloakroom-admin", secret: Self.adminSecret, session: nil,
+            body: body)
+    }
+
     // MARK: Configuration
 
     /// For forms SeaweedFS asks only an identity's actions; for everything else the policies do.
