@@ -14,7 +14,7 @@ import stack
 from bench import Bench
 from processes import NotMeasured
 
-_LONGEST_RUN = 525          # seconds, for everything together
+_LONGEST_RUN = 900          # seconds, for everything together
 
 
 class Stopped(BaseException):
@@ -57,9 +57,11 @@ def main():
     parser.add_argument("--scripted-s3", default="")
     parser.add_argument("--kit-bench", default="")
     parser.add_argument("--sample", default="")
+    parser.add_argument("--tier-bench", default="")
     parser.add_argument("--only")
     parser.add_argument("--instructions", action="store_const", const="instructions", dest="only")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--counter")
     parser.add_argument("--log-level", default="info")
     options = parser.parse_args()
@@ -77,13 +79,15 @@ def main():
     signal.alarm(_LONGEST_RUN)
 
     with stack.Stack(options.state, options.worker, options.scripted_s3, options.log_level,
-                     options.kit_bench, options.sample) as parts:
-        bench = Bench(parts, options.only, options.quick, options.counter)
+                     options.kit_bench, options.sample, options.tier_bench) as parts:
+        bench = Bench(parts, options.only, options.quick, options.counter, options.smoke)
         how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
                f"medians; CPU ratios are medians of pairs of neighbouring rounds; system calls counted by "
                f"{bench.counter}; worker's log level: {options.log_level}")
         if options.only == "instructions":
             how = f"instructions counted by callgrind; worker's log level: {options.log_level}"
+        if options.only == "tiers":
+            how = "each scenario in a process of its own, once; ratios of what was done in turns"
         try:
             bench.run()
         except Stopped as reason:

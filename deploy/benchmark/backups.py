@@ -18,7 +18,7 @@ _LONGEST = 120                  # seconds, of one copy
 class Usage:
     """What one process used until it ended."""
 
-    def __init__(self, name, arguments, environment):
+    def __init__(self, name, arguments, environment, longest=_LONGEST):
         # rclone 1.60 refuses to run where this one is set.
         inherited = {key: value for key, value in os.environ.items() if key != "AWS_CA_BUNDLE"}
         with tempfile.TemporaryFile() as output:
@@ -26,7 +26,7 @@ class Usage:
             process = subprocess.Popen([str(each) for each in arguments], stdin=subprocess.DEVNULL, stdout=output,
                                        stderr=subprocess.STDOUT, env={**inherited, **environment})
             self.megabytes = 0.0
-            used = self._watch(process, began)
+            used = self._watch(process, began, longest)
             self.seconds = time.perf_counter() - began
             output.seek(0)
             said = output.read().decode(errors="replace")
@@ -34,7 +34,7 @@ class Usage:
         if process.returncode != 0:
             raise NotMeasured(f"{name} ended with {process.returncode}: {said.strip()[-300:]}")
 
-    def _watch(self, process, began):
+    def _watch(self, process, began, longest):
         """What the kernel counts when it has ended. Its memory is looked at meanwhile: `ru_maxrss` would begin with
         what this process had when it forked."""
         while True:
@@ -46,7 +46,7 @@ class Usage:
                 self.megabytes = max(self.megabytes, memory_megabytes(process.pid, "VmHWM"))
             except NotMeasured:
                 pass    # It has ended just now.
-            if time.perf_counter() - began > _LONGEST:
+            if time.perf_counter() - began > longest:
                 process.kill()
             time.sleep(0.01)
 
@@ -71,21 +71,25 @@ class Store:
         state = self._sample_state / user
         state.mkdir(parents=True)
         token = state / "token"
-        with open(token, "wb") as file:
-            subprocess.run([self.values["CLOAKROOM"], "token", "mint", "--user", user, "--device", user,
-                            self.values["SETTINGS"]], stdout=file, check=True, timeout=10)
+        self.make_token(user, token)
         Usage("signing in", [sample, "sign-in", "--state", state, "--endpoint", self.values["URL"], "--s3-endpoint",
                              self.values["S3"], "--user", user, "--token-file", token], {})
         return Usage("the sample", [sample, "backup", "--state", state, folder], {})
 
-    def rclone(self, prefix, folder):
-        """rclone with its defaults, but for how many files are under way."""
+    def make_token(self, user, path):
+        """A token of the user, in a file."""
+        with open(path, "wb") as file:
+            subprocess.run([self.values["CLOAKROOM"], "token", "mint", "--user", user, "--device", user,
+                            self.values["SETTINGS"]], stdout=file, check=True, timeout=10)
+
+    def rclone(self, prefix, folder, *options, longest=_LONGEST):
+        """rclone with its defaults, but for how many files are under way, and for what the options say."""
         values = {"TYPE": "s3", "PROVIDER": "Other", "ENDPOINT": self.values["S3"], "REGION": self.values["REGION"],
                   "ACCESS_KEY_ID": self.values["BROKER_ID"], "SECRET_ACCESS_KEY": self.values["BROKER_SECRET"],
                   "NO_CHECK_BUCKET": "true"}
         environment = {f"RCLONE_CONFIG_STORE_{name}": value for name, value in values.items()}
-        return Usage("rclone", ["rclone", "--config", "/dev/null", "copy", "--transfers", _TRANSFERS, folder,
-                                f"store:{self.values['BUCKET']}/{prefix}"], environment)
+        return Usage("rclone", ["rclone", "--config", "/dev/null", "copy", "--transfers", _TRANSFERS, *options, folder,
+                                f"store:{self.values['BUCKET']}/{prefix}"], environment, longest)
 
 
 def beside_rclone(parts, rounds):

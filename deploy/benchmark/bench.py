@@ -12,6 +12,7 @@ import load
 import measure
 import renewals
 import sharing
+import tiers
 from processes import NotMeasured, memory_megabytes
 from scenarios import all_scenarios, rs256_scenarios
 
@@ -26,7 +27,7 @@ _BESIDE_FLOORS = ("floor_f1", "healthz", "floor_f2", "vend_cached", "floor_f1", 
 class Bench:
     """One run's plan and what it has found so far."""
 
-    def __init__(self, parts, only, quick, counter):
+    def __init__(self, parts, only, quick, counter, smoke=False):
         self.parts = parts
         self.only = only
         self.rounds = 2 if quick else 5
@@ -38,6 +39,7 @@ class Bench:
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
+        self.tiers_size = tiers.SMOKE if smoke else tiers.QUICK if quick else tiers.FULL
         self.scenarios = [each for each in all_scenarios()
                           if only in (None, each.part_of or each.name) or each.floor and only in _COMPARED_WITH_FLOORS]
         self.measured = collections.defaultdict(list)
@@ -46,11 +48,14 @@ class Bench:
         self.values = {}
         self.faults = []
         self.notes = []
-        self.counter = None if only == "instructions" else self._try(load.counter, counter)
+        self.counter = None if only in ("instructions", "tiers") else self._try(load.counter, counter)
 
     def run(self):
         if self.only in (None, "vend_rs256"):
             self.scenarios += self._try(rs256_scenarios, self.parts) or []
+        if self.only == "tiers":
+            self._tiers()
+            return
         redis = self.parts.start_redis()
         if self.only == "instructions":
             self._try(self._instructions)
@@ -72,6 +77,8 @@ class Bench:
             self._try(self._kit_renewal)
         if self.only in (None, "backup"):
             self._try(self._backup)
+        if self.only is None:
+            self._tiers()
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]
         if not self.scenarios:
@@ -159,6 +166,23 @@ class Bench:
         self._median("backup_cpu_over_rclone", [each.cpu / other.cpu for each, other in zip(ours, theirs)])
         self.values["backup_rss_mb"] = max(each.megabytes for each in [*ours, large])
         self.notes.append(backups.note(ours, theirs, large))
+
+    def _tiers(self):
+        measured = self._try(tiers.Tiers, self.parts, self.tiers_size)
+        if measured is None:
+            return
+        for title, step in (("tiering a year of photos beside rclone", measured.a_year),
+                            ("counting requests, opening photos that are not on the device", measured.transfers),
+                            ("opening photos that are on the device", measured.hot),
+                            ("reading thumbnails", measured.thumbnails),
+                            ("publishing snapshots", measured.snapshots),
+                            ("making a catalog anew", measured.rebuild),
+                            ("running with nothing to do", measured.idle),
+                            ("moving photos out of a table", measured.migration)):
+            print(title, flush=True)
+            self._try(step)
+        self.values |= measured.values
+        self.notes += measured.notes
 
     def _rounds(self):
         """Everything in turns, so that what disturbs the machine disturbs all alike."""

@@ -32,6 +32,10 @@ class Process:
     def running(self):
         return self._popen.poll() is None
 
+    def wait(self, seconds):
+        """Its status, once it has ended by itself; raises `subprocess.TimeoutExpired`."""
+        return self._popen.wait(seconds)
+
     def ask_to_stop(self):
         if self.running():
             self._popen.terminate()

@@ -29,7 +29,7 @@ _ENVIRONMENT = {
 class Stack:
     """Starts parts on 127.0.0.1 and on unix sockets, and stops all of them at the end of a `with`."""
 
-    def __init__(self, state, worker, scripted_s3, log_level, kit_bench, sample):
+    def __init__(self, state, worker, scripted_s3, log_level, kit_bench, sample, tier_bench):
         self.state = pathlib.Path(state)
         self.binaries = self.state / "bin"
         self.logs = self.state / "logs"
@@ -37,6 +37,7 @@ class Stack:
         self.scripted_s3 = scripted_s3
         self.kit_bench = kit_bench
         self.sample = sample
+        self.tier_bench = tier_bench
         self._log_level = log_level
         self._started = []
 
