@@ -226,32 +226,6 @@ import Testing
         seen(b.photoFiles, try await b.store.thumbnails(limit: 10).count)
         #expect(try await b.store.thumbnails(limit: 10).isEmpty)
     }
-
-    @Test func `nothing leaves the device without the lock`() async throws {
-        let gate = Gate()
-        let f = try StoreFixture(gate: { call, moment in
-            if call.kind == .verify, moment == .before { await gate.pass() }
-        })
-        try await f.add("p")
-        f.clock.pass(days: 31)
-        let first = f.store
-        let run = Task { await first.run(.manual) }
-        await gate.arrived()
-        try await first.releaseLock()
-        let clock = f.clock
-        let second = try TieredPhotoStore(
-            folder: f.folder, tier: ScriptedTier(f.remote, device: "device"), thumbnailer: f.thumbnailer,
-            policy: RetentionPolicy(),
-            conditions: f.conditions, clock: { clock.now })
-        seen(await second.isWriter)
-        try await second.setPolicy(RetentionPolicy(period: .forever))
-        let id = try #require(try await second.photo(named: "p"))
-        let open = try await second.open(id)
-        await gate.open()
-        let report = await run.value
-        seen(report.evicted, report.stoppedBy as Any, FileManager.default.fileExists(atPath: open.url.path))
-        #expect(FileManager.default.fileExists(atPath: open.url.path))
-    }
 }
 
 actor Gate {
