@@ -19,9 +19,10 @@ extension TieredPhotoStore {
     func arrive(_ arrival: Arrival) {
         arrivals[arrival.row.id] = arrival
         guard arrivalTask == nil else { return }
-        arrivalTask = Task {
+        // A store that is let go must not hold its lock until then.
+        arrivalTask = Task { [weak self] in
             try? await Task.sleep(for: Self.pause)
-            await keepArrivals()
+            await self?.keepArrivals()
         }
     }
 
