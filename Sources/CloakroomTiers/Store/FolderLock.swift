@@ -28,7 +28,11 @@ final class FolderLock: Sendable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A process that is being started has the descriptor, too, until it runs its program.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }
 
 extension CloakroomError {
