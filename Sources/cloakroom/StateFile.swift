@@ -26,7 +26,11 @@ final class StateFile {
         }
     }
 
-    deinit { close(lock) }
+    deinit {
+        // A process that is being started has the descriptor, too, until it runs its program.
+        flock(lock, LOCK_UN)
+        close(lock)
+    }
 
     /// - Returns: `nil` when there is no file.
     func read() throws(FileError) -> JSON? {

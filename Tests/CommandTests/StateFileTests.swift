@@ -15,6 +15,9 @@ struct StateFileTests {
 
     init() throws { folder = try TemporaryFolder() }
 
+    private let subject = UsageTotals.Subject(
+        location: BucketLocation(bucket: "b", endpoint: "https://s3.example", region: "r"), prefixes: [""], user: nil)
+
     private func link(_ path: String) throws {
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: folder["victim"])
     }
@@ -40,12 +43,33 @@ struct StateFileTests {
         try link(path)
         #expect(throws: StateFile.FileError.self) { _ = try StateFile(path: path).read() }
         try FileManager.default.removeItem(atPath: folder["victim"])
-        let subject = UsageTotals.Subject(
-            location: BucketLocation(bucket: "b", endpoint: "https://s3.example", region: "r"), prefixes: [""],
-            user: nil)
         #expect(throws: UsageState.StateError.self) { _ = try UsageState(path: path, subject: subject) }
         try link(folder["other.lock"])
         #expect(throws: StateFile.FileError.self) { _ = try StateFile(path: folder["other"]) }
         #expect(!FileManager.default.fileExists(atPath: folder["victim"]))
+    }
+
+    @Test func `a lock is released although a process that is being started shares it`() throws {
+        // A duplicate shares the lock as the descriptor of a forked process does.
+        func duplicate(of path: String) throws -> Int32 {
+            let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+            let found = open.first {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+            }
+            return fcntl(try #require(found), F_DUPFD_CLOEXEC, 3)
+        }
+        var file: StateFile? = try StateFile(path: path)
+        let lock = try withExtendedLifetime(file) { try duplicate(of: path + ".lock") }
+        file = nil
+        defer { close(lock) }
+        #expect(throws: Never.self) { _ = try StateFile(path: path) }
+
+        let scan = folder["usage.state"]
+        var usage: UsageState? = try UsageState(path: scan, subject: subject)
+        let usageLock = try withExtendedLifetime(usage) { try duplicate(of: scan) }
+        usage = nil
+        defer { close(usageLock) }
+        #expect(throws: Never.self) { _ = try UsageState(path: scan, subject: subject) }
     }
 }

@@ -24,7 +24,11 @@ final class UsageState {
         }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A process that is being started has the descriptor, too, until it runs its program.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     private static func begin(
         _ descriptor: Int32, _ path: String, _ subject: UsageTotals.Subject
