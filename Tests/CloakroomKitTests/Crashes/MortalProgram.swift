@@ -16,6 +16,8 @@ struct MortalProgram {
         process.executableURL = Self.executable
         process.arguments = [scenario, folder.path, String(point), String(date.timeIntervalSince1970)]
         let output = Pipe()
+        // Foundation keeps a process that has ended, and so its pipe.
+        defer { for end in [output.fileHandleForReading, output.fileHandleForWriting] { try? end.close() } }
         process.standardOutput = output
         process.standardError = output
         let ended = AsyncStream<Void>.makeStream()

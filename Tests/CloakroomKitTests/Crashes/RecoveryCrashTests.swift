@@ -4,7 +4,8 @@ import Testing
 @testable import CloakroomKit
 
 /// Recoveries that are killed at every point, and gone on with.
-@Suite struct RecoveryCrashTests {
+// One program at a time: hundreds at once take the descriptors of the process that starts them.
+@Suite(.serialized) struct RecoveryCrashTests {
     private static let date = Date(timeIntervalSince1970: 1_795_183_200)
 
     /// Three uploads of fourteen points each, and a mark.

@@ -4,7 +4,8 @@ import Testing
 @testable import CloakroomKit
 
 /// Launches that are killed at every point of a renewal, and of the recoveries that it leads to.
-@Suite struct RenewalCrashTests {
+// One program at a time: hundreds at once take the descriptors of the process that starts them.
+@Suite(.serialized) struct RenewalCrashTests {
     private static let date = Date(timeIntervalSince1970: 1_795_183_200)
     /// Three batches of five points each, and a recovery of sixteen.
     private static let points = 3 * 5 + 16

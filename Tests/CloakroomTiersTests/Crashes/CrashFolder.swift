@@ -63,6 +63,8 @@ struct CrashFolder {
         process.executableURL = Self.program
         process.arguments = [scenario, url.path, device, String(point), String(date.timeIntervalSince1970)]
         let output = Pipe()
+        // Foundation keeps a process that has ended, and so its pipe.
+        defer { for end in [output.fileHandleForReading, output.fileHandleForWriting] { try? end.close() } }
         process.standardOutput = output
         process.standardError = output
         let ended = AsyncStream<Void>.makeStream()
