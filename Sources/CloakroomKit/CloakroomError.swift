@@ -95,6 +95,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let diskFull = Code(rawValue: "disk_full")
         /// The kit's own records could not be read or written.
         public static let storeFailed = Code(rawValue: "store_failed")
+        /// Another process has the right to write to these files.
+        public static let storeInUse = Code(rawValue: "store_in_use")
         /// A store or a journal is another user's, or of another endpoint: see ``StoreOwner``.
         public static let storeOwnerMismatch = Code(rawValue: "store_owner_mismatch")
     }
@@ -108,6 +110,18 @@ extension CloakroomError: CustomStringConvertible {
         if let serverCode, serverCode != code.rawValue { details.append(serverCode) }
         if let requestID { details.append("request \(requestID)") }
         return "\(code): \(message)" + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))")
+    }
+}
+
+extension CloakroomError {
+    /// Whether the same call can succeed later without anything being done about it: "tap to retry".
+    public var isRetryable: Bool {
+        switch code {
+        case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidResponse, .notAllowedNow,
+            .cancelled, .tokenUnavailable, .unauthorized, .storeInUse, .checksumMismatch:
+            true
+        default: false
+        }
     }
 }
 

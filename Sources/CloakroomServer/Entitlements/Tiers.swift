@@ -13,6 +13,8 @@ package final class Tier: Sendable {
     private let vendAll: RateLimitPolicy
     private let upload: RateLimitPolicy
     private let session: RateLimitPolicy
+    /// An issuer's notifications have one limit, whatever tier their user has.
+    private let notification: RateLimitPolicy
 
     /// - Parameter limits: those of everybody; a tier has its own numbers in the same windows.
     package init(_ settings: Settings.Tier, limits: Settings.Limits) {
@@ -30,6 +32,7 @@ package final class Tier: Sendable {
             .upload, limits, quota: .init(settings.uploads, user: settings.userUploads),
             quantity: .init(settings.uploadedBytes, user: settings.userUploadedBytes))
         session = RateLimitPolicy(.session, limits)
+        notification = RateLimitPolicy(.notification, limits)
     }
 
     func terms(of cost: RateLimitCost) -> RateLimitPolicy {
@@ -39,8 +42,7 @@ package final class Tier: Sendable {
         case .vendAll: vendAll
         case .upload, .uploadBytes: upload
         case .session: session
-        // An issuer's notifications have one limit, whatever tier their user has.
-        case .notification: preconditionFailure("no tier limits notifications")
+        case .notification: notification
         }
     }
 }

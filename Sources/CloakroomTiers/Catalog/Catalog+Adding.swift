@@ -34,29 +34,11 @@ extension Catalog {
                     "INSERT OR IGNORE INTO photo_name (name, photo) VALUES (?, ?)", [.text(name), .integer(id)])
                 if added == 1 { try database.run("UPDATE photo SET segment = NULL WHERE id = ?", [.integer(id)]) }
             }
-            try Self.keep(thumbnail, of: id, in: database)
+            try Self.record(thumbnail, of: id, in: database)
             try database.run(
                 "DELETE FROM removed_file WHERE name = ?",
                 [.text(PhotoRow.fileName(sha256: content.sha256, format: format))])
             return id
         }
-    }
-
-    /// A photo that is on the device again.
-    private static func markLocal(
-        _ known: PhotoRow, _ content: PhotoContent, format: String, in database: SQLiteDatabase
-    ) throws(SQLiteError) {
-        let state: PhotoState
-        switch known.state {
-        case .hot, .uploading, .both: state = known.state
-        case .evicting, .cold: state = known.sha256 == nil ? .hot : .both
-        case .missing: state = .hot
-        }
-        try database.run(
-            """
-            UPDATE photo SET sha256 = ?, format = ?, state = ?, missing_since = NULL,
-                segment = CASE WHEN sha256 IS NULL THEN NULL ELSE segment END WHERE id = ?
-            """,
-            [.blob(content.sha256), .text(format), .integer(state.rawValue), .integer(known.id)])
     }
 }

@@ -31,10 +31,10 @@ extension Catalog {
         _ row: PhotoRow, _ content: PhotoContent, format: String, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         // Local ones that were damaged keep their state. What was missing is proven by having come.
-        let state: PhotoState = row.state.rawValue <= PhotoState.both.rawValue ? row.state : .both
+        let state: PhotoState = row.state.isLocal ? row.state : .both
         try database.run(
             """
-            UPDATE photo SET sha256 = ?, format = ?, state = ?, missing_since = NULL, failure = NULL, retry_at = NULL,
+            UPDATE photo SET sha256 = ?, format = ?, state = ?, retry_at = NULL,
                 verified_at = coalesce(verified_at, 0),
                 segment = CASE WHEN sha256 IS NULL THEN NULL ELSE segment END WHERE id = ?
             """,

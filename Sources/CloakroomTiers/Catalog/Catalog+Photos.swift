@@ -64,7 +64,7 @@ extension Catalog {
     }
 
     /// - Parameter thumbnail: `nil` records that there is no picture in the photo.
-    static func keep(
+    static func record(
         _ thumbnail: Thumbnail?, of id: Int64, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         try database.run(

@@ -17,9 +17,7 @@ extension Catalog {
             remote_key TEXT,
             entity_tag TEXT,
             verified_at INTEGER,
-            missing_since INTEGER,
             retry_at INTEGER,
-            failure TEXT,
             -- Beside a blob it would have the blob written again.
             thumbnail_uploaded INTEGER NOT NULL DEFAULT 0,
             segment INTEGER,                 -- the snapshot that names the photo as it is; NULL: none does

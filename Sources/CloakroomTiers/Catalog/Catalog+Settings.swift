@@ -2,8 +2,9 @@ import CloakroomKit
 import CloakroomSQLite
 import Foundation
 
-/// What a store remembers of itself.
+/// What a store remembers of itself: the names in the table `setting`.
 enum CatalogSetting: String {
+    /// The ``DeviceID``; another one after this device was dismissed, or was copied.
     case device
     /// A ``RetentionPolicy``, as JSON.
     case policy
@@ -17,28 +18,55 @@ enum CatalogSetting: String {
     case lastLook
     /// The catalog is a new one in the place of a damaged one, and not made anew yet.
     case rebuild
+
+    /// The ``TierIdentity`` of the tier that has this device's snapshots.
+    case snapshotTier = "snapshot_tier"
+    /// The highest sequence of a snapshot that was ever used.
+    case snapshotSequence = "snapshot_sequence"
+    /// In bytes: what was published of changes, and all that was written as snapshots.
+    case changedBytes = "snapshot_changed_bytes"
+    case writtenBytes = "snapshot_written_bytes"
+    /// The ids of devices that have had snapshots in the tier, with blanks between them.
+    case knownDevices = "known_devices"
+    /// The latest time that the device's clock showed while a deletion waited, where the store tells no time.
+    case deletionClock = "deletion_clock"
+}
+
+extension SQLiteDatabase {
+    /// - Returns: `nil` when it is not set.
+    func setting(_ setting: CatalogSetting) throws(SQLiteError) -> String? {
+        try first("SELECT value FROM setting WHERE name = ?", [.text(setting.rawValue)]) { $0.text(0) }
+    }
+
+    /// - Returns: 0 when it is not set.
+    func number(_ setting: CatalogSetting) throws(SQLiteError) -> Int64 {
+        try self.setting(setting).flatMap { Int64($0) } ?? 0
+    }
+
+    /// - Parameter value: `nil` forgets it.
+    func set(_ setting: CatalogSetting, to value: String?) throws(SQLiteError) {
+        guard let value else {
+            try run("DELETE FROM setting WHERE name = ?", [.text(setting.rawValue)])
+            return
+        }
+        try run(
+            "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [.text(setting.rawValue), .text(value)])
+    }
+
+    func add(_ amount: Int64, to setting: CatalogSetting) throws(SQLiteError) {
+        try set(setting, to: "\(number(setting) + amount)")
+    }
 }
 
 extension Catalog {
     func setting(_ setting: CatalogSetting) throws(CloakroomError) -> String? {
-        try perform { database throws(SQLiteError) in
-            try database.first("SELECT value FROM setting WHERE name = ?", [.text(setting.rawValue)]) { $0.text(0) }
-        }
+        try perform { database throws(SQLiteError) in try database.setting(setting) }
     }
 
     /// - Parameter value: `nil` forgets it.
-    func set(_ setting: CatalogSetting, _ value: String?) throws(CloakroomError) {
-        try perform { database throws(SQLiteError) in try Self.set(setting, value, in: database) }
-    }
-
-    static func set(_ setting: CatalogSetting, _ value: String?, in database: SQLiteDatabase) throws(SQLiteError) {
-        guard let value else {
-            try database.run("DELETE FROM setting WHERE name = ?", [.text(setting.rawValue)])
-            return
-        }
-        try database.run(
-            "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [.text(setting.rawValue), .text(value)])
+    func set(_ setting: CatalogSetting, to value: String?) throws(CloakroomError) {
+        try perform { database throws(SQLiteError) in try database.set(setting, to: value) }
     }
 
     func date(_ setting: CatalogSetting) throws(CloakroomError) -> Date? {
@@ -58,7 +86,7 @@ extension Catalog {
     }
 
     func setPolicy(_ policy: RetentionPolicy) throws {
-        try set(.policy, String(decoding: try JSONEncoder().encode(policy), as: UTF8.self))
+        try set(.policy, to: String(decoding: try JSONEncoder().encode(policy), as: UTF8.self))
     }
 }
 

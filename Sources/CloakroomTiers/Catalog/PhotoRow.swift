@@ -3,22 +3,6 @@ import CloakroomKit
 import CloakroomSQLite
 import Foundation
 
-/// Where a photo is on its way between the device and the cold tier.
-enum PhotoState: Int64, Sendable, CaseIterable {
-    /// On the device alone.
-    case hot = 0
-    /// On the device; the cold tier may have it, or a part of it.
-    case uploading
-    /// On the device, and proven.
-    case both
-    /// Proven, and allowed to leave the device: its file may be there still.
-    case evicting
-    /// Not on the device.
-    case cold
-    /// Not on the device, and surely absent from the cold tier.
-    case missing
-}
-
 /// A photo as the catalog has it.
 struct PhotoRow: Sendable, Equatable {
     var id: Int64

@@ -96,12 +96,8 @@ public struct CloudKitColdTier: ColdTier {
             return try await body()
         } catch let fault as CloudFault {
             throw CloakroomError(fault, doing: doing)
-        } catch let error as CloakroomError {
-            throw error
-        } catch is CancellationError {
-            throw CloakroomError(.cancelled, "\(doing): the task was cancelled")
         } catch {
-            throw CloakroomError(.unknown, "\(doing): \(error)")
+            throw CloakroomError(of: error, doing)
         }
     }
 

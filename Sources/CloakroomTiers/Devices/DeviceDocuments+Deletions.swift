@@ -163,7 +163,8 @@ extension DeviceDocuments {
 
     /// Of one reading of the snapshots.
     private static let batch = 10_000
-    private static let maximumListings = 4
+    /// Documents may be replaced between a listing and their reading.
+    static let maximumListings = 4
     /// Of single photos; then the tier as a whole is the reason.
     private static let maximumFailures = 3
 
@@ -198,8 +199,8 @@ extension DeviceDocuments {
     private func isDeviceClockTrusted() throws(CloakroomError) -> Bool {
         let now = clock().milliseconds
         return try catalog.transaction { database throws(SQLiteError) in
-            let latest = try database.number(Setting.deletionClock)
-            try database.set(Setting.deletionClock, to: "\(now)")
+            let latest = try database.number(.deletionClock)
+            try database.set(.deletionClock, to: "\(now)")
             guard now < latest else { return true }
             try database.run("UPDATE tombstone SET announced_at = ? WHERE announced_at IS NOT NULL", [.integer(now)])
             return false

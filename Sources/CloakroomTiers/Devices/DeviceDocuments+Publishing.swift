@@ -27,12 +27,10 @@ extension DeviceDocuments {
 
     /// Documents are in one tier. In another one this is another device, of which nothing is published yet.
     private func beginInTier(_ identity: TierIdentity) throws(CloakroomError) {
-        let known = try catalog.perform { database throws(SQLiteError) in try database.setting(Setting.tier) }
+        let known = try catalog.setting(.snapshotTier)
         guard known != identity.description else { return }
         if known != nil { try changeDevice(deletingDocuments: false) }
-        try catalog.perform { database throws(SQLiteError) in
-            try database.set(Setting.tier, to: identity.description)
-        }
+        try catalog.set(.snapshotTier, to: identity.description)
     }
 
     /// Uploads all rows that no snapshot names as they are, and the removals; with `isRewriting` also what only retiring
@@ -75,8 +73,8 @@ extension DeviceDocuments {
                 try database.run("UPDATE removal SET segment = ? WHERE photo = ?", [.integer(sequence), .blob(photo)])
             }
             try database.run("UPDATE segment SET is_confirmed = 1 WHERE sequence = ?", [.integer(sequence)])
-            try database.add(Int64(bytes.count), to: Setting.writtenBytes)
-            if !isRewriting { try database.add(Int64(bytes.count), to: Setting.changedBytes) }
+            try database.add(Int64(bytes.count), to: .writtenBytes)
+            if !isRewriting { try database.add(Int64(bytes.count), to: .changedBytes) }
         }
     }
 
@@ -86,9 +84,9 @@ extension DeviceDocuments {
         let now = clock().timeIntervalSince1970 * 1000
         let time = Int64(min(max(now.isFinite ? now : 0, 1), 100_000_000_000_000))
         return try catalog.transaction { database throws(SQLiteError) in
-            let next = try database.number(Setting.sequence) + .random(in: 1...1_000)
+            let next = try database.number(.snapshotSequence) + .random(in: 1...1_000)
             let sequence = min(max(time, next), DeviceDocumentName.maximumSequence)
-            try database.set(Setting.sequence, to: "\(sequence)")
+            try database.set(.snapshotSequence, to: "\(sequence)")
             try database.run(
                 "INSERT INTO segment (sequence, byte_count, entry_count, is_merged) VALUES (?, ?, ?, ?)",
                 [

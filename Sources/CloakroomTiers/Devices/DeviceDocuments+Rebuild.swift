@@ -26,7 +26,7 @@ extension DeviceDocuments {
                 try await stageObjects(staging)
                 report.nameConflicts += try staging.finish()
                 let date = listing.date ?? clock()
-                try await merge(staging, tier: identity, on: date, &report)
+                try await merge(staging, tier: identity, &report)
                 try await addUnnamed(staging, tier: identity, on: date, &report)
                 result = .success(())
             } catch {
@@ -46,7 +46,7 @@ extension DeviceDocuments {
     private func stageSnapshots(
         _ staging: RebuildStaging
     ) async throws -> (listing: DeviceListing, unreadable: Int) {
-        for _ in 0..<4 {
+        for _ in 0..<Self.maximumListings {
             let (listing, _) = try await list()
             var unreadable = 0
             if try await stageSnapshots(of: listing, staging, &unreadable) { return (listing, unreadable) }
@@ -107,7 +107,7 @@ extension DeviceDocuments {
     }
 
     private func merge(
-        _ staging: RebuildStaging, tier: TierIdentity, on date: Date, _ report: inout RebuildReport
+        _ staging: RebuildStaging, tier: TierIdentity, _ report: inout RebuildReport
     ) async throws {
         var last: [UInt8] = []
         while true {
@@ -116,7 +116,7 @@ extension DeviceDocuments {
             last = end
             try catalog.transaction { database throws(SQLiteError) in
                 for photo in photos {
-                    try database.mergeRebuilt(photo, tier: tier, on: date, &report)
+                    try database.mergeRebuilt(photo, tier: tier, &report)
                 }
             }
             await Task.yield()

@@ -34,7 +34,7 @@ extension DeviceDocuments {
 
     private func retiring(_ segments: [SnapshotSegment]) throws(CloakroomError) -> [Int64]? {
         let (changed, written) = try catalog.perform { database throws(SQLiteError) in
-            (try database.number(Setting.changedBytes), try database.number(Setting.writtenBytes))
+            (try database.number(.changedBytes), try database.number(.writtenBytes))
         }
         let published = segments.reduce(0) { $0 + $1.byteCount }
         let live = segments.reduce(0) { $0 + $1.liveBytes }

@@ -27,22 +27,6 @@ final class DeviceDocuments {
         self.clock = clock
     }
 
-    /// In the table `setting`.
-    enum Setting {
-        static let device = CatalogSetting.device.rawValue
-        /// Whose tier has the documents.
-        static let tier = "snapshot_tier"
-        /// The highest sequence that was ever used.
-        /// The ids of devices that have had snapshots in the tier, with blanks between them.
-        static let devices = "known_devices"
-        static let sequence = "snapshot_sequence"
-        /// In bytes: what was published of changes, and all that was written as snapshots.
-        static let changedBytes = "snapshot_changed_bytes"
-        static let writtenBytes = "snapshot_written_bytes"
-        /// The latest time that the device's clock showed while a deletion waited, where the store tells no time.
-        static let deletionClock = "deletion_clock"
-    }
-
     func list() async throws -> (listing: DeviceListing, number: Int) {
         listingCount += 1
         let number = listingCount
@@ -57,14 +41,14 @@ final class DeviceDocuments {
         let new = known.union(present).subtracting(listing.dismissals.keys).subtracting([device])
         if new != known {
             let names = new.map(\.rawValue).sorted().joined(separator: " ")
-            try catalog.perform { database throws(SQLiteError) in try database.set(Setting.devices, to: names) }
+            try catalog.set(.knownDevices, to: names)
         }
         return new.subtracting(present).sorted { $0.rawValue < $1.rawValue }
     }
 
     func knownDevices() throws(CloakroomError) -> Set<DeviceID> {
-        let text = try catalog.perform { database throws(SQLiteError) in try database.setting(Setting.devices) }
-        return Set((text ?? "").split(separator: " ").compactMap { DeviceID(rawValue: String($0)) })
+        let text = try catalog.setting(.knownDevices) ?? ""
+        return Set(text.split(separator: " ").compactMap { DeviceID(rawValue: String($0)) })
     }
 
     /// - Returns: `nil` when it is surely absent.
@@ -91,7 +75,7 @@ final class DeviceDocuments {
         let new = DeviceID.random()
         let old = device
         try catalog.transaction { database throws(SQLiteError) in
-            try database.set(Setting.device, to: new.rawValue)
+            try database.set(.device, to: new.rawValue)
             if deletingDocuments {
                 let sequences = try database.rows("SELECT sequence FROM segment") { row in row.integer(0) }
                 for sequence in sequences {
@@ -109,20 +93,6 @@ final class DeviceDocuments {
 }
 
 extension SQLiteDatabase {
-    func setting(_ name: String) throws(SQLiteError) -> String? {
-        try first("SELECT value FROM setting WHERE name = ?", [.text(name)]) { row in row.text(0) }
-    }
-
-    func number(_ name: String) throws(SQLiteError) -> Int64 { try setting(name).flatMap { Int64($0) } ?? 0 }
-
-    func set(_ name: String, to value: String) throws(SQLiteError) {
-        try run(
-            "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [.text(name), .text(value)])
-    }
-
-    func add(_ amount: Int64, to name: String) throws(SQLiteError) { try set(name, to: "\(number(name) + amount)") }
-
     /// The documents that announce deletions of this device.
     func intents() throws(SQLiteError) -> [String] {
         try rows("SELECT DISTINCT intent FROM tombstone WHERE intent IS NOT NULL") { row in row.text(0) }

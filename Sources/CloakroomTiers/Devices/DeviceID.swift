@@ -14,6 +14,11 @@ public struct DeviceID: RawRepresentable, Sendable, Hashable, Codable {
         else { return nil }
         self.rawValue = rawValue
     }
+
+    static func random() -> DeviceID {
+        let text = UUID().uuidString.lowercased().filter { $0 != "-" }
+        return DeviceID(rawValue: text) ?? random()
+    }
 }
 
 /// A device of the user, as its documents show it.

@@ -4,7 +4,6 @@ import Foundation
 /// Photos that a device is going to delete from the tier: two days after this was written, unless another device names
 /// them then. Until it is gone, no other device lets a file of these go.
 struct IntentDocument: SharedDocument, Equatable {
-    var version = SharedDocumentRules.version
     /// The MD5 of each.
     var photos: [[UInt8]]
 
@@ -12,7 +11,7 @@ struct IntentDocument: SharedDocument, Equatable {
 
     init(photos: [[UInt8]]) { self.photos = photos }
 
-    private enum CodingKeys: String, CodingKey { case version, photos }
+    private enum CodingKeys: String, CodingKey { case photos }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -26,14 +25,12 @@ struct IntentDocument: SharedDocument, Equatable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(version, forKey: .version)
         try container.encode(photos.map(\.hexadecimal), forKey: .photos)
     }
 }
 
 /// That the user has given a device up, from another one.
 struct DismissalDocument: SharedDocument, Equatable {
-    var version = SharedDocumentRules.version
     /// The one given up: as in the document's name.
     var device: DeviceID
     var dismissedBy: DeviceID

@@ -8,19 +8,14 @@ extension SQLiteDatabase {
     /// Of several devices the one that published last tells the dates, and each adds its names. A name that the
     /// catalog has for another photo stays that one's.
     func mergeRebuilt(
-        _ photo: [UInt8], tier: TierIdentity, on date: Date, _ report: inout RebuildReport
+        _ photo: [UInt8], tier: TierIdentity, _ report: inout RebuildReport
     ) throws(SQLiteError) {
         let named = try first(
             """
-            SELECT sha256, md5, byte_count, format, taken_at, added_at, pinned FROM named_photo
-            WHERE photo = ? ORDER BY sequence DESC LIMIT 1
+            SELECT \(SnapshotEntry.columns) FROM named_photo WHERE photo = ? ORDER BY sequence DESC LIMIT 1
             """, [.blob(photo)]
-        ) { row in
-            SnapshotEntry(
-                names: [], sha256: row.isNull(0) ? nil : row.blob(0), md5: row.blob(1), byteCount: row.integer(2),
-                format: row.text(3), takenAt: row.integer(4), addedAt: row.integer(5), isPinned: row.integer(6) != 0)
-        }
-        guard let named, let id = try row(for: named, tier: tier, on: date, &report) else { return }
+        ) { SnapshotEntry($0) }
+        guard let named, let id = try row(for: named, tier: tier, &report) else { return }
         let names = try rows("SELECT DISTINCT name FROM named_name WHERE photo = ? ORDER BY name", [.blob(photo)]) {
             row in
             row.text(0)
@@ -38,7 +33,7 @@ extension SQLiteDatabase {
 
     /// - Returns: the photo's row; `nil` when it gets none.
     private func row(
-        for named: SnapshotEntry, tier: TierIdentity, on date: Date, _ report: inout RebuildReport
+        for named: SnapshotEntry, tier: TierIdentity, _ report: inout RebuildReport
     ) throws(SQLiteError) -> Int64? {
         if let sha256 = named.sha256 {
             if let id = try first("SELECT id FROM photo WHERE sha256 = ?", [.blob(sha256)], read: { $0.integer(0) }) {
@@ -69,14 +64,14 @@ extension SQLiteDatabase {
         try run(
             """
             INSERT INTO photo (sha256, md5, byte_count, format, taken_at, added_at, pinned, state, tier, remote_key,
-                verified_at, missing_since)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                verified_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 SQLiteValue(named.sha256), .blob(named.md5), .integer(named.byteCount), .text(named.format),
                 .integer(named.takenAt), .integer(named.addedAt), .integer(named.isPinned ? 1 : 0),
                 .integer(state.rawValue), .text(tier.description), .text(key ?? named.md5.hexadecimal),
-                named.sha256 == nil ? .null : 0, state == .missing ? .integer(date.milliseconds) : .null,
+                named.sha256 == nil ? .null : 0,
             ])
         return try first("SELECT last_insert_rowid()") { row in row.integer(0) }
     }

@@ -2,7 +2,7 @@ import CloakroomCrypto
 import CloakroomKit
 import Foundation
 
-/// A document as it is in the tier: JSON with a version.
+/// A document as it is in the tier: JSON with a version, and a digest of its content, see ``SealedDocument``.
 ///
 /// It comes from other devices, so each one is checked as a stranger's: what cannot be read is an error that stops
 /// eviction and deletion, and is never taken for an empty document.
@@ -14,23 +14,18 @@ extension SharedDocument {
     init(_ bytes: Data, named name: String) throws(CloakroomError) {
         guard bytes.count <= SharedDocumentRules.maximumBytes else { throw Self.tooLarge(name) }
         do {
-            let decoder = JSONDecoder()
-            let version = try decoder.decode(DocumentVersion.self, from: bytes).version
-            guard version == SharedDocumentRules.version else {
-                throw CloakroomError(.storeFailed, "\(name) was written by another version of the app (\(version))")
-            }
-            self = try decoder.decode(Self.self, from: bytes)
+            self = try JSONDecoder().decode(Self.self, from: try SealedDocument.content(of: bytes, named: name))
         } catch let error as CloakroomError {
             throw error
         } catch {
-            throw CloakroomError(.storeFailed, "\(name) is damaged: it cannot be read as what its name says")
+            throw SealedDocument.damaged(name)
         }
     }
 
     func encoded() throws(CloakroomError) -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do { return try encoder.encode(self) } catch {
+        do { return SealedDocument.bytes(of: try encoder.encode(self)) } catch {
             throw CloakroomError(.storeFailed, "a document for the user's other devices cannot be written: \(error)")
         }
     }
@@ -41,15 +36,10 @@ extension SharedDocument {
 }
 
 enum SharedDocumentRules {
-    static let version = 1
     /// Of one that is read; those written have a quarter of it, see ``SnapshotDocument/preferredBytes``.
     static let maximumBytes = 4 << 20
     /// Of all devices together.
     static let maximumDocuments = 50_000
-}
-
-private struct DocumentVersion: Decodable {
-    var version: Int
 }
 
 /// Bytes as hexadecimal digits, of exactly the count that is expected.

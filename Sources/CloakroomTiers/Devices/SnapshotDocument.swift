@@ -7,7 +7,6 @@ import Foundation
 /// All of a device's documents together, in the order of their sequences, are its snapshot: the last one that says
 /// something of a photo counts. So a document can be read, or written, any number of times.
 struct SnapshotDocument: SharedDocument, Equatable {
-    var version = SharedDocumentRules.version
     var entries: [SnapshotEntry]
     /// The SHA-256 of each, or its MD5 where no SHA-256 was known.
     var removed: [[UInt8]]
@@ -21,7 +20,7 @@ struct SnapshotDocument: SharedDocument, Equatable {
         self.removed = removed
     }
 
-    private enum CodingKeys: String, CodingKey { case version, entries, removed }
+    private enum CodingKeys: String, CodingKey { case entries, removed }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -38,7 +37,6 @@ struct SnapshotDocument: SharedDocument, Equatable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(version, forKey: .version)
         try container.encode(entries, forKey: .entries)
         if !removed.isEmpty { try container.encode(removed.map(\.hexadecimal), forKey: .removed) }
     }

@@ -44,12 +44,8 @@ extension SQLiteDatabase {
 
     /// - Returns: `nil` when there is no such row.
     func entry(ofPhoto id: Int64) throws(SQLiteError) -> SnapshotEntry? {
-        let found = try first(
-            "SELECT sha256, md5, byte_count, format, taken_at, added_at, pinned FROM photo WHERE id = ?", [.integer(id)]
-        ) { row in
-            SnapshotEntry(
-                names: [], sha256: row.isNull(0) ? nil : row.blob(0), md5: row.blob(1), byteCount: row.integer(2),
-                format: row.text(3), takenAt: row.integer(4), addedAt: row.integer(5), isPinned: row.integer(6) != 0)
+        let found = try first("SELECT \(SnapshotEntry.columns) FROM photo WHERE id = ?", [.integer(id)]) {
+            SnapshotEntry($0)
         }
         guard var entry = found else { return nil }
         var bytes = 0
@@ -65,6 +61,16 @@ extension SQLiteDatabase {
 }
 
 extension SnapshotEntry {
+    /// Of the tables `photo` and `named_photo`.
+    static let columns = "sha256, md5, byte_count, format, taken_at, added_at, pinned"
+
+    /// A row of ``columns``, without its names.
+    init(_ row: borrowing SQLiteRow) {
+        self.init(
+            names: [], sha256: row.isNull(0) ? nil : row.blob(0), md5: row.blob(1), byteCount: row.integer(2),
+            format: row.text(3), takenAt: row.integer(4), addedAt: row.integer(5), isPinned: row.integer(6) != 0)
+    }
+
     /// Of its JSON.
     var estimatedBytes: Int {
         names.reduce(240) { sum, name in

@@ -19,21 +19,26 @@ extension TieredPhotoStore {
     /// What the catalog has stays, and no file is deleted. The photos of this device come first: they are there even when
     /// the tier is unreachable and this throws. Everything else follows after the listing is complete.
     public func rebuildCatalog() async throws -> RebuildReport {
-        try requireLock()
+        try await writing(isLong: true) { try await $0.rebuild() }
+    }
+
+    private func rebuild() async throws -> RebuildReport {
         var report = RebuildReport()
         hasAdoptedOrphans = false
         report.adopted = try await adoptOrphans()
         _ = try await checkedIdentity()
         report.ignoredFiles = try countStrangeFiles()
         report = try await documents.rebuild(report)
-        try catalog.set(.rebuild, nil)
+        try catalog.set(.rebuild, to: nil)
         return report
     }
 
     /// Files among the photos that are no photo's, after all that are were adopted.
     private func countStrangeFiles() throws -> Int {
         // One at a time, as a folder may have very many.
-        guard let files = FileManager.default.enumerator(atPath: folder.photos.path) else { return 0 }
+        guard let files = FileManager.default.enumerator(atPath: folder.photos.path) else {
+            throw CloakroomError(.unreadableFile, "the folder of the photos cannot be listed")
+        }
         var count = 0
         while let name = files.nextObject() as? String {
             files.skipDescendants()

@@ -177,11 +177,21 @@ extension BlobTableSource {
     private func read(
         _ blob: LegacyBlob, _ use: ([UInt8]) throws(CloakroomError) -> Void
     ) throws(CloakroomError) -> [UInt8] {
-        let value = try openValue(of: blob)
+        try Self.read(try openValue(of: blob), { CloakroomError($0, of: Self.name) }, use)
+    }
+
+    /// - Parameter failure: what is thrown for an error of SQLite's.
+    private static func read<Failure: Error>(
+        _ value: borrowing SQLiteBlob, _ failure: (SQLiteError) -> Failure,
+        _ use: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) -> [UInt8] {
         var digest = SHA256()
         var position = 0
         while position < value.byteCount {
-            let piece = try Self.piece(of: value, at: position)
+            let piece: [UInt8]
+            do throws(SQLiteError) { piece = try value.read(at: position, count: pieceBytes) } catch {
+                throw failure(error)
+            }
             digest.update(piece)
             try use(piece)
             position += piece.count
@@ -205,14 +215,6 @@ extension BlobTableSource {
         throw gone
     }
 
-    private static func piece(of value: borrowing SQLiteBlob, at position: Int) throws(CloakroomError) -> [UInt8] {
-        do throws(SQLiteError) {
-            return try value.read(at: position, count: pieceBytes)
-        } catch {
-            throw CloakroomError(error, of: name)
-        }
-    }
-
     /// Whether the row is the one that was listed.
     private func present(_ blob: LegacyBlob) throws(SQLiteError) -> Bool {
         try database.first("\(Self.select) WHERE rowid = ?", [.integer(blob.position)]) { Self.blob($0) } == blob
@@ -221,15 +223,9 @@ extension BlobTableSource {
     /// - Returns: `nil` when the row is not the one that was listed.
     private func digest(_ blob: LegacyBlob) throws(SQLiteError) -> [UInt8]? {
         guard blob.byteCount != nil, try present(blob) else { return nil }
-        let value = try database.blob(table: "blobs", column: "data", row: blob.position)
-        var digest = SHA256()
-        var position = 0
-        while position < value.byteCount {
-            let piece = try value.read(at: position, count: Self.pieceBytes)
-            digest.update(piece)
-            position += piece.count
-        }
-        return digest.finalize()
+        return try Self.read(
+            try database.blob(table: "blobs", column: "data", row: blob.position), { $0 },
+            { (_: [UInt8]) throws(SQLiteError) in })
     }
 
     private static func perform<Value>(_ body: () throws(SQLiteError) -> Value) throws(CloakroomError) -> Value {

@@ -9,7 +9,8 @@ extension TieredPhotoStore {
     /// batch lies on the disk twice. When they cannot leave, or the disk is about to be full, the migration stops. It can
     /// stop or be killed anywhere; the next call goes on, and one that finds nothing to do costs nothing.
     ///
-    /// Until it is done, an app that finds no photo of a name here looks for it in the older store.
+    /// Until it is done, an app that finds no photo of a name here looks for it in the older store, and removes a photo in
+    /// both: one whose row is left there would be moved once more.
     ///
     /// - Parameters:
     ///   - run: what the transfers may use.
@@ -21,7 +22,13 @@ extension TieredPhotoStore {
         from source: any LegacyBlobSource, run: TieringRun = .background, batchBytes: Int64 = 32 << 20,
         progress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
     ) async throws -> MigrationReport {
-        try requireLock()
+        try await writing(isLong: true) { try await $0.move(from: source, run, batchBytes, progress) }
+    }
+
+    private func move(
+        from source: any LegacyBlobSource, _ run: TieringRun, _ batchBytes: Int64,
+        _ progress: (@Sendable (Int, Int) -> Void)?
+    ) async throws -> MigrationReport {
         let total = try await source.count()
         var report = MigrationReport()
         var batch = MigrationBatch()
@@ -121,7 +128,7 @@ extension TieredPhotoStore {
 
         guard let limit = policy.rule(at: clock())?.addedBefore else { return }
         let due = try catalog.photos(ids).filter { $0.addedAt <= limit }
-        let stuck = due.filter { $0.state.rawValue < PhotoState.evicting.rawValue }
+        let stuck = due.filter(\.state.isLocal)
         guard !stuck.isEmpty else { return batch.stuckBytes = 0 }
         if let error = result.stoppedBy { throw error }
         if let alarm = result.alarms.first {

@@ -49,23 +49,27 @@ extension TieredPhotoStore {
             try Catalog.keepViews(pending, in: database)
             var leaving: [PhotoRow] = []
             for (id, proof) in proofs.sorted(by: { $0.key < $1.key }) {
-                guard let row = try Catalog.photo(id, in: database), row.state.rawValue <= 2 else { continue }
+                guard let row = try Catalog.photo(id, in: database), row.state.isLocal else { continue }
                 let isAllowed = try mayLeave(row, proof, excess.contains(id) ? nil : rule, survey, state, database)
-                try Catalog.keep(proof, on: state.date, isAllowed ? .evicting : .both, of: id, in: database)
+                try Catalog.record(proof, on: state.date, isAllowed ? .evicting : .both, of: id, in: database)
                 if isAllowed { leaving.append(row) }
             }
             return leaving
         }
         views = views.filter { pending[$0.key] != $0.value }
         step(.evicting)
-        try removeFiles(leaving, state)
+        do { try removeFiles(leaving, state) } catch {
+            // Those that are left are due again; what cannot be recorded now, the next run records.
+            try? Self.endEvictions(catalog, folder)
+            throw error
+        }
     }
 
     /// A clock that was ahead once, and is right now, has not gone back.
     private func trustClock(_ survey: DeviceSurvey, _ state: RunState) throws(CloakroomError) {
         let now = clock()
         guard state.isClockBehind, survey.isServerDate, abs(now.timeIntervalSince(survey.date)) < 3600 else { return }
-        try catalog.set(.lastSeen, String(now.milliseconds))
+        try catalog.set(.lastSeen, to: String(now.milliseconds))
         state.isClockBehind = false
     }
 
@@ -123,7 +127,7 @@ extension TieredPhotoStore {
         }
         try StoreFolder.sync(folder.photos)
         try catalog.transaction { database throws(SQLiteError) in
-            for row in rows { try Catalog.set(.cold, of: row.id, in: database) }
+            for row in rows { try Catalog.endEviction(of: row.id, isFileThere: false, in: database) }
         }
         step(.cold)
         state.report.evicted += rows.count

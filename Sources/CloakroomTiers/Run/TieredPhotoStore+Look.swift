@@ -22,7 +22,7 @@ extension TieredPhotoStore {
             // A document that cannot be read stops eviction and deletions, which look at it again.
             guard error.code == .storeFailed else { throw error }
         }
-        try catalog.set(.lastLook, String(state.date.milliseconds))
+        try catalog.set(.lastLook, to: String(state.date.milliseconds))
     }
 
     /// What a listing says of the objects, by MD5.
@@ -45,7 +45,8 @@ extension TieredPhotoStore {
         var changed: [PhotoRow] = []
         var found: [PhotoRow] = []
         let ids = try catalog.ids(
-            "SELECT id FROM photo WHERE tier = ? AND state >= 2 ORDER BY id", [.text(state.identity.description)])
+            "SELECT id FROM photo WHERE tier = ? AND \(PhotoState.provenOnceSQL) ORDER BY id",
+            [.text(state.identity.description)])
         for batch in ids.batches(of: 1000) {
             for row in try catalog.photos(Array(batch)) {
                 guard let object = listed[row.md5] else {
@@ -78,16 +79,17 @@ extension TieredPhotoStore {
                 try pass(error, of: row, state)
             }
         }
+        let removed = try await documents.removedBeforeNamed(gone)
+        try catalog.forget(gone.filter { removed.contains($0.id) })
+        gone.removeAll { removed.contains($0.id) }
         guard !gone.isEmpty else { return }
         try catalog.transaction { database throws(SQLiteError) in
             for row in gone {
-                guard let now = try Catalog.photo(row.id, in: database) else { continue }
-                if now.state == .cold {
-                    try database.run(
-                        "UPDATE photo SET state = 5, missing_since = ? WHERE id = ?",
-                        [.integer(state.date.milliseconds), .integer(row.id)])
-                } else if now.state == .both {
+                let isHere = try Catalog.photo(row.id, in: database)?.state == .both
+                if isHere {
                     try Catalog.forgetProof(of: row.id, in: database)
+                } else {
+                    try Catalog.markMissing(row.id, in: database)
                 }
             }
         }
@@ -98,27 +100,32 @@ extension TieredPhotoStore {
     private func bringBack(_ found: [PhotoRow], _ state: RunState) async throws {
         for row in found {
             try await checkConditions(state)
-            guard let proof = try? await tier.verify(row.descriptor, file: nil) else { continue }
-            try catalog.transaction { database throws(SQLiteError) in
-                guard try Catalog.photo(row.id, in: database)?.state == .missing else { return }
-                try Catalog.keep(proof, on: state.date, .cold, of: row.id, in: database)
+            do {
+                guard let proof = try await tier.verify(row.descriptor, file: nil) else { continue }
+                try catalog.transaction { database throws(SQLiteError) in
+                    guard try Catalog.photo(row.id, in: database)?.state == .missing else { return }
+                    try Catalog.record(proof, on: state.date, .cold, of: row.id, in: database)
+                }
+            } catch let error as CloakroomError {
+                try pass(error, of: row, state)
             }
         }
     }
 
     /// The oldest photo, and some others: whether the store is going to delete them shows only there.
     private func lookAtSample(_ state: RunState) async throws {
+        let provenStates = PhotoState.sql(.both, .cold)
         let oldest = try catalog.ids(
-            "SELECT id FROM photo WHERE tier = ? AND state IN (2, 4) ORDER BY verified_at, id LIMIT 1",
+            "SELECT id FROM photo WHERE tier = ? AND \(provenStates) ORDER BY verified_at, id LIMIT 1",
             [.text(state.identity.description)])
         let others = try catalog.ids(
-            "SELECT id FROM photo WHERE tier = ? AND state IN (2, 4) ORDER BY random() LIMIT \(Self.sampleSize)",
+            "SELECT id FROM photo WHERE tier = ? AND \(provenStates) ORDER BY random() LIMIT \(Self.sampleSize)",
             [.text(state.identity.description)])
         for row in try catalog.photos(Array(Set(oldest + others))) {
             try await checkConditions(state)
             do {
                 if let proof = try await tier.verify(row.descriptor, file: file(of: row)) {
-                    try keep(proof, of: row, state)
+                    try record(proof, of: row, state)
                 } else {
                     try await confirm([row], state)
                 }
@@ -134,10 +141,10 @@ extension TieredPhotoStore {
     }
 
     /// So that another one is the oldest next time.
-    private func keep(_ proof: ColdProof, of row: PhotoRow, _ state: RunState) throws(CloakroomError) {
+    private func record(_ proof: ColdProof, of row: PhotoRow, _ state: RunState) throws(CloakroomError) {
         try catalog.transaction { database throws(SQLiteError) in
             guard let now = try Catalog.photo(row.id, in: database), [.both, .cold].contains(now.state) else { return }
-            try Catalog.keep(proof, on: state.date, now.state, of: row.id, in: database)
+            try Catalog.record(proof, on: state.date, now.state, of: row.id, in: database)
         }
     }
 

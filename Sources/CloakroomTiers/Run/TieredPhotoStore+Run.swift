@@ -79,9 +79,11 @@ extension TieredPhotoStore {
         do {
             try requireLock()
             try checkPlace()
-            if try catalog.setting(.rebuild) != nil { _ = try await rebuildCatalog() }
+            try Self.endEvictions(catalog, folder)
             try await adoptOrphans()
-            report.inboxFailure = try await emptyInbox()
+            // In a catalog that is made anew, names of the inbox come after those of the snapshots.
+            let isNew = try catalog.setting(.rebuild) != nil
+            if !isNew { report.inboxFailure = try await emptyInbox() }
             await keepArrivals()
             try writeViews()
             try await makeMissingThumbnails()
@@ -89,16 +91,18 @@ extension TieredPhotoStore {
                 report.alarms = try catalog.alarms()
                 return report
             }
-            state.report.inboxFailure = report.inboxFailure
+            state.report.inboxFailure = isNew ? try await emptyInbox() : report.inboxFailure
             do { try await work(state, rule) } catch {
                 let error = CloakroomError(of: error)
                 state.report.stoppedBy = error
                 // Afterwards other photos are there than were proven.
                 if error.code == .zoneDeleted || error.code == .encryptedDataReset {
-                    try catalog.set(.lastLook, nil)
+                    try catalog.set(.lastLook, to: nil)
                 }
             }
-            try? finish(state, rule)
+            do { try finish(state, rule) } catch {
+                state.report.stoppedBy = state.report.stoppedBy ?? CloakroomError(of: error)
+            }
             report = state.report
         } catch {
             report.stoppedBy = CloakroomError(of: error)
@@ -114,17 +118,19 @@ extension TieredPhotoStore {
         _ run: TieringRun, _ rule: DueRule?, isFreeing: Bool, _ progress: (@Sendable (Int, Int) -> Void)?
     ) async throws -> RunState? {
         let now = clock()
+        let needsRebuild = try catalog.setting(.rebuild) != nil
         let due = try rule.map { try dueIDs($0) } ?? []
         let isIdle =
-            try due.isEmpty && uploadIDs(at: now).isEmpty && !hasDocumentsToWrite() && !isLookDue(at: now)
-            && dueByBytes().isEmpty
+            try !needsRebuild && due.isEmpty && uploadIDs(at: now).isEmpty && !hasDocumentsToWrite()
+            && !isLookDue(at: now) && dueByBytes().isEmpty
         guard !isIdle else { return nil }
         if let refusal = run.refusal(of: await conditions.current()) {
             throw CloakroomError(.notAllowedNow, refusal)
         }
         let identity = try await checkedIdentity()
+        if needsRebuild { _ = try await rebuildCatalog() }
         let lastSeen = try catalog.date(.lastSeen) ?? .distantPast
-        if now > lastSeen { try catalog.set(.lastSeen, String(now.milliseconds)) }
+        if now > lastSeen { try catalog.set(.lastSeen, to: String(now.milliseconds)) }
         return RunState(
             run, isFreeing: isFreeing, identity, at: now, isClockBehind: now < lastSeen, progress: progress)
     }
@@ -135,7 +141,7 @@ extension TieredPhotoStore {
             try await look(state)
         } else if try catalog.setting(.lastLook) == nil {
             // There is nothing to look at yet.
-            try catalog.set(.lastLook, String(state.date.milliseconds))
+            try catalog.set(.lastLook, to: String(state.date.milliseconds))
         }
         let due = try rule.map { try dueIDs($0) } ?? []
         let excess = try dueByBytes(excluding: due)
@@ -202,9 +208,9 @@ extension TieredPhotoStore {
     }
 
     private func finish(_ state: RunState, _ rule: DueRule?) throws {
-        let due = try rule.map { try dueIDs($0).count } ?? 0
-        state.report.kept = due
+        // First: whatever fails after it, the report has them.
         state.report.alarms = try catalog.alarms()
+        state.report.kept = try rule.map { try dueIDs($0).count } ?? 0
         try catalog.compact()
     }
 
@@ -236,26 +242,13 @@ extension TieredPhotoStore {
     }
 }
 
-extension Array {
-    /// Of so many that share transactions, listings and snapshots.
-    func batches(of size: Int = 256) -> [ArraySlice<Element>] {
-        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
-    }
-}
-
 extension Catalog {
     /// Makes an account the one whose photos these are.
     func adopt(_ identity: TierIdentity) throws(CloakroomError) {
         try transaction { database throws(SQLiteError) in
-            try Self.set(.identity, identity.description, in: database)
+            try database.set(.identity, to: identity.description)
             // What another account has says nothing of this one.
-            let changed = try database.run(
-                """
-                UPDATE photo SET state = 0, tier = NULL, remote_key = NULL, entity_tag = NULL, verified_at = NULL,
-                    thumbnail_uploaded = 0
-                WHERE state < 3 AND tier IS NOT NULL AND tier <> ?
-                """, [.text(identity.description)])
-            guard changed > 0 else { return }
+            guard try Self.forgetProofs(except: identity, in: database) > 0 else { return }
             try database.run("UPDATE photo SET segment = NULL")
         }
     }

@@ -12,14 +12,14 @@ extension TieredPhotoStore {
     ///
     /// - Returns: those that are there now, as far as the tier's responses say; nothing is proven by it.
     func upload(_ ids: ArraySlice<Int64>, _ state: RunState) async throws -> [PhotoRow] {
-        let rows = try catalog.photos(Array(ids)).filter { $0.state.rawValue <= PhotoState.both.rawValue }
+        let rows = try catalog.photos(Array(ids)).filter(\.state.isLocal)
         // A thumbnail may have been made after its photo was uploaded.
         let new = try rows.filter { row in
             try row.state != .both || catalog.thumbnailToUpload(row.id) != nil
         }
         let newIDs = Set(new.map(\.id))
         try catalog.transaction { database throws(SQLiteError) in
-            for row in new where row.state == .hot { try Catalog.set(.uploading, of: row.id, in: database) }
+            for row in new where row.state == .hot { try Catalog.markUploading(row.id, in: database) }
         }
         step(.uploading)
         var withThumbnail: [Int64] = []
@@ -100,8 +100,8 @@ extension TieredPhotoStore {
     func record(_ proofs: [Int64: ColdProof], _ state: RunState) throws {
         try catalog.transaction { database throws(SQLiteError) in
             for (id, proof) in proofs {
-                guard let row = try Catalog.photo(id, in: database), row.state.rawValue <= 2 else { continue }
-                try Catalog.keep(proof, on: state.date, .both, of: id, in: database)
+                guard let row = try Catalog.photo(id, in: database), row.state.isLocal else { continue }
+                try Catalog.record(proof, on: state.date, .both, of: id, in: database)
             }
         }
         step(.verified)
@@ -114,7 +114,7 @@ extension TieredPhotoStore {
         let proven = rows.filter { $0.verifiedAt != nil && $0.tier == state.identity }
         try catalog.transaction { database throws(SQLiteError) in
             for row in rows {
-                guard let now = try Catalog.photo(row.id, in: database), now.state.rawValue <= 2 else { continue }
+                guard let now = try Catalog.photo(row.id, in: database), now.state.isLocal else { continue }
                 try Catalog.forgetProof(of: row.id, in: database)
             }
         }
@@ -159,7 +159,7 @@ extension TieredPhotoStore {
                         state.succeed()
                         try await done(row, value)
                     case .failure(let error):
-                        try keep(error, of: row, state)
+                        try note(error, of: row, state)
                         try state.fail(row.id, error)
                     }
                 } catch {
@@ -173,7 +173,7 @@ extension TieredPhotoStore {
     }
 
     /// What concerns this photo alone is not tried again with every run.
-    private func keep(_ error: CloakroomError, of row: PhotoRow, _ state: RunState) throws {
+    private func note(_ error: CloakroomError, of row: PhotoRow, _ state: RunState) throws {
         let kind: TierAlarm.Kind?
         switch error.code {
         case .photoExpiring: kind = .expiring
@@ -187,7 +187,7 @@ extension TieredPhotoStore {
         guard !error.isRetryable else { return }
         let retry = state.date + Self.retryInterval
         try catalog.transaction { database throws(SQLiteError) in
-            try Catalog.keep(error, until: retry, of: row.id, in: database)
+            try Catalog.postpone(row.id, until: retry, in: database)
         }
     }
 }

@@ -9,7 +9,7 @@ extension TieredPhotoStore {
     func dueIDs(_ rule: DueRule) throws(CloakroomError) -> [Int64] {
         try catalog.ids(
             """
-            SELECT id FROM photo WHERE state < 3 AND sha256 IS NOT NULL AND \(DueRule.condition)
+            SELECT id FROM photo WHERE \(PhotoState.localSQL) AND sha256 IS NOT NULL AND \(DueRule.condition)
             AND (retry_at IS NULL OR retry_at <= ?) ORDER BY added_at
             """, rule.values + [.integer(clock().milliseconds)]
         ).filter { !leases.isOpen($0) }
@@ -20,7 +20,8 @@ extension TieredPhotoStore {
         guard policy.period != .forever, let limit = policy.hotByteLimit else { return [] }
         let excluded = Set(due)
         let leaving = try catalog.photos(due).reduce(0) { $0 + $1.byteCount }
-        var rest = try catalog.count("SELECT coalesce(sum(byte_count), 0) FROM photo WHERE state < 3") - leaving
+        let local = "SELECT coalesce(sum(byte_count), 0) FROM photo WHERE \(PhotoState.localSQL)"
+        var rest = try catalog.count(local) - leaving
         guard rest > limit else { return [] }
         let now = clock()
         let rule = DueRule(addedBefore: nil, viewedBefore: now)
@@ -28,7 +29,7 @@ extension TieredPhotoStore {
             var ids: [Int64] = []
             try database.forEach(
                 """
-                SELECT id, byte_count FROM photo WHERE state < 3 AND sha256 IS NOT NULL AND \(DueRule.condition)
+                SELECT id, byte_count FROM photo WHERE \(PhotoState.localSQL) AND sha256 IS NOT NULL AND \(DueRule.condition)
                 AND (retry_at IS NULL OR retry_at <= ?) ORDER BY coalesce(viewed_at, added_at), id
                 """, rule.values + [.integer(now.milliseconds)]
             ) { row in
@@ -46,13 +47,13 @@ extension TieredPhotoStore {
     func uploadIDs(at date: Date) throws(CloakroomError) -> [Int64] {
         // One that was begun is finished, whatever the policy is by now.
         let late = """
-            state = 2 AND thumbnail_uploaded = 0
+            \(PhotoState.sql(.both)) AND thumbnail_uploaded = 0
             AND EXISTS (SELECT 1 FROM thumbnail WHERE photo = photo.id AND length(bytes) > 0)
             """
-        let states = "(" + (policy.uploadTime == .whenAdded ? "state < 2" : "state = 1") + " OR (\(late)))"
+        let new = policy.uploadTime == .whenAdded ? PhotoState.sql(.hot, .uploading) : PhotoState.sql(.uploading)
         return try catalog.ids(
             """
-            SELECT id FROM photo WHERE \(states) AND sha256 IS NOT NULL AND (retry_at IS NULL OR retry_at <= ?)
+            SELECT id FROM photo WHERE (\(new) OR (\(late))) AND sha256 IS NOT NULL AND (retry_at IS NULL OR retry_at <= ?)
             ORDER BY added_at
             """, [.integer(date.milliseconds)])
     }
@@ -61,7 +62,7 @@ extension TieredPhotoStore {
     func hasDocumentsToWrite() throws(CloakroomError) -> Bool {
         try catalog.count(
             """
-            SELECT EXISTS (SELECT 1 FROM photo WHERE segment IS NULL AND state > 0 AND sha256 IS NOT NULL
+            SELECT EXISTS (SELECT 1 FROM photo WHERE segment IS NULL AND NOT \(PhotoState.sql(.hot)) AND sha256 IS NOT NULL
                     AND tier = (SELECT value FROM setting WHERE name = 'identity'))
                 OR EXISTS (SELECT 1 FROM obsolete_document WHERE deleted_at IS NULL)
                 OR EXISTS (SELECT 1 FROM tombstone WHERE (intent IS NULL OR announced_at <= ?)
@@ -77,4 +78,11 @@ extension TieredPhotoStore {
     }
 
     private static let lookInterval: TimeInterval = 7 * 86_400
+}
+
+extension Array {
+    /// Of so many that share transactions, listings and snapshots.
+    func batches(of size: Int = 256) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
 }

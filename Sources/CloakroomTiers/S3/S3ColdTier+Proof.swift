@@ -74,7 +74,7 @@ extension S3ColdTier {
     private static func isProven(
         _ photo: PhotoDescriptor, _ stored: StoredObject, file: URL?
     ) async throws -> Bool {
-        if photo.provenTag == stored.proofTag { return true }
+        if photo.provenTag == stored.proofTag, stored.isTagOfOneObject { return true }
         guard let sha256 = photo.sha256 else { return stored.md5 == photo.md5.hexadecimal }
         guard stored.photoSHA256 == sha256 else { return false }
         if let md5 = stored.md5 { return md5 == photo.md5.hexadecimal }
@@ -90,7 +90,24 @@ extension S3ColdTier {
 
 extension StoredObject {
     /// Another one for other bytes, as far as the store shows it.
-    fileprivate var proofTag: String { versionID.map { "\(entityTag);\($0)" } ?? entityTag }
+    ///
+    /// An entity tag that is an MD5, or made of MD5s, is that of any bytes with this MD5. Beside it stand the version or,
+    /// where there is none and no SHA-256 of ours, the date of the object.
+    fileprivate var proofTag: String {
+        if let version { return "\(entityTag);\(version)" }
+        guard hasMD5, photoSHA256 == nil, let lastModified else { return entityTag }
+        return "\(entityTag);\(Int64(lastModified.timeIntervalSince1970))"
+    }
+
+    /// Whether no other object can have its ``proofTag``.
+    fileprivate var isTagOfOneObject: Bool {
+        version != nil || !hasMD5 || photoSHA256 != nil || lastModified != nil
+    }
+
+    /// `nil` also for `null`, which objects have that replace each other.
+    private var version: String? { versionID.flatMap { $0 == "null" ? nil : $0 } }
+
+    private var hasMD5: Bool { md5 != nil || partsMD5 != nil }
 
     /// As it was uploaded with the photo; `nil` also for what is none.
     fileprivate var photoSHA256: [UInt8]? {

@@ -34,11 +34,3 @@ final class FolderLock: Sendable {
         close(descriptor)
     }
 }
-
-extension CloakroomError {
-    /// Of a system call that failed just now.
-    static func file(_ doing: String, _ file: URL, number: Int32 = errno) -> CloakroomError {
-        let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .unwritableFile
-        return CloakroomError(code, "\(doing) \(file.lastPathComponent): \(String(cString: strerror(number)))")
-    }
-}

@@ -14,10 +14,7 @@ extension StoreFolder {
     /// - Parameter name: `nil` for the next account that is signed in.
     func writeIdentity(_ name: String?) throws(CloakroomError) {
         guard let name else { return try Self.remove(identity) }
-        do { try Data(name.utf8).write(to: identity, options: .atomic) } catch {
-            throw CloakroomError(of: error, otherwise: .unwritableFile, "whose photos these are")
-        }
-        try Self.syncFile(identity)
+        try Self.write(Data(name.utf8), to: identity)
         try Self.sync(url)
     }
 }

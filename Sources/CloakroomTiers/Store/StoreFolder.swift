@@ -1,3 +1,4 @@
+import CloakroomCrypto
 import CloakroomKit
 import Foundation
 
@@ -53,6 +54,13 @@ struct StoreFolder: Sendable {
 
     func photo(_ name: String) -> URL { URL(fileURLWithPath: photosPath + name, isDirectory: false) }
 
+    /// What has come so far of a photo that is being fetched.
+    func part(of md5: [UInt8]) -> URL {
+        incoming.appendingPathComponent("\(Self.partPrefix)\(md5.hexadecimal)", isDirectory: false)
+    }
+
+    static let partPrefix = "fetch-"
+
     /// - Returns: `nil` when there is no regular file.
     static func status(_ file: URL) -> stat? {
         var status = stat()
@@ -81,6 +89,24 @@ struct StoreFolder: Sendable {
         guard fsync(descriptor) == 0 else { throw .file("sync", file) }
     }
 
+    /// Writes a file for its user alone, in the place of the one that is there.
+    ///
+    /// - Returns: when its bytes are on the disk; its name is when the folder was synced.
+    static func write(_ bytes: Data, to file: URL) throws(CloakroomError) {
+        do { try bytes.write(to: file, options: .atomic) } catch {
+            throw CloakroomError(of: error, otherwise: .unwritableFile, file.lastPathComponent)
+        }
+        guard chmod(file.path, 0o600) == 0 else { throw .file("set the mode of", file) }
+        try syncFile(file)
+    }
+
+    /// The names in a folder.
+    static func names(in folder: URL) throws(CloakroomError) -> [String] {
+        do { return try FileManager.default.contentsOfDirectory(atPath: folder.path) } catch {
+            throw CloakroomError(of: error, otherwise: .unreadableFile, "the folder \(folder.lastPathComponent)")
+        }
+    }
+
     /// Has the names in a folder survive a loss of power.
     static func sync(_ folder: URL) throws(CloakroomError) {
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -104,5 +130,17 @@ struct StoreFolder: Sendable {
         var status = statvfs()
         guard statvfs(url.path, &status) == 0 else { return nil }
         return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+    }
+}
+
+extension Date {
+    /// When a file was last written.
+    init(modified status: stat) {
+        #if canImport(Darwin)
+            let time = status.st_mtimespec
+        #else
+            let time = status.st_mtim
+        #endif
+        self.init(timeIntervalSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
     }
 }

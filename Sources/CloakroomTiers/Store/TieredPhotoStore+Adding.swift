@@ -20,10 +20,11 @@ extension TieredPhotoStore {
     /// - Parameter addedAt: when the age of the photo begins; `nil` for now.
     @discardableResult
     package func add(_ file: URL, name: String, takenAt: Date, addedAt: Date?) async throws -> PhotoID {
-        try requireLock()
-        let copy = newCopyURL()
-        let content = try await PhotoContent(of: file, copiedTo: copy)
-        return try await addCopy(copy, content, name: name, takenAt: takenAt, addedAt: addedAt)
+        try await writing(isLong: false) { store in
+            let copy = store.newCopyURL()
+            let content = try await PhotoContent(of: file, copiedTo: copy)
+            return try await store.addCopy(copy, content, name: name, takenAt: takenAt, addedAt: addedAt)
+        }
     }
 
     func newCopyURL() -> URL {
@@ -75,94 +76,6 @@ extension TieredPhotoStore {
             // Not one that was a photo before.
             if !hadFile, known == nil { unlink(file.path) }
             throw error
-        }
-    }
-
-    // MARK: The inbox
-
-    /// Leaves a photo for the process that writes to a store, as an extension does while the app has the lock: the
-    /// store's next run adds it.
-    ///
-    /// - Throws: ``CloakroomError``: as ``add(_:name:takenAt:)``. A name that is another photo's is found out later: the
-    ///   photo is added then without a name.
-    public static func leave(_ file: URL, name: String, takenAt: Date, inInboxOf folder: URL) async throws {
-        let folder = StoreFolder(folder)
-        try folder.make()
-        let id = UUID().uuidString
-        let photo = folder.inbox.appendingPathComponent("\(id).photo", isDirectory: false)
-        let part = folder.inbox.appendingPathComponent("\(id).part", isDirectory: false)
-        let content = try await PhotoContent(of: file, copiedTo: part)
-        let note = InboxNote(name: name, takenAt: takenAt, sha256: content.sha256)
-        do {
-            try note.write(to: folder.inbox.appendingPathComponent("\(id).json", isDirectory: false))
-            // The last step: a photo in the inbox has its note, and both are on the disk.
-            try StoreFolder.move(part, to: photo)
-            try StoreFolder.sync(folder.inbox)
-        } catch {
-            unlink(part.path)
-            throw error
-        }
-    }
-
-    /// Adds what is in the inbox.
-    ///
-    /// - Returns: why one of them could not be added, if any: it stays where it is.
-    func emptyInbox() async throws -> CloakroomError? {
-        var failure: CloakroomError?
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.inbox.path)) ?? []
-        for file in names.sorted() where file.hasSuffix(".photo") {
-            do {
-                try await addFromInbox(folder.inbox.appendingPathComponent(file, isDirectory: false))
-            } catch {
-                let error = CloakroomError(of: error)
-                guard error.code != .cancelled, error.code != .storeInUse else { throw error }
-                failure = failure ?? error
-            }
-        }
-        return failure
-    }
-
-    private func addFromInbox(_ photo: URL) async throws {
-        let noteURL = photo.deletingPathExtension().appendingPathExtension("json")
-        let note = InboxNote(at: noteURL)
-        let copy = newCopyURL()
-        let content = try await PhotoContent(of: photo, copiedTo: copy)
-        let date = note?.takenAt ?? clock()
-        do {
-            _ = try await addCopy(copy, content, name: note?.name, takenAt: date)
-        } catch let error as CloakroomError where error.code == .nameTaken {
-            let again = newCopyURL()
-            let content = try await PhotoContent(of: photo, copiedTo: again)
-            _ = try await addCopy(again, content, name: nil, takenAt: date)
-        }
-        // Its record is on the disk.
-        try StoreFolder.remove(photo)
-        try StoreFolder.remove(noteURL)
-    }
-}
-
-/// What is known of a photo in the inbox.
-private struct InboxNote: Codable {
-    var name: String
-    var takenAt: Date
-    var sha256: [UInt8]
-
-    init(name: String, takenAt: Date, sha256: [UInt8]) {
-        self.name = name
-        self.takenAt = takenAt
-        self.sha256 = sha256
-    }
-
-    /// - Returns: `nil` for none that can be read: the photo counts, with or without it.
-    init?(at file: URL) {
-        guard let data = try? Data(contentsOf: file), let note = try? JSONDecoder().decode(Self.self, from: data)
-        else { return nil }
-        self = note
-    }
-
-    func write(to file: URL) throws(CloakroomError) {
-        do { try JSONEncoder().encode(self).write(to: file, options: .atomic) } catch {
-            throw CloakroomError(of: error, otherwise: .unwritableFile, file.lastPathComponent)
         }
     }
 }

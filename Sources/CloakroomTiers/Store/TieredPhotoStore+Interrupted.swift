@@ -9,18 +9,39 @@ extension TieredPhotoStore {
     static func finishInterrupted(_ catalog: Catalog, _ folder: StoreFolder) throws(CloakroomError) {
         for file in try catalog.removedFiles() { try catalog.removeFile(file, in: folder) }
         // Copies that were not finished: their sources are where they were.
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.incoming.path)) ?? []
+        // Where the folder cannot be listed they stay, until it can: nothing in it is a photo's only copy.
+        let names = (try? StoreFolder.names(in: folder.incoming)) ?? []
         for name in names where name.hasPrefix(copyPrefix) {
             try StoreFolder.remove(folder.incoming.appendingPathComponent(name, isDirectory: false))
         }
-        // Proven, and allowed to leave the device; some of their files have.
-        let rows = try catalog.photos(try catalog.ids("SELECT id FROM photo WHERE state = 3"))
+        try removeParts(names, catalog, folder)
+        try endEvictions(catalog, folder)
+    }
+
+    /// Removes what came of photos that were removed since.
+    private static func removeParts(
+        _ names: [String], _ catalog: Catalog, _ folder: StoreFolder
+    ) throws(CloakroomError) {
+        for name in names where name.hasPrefix(StoreFolder.partPrefix) {
+            let md5 = [UInt8](hexadecimal: name.dropFirst(StoreFolder.partPrefix.count).utf8)
+            let count = try md5.map { md5 throws(CloakroomError) in
+                try catalog.count("SELECT count(*) FROM photo WHERE md5 = ?", [.blob(md5)])
+            }
+            guard (count ?? 0) == 0 else { continue }
+            try StoreFolder.remove(folder.incoming.appendingPathComponent(name, isDirectory: false))
+        }
+    }
+
+    /// Photos that were proven, and allowed to leave the device: the files of some have.
+    static func endEvictions(_ catalog: Catalog, _ folder: StoreFolder) throws(CloakroomError) {
+        let ids = try catalog.ids("SELECT id FROM photo WHERE state = \(PhotoState.evicting.rawValue)")
+        let rows = try catalog.photos(ids)
         guard !rows.isEmpty else { return }
         try StoreFolder.sync(folder.photos)
         try catalog.transaction { database throws(SQLiteError) in
             for row in rows {
                 let isThere = row.fileName.flatMap { StoreFolder.status(folder.photo($0)) } != nil
-                try Catalog.set(isThere ? .both : .cold, of: row.id, in: database)
+                try Catalog.endEviction(of: row.id, isFileThere: isThere, in: database)
             }
         }
     }
@@ -33,20 +54,16 @@ extension TieredPhotoStore {
     func adoptOrphans() async throws -> Int {
         guard !hasAdoptedOrphans else { return 0 }
         var adopted = 0
-        let names: [String]
-        do { names = try FileManager.default.contentsOfDirectory(atPath: folder.photos.path) } catch {
-            throw CloakroomError(of: error, otherwise: .unreadableFile, "the folder of the photos")
-        }
-        for name in names {
+        for name in try StoreFolder.names(in: folder.photos) {
             guard let sha256 = Self.sha256(ofFile: name) else { continue }
             let known = try catalog.photo(sha256: sha256)
-            if let known, known.state.rawValue <= PhotoState.evicting.rawValue { continue }
+            if let known, !known.state.hasLeft { continue }
             let file = folder.photo(name)
             guard let status = StoreFolder.status(file) else { continue }
             // One that cannot be read stays, and keeps no other from being adopted.
             guard let content = try await content(ofOrphan: file), content.sha256 == sha256 else { continue }
             // Under its first name: the app may have added it meanwhile.
-            let isRecorded = try catalog.photo(sha256: sha256).map { $0.state.rawValue <= 3 } ?? false
+            let isRecorded = try catalog.photo(sha256: sha256).map { !$0.state.hasLeft } ?? false
             guard !isRecorded, try !catalog.removedFiles().contains(name) else { continue }
             let thumbnail = await makeThumbnail(of: file)
             let row =
@@ -84,17 +101,5 @@ extension Catalog {
         try perform { database throws(SQLiteError) in
             try database.rows("SELECT name FROM removed_file") { $0.text(0) }
         }
-    }
-}
-
-extension Date {
-    /// When a file was last written.
-    fileprivate init(modified status: stat) {
-        #if canImport(Darwin)
-            let time = status.st_mtimespec
-        #else
-            let time = status.st_mtim
-        #endif
-        self.init(timeIntervalSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
     }
 }

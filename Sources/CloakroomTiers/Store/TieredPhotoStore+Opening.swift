@@ -75,7 +75,7 @@ extension TieredPhotoStore {
         guard try await tier.identity == row.tier else {
             throw CloakroomError(.accountChanged, "photo \(row.id) is in another account")
         }
-        let part = folder.incoming.appendingPathComponent("fetch-\(row.md5.hexadecimal)", isDirectory: false)
+        let part = folder.part(of: row.md5)
         do {
             try await tier.fetch(row.descriptor, to: part, progress: progress)
         } catch let error as CloakroomError where error.code == .noSuchObject {
@@ -110,12 +110,7 @@ extension TieredPhotoStore {
         guard row.state == .cold else { return }
         let now = clock()
         try catalog.transaction { database throws(SQLiteError) in
-            try database.run(
-                "UPDATE photo SET state = ?, missing_since = ? WHERE id = ? AND state = ?",
-                [
-                    .integer(PhotoState.missing.rawValue), .integer(now.milliseconds), .integer(row.id),
-                    .integer(PhotoState.cold.rawValue),
-                ])
+            try Catalog.markMissing(row.id, in: database)
         }
         try catalog.raise(.missing, photoCount: 1, example: row.remoteKey ?? "", on: now)
     }

@@ -27,12 +27,22 @@ extension TieredPhotoStore {
     private func remove(_ name: String?, of id: Int64) throws {
         let identity = try catalog.setting(.identity)
         let arrival = arrivals[id]?.file.lastPathComponent
+        let md5 = try catalog.photo(id)?.md5
         let file = try catalog.remove(name, of: id, tier: identity, arrival: arrival, on: clock())
         step(.tombstoned)
         views[id] = nil
+        try removePart(of: id, md5: md5)
         guard let file else { return }
         try catalog.removeFile(file, in: folder)
         step(.removed)
+    }
+}
+
+extension TieredPhotoStore {
+    /// What had come of a photo that is no more; a fetch that is under way removes it itself.
+    private func removePart(of id: Int64, md5: [UInt8]?) throws {
+        guard let md5, fetches[id] == nil, try catalog.photo(id) == nil else { return }
+        try StoreFolder.remove(folder.part(of: md5))
     }
 }
 
@@ -71,9 +81,7 @@ extension Catalog {
                         .text(tier), .integer(date.milliseconds),
                     ])
             }
-            try database.run("DELETE FROM photo_name WHERE photo = ?", [.integer(id)])
-            try database.run("DELETE FROM thumbnail WHERE photo = ?", [.integer(id)])
-            try database.run("DELETE FROM photo WHERE id = ?", [.integer(id)])
+            try Self.forget(id, in: database)
             guard let file = row.fileName ?? arrival else { return nil }
             try database.run("INSERT OR IGNORE INTO removed_file (name) VALUES (?)", [.text(file)])
             return file

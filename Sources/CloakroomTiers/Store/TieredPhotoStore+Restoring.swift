@@ -15,11 +15,20 @@ extension TieredPhotoStore {
     public func restoreAll(
         progress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
     ) async -> DownloadReport {
+        do { return try await writing(isLong: true) { await $0.restore(progress) } } catch {
+            var report = DownloadReport()
+            report.stoppedBy = CloakroomError(of: error)
+            return report
+        }
+    }
+
+    private func restore(_ progress: (@Sendable (Int, Int) -> Void)?) async -> DownloadReport {
         var report = DownloadReport()
         do {
-            try requireLock()
-            let ids = try catalog.ids("SELECT id FROM photo WHERE state >= 4 ORDER BY state, taken_at DESC, id")
-            let bytes = try catalog.count("SELECT coalesce(sum(byte_count), 0) FROM photo WHERE state = 4")
+            let ids = try catalog.ids(
+                "SELECT id FROM photo WHERE \(PhotoState.leftSQL) ORDER BY state, taken_at DESC, id")
+            let bytes = try catalog.count(
+                "SELECT coalesce(sum(byte_count), 0) FROM photo WHERE \(PhotoState.sql(.cold))")
             if let free = folder.freeBytes, free < bytes + Self.reserve {
                 throw CloakroomError(.diskFull, "\(bytes) bytes are to be fetched, and \(free) are free")
             }
@@ -74,6 +83,7 @@ extension TieredPhotoStore {
                     report.restored += 1
                     report.restoredBytes += size
                 case .failure(let error) where error.code == .photoMissing: report.missing += 1
+                case .failure(let error) where error.code == .cancelled: stop = error
                 case .failure(let error):
                     if report.failures.count < 100 {
                         report.failures.append(.init(photo: PhotoID(rawValue: id), error: error))

@@ -32,14 +32,17 @@ extension TieredPhotoStore {
     /// Makes the thumbnails that were not made when their photos were added.
     func makeMissingThumbnails() async throws {
         let ids = try catalog.ids(
-            "SELECT id FROM photo WHERE state < 3 AND sha256 IS NOT NULL AND id NOT IN (SELECT photo FROM thumbnail)")
+            """
+            SELECT id FROM photo WHERE \(PhotoState.localSQL) AND sha256 IS NOT NULL
+            AND id NOT IN (SELECT photo FROM thumbnail)
+            """)
         for id in ids {
             try Task.checkCancellation()
             guard let row = try catalog.photo(id), let name = row.fileName else { continue }
             let result = await makeThumbnail(of: folder.photo(name))
             try catalog.transaction { database throws(SQLiteError) in
                 guard try Catalog.photo(id, in: database) != nil else { return }
-                try Catalog.keep(result, of: id, in: database)
+                try Catalog.record(result, of: id, in: database)
             }
         }
     }
@@ -51,7 +54,7 @@ extension TieredPhotoStore {
     public func thumbnail(of id: PhotoID) async throws -> Data? {
         guard let row = try catalog.photo(id.rawValue) else { throw Self.noSuchPhoto(id) }
         if try catalog.hasThumbnail(row.id) { return try catalog.thumbnail(row.id).map { Data($0) } }
-        guard row.state.rawValue >= PhotoState.both.rawValue else { return nil }
+        guard row.state.isProven || row.state == .missing else { return nil }
         let fetched = try await thumbnailLimit.holding { try await tier.thumbnail(of: row.descriptor) }
         guard let fetched, !fetched.isEmpty, fetched.count <= Thumbnail.maximumBytes else { return nil }
         // A process that only reads shows it and does not keep it.
@@ -59,7 +62,7 @@ extension TieredPhotoStore {
             try catalog.transaction { database throws(SQLiteError) in
                 guard try Catalog.photo(row.id, in: database) != nil else { return }
                 let thumbnail = Thumbnail(bytes: fetched, width: 0, height: 0)
-                try Catalog.keep(thumbnail, of: row.id, in: database)
+                try Catalog.record(thumbnail, of: row.id, in: database)
                 try database.run("UPDATE photo SET thumbnail_uploaded = 1 WHERE id = ?", [.integer(row.id)])
             }
         }
@@ -73,10 +76,10 @@ extension Catalog {
         try count("SELECT count(*) FROM thumbnail WHERE photo = ?", [.integer(id)]) > 0
     }
 
-    static func keep(_ result: ThumbnailResult, of id: Int64, in database: SQLiteDatabase) throws(SQLiteError) {
+    static func record(_ result: ThumbnailResult, of id: Int64, in database: SQLiteDatabase) throws(SQLiteError) {
         switch result {
-        case .made(let thumbnail): try keep(thumbnail, of: id, in: database)
-        case .impossible: try keep(nil, of: id, in: database)
+        case .made(let thumbnail): try record(thumbnail, of: id, in: database)
+        case .impossible: try record(nil, of: id, in: database)
         case .none: break
         }
     }

@@ -12,7 +12,7 @@ extension TieredPhotoStore {
                 let (count, bytes) = (Int(row.integer(1)), row.integer(2))
                 usage.photoCount += count
                 let state = PhotoState(rawValue: row.integer(0)) ?? .hot
-                if state.rawValue <= PhotoState.evicting.rawValue { usage.hotCount += count }
+                if !state.hasLeft { usage.hotCount += count }
                 switch state {
                 case .hot, .uploading: break
                 case .both, .evicting, .cold:
@@ -25,13 +25,28 @@ extension TieredPhotoStore {
             usage.thumbnailBytes =
                 try database.first("SELECT coalesce(sum(length(bytes)), 0) FROM thumbnail") { $0.integer(0) } ?? 0
         }
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.photos.path)) ?? []
-        usage.hotBytes = names.reduce(0) { $0 + Self.allocatedBytes(folder.photo($1)) }
+        usage.hotBytes = try StoreFolder.names(in: folder.photos).reduce(0) {
+            $0 + Self.allocatedBytes(folder.photo($1))
+        }
         for suffix in ["", "-wal", "-shm"] {
             let file = folder.url.appendingPathComponent(folder.catalog.lastPathComponent + suffix, isDirectory: false)
             usage.catalogBytes += Self.allocatedBytes(file)
         }
         return usage
+    }
+
+    /// Whether the cold tier can be used now, and how much room there is, where it says so.
+    public func availability() async -> TierAvailability { await tier.availability() }
+
+    /// What ``restoreAll(progress:)`` would download.
+    public func downloadPlan() throws -> DownloadPlan {
+        let (count, bytes) = try catalog.perform { database throws(SQLiteError) in
+            try database.first(
+                "SELECT count(*), coalesce(sum(byte_count), 0) FROM photo WHERE \(PhotoState.leftSQL)"
+            ) { (Int($0.integer(0)), $0.integer(1)) } ?? (0, 0)
+        }
+        return DownloadPlan(
+            photoCount: count, byteCount: bytes, availableBytes: folder.freeBytes.map { max(0, $0 - Self.reserve) })
     }
 
     private static func allocatedBytes(_ file: URL) -> Int64 {

@@ -40,6 +40,9 @@ public actor TieredPhotoStore {
     var arrivalTask: Task<Void, Never>?
     let photosFolder: FolderDescriptor
     var currentRun: Task<TieringReport, Never>?
+    /// Calls that write and have not ended, by their numbers.
+    var writes: [Int: PendingWrite] = [:]
+    var lastWrite = 0
     let thumbnailLimit = TransferLimit(16)
     /// Files without a record were looked for since this store has the lock.
     var hasAdoptedOrphans = false
@@ -84,10 +87,10 @@ public actor TieredPhotoStore {
             device = known
         } else {
             device = .random()
-            try catalog.set(.device, device.rawValue)
+            try catalog.set(.device, to: device.rawValue)
         }
         if let known = try catalog.policy() { currentPolicy = known } else { currentPolicy = policy }
-        if catalog.movedAside != nil { try catalog.set(.rebuild, "1") }
+        if catalog.movedAside != nil { try catalog.set(.rebuild, to: "1") }
     }
 
     /// One that turns out to be damaged while it is opened is moved aside by a second attempt.
@@ -111,16 +114,17 @@ public actor TieredPhotoStore {
     public var isWriter: Bool { lock != nil }
 
     /// Gives up the right to write until the next call that writes; photos that were fetched or viewed are recorded first.
-    /// A run that is under way is cancelled, and waited for.
+    /// Runs, downloads, migrations and rebuilds that are under way are cancelled, and waited for, as are photos that are
+    /// being added; what was cancelled goes on where it was when it is called again.
     ///
     /// For an app whose folder lies in a container that it shares with extensions: the system ends apps that hold a lock
     /// there while they are suspended.
     public func releaseLock() async throws {
-        while let currentRun {
-            currentRun.cancel()
-            _ = await currentRun.value
-        }
-        await keepArrivals()
+        repeat {
+            await endWork()
+            await keepArrivals()
+            // Whatever has begun meanwhile writes, too.
+        } while isWorking
         try writeViews()
         lock = nil
         hasAdoptedOrphans = false
@@ -152,7 +156,7 @@ public actor TieredPhotoStore {
             try documents.changeDevice(deletingDocuments: false)
             device = documents.device
         }
-        try catalog.set(.place, place)
+        try catalog.set(.place, to: place)
     }
 
     // MARK: The policy
@@ -209,8 +213,8 @@ public actor TieredPhotoStore {
         if kind == .accountChanged { try folder.writeIdentity(nil) }
         try catalog.transaction { database throws(SQLiteError) in
             try database.run("DELETE FROM alarm WHERE kind = ?", [.text(kind.rawValue)])
-            try Catalog.set(.lastLook, nil, in: database)
-            if kind == .accountChanged { try Catalog.set(.identity, nil, in: database) }
+            try database.set(.lastLook, to: nil)
+            if kind == .accountChanged { try database.set(.identity, to: nil) }
         }
     }
 
@@ -230,12 +234,5 @@ public actor TieredPhotoStore {
         let written = views
         try catalog.transaction { database throws(SQLiteError) in try Catalog.keepViews(written, in: database) }
         views = [:]
-    }
-}
-
-extension DeviceID {
-    static func random() -> DeviceID {
-        let text = UUID().uuidString.lowercased().filter { $0 != "-" }
-        return DeviceID(rawValue: text) ?? random()
     }
 }

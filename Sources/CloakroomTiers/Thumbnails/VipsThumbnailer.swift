@@ -1,20 +1,20 @@
 #if os(Linux)
     import CloakroomKit
-    public import Foundation
+    package import Foundation
 
     /// Makes thumbnails with libvips' command line, `vipsthumbnail` (Debian: `libvips-tools`), a process for each photo.
     ///
     /// For programs on Linux, such as tests, samples and benchmarks. It reads JPEG, PNG, GIF, WebP, TIFF, HEIC and AVIF;
     /// of an animation the first picture, of a truncated file the part that is there. Nothing of the photo's metadata
     /// is in the thumbnail; its colors are in sRGB.
-    public struct VipsThumbnailer: Thumbnailer {
+    package struct VipsThumbnailer: Thumbnailer {
         /// What one photo may cost; one that needs more has no thumbnail.
-        public struct Limits: Sendable {
-            public var time: Duration
+        package struct Limits: Sendable {
+            package var time: Duration
             /// In bytes of address space; libvips without a photo needs about 200 MB of it.
-            public var memory: Int
+            package var memory: Int
 
-            public init(time: Duration = .seconds(20), memory: Int = 1 << 30) {
+            package init(time: Duration = .seconds(20), memory: Int = 1 << 30) {
                 self.time = time
                 self.memory = memory
             }
@@ -25,7 +25,7 @@
         private let programs: LimitedPrograms
 
         /// - Parameter concurrency: how many processes there are at once; more calls wait.
-        public init(
+        package init(
             program: URL = URL(fileURLWithPath: "/usr/bin/vipsthumbnail"), limits: Limits = Limits(),
             concurrency: Int = 2
         ) {
@@ -37,7 +37,7 @@
         /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when there is no picture in the file, or
         ///   one that needs more memory than it may have, ``CloakroomError/Code/timedOut``,
         ///   ``CloakroomError/Code/cancelled``, ``CloakroomError/Code/unavailable`` when the program cannot be started.
-        public func thumbnail(of file: URL, maximumPixelSize: Int) async throws -> Thumbnail {
+        package func thumbnail(of file: URL, maximumPixelSize: Int) async throws -> Thumbnail {
             let size = min(max(maximumPixelSize, 1), 4096)
             let first = try await firstPicture(of: file, size)
             var result = first

@@ -13,8 +13,6 @@ extension CloakroomError.Code {
     public static let nameTaken = Self(rawValue: "name_taken")
     /// There is no photo of this name or id.
     public static let noSuchPhoto = Self(rawValue: "no_such_photo")
-    /// Another process writes to this folder.
-    public static let storeInUse = Self(rawValue: "store_in_use")
     /// Another account is signed in than the one whose photos these are.
     public static let accountChanged = Self(rawValue: "account_changed")
     /// The user has deleted the photos of this app in the system's settings: the user decides before anything is uploaded again, see
@@ -34,16 +32,6 @@ extension CloakroomError {
     var concernsTier: Bool {
         switch code {
         case .accountChanged, .zoneDeleted, .encryptedDataReset: true
-        default: false
-        }
-    }
-
-    /// Whether the same call can succeed later without anything being done about it: "tap to retry".
-    public var isRetryable: Bool {
-        switch code {
-        case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidResponse, .notAllowedNow,
-            .cancelled, .tokenUnavailable, .unauthorized, .storeInUse, .checksumMismatch:
-            true
         default: false
         }
     }

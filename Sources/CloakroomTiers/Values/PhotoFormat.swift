@@ -1,14 +1,14 @@
 /// What kind of file some bytes are: by the bytes, whatever their name or media type says.
-public enum PhotoFormat {
+enum PhotoFormat {
     /// How many bytes from the beginning tell all that can be told; fewer are enough for most formats.
-    public static let headByteCount = 4096
+    static let headByteCount = 4096
     /// For bytes of no known format.
-    public static let unknown = "dat"
+    static let unknown = "dat"
 
     /// - Parameter head: the beginning of the file; of more than ``headByteCount`` bytes the rest is not looked at.
     /// - Returns: the usual extension, in lower case: `jpg`, `png`, `gif`, `webp`, `heic`, `heif`, `avif`, `jxl`, `tif`,
     ///   `dng`, `cr2`, `cr3`, `bmp`, `mov` or `mp4`; ``unknown`` for everything else.
-    public static func sniff(_ head: some Collection<UInt8>) -> String {
+    static func sniff(_ head: some Collection<UInt8>) -> String {
         let bytes = Array(head.prefix(headByteCount))
         return signatures.first { bytes.starts(with: $0.bytes) }?.format
             ?? tiff(bytes) ?? riff(bytes) ?? isoMedia(bytes) ?? unknown

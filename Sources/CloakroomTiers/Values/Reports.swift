@@ -117,3 +117,21 @@ public struct StorageUsage: Sendable, Equatable {
 
     public init() {}
 }
+
+/// What downloading all photos takes.
+public struct DownloadPlan: Sendable, Equatable {
+    /// Photos that are not on this device; those that were missing in the cold tier are looked for again.
+    public var photoCount: Int
+    public var byteCount: Int64
+    /// Free on the disk of the store's folder, less what stays free; `nil` where the system does not say.
+    public var availableBytes: Int64?
+
+    public init(photoCount: Int, byteCount: Int64, availableBytes: Int64?) {
+        self.photoCount = photoCount
+        self.byteCount = byteCount
+        self.availableBytes = availableBytes
+    }
+
+    /// Whether all of it fits; the store looks again before it begins.
+    public var hasRoom: Bool { availableBytes.map { $0 >= byteCount } ?? true }
+}

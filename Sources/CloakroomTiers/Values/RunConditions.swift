@@ -64,7 +64,7 @@ public struct TieringRun: Sendable, Equatable {
         allowsConstrainedNetwork: true)
 
     /// Why nothing may be transferred now; `nil` when it may.
-    public func refusal(of conditions: DeviceConditions) -> String? {
+    func refusal(of conditions: DeviceConditions) -> String? {
         switch conditions.network {
         case .none: return "there is no network"
         case .constrained where !allowsConstrainedNetwork: return "the network is in low data mode"

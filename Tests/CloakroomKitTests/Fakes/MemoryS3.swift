@@ -141,8 +141,8 @@ actor MemoryS3 {
     private func told(_ object: Object?) -> [(name: String, value: String)] {
         guard let object else { return [] }
         let fields = object.fields.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
-        return [("ETag", object.entityTag), ("Last-Modified", "Fri, 20 Nov 2026 14:00:00 GMT")] + fields
-            + encryptionFields
+        let date = object.fields["Last-Modified"] == nil ? [("Last-Modified", "Fri, 20 Nov 2026 14:00:00 GMT")] : []
+        return [("ETag", object.entityTag)] + date + fields + encryptionFields
     }
 
     private var encryptionFields: [(name: String, value: String)] {

@@ -16,16 +16,54 @@ import Testing
         #expect(try SnapshotDocument(try document.encoded(), named: "x") == document)
     }
 
+    private func isRefused(_ bytes: Data) -> Bool {
+        do {
+            _ = try SnapshotDocument(bytes, named: "x")
+            return false
+        } catch { return error.code == .storeFailed }
+    }
+
     @Test(arguments: [
-        "", "{", "[]", "null", #"{"version":1}"#, #"{"entries":[]}"#, #"{"version":"1","entries":[]}"#,
-        #"{"version":2,"entries":[]}"#, #"{"version":0,"entries":[]}"#, #"{"version":1,"entries":{}}"#,
-        #"{"version":1,"entries":[{}]}"#, #"{"version":1,"entries":[],"removed":["00"]}"#,
-        #"{"version":1,"entries":[{"md5":"00","byteCount":1,"format":"jpg","takenAt":1,"addedAt":1}]}"#,
+        "", "{", "[]", "null", #"{"version":1}"#, #"{"entries":[]}"#, #"{"version":1,"entries":[]}"#,
+        #"{"version":1,"sha256":"","content":{"entries":[]}}"#,
     ])
     func `a document that cannot be read is an error and not an empty one`(text: String) {
-        #expect { try SnapshotDocument(Data(text.utf8), named: "x") } throws: {
-            ($0 as? CloakroomError)?.code == .storeFailed
+        #expect(isRefused(Data(text.utf8)))
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "{}", #"{"entries":{}}"#, #"{"entries":[{}]}"#, #"{"entries":[],"removed":["00"]}"#,
+        #"{"entries":[{"md5":"00","byteCount":1,"format":"jpg","takenAt":1,"addedAt":1}]}"#,
+    ])
+    func `a content that no device writes is an error`(text: String) {
+        #expect(isRefused(SealedDocument.bytes(of: Data(text.utf8))))
+    }
+
+    @Test(arguments: [0, 2, 10]) func `a document of another version says so`(version: Int) throws {
+        let text = String(decoding: try SnapshotDocument(entries: [entry]).encoded(), as: UTF8.self)
+        let other = Data(text.replacingOccurrences(of: "\"version\":1", with: "\"version\":\(version)").utf8)
+        #expect { try SnapshotDocument(other, named: "x") } throws: {
+            ($0 as? CloakroomError)?.message.contains("another version of the app (\(version))") == true
         }
+    }
+
+    @Test func `a document is an error with any of its bits changed, and with bytes too few or too many`() throws {
+        let document = SnapshotDocument(entries: [entry], removed: [TestPhoto(2).sha256])
+        let bytes = try document.encoded()
+        #expect(try SnapshotDocument(bytes, named: "x") == document)
+        var accepted: [Int] = []
+        for place in bytes.indices {
+            for bit in 0..<8 {
+                var changed = bytes
+                changed[place] ^= 1 << bit
+                if !isRefused(changed) { accepted.append(place) }
+            }
+        }
+        #expect(accepted.isEmpty)
+        #expect(isRefused(bytes.dropLast()))
+        #expect(isRefused(bytes.dropFirst()))
+        #expect(isRefused(bytes + Data("}".utf8)))
+        #expect(try SnapshotDocument((Data([0]) + bytes).dropFirst(), named: "x") == document)
     }
 
     @Test(arguments: [
@@ -34,10 +72,11 @@ import Testing
         ("\"takenAt\":-5", "\"takenAt\":1e400"), ("\"pinned\":true", "\"pinned\":1.5"),
     ])
     func `an entry with a value that no device writes is an error`(good: String, bad: String) throws {
-        let text = String(decoding: try SnapshotDocument(entries: [entry]).encoded(), as: UTF8.self)
+        let written = try SnapshotDocument(entries: [entry]).encoded()
+        let text = String(decoding: try SealedDocument.content(of: written, named: "x"), as: UTF8.self)
         let changed = text.replacingOccurrences(of: good, with: bad)
         #expect(changed != text)
-        #expect(throws: CloakroomError.self) { try SnapshotDocument(Data(changed.utf8), named: "x") }
+        #expect(isRefused(SealedDocument.bytes(of: Data(changed.utf8))))
     }
 
     @Test func `a document larger than any of ours is refused before it is decoded`() {

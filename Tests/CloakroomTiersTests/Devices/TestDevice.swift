@@ -47,7 +47,7 @@ actor TestDevice {
         catalog = try Catalog(at: folder.appendingPathComponent("catalog.sqlite"), isWriter: true, on: clock.now)
         tier = ScriptedTier(store, device: name, gate: gate)
         let device = try catalog.setting(.device).flatMap { DeviceID(rawValue: $0) } ?? .random()
-        try catalog.set(.device, device.rawValue)
+        try catalog.set(.device, to: device.rawValue)
         documents = DeviceDocuments(catalog: catalog, tier: tier, device: device, clock: { clock.now })
     }
 

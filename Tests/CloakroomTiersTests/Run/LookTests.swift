@@ -66,6 +66,20 @@ import Testing
         #expect(try await device.read(ids[3]) == device.bytes["photo3"])
     }
 
+    @Test func `photos that are there again are looked for once more when the look at them broke off`() async throws {
+        let (device, ids) = try await evicted(3)
+        let objects = device.remote.account().objects
+        device.remote.change { $0.objects = [:] }
+        device.clock.pass(days: 8)
+        #expect(await device.store.run().alarms.map(\.kind) == [.missing])
+        device.remote.change { $0.objects = objects }
+        device.clock.pass(days: 8)
+        device.tier.script.add(.failBefore(.scriptedOutage), on: .verify)
+        #expect(await device.store.run().stoppedBy?.code == .unreachable)
+        _ = await device.store.run()
+        for id in ids { #expect(try await device.place(of: id) == .cold) }
+    }
+
     @Test func `photos that are gone and on this device are uploaded again`() async throws {
         let device = try StoreFixture()
         try await device.add("a")

@@ -1,6 +1,6 @@
 #if os(Linux)
     import CloakroomKit
-    import CloakroomTiers
+    @testable import CloakroomTiers
     import Foundation
     import Testing
 

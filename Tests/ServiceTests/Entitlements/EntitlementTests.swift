@@ -26,6 +26,13 @@ struct EntitlementTests {
         }
     }
 
+    @Test func `notifications have one limit, whatever tier their user has`() throws {
+        let tiers = try tiers("free: {}, pro: {limits: {vend: 7}}", "limits: {notification: {requests: 9}}")
+        let policies = try ["free", "pro"].map { name in policy(try #require(tiers[name]), .notification) }
+        #expect(policies[0]?.contains("\"notification\";q=9") == true)
+        #expect(policies[0] == policies[1])
+    }
+
     @Test(
         arguments: [
             (nil, nil, "free"), (nil, "pro", "pro"), ("pro", nil, "pro"), ("pro", "free", "pro"),

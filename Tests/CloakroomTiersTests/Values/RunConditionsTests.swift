@@ -1,4 +1,4 @@
-import CloakroomTiers
+@testable import CloakroomTiers
 import Testing
 
 @Suite(.serialized) struct RunConditionsTests {

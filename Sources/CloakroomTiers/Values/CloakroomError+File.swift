@@ -1,0 +1,24 @@
+import CloakroomKit
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+extension CloakroomError {
+    /// Of a system call that failed just now.
+    ///
+    /// - Parameters:
+    ///   - doing: such as `open`.
+    ///   - number: of the error.
+    static func file(_ doing: String, _ file: URL, number: Int32 = errno) -> CloakroomError {
+        let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .unwritableFile
+        return CloakroomError(code, "\(doing) \(file.lastPathComponent): \(String(cString: strerror(number)))")
+    }
+}
