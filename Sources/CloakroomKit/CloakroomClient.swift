@@ -11,7 +11,7 @@ public import Foundation
 ///
 /// Each call retries retryable failures until ``RetryPolicy/deadline``: no network, 429, 5xx. It honors `Retry-After`, and
 /// fails at once with ``CloakroomError/retryAfter`` when that is longer than the deadline. Only
-/// ``beginMultipartUpload(contentType:byteCount:sha256:)`` is not retried when its outcome is unknown, so that
+/// ``beginMultipartUpload(contentType:byteCount:sha256:purpose:)`` is not retried when its outcome is unknown, so that
 /// no upload is begun twice. A cancelled task gets ``CloakroomError/Code/cancelled`` at once.
 ///
 /// Errors are ``CloakroomError``, of these codes besides those of the call itself:

@@ -55,6 +55,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let contentTypeNotAllowed = Code(rawValue: "content_type_not_allowed")
         public static let uploadNotFound = Code(rawValue: "upload_not_found")
         public static let uploadIncomplete = Code(rawValue: "upload_incomplete")
+        /// The operator has set up no images of chats.
+        public static let chatNotEnabled = Code(rawValue: "chat_not_enabled")
         /// Retry after ``CloakroomError/retryAfter``.
         public static let tooManyRequests = Code(rawValue: "too_many_requests")
         /// Retry later.

@@ -18,6 +18,8 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
     case uploadNotFound = "upload_not_found"
     /// Parts of it are missing, or not as they were to be.
     case uploadIncomplete = "upload_incomplete"
+    /// The operator has not set up images of chats, or no longer has.
+    case chatNotEnabled = "chat_not_enabled"
     case tooManyRequests = "too_many_requests"
     case unavailable
     case internalError = "internal_error"
@@ -28,7 +30,7 @@ package enum ErrorCode: String, Sendable, Codable, CaseIterable {
         case .invalidRequest: 400
         case .unauthorized, .sessionRevoked: 401
         case .forbidden, .userDisabled, .subscriptionRequired, .storageQuotaExceeded: 403
-        case .notFound, .uploadNotFound: 404
+        case .notFound, .uploadNotFound, .chatNotEnabled: 404
         case .methodNotAllowed: 405
         case .uploadIncomplete: 409
         case .bodyTooLarge: 413

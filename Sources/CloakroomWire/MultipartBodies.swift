@@ -18,9 +18,12 @@ package struct MultipartUploadBody: WireBody, Codable {
     package var partCount: Int
     /// Until when the id is good.
     package var expiresAt: Date
+    /// What releases the image of a chat before its time, by the user who uploads it; `nil` for other uploads.
+    package var releaseToken: String?
 
     package init(
-        uploadId: String, objectKey: String, assetUrl: String, partBytes: Int, partCount: Int, expiresAt: Date
+        uploadId: String, objectKey: String, assetUrl: String, partBytes: Int, partCount: Int, expiresAt: Date,
+        releaseToken: String? = nil
     ) {
         self.uploadId = uploadId
         self.objectKey = objectKey
@@ -28,6 +31,7 @@ package struct MultipartUploadBody: WireBody, Codable {
         self.partBytes = partBytes
         self.partCount = partCount
         self.expiresAt = expiresAt
+        self.releaseToken = releaseToken
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -40,6 +44,7 @@ package struct MultipartUploadBody: WireBody, Codable {
         writer.plainName("partCount")
         writer.integer(partCount)
         writer.member("expiresAt", expiresAt)
+        if let releaseToken { writer.member("releaseToken", releaseToken) }
         writer.endObject()
     }
 }
@@ -118,4 +123,9 @@ package struct UploadedBody: WireBody, Codable {
         if let assetUrl { writer.member("assetUrl", assetUrl) }
         writer.endObject()
     }
+}
+
+extension MultipartUploadBody: CustomStringConvertible, CustomReflectable {
+    package var description: String { "upload of \(objectKey) until \(expiresAt.wireText)" }
+    package var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "expiresAt": expiresAt]) }
 }

@@ -17,10 +17,12 @@ package struct PostUploadBody: WireBody, Codable {
     /// More is refused by the store.
     package var maximumBytes: Int
     package var expiresAt: Date
+    /// What releases the image of a chat before its time, by the user who uploads it; `nil` for other uploads.
+    package var releaseToken: String?
 
     package init(
         objectKey: String, uploadUrl: String, fields: [String: String], assetUrl: String, maximumBytes: Int,
-        expiresAt: Date
+        expiresAt: Date, releaseToken: String? = nil
     ) {
         self.objectKey = objectKey
         self.uploadUrl = uploadUrl
@@ -28,6 +30,7 @@ package struct PostUploadBody: WireBody, Codable {
         self.assetUrl = assetUrl
         self.maximumBytes = maximumBytes
         self.expiresAt = expiresAt
+        self.releaseToken = releaseToken
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -45,6 +48,7 @@ package struct PostUploadBody: WireBody, Codable {
         writer.plainName("maximumBytes")
         writer.integer(maximumBytes)
         writer.member("expiresAt", expiresAt)
+        if let releaseToken { writer.member("releaseToken", releaseToken) }
         writer.endObject()
     }
 }

@@ -13,6 +13,7 @@ package enum Route: String, Sendable, CaseIterable {
     case multipartCompletion = "/v2/uploads/{id}/complete"
     case renewBatch = "/v2/assets/renew-batch"
     case renewOne = "/v2/assets/renew"
+    case releaseBatch = "/v2/assets/release-batch"
     case health = "/healthz"
     case readiness = "/readyz"
     case metrics = "/metrics"
@@ -20,7 +21,7 @@ package enum Route: String, Sendable, CaseIterable {
     package var method: String {
         switch self {
         case .stsToken, .session, .appleNotifications, .presignedPost, .multipartUploads, .multipartCompletion,
-            .renewBatch:
+            .renewBatch, .releaseBatch:
             "POST"
         case .renewOne: "PUT"
         case .multipartUpload: "DELETE"

@@ -17,9 +17,12 @@ package struct UploadBody: WireBody, Codable {
     package var expiresAt: Date
     /// What the client must send with its PUT, exactly.
     package var headers: [String: String]
+    /// What releases the image of a chat before its time, by the user who uploads it; `nil` for other uploads.
+    package var releaseToken: String?
 
     package init(
-        objectKey: String, uploadUrl: String, assetUrl: String, expiresAt: Date, headers: [String: String]
+        objectKey: String, uploadUrl: String, assetUrl: String, expiresAt: Date, headers: [String: String],
+        releaseToken: String? = nil
     ) {
         self.objectKey = objectKey
         self.uploadUrl = uploadUrl
@@ -27,6 +30,7 @@ package struct UploadBody: WireBody, Codable {
         self.url = assetUrl
         self.expiresAt = expiresAt
         self.headers = headers
+        self.releaseToken = releaseToken
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -43,6 +47,7 @@ package struct UploadBody: WireBody, Codable {
             writer.string(value)
         }
         writer.endObject()
+        if let releaseToken { writer.member("releaseToken", releaseToken) }
         writer.endObject()
     }
 }
@@ -61,6 +66,7 @@ package struct ReceivedUploadBody: Sendable, Equatable, Decodable {
     package var url: String?
     package var expiresAt: Date?
     package var headers: [String: String]?
+    package var releaseToken: String?
 }
 
 extension ReceivedUploadBody: CustomStringConvertible, CustomReflectable {

@@ -7,6 +7,12 @@ package struct UploadRequestError: Error, Sendable, Equatable {
     package init() {}
 }
 
+/// What an object is uploaded for, where that decides its place and its end.
+package enum UploadPurpose: String, Sendable, CaseIterable {
+    /// An image of a chat: behind a prefix of its own, never renewed, released by its uploader.
+    case chat
+}
+
 /// What ``Route/presignedPost`` takes, as it came.
 package struct PostUploadRequest: WireEncodable {
     package var contentType: String?
@@ -14,11 +20,14 @@ package struct PostUploadRequest: WireEncodable {
     package var maximumBytes: Int?
     /// SHA-256, in hexadecimal or base64.
     package var sha256: String?
+    /// `chat` for an image of a chat, which can be released; `nil` for any other object.
+    package var purpose: String?
 
-    package init(contentType: String, maximumBytes: Int?, sha256: String?) {
+    package init(contentType: String, maximumBytes: Int?, sha256: String?, purpose: UploadPurpose? = nil) {
         self.contentType = contentType
         self.maximumBytes = maximumBytes
         self.sha256 = sha256
+        self.purpose = purpose?.rawValue
     }
 
     package init(parsing body: [UInt8]) throws(UploadRequestError) {
@@ -27,6 +36,7 @@ package struct PostUploadRequest: WireEncodable {
             case "contentType": contentType = try string(member.value)
             case "maximumBytes": maximumBytes = try integer(member.value)
             case "sha256": sha256 = try string(member.value)
+            case "purpose": purpose = try string(member.value)
             // As for a presigned PUT: clients may say it, and it is not used.
             case "filename": _ = try string(member.value)
             default: throw UploadRequestError()
@@ -39,6 +49,7 @@ package struct PostUploadRequest: WireEncodable {
         if let contentType { writer.member("contentType", contentType) }
         if let maximumBytes { writer.member("maximumBytes", maximumBytes) }
         if let sha256 { writer.member("sha256", sha256) }
+        if let purpose { writer.member("purpose", purpose) }
         writer.endObject()
     }
 }
@@ -50,11 +61,14 @@ package struct MultipartUploadRequest: WireEncodable {
     package var contentLength: Int?
     /// SHA-256 of the whole object, in hexadecimal or base64.
     package var sha256: String?
+    /// `chat` for an image of a chat, which can be released; `nil` for any other object.
+    package var purpose: String?
 
-    package init(contentType: String, contentLength: Int, sha256: String?) {
+    package init(contentType: String, contentLength: Int, sha256: String?, purpose: UploadPurpose? = nil) {
         self.contentType = contentType
         self.contentLength = contentLength
         self.sha256 = sha256
+        self.purpose = purpose?.rawValue
     }
 
     package init(parsing body: [UInt8]) throws(UploadRequestError) {
@@ -63,6 +77,7 @@ package struct MultipartUploadRequest: WireEncodable {
             case "contentType": contentType = try string(member.value)
             case "contentLength": contentLength = try integer(member.value)
             case "sha256": sha256 = try string(member.value)
+            case "purpose": purpose = try string(member.value)
             case "filename": _ = try string(member.value)
             default: throw UploadRequestError()
             }
@@ -74,6 +89,7 @@ package struct MultipartUploadRequest: WireEncodable {
         if let contentType { writer.member("contentType", contentType) }
         if let contentLength { writer.member("contentLength", contentLength) }
         if let sha256 { writer.member("sha256", sha256) }
+        if let purpose { writer.member("purpose", purpose) }
         writer.endObject()
     }
 }

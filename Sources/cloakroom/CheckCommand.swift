@@ -20,7 +20,9 @@ enum CheckCommand: Command {
             let multipart = settings.uploads.idKeys.isEmpty ? "none: uploads.idKeys is not set" : "set up"
             let review = SettingsReview(settings)
             let state = review.errors.isEmpty ? "good" : "serve starts with it, but it has errors"
-            Output.print("\(file): \(state)\nAWS credentials: \(origin)\nMultipart uploads: \(multipart)")
+            Output.print(
+                "\(file): \(state)\nAWS credentials: \(origin)\nMultipart uploads: \(multipart)\n"
+                    + "Images of chats: \(chats(settings))")
             let change = former.map { SettingsReview.policyChange(from: $0, to: settings) }
             (review.lines + notes(settings) + [review.policies, change].compactMap(\.self)).forEach { Output.print($0) }
             return review.errors.isEmpty || !options.flags.contains("strict") ? .success : .failure
@@ -31,6 +33,12 @@ enum CheckCommand: Command {
         } catch {
             return Output.fail("\(error)")
         }
+    }
+
+    private static func chats(_ settings: Settings) -> String {
+        guard let chat = settings.uploads.chat else { return "as all others: uploads.chatKeyPrefix is not set" }
+        let how = chat.mode == .delete ? "deleted" : "tagged, and deleted within two days"
+        return "under \(chat.keyPrefix), \(how) when they are released, else after \(chat.retentionDays) days"
     }
 
     /// What is good, but should be known.

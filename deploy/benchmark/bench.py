@@ -112,6 +112,7 @@ class Bench:
             raise NotMeasured(f"{scenario.name}: there is no worker")
         upstream = self.slow if scenario.slow else self.canned
         return self.parts.start_worker(scenario.name, upstream, credential_cache=scenario.credential_cache,
+                                       chats=scenario.name == "release_100",
                                        records=scenario.records, public_key=scenario.public_key)
 
     def _start(self):
@@ -307,6 +308,8 @@ class Bench:
             self.values["renew_100_cpu_per_key_us"] = renewal["key"]
             self.notes.append(f"renew_100: a key costs the worker {renewal['key']:.1f} µs; a copy in C through the same "
                               f"libcurl, nothing signed and nothing parsed, costs {renewal['floor']:.1f} µs.")
+        if "release_100" in found:
+            self.values["release_100_cpu_per_key_us"] = found["release_100"]["key"]
         if "held" in found.get("clients_1000", {}):
             slow = found["clients_1000"]
             self.values |= {"clients_1000_errors": slow["errors"] + slow["held_errors"],

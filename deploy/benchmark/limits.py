@@ -14,6 +14,7 @@ LIMITS = [
     ("syscalls_vend_sts", "≤", 7, "vend_sts"),
     ("vend_rs256_fresh_token_us_above_cached", "≤", 35, "vend_rs256"),
     ("renew_100_cpu_per_key_us", "≤", 30, "renew_100"),
+    ("release_100_cpu_per_key_us", "≤", 40, "release_100"),
     ("renew_100_p50_ms_at_50ms", "≤", 130, "renew_beside"),
     ("renew_1_p99_beside_batches_over_alone", "≤", 3, "renew_beside"),
     ("renew_rss_mb", "≤", 60, "renew_beside"),

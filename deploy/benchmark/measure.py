@@ -13,14 +13,14 @@ from processes import NotMeasured, cpu_by_thread, memory_megabytes
 
 def one_round(scenario, port, requests, seconds, watched):
     """One wrk run. `watched` is {role: process id}; adds to wrk's numbers CPU-seconds per 10,000 requests by role."""
-    renewed = _renewed_keys(port) if scenario.keys else 0
+    handled = _handled_keys(port) if scenario.keys else 0
     before = {role: cpu_by_thread(pid) for role, pid in watched.items()}
     numbers = load.run(port, requests, scenario.connections, seconds)
     after = {role: cpu_by_thread(pid) for role, pid in watched.items()}
     if scenario.keys:
         # The round ends in the middle of many batches, whose keys cost as much as those of batches that were answered.
         numbers["key"] = sum(spent - before["worker"].get(thread, 0) for thread, spent in after["worker"].items()) \
-            / 1e3 / max(1, _renewed_keys(port) - renewed)
+            / 1e3 / max(1, _handled_keys(port) - handled)
     used = {role: [spent - before[role].get(thread, 0) for thread, spent in after[role].items()] for role in watched}
     numbers["cpu"] = {role: sum(spent) / 1e9 / numbers["requests"] * 10_000 for role, spent in used.items()}
     numbers["busy"] = {role: sum(spent) / 1e9 / numbers["seconds"] for role, spent in used.items()}
@@ -42,11 +42,12 @@ def copy_floor(program, port, at_once):
     return float(finished.stdout)
 
 
-def _renewed_keys(port):
-    """How many keys the worker has renewed since it started, by its own counters."""
+def _handled_keys(port):
+    """How many keys the worker has renewed, and images it has released, since it started, by its own counters."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         text = answer.read().decode()
-    return int(re.search(r'^cloakroom_renewals_total\{outcome="renewed"\} (\d+)$', text, re.MULTILINE).group(1))
+    return sum(int(number) for number in re.findall(
+        r'^cloakroom_(?:renewals_total\{outcome="renewed"|releases_total\{outcome="released")\} (\d+)$', text, re.MULTILINE))
 
 
 def summary(rounds):

@@ -45,7 +45,7 @@ class Scenario:
     public_key: pathlib.Path | None = None      # of RS256 tokens; None: HS256
     part_of: str | None = None      # the scenario of `--only` that brings it along
     only_counted: bool = False      # for its system calls beside another's, without rounds
-    keys: int = 0                   # per request, of a renewal
+    keys: int = 0                   # per request, of a renewal or a release
     connections: int = 64
     slow: bool = False              # against the upstream that waits
 
@@ -90,6 +90,7 @@ def all_scenarios():
         Scenario("vend_sts", "vend, an STS call each", vend_many, has_credentials, credential_cache=False),
         Scenario("renew_20", "renew a batch of 20", renewals(20), renewed(20), keys=20),
         Scenario("renew_100", "renew a batch of 100", renewals(100), renewed(100), keys=100),
+        Scenario("release_100", "release 100 images", releases(100), released(100), keys=100),
         Scenario("clients_1000", "1,000 clients, STS takes 50 ms", vend_many, has_credentials,
                  credential_cache=False, connections=1000, slow=True),
     ]
@@ -136,6 +137,28 @@ def renewal(client, *keys):
                    json.dumps({"assetKeys": keys}).encode())
 
 
+def releases(images):
+    """Sixty-four clients, each with images of chats of its own."""
+    return [release(n, *(f"{stack.CHATS}{n:016x}{each:016x}.bin" for each in range(images))) for n in range(64)]
+
+
+def release(client, *keys):
+    """One batch of a client with this number, who uploaded them all."""
+    user = f"u_{client}"
+    images = [{"key": key, "releaseToken": _release_token(key, user)} for key in keys]
+    return Request("POST", "/v2/assets/release-batch",
+                   {"X-Convos-AuthToken": _token(user, f"device_{client}"), "Content-Type": "application/json"},
+                   json.dumps({"images": images}).encode())
+
+
+def _release_token(key, user):
+    """As the worker makes it: HMAC-SHA256 over version, bucket, key and user, each behind its length."""
+    made_of = hmac.digest(stack.SEALING_SECRET.encode(), b"cloakroom release tokens", "sha256")
+    message = b"".join(len(text).to_bytes(4, "big") + text
+                       for text in (each.encode() for each in ("v1", stack.BUCKET, key, user)))
+    return "v1." + base64.urlsafe_b64encode(hmac.digest(made_of, message, "sha256")).rstrip(b"=").decode()
+
+
 def _token(user, device):
     """An HS256 token as `cloakroom token mint` makes it, good for an hour."""
     unsigned = _unsigned("HS256", user, device)
@@ -177,3 +200,7 @@ def has_credentials(body):
 
 def renewed(keys):
     return lambda body: (json.loads(body)["renewed"], json.loads(body)["failed"]) == (keys, 0)
+
+
+def released(images):
+    return lambda body: (json.loads(body)["released"], json.loads(body)["failed"]) == (images, 0)

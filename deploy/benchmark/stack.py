@@ -18,11 +18,13 @@ S3_REGION = "eu-west-1"     # of the scripted S3, which minds
 AUDIENCE = "cloakroom"
 ISSUER = "https://auth.example"
 TOKEN_SECRET = "a secret of the benchmark alone, 48 bytes long.."
+SEALING_SECRET = "x0Jr7vKq1PzM4tYb9LcW6hNd3GfSa8Ue"
+CHATS = "chats/"        # where images of chats are
 _ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
     "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "CLOAKROOM_TOKEN_SECRET": TOKEN_SECRET,
-    "CLOAKROOM_SEALING_SECRET": "x0Jr7vKq1PzM4tYb9LcW6hNd3GfSa8Ue",
+    "CLOAKROOM_SEALING_SECRET": SEALING_SECRET,
 }
 
 
@@ -119,7 +121,8 @@ class Stack:
         credential_cache; shares: the workers share the credentials they vended; records: users' records are read;
         public_key: the file with the key of RS256 tokens, which else are HS256; region: of S3; timeout: of one try,
         in milliseconds; partial_failure: how keys are told of that still fail after retries; minimum_age: of an
-        object that is renewed, in seconds; slowed: by an instrument, so that time limits are long.
+        object that is renewed, in seconds; slowed: by an instrument, so that time limits are long;
+        chats: images of chats have a place of their own, and can be released.
         """
         arguments, environment, path = self.worker_command(name, upstream_port, **how)
         worker = self.start(name, arguments, environment)
@@ -158,13 +161,19 @@ class Stack:
         return only_child(master.pid)
 
     def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None,
-                  region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400, slowed=False):
+                  region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400, slowed=False,
+                  chats=False):
         """The defaults, but for endpoints, places, and rate limits that no client reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
         signed = {"algorithms": ["RS256"], "keyFile": str(public_key)} if public_key else \
             {"algorithms": ["HS256"], "secret": {"env": "CLOAKROOM_TOKEN_SECRET"}}
+        of_chats = {
+            "uploads": {"keyPrefix": "assets/", "chatKeyPrefix": CHATS}, "lifecycle": {"prefixes": ["assets/"]},
+            "release": {"keys": [{"env": "CLOAKROOM_SEALING_SECRET"}]},
+        } if chats else {}
         return {
+            **of_chats,
             "region": region,
             "bucket": BUCKET,
             "aws": {
@@ -185,8 +194,9 @@ class Stack:
             },
             "entitlements": {"enabled": records},
             "renewal": {"partialFailure": partial_failure, "minimumAgeSeconds": minimum_age},
-            "limits": {"renew": limit, "vend": limit, "upload": limit,
-                       "renewKeys": {"keys": 100_000_000, "windowSeconds": 3600}},
+            "limits": {"renew": limit, "vend": limit, "upload": limit, "release": limit,
+                       "renewKeys": {"keys": 100_000_000, "windowSeconds": 3600},
+                       "releaseKeys": {"keys": 100_000_000, "windowSeconds": 3600}},
             "redis": {"address": f"unix:{self.run / 'redis.sock'}", "timeoutMilliseconds": 5000 if slowed else 40},
             "server": {"requestDeadlineMilliseconds": 60_000, "drainSeconds": 60} if slowed else {},
             "log": {"level": self._log_level},

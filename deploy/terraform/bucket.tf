@@ -50,7 +50,8 @@ resource "aws_s3_bucket_policy" "assets" {
     Version = "2012-10-17"
     Statement = concat(
       jsondecode(local.policies["bucket-policy.json"]).Statement,
-      [for statement in jsondecode(local.cdn_policy).Statement : statement if var.cdn],
+      [for statement in jsondecode(local.cdn_policies["bucket-policy-cdn.json"]).Statement : statement if var.cdn],
+      [for statement in jsondecode(local.cdn_policies["bucket-policy-cdn-chats.json"]).Statement : statement if var.cdn && local.has_chats],
     )
   })
 

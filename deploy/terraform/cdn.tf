@@ -32,6 +32,20 @@ resource "aws_cloudfront_distribution" "assets" {
     cache_policy_id = "658327ea-f89d-4fab-a63d-7e88639e58f6"
   }
 
+  # Images of chats: a copy in a cache would outlive its release.
+  dynamic "ordered_cache_behavior" {
+    for_each = local.has_chats ? [var.chat_key_prefix] : []
+    content {
+      path_pattern           = "/${ordered_cache_behavior.value}*"
+      target_origin_id       = "bucket"
+      viewer_protocol_policy = "redirect-to-https"
+      allowed_methods        = ["GET", "HEAD"]
+      cached_methods         = ["GET", "HEAD"]
+      # AWS's own policy "CachingDisabled".
+      cache_policy_id = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
+    }
+  }
+
   restrictions {
     geo_restriction {
       restriction_type = "none"
@@ -54,9 +68,10 @@ resource "aws_cloudfront_distribution" "assets" {
 }
 
 locals {
-  cdn_policy = replace(
-    local.policies["bucket-policy-cdn.json"], "DISTRIBUTION_ARN",
-    var.cdn ? aws_cloudfront_distribution.assets[0].arn : "none",
-  )
+  cdn_policies = {
+    for name in ["bucket-policy-cdn.json", "bucket-policy-cdn-chats.json"] : name => replace(
+      local.policies[name], "DISTRIBUTION_ARN", var.cdn ? aws_cloudfront_distribution.assets[0].arn : "none",
+    )
+  }
   cdn_url = var.cdn ? "https://${concat(var.cdn_aliases, [aws_cloudfront_distribution.assets[0].domain_name])[0]}" : null
 }

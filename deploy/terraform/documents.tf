@@ -2,6 +2,8 @@
 # What each is for stands in its README.md.
 
 locals {
+  has_chats = var.chat_key_prefix != ""
+
   # Those lifecycle prefixes that a user's folder begins with, or that lie within one.
   prefixes_with_users = [
     for prefix in var.lifecycle_prefixes : prefix
@@ -32,6 +34,7 @@ locals {
     PARTITION           = data.aws_partition.current.partition
     BUCKET              = var.bucket
     OWN_PREFIX          = local.own_prefix
+    CHAT_PREFIX         = local.has_chats ? var.chat_key_prefix : "no-chats/"
     TEST_BUCKET         = coalesce(var.test_bucket, "no-test-bucket")
     UPLOAD_MILLISECONDS = tostring(var.upload_lifetime_seconds * 1000)
     KMS_KEY_ARN         = coalesce(var.kms_key_arn, "no-key")

@@ -14,6 +14,14 @@ locals {
     ) : rule
     if rule.cleans_up || var.retention_days != null || var.versioning != "never"
   ]
+  # What lies where no other rule is for it: S3 would obey the shorter.
+  chat_overlaps = [
+    for prefix in concat(
+      var.lifecycle_prefixes, [for folder in var.folders : "${folder}/"],
+      [for place in concat([var.key_prefix, var.renewal_key_prefix], var.former_prefixes) : place if place != ""],
+    ) : prefix
+    if local.has_chats && (startswith(prefix, var.chat_key_prefix) || startswith(var.chat_key_prefix, prefix))
+  ]
 
   # Uploads have names of hexadecimal digits. What prefixes say of these behind key_prefix, without those that another includes.
   digits = distinct([
@@ -74,7 +82,56 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
     }
   }
 
+  # Images of chats that no app releases.
+  dynamic "rule" {
+    for_each = local.has_chats ? [var.chat_key_prefix] : []
+    content {
+      id     = "expire-after-${var.chat_retention_days}-days-${rule.value}"
+      status = "Enabled"
+
+      filter {
+        prefix = rule.value
+      }
+
+      expiration {
+        days = var.chat_retention_days
+      }
+
+      dynamic "noncurrent_version_expiration" {
+        for_each = var.versioning == "never" ? [] : [var.noncurrent_days]
+        content {
+          noncurrent_days = noncurrent_version_expiration.value
+        }
+      }
+    }
+  }
+
+  # Those that are released with a tag. S3 takes nothing but days beside one.
+  dynamic "rule" {
+    for_each = local.has_chats && var.release_mode == "tag" ? [var.chat_key_prefix] : []
+    content {
+      id     = "expire-after-1-days-released-${rule.value}"
+      status = "Enabled"
+
+      filter {
+        and {
+          prefix = rule.value
+          tags   = { cloakroom-released = "true" }
+        }
+      }
+
+      expiration {
+        days = 1
+      }
+    }
+  }
+
   lifecycle {
+    precondition {
+      condition     = length(local.chat_overlaps) == 0
+      error_message = "chat_key_prefix has to lie beside all other prefixes; it meets ${join(", ", [for prefix in local.chat_overlaps : "\"${prefix}\""])}."
+    }
+
     precondition {
       condition     = anytrue([for prefix in var.lifecycle_prefixes : startswith(var.key_prefix, prefix)]) || local.share_of_names == 1
       error_message = "key_prefix has to begin with one of lifecycle_prefixes, or these have to be for all names behind it (0 to f), or new uploads never expire."

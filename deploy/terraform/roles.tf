@@ -12,6 +12,7 @@ locals {
   revoker_policy  = replace(local.policies["revoker-policy.json"], "SESSION_ROLE_ARN", aws_iam_role.session.arn)
   worker_trust    = local.policies[var.worker == "irsa" ? "worker-trust-irsa.json" : "worker-trust-service.json"]
   session_trust   = replace(local.policies["session-role-trust.json"], "WORKER_ARN", coalesce(local.worker_arn, "nobody"))
+  release_policy  = local.policies[var.release_mode == "tag" ? "release-tag-policy.json" : "release-policy.json"]
   session_folders = local.policies["session-role-policy.json"]
 }
 
@@ -49,6 +50,14 @@ resource "aws_iam_role_policy" "worker_kms" {
   name   = "cloakroom-kms"
   role   = local.worker_role
   policy = local.policies["kms-policy.json"]
+}
+
+# On the prefix of images of chats alone.
+resource "aws_iam_role_policy" "worker_release" {
+  count  = local.gets_policies && local.has_chats ? 1 : 0
+  name   = "cloakroom-release"
+  role   = local.worker_role
+  policy = local.release_policy
 }
 
 resource "aws_iam_role_policy" "worker_doctor" {

@@ -11,6 +11,8 @@ locals {
     uploads = merge(
       { keyPrefix = var.key_prefix, lifetimeSeconds = var.upload_lifetime_seconds },
       { for url in compact([local.asset_base_url]) : "assetBaseURL" => url },
+      { for prefix in compact([var.chat_key_prefix]) : "chatKeyPrefix" => prefix },
+      { for days in [var.chat_retention_days] : "chatRetentionDays" => days if local.has_chats },
     )
     renewal = merge(
       { keyPrefix = var.renewal_key_prefix, requireOwnPrefix = var.renews_users_folders },
@@ -28,6 +30,7 @@ locals {
   settings = merge(
     var.settings,
     { region = data.aws_region.current.id, bucket = var.bucket },
+    { for mode in [var.release_mode] : "release" => merge(try(var.settings.release, {}), { mode = mode }) if local.has_chats },
     { for section, values in local.made : section => merge(try(var.settings[section], {}), values) },
   )
 }

@@ -98,6 +98,41 @@ variable "cors_origins" {
   default     = []
 }
 
+# Images of chats
+
+variable "chat_key_prefix" {
+  description = "What the keys of images of chats begin with (uploads.chatKeyPrefix), such as chats/; empty: they are uploaded as all others, and cannot be released."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = can(regex("^([A-Za-z0-9][A-Za-z0-9._-]*/)*$", var.chat_key_prefix))
+    error_message = "Empty, or folders of letters, digits and ._- that end in a slash."
+  }
+}
+
+variable "chat_retention_days" {
+  description = "After how many days images of chats are deleted that no app releases (uploads.chatRetentionDays)."
+  type        = number
+  default     = 30
+
+  validation {
+    condition     = var.chat_retention_days >= 1 && floor(var.chat_retention_days) == var.chat_retention_days
+    error_message = "A positive whole number."
+  }
+}
+
+variable "release_mode" {
+  description = "How images of chats are released (release.mode): delete, or tag, for which the bucket has a rule of one day."
+  type        = string
+  default     = "delete"
+
+  validation {
+    condition     = contains(["delete", "tag"], var.release_mode)
+    error_message = "One of delete, tag."
+  }
+}
+
 # Keys
 
 variable "key_prefix" {

@@ -46,6 +46,14 @@ extension S3Client {
         _ tags: [String: String], on object: ObjectAddress, deadline: ContinuousClock.Instant,
         counts: inout AttemptCounts
     ) async throws(AWSError) {
+        let (message, body) = taggingRequest(tags, for: object)
+        try await upstream.call(
+            message, body: body, deadline: deadline, counts: &counts, decode: Self.done)
+    }
+
+    /// PutObjectTagging, unsigned.
+    func taggingRequest(_ tags: [String: String], for object: ObjectAddress) -> (message: SigV4.Message, body: [UInt8])
+    {
         let set = tags.sorted { $0.key < $1.key }
             .map { XMLNode("Tag", [XMLNode("Key", $0.key), XMLNode("Value", $0.value)]) }
         let body = XMLNode("Tagging", [XMLNode("TagSet", set)]).document(namespace: Self.namespace)
@@ -53,8 +61,7 @@ extension S3Client {
         message.query = "tagging"
         message.payloadHash = SHA256.hash(body).hexadecimal
         message.fields.add(Checksum.fields(of: body))
-        try await upstream.call(
-            message, body: body, deadline: deadline, counts: &counts, decode: Self.done)
+        return (message, body)
     }
 
     /// A copy with replaced metadata of an object with tags.

@@ -108,6 +108,8 @@ package enum S3Probe: Sendable, Equatable {
     case putPolicy
     /// DELETE of an object under a condition that no object meets.
     case delete(ObjectAddress)
+    /// PUT of a tag on an object that is not there.
+    case tag(ObjectAddress)
     case objectLock
 }
 
@@ -138,6 +140,7 @@ extension S3Client {
             var message = message("DELETE", object)
             message.fields.add("if-match", "\"00000000000000000000000000000000\"")
             return (message, [])
+        case .tag(let object): return taggingRequest([ReleaseTag.key: ReleaseTag.value], for: object)
         case .objectLock: return (bucketMessage("GET", "object-lock"), [])
         }
     }

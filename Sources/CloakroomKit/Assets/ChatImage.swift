@@ -15,12 +15,26 @@ public struct ChatImage: Sendable, Hashable {
     public let uploadedAt: Date
     /// When S3 removes it, to a day or two.
     public let expiration: Date
+    /// What releases it before that; `nil` where it was uploaded as all other images. Keep it on this device, beside the
+    /// message: it lets this user's sign-in delete the image.
+    public let releaseToken: String?
+
+    /// For ``ImageReleaser/release(_:)``; `nil` where it cannot be released.
+    public var release: ImageRelease? {
+        releaseToken.map { ImageRelease(objectKey: objectKey, releaseToken: $0) }
+    }
 
     /// Only an upload makes one.
     init(_ target: UploadTarget, uploadedAt: Date, retention: Duration) {
         link = target.assetURL.absoluteString
         objectKey = target.objectKey
+        releaseToken = target.releaseToken
         self.uploadedAt = uploadedAt
         expiration = uploadedAt + TimeInterval(retention.components.seconds)
     }
+}
+
+extension ChatImage: CustomStringConvertible, CustomReflectable {
+    public var description: String { "image \(objectKey) until \(expiration)" }
+    public var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "expiration": expiration]) }
 }

@@ -13,13 +13,15 @@ extension CloakroomClient {
     /// - Parameters:
     ///   - byteCount: of the whole object.
     ///   - sha256: of the whole object, 32 bytes; kept with it, and not checked by S3.
+    ///   - purpose: `nil` for an object that is kept as all others.
     /// - Throws: ``CloakroomError``, as for ``requestUpload(contentType:byteCount:)``; `notFound` where the operator has
     ///   not set up multipart uploads.
     public func beginMultipartUpload(
-        contentType: String, byteCount: Int64, sha256: Data? = nil
+        contentType: String, byteCount: Int64, sha256: Data? = nil, purpose: AssetPurpose? = nil
     ) async throws -> MultipartAssetUpload {
         let requestBody = MultipartUploadRequest(
-            contentType: contentType, contentLength: Int(byteCount), sha256: sha256?.hexadecimal)
+            contentType: contentType, contentLength: Int(byteCount), sha256: sha256?.hexadecimal,
+            purpose: purpose?.wire)
         let response = try await httpClient.response(
             to: WorkerRequest(route: .multipartUploads, body: requestBody.encoded, isRepeatable: false))
         let body: MultipartUploadBody = try Self.read(response)
@@ -28,9 +30,10 @@ extension CloakroomClient {
         else {
             throw CloakroomError.invalidResponse(response)
         }
+        guard purpose == nil || body.releaseToken != nil else { throw CloakroomError.noReleaseToken }
         return MultipartAssetUpload(
             id: body.uploadId, objectKey: body.objectKey, assetURL: asset, partByteCount: Int64(body.partBytes),
-            partCount: body.partCount, expiration: body.expiresAt)
+            partCount: body.partCount, expiration: body.expiresAt, releaseToken: body.releaseToken)
     }
 
     /// Where some of the parts go.

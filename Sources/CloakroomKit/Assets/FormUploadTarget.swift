@@ -14,6 +14,8 @@ public struct FormUploadTarget: Sendable, Equatable {
     public let maximumBytes: Int64
     /// When the form expires.
     public let expiration: Date
+    /// What releases the object, for an image of a chat; a secret of the uploader's.
+    public var releaseToken: String?
 }
 
 extension FormUploadTarget: CustomStringConvertible, CustomReflectable {

@@ -13,6 +13,8 @@ public struct MultipartAssetUpload: Sendable, Equatable {
     public let partCount: Int
     /// Until when ``id`` is valid.
     public let expiration: Date
+    /// What releases the object, for an image of a chat; a secret of the uploader's.
+    public var releaseToken: String?
 }
 
 /// Where to PUT one part. The URL is a bearer secret: the description leaves it out.
@@ -35,4 +37,9 @@ public struct UploadedAsset: Sendable, Equatable {
 extension AssetPart: CustomStringConvertible, CustomReflectable {
     public var description: String { "part \(number), \(byteCount) bytes" }
     public var customMirror: Mirror { Mirror(self, children: ["number": number, "byteCount": byteCount]) }
+}
+
+extension MultipartAssetUpload: CustomStringConvertible, CustomReflectable {
+    public var description: String { "multipart upload of \(objectKey)" }
+    public var customMirror: Mirror { Mirror(self, children: ["objectKey": objectKey, "assetURL": assetURL]) }
 }

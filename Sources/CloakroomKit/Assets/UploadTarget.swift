@@ -12,13 +12,19 @@ public struct UploadTarget: Sendable, Equatable {
     public let expiration: Date?
     /// To be sent with the PUT, exactly.
     public let fields: [String: String]
+    /// What releases the object, for an image of a chat; a secret of the uploader's.
+    public let releaseToken: String?
 
-    public init(objectKey: String, uploadURL: URL, assetURL: URL, expiration: Date?, fields: [String: String]) {
+    public init(
+        objectKey: String, uploadURL: URL, assetURL: URL, expiration: Date?, fields: [String: String],
+        releaseToken: String? = nil
+    ) {
         self.objectKey = objectKey
         self.uploadURL = uploadURL
         self.assetURL = assetURL
         self.expiration = expiration
         self.fields = fields
+        self.releaseToken = releaseToken
     }
 }
 
@@ -32,9 +38,21 @@ public protocol PresignedUploader: Sendable {
     /// - Parameter byteCount: of the object, exactly.
     func requestUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget
 
+    /// The same for an image of a chat, with a ``UploadTarget/releaseToken``.
+    ///
+    /// - Throws: ``CloakroomError``: `chatNotEnabled` where the operator has set up none.
+    func requestChatUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget
+
     /// Uploads to a destination issued before.
     ///
     /// - Returns: when S3 has it; also when an earlier attempt stored it, since each destination has one user.
     /// - Throws: ``CloakroomError``: code ``CloakroomError/Code/uploadURLExpired`` when another destination is needed.
     func upload(_ body: HTTPBody, to target: UploadTarget) async throws
+}
+
+extension PresignedUploader {
+    /// For uploaders that know no images of chats.
+    public func requestChatUpload(contentType: String, byteCount: Int64?) async throws -> UploadTarget {
+        throw CloakroomError(.chatNotEnabled, "This uploader knows no images of chats")
+    }
 }

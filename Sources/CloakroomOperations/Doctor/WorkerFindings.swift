@@ -12,16 +12,33 @@ package struct WorkerObservations: Sendable {
     package var policy: ProbeOutcome
     /// Whether a missing key is in a user's folder; `nil`: users have the bucket itself.
     package var userFolder: Result<Bool, AWSError>?
+    /// Of a missing image of a chat; `nil`: there are none.
+    package var chat: Chat?
+
+    package struct Chat: Sendable {
+        package var keyPrefix: String
+        package var mode: ReleaseMode
+        package var delete: ProbeOutcome
+        package var tag: ProbeOutcome
+
+        package init(keyPrefix: String, mode: ReleaseMode, delete: ProbeOutcome, tag: ProbeOutcome) {
+            self.keyPrefix = keyPrefix
+            self.mode = mode
+            self.delete = delete
+            self.tag = tag
+        }
+    }
 
     package init(
         origin: String, buckets: Result<[String], AWSError>, delete: ProbeOutcome, policy: ProbeOutcome,
-        userFolder: Result<Bool, AWSError>?
+        userFolder: Result<Bool, AWSError>?, chat: Chat? = nil
     ) {
         self.origin = origin
         self.buckets = buckets
         self.delete = delete
         self.policy = policy
         self.userFolder = userFolder
+        self.chat = chat
     }
 }
 
@@ -49,10 +66,10 @@ package struct WorkerFindings {
     }
 
     package var all: [Finding] {
-        let tooMuch = [buckets, delete, policy, userFolder].compactMap(\.self)
+        let tooMuch = [buckets, delete, policy, userFolder, chatDeletion].compactMap(\.self)
         let origin = check.ok("its credentials are there: \(observations.origin)")
         let rest = tooMuch.isEmpty ? [check.ok("it can do none of what it needs not, as far as S3 tells")] : tooMuch
-        return [origin] + rest + untold
+        return [origin] + [release].compactMap(\.self) + rest + untold
     }
 
     private var buckets: Finding? {
@@ -85,6 +102,32 @@ package struct WorkerFindings {
         return excess(
             "it can read users' folders",
             "who takes it over has every user's photos; the worker itself has no need of them")
+    }
+
+    /// The right that releases need, and on that prefix alone.
+    private var release: Finding? {
+        guard let chat = observations.chat else { return nil }
+        let action = chat.mode == .delete ? "s3:DeleteObject" : "s3:PutObjectTagging"
+        switch chat.mode == .delete ? chat.delete : chat.tag {
+        case .allowed: return check.ok("it can release images of chats under \(chat.keyPrefix), by \(action)")
+        case .refused:
+            return check.error(
+                "it cannot release images of chats under \(chat.keyPrefix)",
+                why: "what users delete stays readable until the bucket's rule ends it",
+                advice:
+                    "allow \(action) on \(chat.keyPrefix)* alone: deploy/iam/\(chat.mode == .delete ? "release-policy.json" : "release-tag-policy.json")"
+            )
+        case .unclear(let words):
+            return check.skipped("S3 does not tell whether it can release images of chats: \(words)")
+        }
+    }
+
+    private var chatDeletion: Finding? {
+        guard let chat = observations.chat, chat.mode == .tag, chat.delete == .allowed, observations.delete != .allowed
+        else { return nil }
+        return excess(
+            "it can delete images of chats, though release.mode is \"tag\"",
+            "who takes it over can delete them at once; a tag needs no such right")
     }
 
     private func excess(_ found: String, _ why: String) -> Finding {

@@ -63,8 +63,9 @@ package struct ExpirationCount: Sendable {
         from former: LifecycleConfiguration, to target: LifecycleConfiguration, now: Date,
         clock: ExpirationClock = ExpirationClock(), others: OtherObjects? = nil
     ) {
-        self.former = former.rules.filter(\.isEnabled).map(Rule.init)
-        self.target = target.rules.filter(\.isEnabled).map(Rule.init)
+        // What was released is to go: that is no news to anyone.
+        self.former = former.rules.filter { $0.isEnabled && !$0.filter.isOfReleased }.map(Rule.init)
+        self.target = target.rules.filter { $0.isEnabled && !$0.filter.isOfReleased }.map(Rule.init)
         self.now = now
         self.clock = clock
         self.others = others
@@ -94,7 +95,7 @@ package struct ExpirationCount: Sendable {
             case .kept: nil
             }
         }
-        let prefixes = Set(changed.filter(\.deletes).map(\.filter.prefix))
+        let prefixes = Set(changed.filter { $0.deletes && !$0.filter.isOfReleased }.map(\.filter.prefix))
         return prefixes.filter { prefix in !prefixes.contains { $0 != prefix && prefix.hasPrefix($0) } }.sorted()
     }
 

@@ -71,6 +71,14 @@ package enum LifecycleDescription {
                 } ?? "The bucket keeps versions: the expired object is only hidden, and its bytes stay for ever.")
         }
         if terms.prefixes != [""] { lines.insert("This is for \(terms.objects).", at: 1) }
+        if let chat = terms.chat {
+            let released =
+                chat.isTagged
+                ? "one that is released within two days, after a tag of its own" : "one that is released at once"
+            lines.append(
+                "Images of chats (\(chat.prefix)) go \(count(chat.retentionDays)) after they were uploaded, and \(released)."
+            )
+        }
         let everywhere = configuration.rules.filter { $0.isEnabled && $0.filter.isEverything }
         lines.append(
             (whole + everywhere).compactMap(\.abortMultipartDays).min().map {

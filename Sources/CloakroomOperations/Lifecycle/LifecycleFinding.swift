@@ -21,6 +21,7 @@ package struct LifecycleFinding: Sendable, Equatable {
         case noncurrentStay = "noncurrent_stay"
         case partsStay = "parts_stay"
         case userFolders = "user_folders"
+        case releasedStay = "released_stay"
         case notUnderstood = "not_understood"
     }
 

@@ -27,9 +27,10 @@ package struct LifecycleReview: Sendable {
                     advice: "enable it, or delete it"))
         }
         findings += Self.versions(enabled, versioning, terms) + Self.testVersions(enabled, versioning, terms)
+        findings += Self.chat(enabled, versioning, terms)
         // Where assets are put and where users put theirs.
         let aborted = enabled.filter { $0.abortMultipartDays != nil }
-        if (terms.expiring + terms.users.parents).contains(where: { place in
+        if (terms.expiring + terms.users.parents + [terms.chat?.prefix].compactMap(\.self)).contains(where: { place in
             !aborted.contains { $0.filter.isOfPrefixAlone && place.hasPrefix($0.filter.prefix) }
         }) {
             findings.append(

@@ -22,12 +22,15 @@ package struct LifecycleTerms: Sendable, Equatable {
     package var retentionDays: Int
     package var noncurrentDays: Int
     package var abortMultipartDays: Int
+    /// `nil` where there are no images of chats.
+    package var chat: ChatTerms?
 
     /// - Parameter assets: `nil` for wherever the prefixes are.
     package init(
         prefixes: [String] = [""], own: [String] = [], renewalTests: [String] = [], assets: [String]? = nil,
         names: [String] = [], users: UserFolders = UserFolders([]), tiered: [String] = [],
-        expiresUserFolders: Bool = false, retentionDays: Int, noncurrentDays: Int = 7, abortMultipartDays: Int = 7
+        expiresUserFolders: Bool = false, retentionDays: Int, noncurrentDays: Int = 7, abortMultipartDays: Int = 7,
+        chat: ChatTerms? = nil
     ) {
         self.prefixes = prefixes
         self.own = own
@@ -40,6 +43,7 @@ package struct LifecycleTerms: Sendable, Equatable {
         self.retentionDays = retentionDays
         self.noncurrentDays = noncurrentDays
         self.abortMultipartDays = abortMultipartDays
+        self.chat = chat
     }
 
     package init(_ settings: Settings) {
@@ -54,7 +58,8 @@ package struct LifecycleTerms: Sendable, Equatable {
             expiresUserFolders: settings.lifecycle.expiresUserFolders,
             retentionDays: settings.renewal.retentionDays,
             noncurrentDays: settings.lifecycle.noncurrentDays,
-            abortMultipartDays: settings.lifecycle.abortMultipartDays)
+            abortMultipartDays: settings.lifecycle.abortMultipartDays,
+            chat: settings.uploads.chat.map { ChatTerms($0) })
     }
 
     /// The folders that no rule may match: of all users, or of tiered photos alone where users' folders are to expire.
@@ -92,18 +97,20 @@ package struct LifecycleTerms: Sendable, Equatable {
 
 extension LifecycleTerms {
     /// The rules as they should be: one for each prefix, and one that tidies up the whole bucket: it deletes neither
-    /// objects nor their versions.
+    /// objects nor their versions; one for images of chats, and one for those of them that have the tag of a release.
     package func rules(_ versioning: BucketVersioning) -> [LifecycleRule] {
         let tests = versioning == .never ? [] : renewalTests
-        return ((expiring + tests).map { expiration($0, versioning) } + [cleanUp(versioning)])
-            .map { LifecycleRule(xml: XMLNode("Rule", $0)) }
+        let chats = chat.map { [expiration($0.prefix, versioning, days: $0.retentionDays)] } ?? []
+        return
+            ((expiring + tests).map { expiration($0, versioning, days: retentionDays) } + [cleanUp(versioning)] + chats)
+            .map { LifecycleRule(xml: XMLNode("Rule", $0)) } + [chat?.tagRule].compactMap(\.self)
     }
 
-    private func expiration(_ prefix: String, _ versioning: BucketVersioning) -> [XMLNode] {
-        let id = "expire-after-\(retentionDays)-days" + (prefix.isEmpty ? "" : "-\(prefix)")
+    private func expiration(_ prefix: String, _ versioning: BucketVersioning, days: Int) -> [XMLNode] {
+        let id = "expire-after-\(days)-days" + (prefix.isEmpty ? "" : "-\(prefix)")
         let rule = [
             XMLNode("ID", id), XMLNode("Filter", prefix.isEmpty ? [] : [XMLNode("Prefix", prefix)]),
-            XMLNode("Status", "Enabled"), XMLNode("Expiration", [XMLNode("Days", String(retentionDays))]),
+            XMLNode("Status", "Enabled"), XMLNode("Expiration", [XMLNode("Days", String(days))]),
         ]
         guard versioning != .never else { return rule }
         return rule + [

@@ -28,7 +28,8 @@ package struct RootMatches: Sendable {
         prefixes = plan.prefixes
         own = settings.ownObjects
         named =
-            settings.assetPrefixes.map(\.prefix) + settings.userFolders.parents + settings.ownObjects.prefixes + kept
+            settings.assetPrefixes.map(\.prefix) + [settings.chatPrefix?.prefix].compactMap(\.self)
+            + settings.userFolders.parents + settings.ownObjects.prefixes + kept
     }
 
     /// - Parameter page: of a listing of the whole bucket with the delimiter `/`.

@@ -47,6 +47,6 @@ extension Settings {
         let own = vending.scopes.names.flatMap { vending.scopes[$0]?.policy.folders ?? [] }
         return UserFolders(
             vending.prefixes.map(Settings.Vending.folder) + own,
-            reserved: assetPrefixes.map(\.prefix) + ReservedKeys.folders)
+            reserved: assetPrefixes.map(\.prefix) + [chatPrefix?.prefix].compactMap(\.self) + ReservedKeys.folders)
     }
 }

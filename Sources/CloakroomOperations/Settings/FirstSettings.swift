@@ -22,6 +22,8 @@ package struct FirstSettings {
     package var endpoint: String?
     package var roleARN: String
     package var redis = "127.0.0.1:6379"
+    /// Whether images of chats have a place of their own, where they can be released.
+    package var chats = false
 
     package init(_ store: Store) {
         self.store = store
@@ -43,6 +45,7 @@ package struct FirstSettings {
         var names = ["secrets/uploads"]
         if issuer == nil { names.append("secrets/token") }
         if store != .aws { names.append("secrets/s3") }
+        if chats { names.append("secrets/release") }
         return names.map { File(path: $0, secret: Secret(randomBytes(32).hexadecimal)) }
     }
 
@@ -57,6 +60,10 @@ package struct FirstSettings {
             "vending.prefixes": #"["photos", "thumbnails", "metadata", "catalogs"]"#,
             "uploads.idKeys": #"[{file: "secrets/uploads"}]"#,
         ]
+        if chats {
+            values["uploads.chatKeyPrefix"] = #""chats/""#
+            values["release.keys"] = #"[{file: "secrets/release"}]"#
+        }
         if let endpoint {
             values["aws.stsEndpoint"] = Self.quoted(endpoint)
             values["aws.s3Endpoint"] = Self.quoted(endpoint)

@@ -5,7 +5,8 @@ extension Settings {
     package func hasAssets(under prefix: String) -> Bool {
         if !userFolders.met(by: prefix).isEmpty { return true }
         let own = ownObjects.prefixes.contains { $0.hasPrefix(prefix) || prefix.hasPrefix($0) }
-        return own
+        let isOfChats = chatPrefix.map { $0.prefix.hasPrefix(prefix) || prefix.hasPrefix($0.prefix) } ?? false
+        return own || isOfChats
             || assetPrefixes.map(\.prefix).contains { place in
                 place.hasPrefix(prefix)
                     // Names have no slash.
@@ -22,6 +23,17 @@ extension Settings {
             ? policyPrefixes
             : [AssetPrefix(prefix: renewal.keyPrefix, setting: "users renew in their own folders")]
         return places.map { AssetPrefix(prefix: bucket + $0.prefix, setting: $0.setting) }
+    }
+
+    /// What a policy for releases allows the worker, on which place of images of chats; `nil` where there are none.
+    package var chatPolicy: String? {
+        uploads.chat.map { chat in
+            let (action, file) =
+                chat.mode == .delete
+                ? ("s3:DeleteObject", "release-policy.json") : ("s3:PutObjectTagging", "release-tag-policy.json")
+            return "arn:\(vending.partition):s3:::\(bucket)/\(chat.keyPrefix)* with \(action)"
+                + " (uploads.chatKeyPrefix, deploy/iam/\(file))"
+        }
     }
 
     /// The places that the policies of the worker and of the CDN have to allow, as `BUCKET/PLACE*` without users'

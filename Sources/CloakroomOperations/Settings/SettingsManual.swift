@@ -145,6 +145,7 @@ extension SettingsTable {
         case .objects(let inner): return [own] + inner.flatMap { whole($0, within: path + "[].") }
         case .named(_, let inner): return [own] + inner.flatMap { whole($0, within: path + ".NAME.") }
         case .text, .integer, .flag, .choice, .texts, .textOrReference, .secret, .signingKey, .privateKey, .sealingKeys,
+            .releaseKeys,
             .file:
             return [own]
         }

@@ -25,7 +25,9 @@ package struct SettingsReview: Sendable {
             }
             + [settings.uploads.assetURLWarning, settings.partsWarning].compactMap(\.self)
         let places = settings.policyPlaces.map { "\($0.prefix)* (\($0.setting))" }.joined(separator: ", ")
-        policies = "Policies allow: \(places)" + (settings.renewal.ownFolders == nil ? ", and deny users' folders" : "")
+        policies =
+            "Policies allow: \(places)" + (settings.chatPolicy.map { ", \($0)" } ?? "")
+            + (settings.renewal.ownFolders == nil ? ", and deny users' folders" : "")
     }
 
     /// What the policies of the worker and of a CDN have to allow besides, and what they need not any more, when settings
@@ -38,7 +40,10 @@ package struct SettingsReview: Sendable {
                 .map { "\($0.prefix)* (\($0.setting))" }
         }
         let (before, after) = (former.policyPlaces, settings.policyPlaces)
-        let (added, dropped) = (uncovered(after, by: before), uncovered(before, by: after))
+        let isSameChat = former.chatPolicy == settings.chatPolicy
+        let (oldChat, newChat) = isSameChat ? (nil, nil) : (former.chatPolicy, settings.chatPolicy)
+        let added = uncovered(after, by: before) + [newChat].compactMap(\.self)
+        let dropped = uncovered(before, by: after) + [oldChat].compactMap(\.self)
         var lines: [String] = []
         if !added.isEmpty { lines.append("Policies have to allow besides: \(added.joined(separator: ", "))") }
         if !dropped.isEmpty { lines.append("Policies need not allow any more: \(dropped.joined(separator: ", "))") }

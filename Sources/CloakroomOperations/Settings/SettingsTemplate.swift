@@ -62,6 +62,7 @@ package struct SettingsTemplate {
         case .objects(let rows), .named(_, let rows):
             "Each has: \(rows.map(\.path).joined(separator: ", "))".wrapped(columns: 100)
         case .text, .integer, .flag, .choice, .texts, .textOrReference, .secret, .signingKey, .privateKey, .sealingKeys,
+            .releaseKeys,
             .file:
             []
         }

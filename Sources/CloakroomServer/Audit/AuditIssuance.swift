@@ -16,6 +16,8 @@ extension AuditLog {
             case upload(objectKey: String, until: Date)
             /// A token of our own, by its `jti`.
             case session(id: String, until: Date)
+            /// Images of chats that are to be deleted: written before anything is sent.
+            case release(objectKeys: [String])
         }
 
         package let kind: Kind
@@ -53,7 +55,7 @@ extension AuditLog {
         /// - Parameter start: see ``LineStart``.
         func write(to line: inout JSONWriter, start: [UInt8]) {
             line.resume(start[...])
-            line.members(#""audit":"issued""#)
+            line.members(kind.isRelease ? #""audit":"released""# : #""audit":"issued""#)
             if let request {
                 line.plainName("request")
                 line.plainString(count: 16) { $0.append(hexadecimal: request.value) }
@@ -62,6 +64,7 @@ extension AuditLog {
             case .credentials: line.members(#""kind":"credentials""#)
             case .upload: line.members(#""kind":"upload""#)
             case .session: line.members(#""kind":"session""#)
+            case .release: line.members(#""kind":"images""#)
             }
             line.member("user", subject.userID.text)
             if let device = subject.deviceID { line.member("device", device) }
@@ -75,10 +78,19 @@ extension AuditLog {
             case .session(let id, let expiration):
                 line.member("tokenId", id)
                 line.member("expiration", expiration)
+            case .release(let keys):
+                line.plainName("objectKeys")
+                line.beginArray()
+                for key in keys { line.string(key) }
+                line.endArray()
             }
             if let address { line.member("address", address) }
         }
     }
+}
+
+extension AuditLog.Issuance.Kind {
+    fileprivate var isRelease: Bool { if case .release = self { true } else { false } }
 }
 
 /// What an audit line says of credentials, written once for all who are given the same ones.

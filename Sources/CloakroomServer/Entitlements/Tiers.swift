@@ -9,6 +9,7 @@ package final class Tier: Sendable {
     /// Whether nothing is given without a subscription that has not ended.
     package let requiresSubscription: Bool
     private let renew: RateLimitPolicy
+    private let release: RateLimitPolicy
     private let vend: RateLimitPolicy
     private let vendAll: RateLimitPolicy
     private let upload: RateLimitPolicy
@@ -25,6 +26,7 @@ package final class Tier: Sendable {
         renew = RateLimitPolicy(
             .renew, limits, quota: .init(settings.renewals, user: settings.userRenewals),
             quantity: .init(settings.renewedKeys, user: settings.userRenewedKeys))
+        release = RateLimitPolicy(.release, limits)
         let vends = RateLimitPolicy.Quota(settings.vends, user: settings.userVends)
         vend = RateLimitPolicy(.vend, limits, quota: vends)
         vendAll = RateLimitPolicy(.vendAll, limits, quota: vends.times(RateLimitName.vendsForEach))
@@ -38,6 +40,7 @@ package final class Tier: Sendable {
     func terms(of cost: RateLimitCost) -> RateLimitPolicy {
         switch cost.name {
         case .renew, .renewKeys: renew
+        case .release, .releaseKeys: release
         case .vend: vend
         case .vendAll: vendAll
         case .upload, .uploadBytes: upload

@@ -3,6 +3,9 @@ package enum RateLimitName: String, Sendable, CaseIterable {
     case renew
     /// Keys, in all renewals together.
     case renewKeys
+    case release
+    /// Images, in all releases together.
+    case releaseKeys
     /// Requests for credentials that call STS.
     case vend
     /// All requests for credentials, those too that get credentials at hand.
@@ -17,8 +20,9 @@ package enum RateLimitName: String, Sendable, CaseIterable {
     var quantity: RateLimitName? {
         switch self {
         case .renew: .renewKeys
+        case .release: .releaseKeys
         case .upload: .uploadBytes
-        case .renewKeys, .vend, .vendAll, .uploadBytes, .session, .notification: nil
+        case .renewKeys, .releaseKeys, .vend, .vendAll, .uploadBytes, .session, .notification: nil
         }
     }
 
@@ -28,9 +32,9 @@ package enum RateLimitName: String, Sendable, CaseIterable {
     /// What is counted; `nil` for requests.
     var unit: String? {
         switch self {
-        case .renewKeys: "keys"
+        case .renewKeys, .releaseKeys: "keys"
         case .uploadBytes: "bytes"
-        case .renew, .vend, .vendAll, .upload, .session, .notification: nil
+        case .renew, .release, .vend, .vendAll, .upload, .session, .notification: nil
         }
     }
 }
@@ -52,6 +56,8 @@ extension Settings.Limits {
         switch name {
         case .renew: renew
         case .renewKeys: renewKeys
+        case .release: release
+        case .releaseKeys: releaseKeys
         case .vend: vend
         case .vendAll: vend.times(RateLimitName.vendsForEach)
         case .upload: upload
@@ -79,6 +85,7 @@ package struct RateLimitCost: Sendable, Hashable {
     package static let notification = RateLimitCost(.notification)
 
     package static func renewal(keys: Int) -> RateLimitCost { RateLimitCost(.renew, quantity: keys) }
+    package static func release(keys: Int) -> RateLimitCost { RateLimitCost(.release, quantity: keys) }
 
     /// - Parameter bytes: as many as may be uploaded by what is handed out; 0 where nothing was announced.
     package static func upload(bytes: Int) -> RateLimitCost { RateLimitCost(.upload, quantity: bytes) }

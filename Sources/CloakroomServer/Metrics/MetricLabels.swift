@@ -151,14 +151,23 @@ enum IssuedLabel: String, MetricLabel {
 
     static let name = "kind"
 
-    init(_ kind: AuditLog.Issuance.Kind) {
-        self =
-            switch kind {
-            case .credentials: .credentials
-            case .upload: .upload
-            case .session: .session
-            }
+    /// - Returns: `nil` for a release, which gives nothing out.
+    init?(_ kind: AuditLog.Issuance.Kind) {
+        switch kind {
+        case .credentials: self = .credentials
+        case .upload: self = .upload
+        case .session: self = .session
+        case .release: return nil
+        }
     }
+}
+
+enum ReleaseLabel: String, MetricLabel {
+    case released, unavailable, misconfigured
+    /// A key that is no image of a chat, or with a token that was not made for it and its user.
+    case foreign
+
+    static let name = "outcome"
 }
 
 enum KeyFetchLabel: MetricLabel {

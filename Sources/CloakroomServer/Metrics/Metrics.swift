@@ -55,7 +55,11 @@ package final class Metrics {
     package func lookedUp(_ outcome: CacheLabel) { row.add(1, at: layout.cache[outcome]) }
     package func redisFailed(_ error: RedisError) { row.add(1, at: layout.redis[RedisFailureLabel(error)]) }
     func repeatedRedisRequest() { count(layout.redisRepeats) }
-    package func issued(_ kind: AuditLog.Issuance.Kind) { row.add(1, at: layout.issued[IssuedLabel(kind)]) }
+    package func issued(_ kind: AuditLog.Issuance.Kind) {
+        if let label = IssuedLabel(kind) { row.add(1, at: layout.issued[label]) }
+    }
+
+    func released(_ outcome: ReleaseLabel) { row.add(1, at: layout.releases[outcome]) }
 
     /// - Parameter failure: `nil` for success.
     func fetchedKeys(_ failure: KeyFetchError?) { row.add(1, at: layout.keyFetches[KeyFetchLabel(failure)]) }

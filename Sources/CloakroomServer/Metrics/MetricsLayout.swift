@@ -64,6 +64,7 @@ struct MetricsLayout {
     let entitlementRefusals: Counters<Entitlement.Refusal>
     let renewals: Counters<RenewalLabel>
     let renewalMisconfigurations: Single
+    let releases: Counters<ReleaseLabel>
     let allowedCopies: Single
     let cache: Counters<CacheLabel>
     let redis: Counters<RedisFailureLabel>
@@ -90,6 +91,7 @@ struct MetricsLayout {
         renewalMisconfigurations = builder.counter(
             "cloakroom_renewal_misconfigurations_total",
             "Renewal requests answered 503 because the worker's permissions, bucket or keys are wrong or may be.")
+        releases = builder.counters("cloakroom_releases_total", "Images of chats that were to be released.")
         allowedCopies = builder.gauge(
             "cloakroom_renewal_copies_allowed", "Copies that may be on the way at once; fewer after SlowDown.")
         cache = builder.counters("cloakroom_credential_cache_total", "Look-ups of vended credentials.")

@@ -14,6 +14,8 @@ struct KeyRules: Sendable {
     private let prefix: String
     private let keys: Settings.Renewal.Keys
     private let ownFolders: [String]?
+    /// Where images of chats are, none of which is renewed.
+    private let chatPrefix: String?
     /// Where the object of a name is looked for; one where keys are more than names.
     private let searchPrefixes: [String]
     /// Where a name is looked for first that stands alone; `nil` where all prefixes are Cloakroom's own.
@@ -25,6 +27,7 @@ struct KeyRules: Sendable {
         prefix = settings.keyPrefix
         keys = settings.keys
         ownFolders = settings.ownFolders
+        chatPrefix = settings.chatKeyPrefix
         let all = keys == .names && ownFolders == nil ? settings.searchPrefixes : [prefix]
         searchPrefixes = all.filter { !ReservedKeys.hold($0) }
         mayCoincide = keys == .names && ownFolders == nil && searchPrefixes != [""]
@@ -50,7 +53,7 @@ struct KeyRules: Sendable {
             guard !ReservedKeys.isReserved(key.utf8) else { return .outsideFolders }
             return .send(firstSearchPrefix.isEmpty ? key : firstSearchPrefix + key)
         }
-        guard !ReservedKeys.hold(key) else { return .outsideFolders }
+        guard !ReservedKeys.hold(key), !isOfChats(key) else { return .outsideFolders }
         let (folder, name) = Self.prefixAndName(of: key)
         guard Self.isName(name), searchPrefixes.contains(where: { $0.utf8.elementsEqual(folder) }) else {
             return .invalid
@@ -60,6 +63,7 @@ struct KeyRules: Sendable {
 
     /// Where a key leads that stands behind ``Settings/Renewal/keyPrefix``.
     private func wholeDecision(_ whole: String, _ folders: [String]?) -> Decision {
+        guard !isOfChats(whole) else { return .outsideFolders }
         guard let folders else {
             guard !ReservedKeys.hold(whole) else { return .outsideFolders }
             return isAllowed(whole.utf8.dropFirst(prefix.utf8.count), in: whole) ? .send(whole) : .invalid
@@ -69,6 +73,27 @@ struct KeyRules: Sendable {
         }
         guard isAllowed(rest, in: whole) else { return .invalid }
         return Self.mayClimb(rest) ? .outsideFolders : .send(whole)
+    }
+
+    /// Whether a key names an image of a chat, plain or as something on the way to the store may read it.
+    private func isOfChats(_ key: String) -> Bool {
+        guard let chatPrefix else { return false }
+        if key.utf8.starts(with: chatPrefix.utf8) { return true }
+        var path: [ArraySlice<UInt8>] = []
+        for segment in KeySegments.of(key.utf8[...]) where !segment.isEmpty && !segment.elementsEqual(".".utf8) {
+            if segment.elementsEqual("..".utf8) { _ = path.popLast() } else { path.append(segment) }
+        }
+        let place = chatPrefix.utf8.split(separator: UInt8(ascii: "/"))
+        return path.count >= place.count && zip(path, place).allSatisfy { $0.elementsEqual($1) }
+    }
+
+    /// Where an image of a chat would be with the name that was sent; `nil` where a key is more than a name, and where there
+    /// are no such images.
+    func chatKey(of sent: String) -> String? {
+        guard let chatPrefix, ownFolders == nil else { return nil }
+        let name =
+            keys == .names ? Self.prefixAndName(of: sent).name : sent.utf8.dropFirst(prefix.utf8.count)
+        return Self.isName(name) ? chatPrefix + String(Substring(name)) : nil
     }
 
     /// Where else the object may be of a key that was sent, in the order of the prefixes.

@@ -24,6 +24,7 @@ extension Renewer {
                 kmsKey: { key, deadline throws(AWSError) in try await s3.kmsKey(of: key, deadline: deadline) },
                 test: { await s3.testRenewal(under: testPrefix + $0, deadline: $1) }),
             now: now,
+            chatImage: { key, deadline in await s3.renewal(ofChatImage: key, deadline: deadline) },
             renew: { key, deadline in
                 await waits ? s3.renewWaiting(key: key, deadline: deadline) : s3.renew(key: key, deadline: deadline)
             })

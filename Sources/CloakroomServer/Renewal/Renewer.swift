@@ -28,18 +28,22 @@ package final class Renewer {
     private let rules: KeyRules
     private let copyLimiter: CopyConcurrencyLimiter
     private let permissions: RenewalPermissions
+    private let chatImage: @Sendable (String, ContinuousClock.Instant) async -> Renewal.Outcome
     private var queue = FairQueue<RenewalBatch>()
     private var running = 0
 
     /// - Parameters:
     ///   - copyLimiter: told of each attempt at S3 by the code that makes it.
     ///   - permissions: tells whether a refusal is the key's own; `nil` where only other keys can prove it.
+    ///   - chatImage: what a name comes to that is in no place of assets, by the key that it has as an image of a chat.
     ///   - renew: renews one object by its whole key until a deadline.
     package init(
         settings: Settings.Renewal, requestDeadline: Duration, metrics: Metrics,
         copyLimiter: CopyConcurrencyLimiter? = nil,
         permissions: RenewalPermissions? = nil,
         now: @escaping @Sendable () -> Date = { Date() },
+        chatImage: @escaping @Sendable (String, ContinuousClock.Instant) async -> Renewal.Outcome = { _, _ in .notFound
+        },
         renew: @escaping @Sendable (String, ContinuousClock.Instant) async -> Renewal
     ) {
         self.renew = renew
@@ -50,6 +54,7 @@ package final class Renewer {
         rules = KeyRules(settings)
         self.copyLimiter = copyLimiter ?? CopyConcurrencyLimiter(maximum: settings.maximumInFlight, metrics: metrics)
         self.permissions = permissions ?? RenewalPermissions(test: nil)
+        self.chatImage = chatImage
     }
 
     /// - Parameters:
@@ -164,6 +169,10 @@ package final class Renewer {
             }
             if renewal.outcome.weight > outcome.weight { outcome = renewal.outcome }
             if outcome.isSuccess { break }
+        }
+        // Clients delete what is not found: that is said of no image of a chat.
+        if outcome == .notFound, let chatKey = rules.chatKey(of: key) {
+            outcome = await chatImage(chatKey, batch.deadline)
         }
         if !outcome.isRefusal {
             permissions.close(refusals)

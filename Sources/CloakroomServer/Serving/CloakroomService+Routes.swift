@@ -189,6 +189,7 @@ extension RateLimitName {
         switch self {
         // The same words for both: clients know them.
         case .renew, .renewKeys: "Too many renewal requests"
+        case .release, .releaseKeys: "Too many release requests"
         case .vend, .vendAll: "Too many credential requests"
         case .upload: "Too many upload requests"
         case .uploadBytes: "Too many bytes to upload"

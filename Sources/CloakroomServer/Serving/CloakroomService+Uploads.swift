@@ -20,7 +20,7 @@ extension CloakroomService {
             }
             return uploading(asked, bytes: { $0.contentLength ?? rules.assumedBytes }) {
                 [self] (upload, subject, entitlement) async throws(AWSError) in
-                let body = try await dependencies.uploader.upload(upload)
+                let body = try await dependencies.uploader.upload(upload, for: subject.userID)
                 return handedOut(
                     .json(body), body.objectKey, until: body.expiresAt, subject, entitlement, request)
             }
@@ -37,7 +37,7 @@ extension CloakroomService {
             }
             return uploading(asked, bytes: \.maximumBytes) {
                 [self] (upload, subject, entitlement) async throws(AWSError) in
-                let body = try await dependencies.uploader.upload(upload)
+                let body = try await dependencies.uploader.upload(upload, for: subject.userID)
                 return handedOut(
                     .json(body), body.objectKey, until: body.expiresAt, subject, entitlement, request)
             }
@@ -161,10 +161,15 @@ extension RouteResponse {
     fileprivate static let noSuchUpload = error(.uploadNotFound, "No such upload")
 
     fileprivate init(_ refusal: UploadRules.Refusal) {
-        let code: ErrorCode = refusal == .contentType ? .contentTypeNotAllowed : .invalidRequest
-        self = .error(code, refusal.sentence)
-        // 415 is for the type of the request's own body (RFC 9110 §15.5.16).
-        response.status = ErrorCode.invalidRequest.status
+        switch refusal {
+        case .chatNotEnabled: self = .chatNotEnabled
+        case .contentType:
+            self = .error(.contentTypeNotAllowed, refusal.sentence)
+            // 415 is for the type of the request's own body (RFC 9110 §15.5.16).
+            response.status = ErrorCode.invalidRequest.status
+        case .noContentType, .noLength, .length, .checksum, .purpose, .malformedQuery, .malformedBody, .partNumbers:
+            self = .error(.invalidRequest, refusal.sentence)
+        }
     }
 
     /// What is retryable is 503; what S3 refuses is our misconfiguration.

@@ -22,6 +22,8 @@ package final class CloakroomService {
         package var limiter: RateLimiter
         package var vendor: Vendor
         package var renewer: Renewer
+        /// `nil`: there are no images of chats.
+        package var releaser: Releaser?
         package var uploader: Uploader
         package var audit: AuditLog
         package var log: Log
@@ -33,7 +35,8 @@ package final class CloakroomService {
 
         package init(
             settings: Settings, authenticator: Authenticator, sessions: SessionTokens?, users: UserRecords,
-            limiter: RateLimiter, vendor: Vendor, renewer: Renewer, uploader: Uploader, audit: AuditLog, log: Log,
+            limiter: RateLimiter, vendor: Vendor, renewer: Renewer, releaser: Releaser? = nil, uploader: Uploader,
+            audit: AuditLog, log: Log,
             metrics: Metrics, metricsFolder: MetricsFolder?, readiness: Readiness, now: @escaping @Sendable () -> Date
         ) {
             self.settings = settings
@@ -43,6 +46,7 @@ package final class CloakroomService {
             self.limiter = limiter
             self.vendor = vendor
             self.renewer = renewer
+            self.releaser = releaser
             self.uploader = uploader
             self.audit = audit
             self.log = log
@@ -118,6 +122,7 @@ package final class CloakroomService {
         case .multipartCompletion: return completeMultipart(request, id: match.id)
         case .multipartUpload: return abortMultipart(request, id: match.id)
         case .renewBatch, .renewOne: return renew(request, route)
+        case .releaseBatch: return release(request)
         case .health: return .done(Self.healthy)
         case .readiness: return .done(dependencies.readiness.answer)
         case .metrics: return .done(metrics())

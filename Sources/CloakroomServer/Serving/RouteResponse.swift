@@ -40,6 +40,9 @@ struct RouteResponse {
     static let noMultipartUploads = error(
         .notFound, "Multipart uploads are not set up here", reason: "uploads.idKeys")
 
+    static let chatNotEnabled = error(
+        .chatNotEnabled, "Images of chats are not set up here", reason: "uploads.chatKeyPrefix")
+
     static let notJSON = error(.contentTypeNotAllowed, "Content-Type must be application/json")
 
     /// 401 and no more, or 503 where waiting may help; why is for the log.

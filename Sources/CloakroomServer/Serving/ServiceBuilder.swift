@@ -61,6 +61,12 @@ package struct ServiceBuilder {
             copyLimiter.observe(attempt)
         }
         s3 = upstreams.s3
+        let releaser = settings.uploads.chat.map { [s3] chat in
+            Releaser(
+                chat, bucket: settings.bucket, noncurrentDays: settings.lifecycle.noncurrentDays,
+                requestDeadline: deadline, metrics: metrics, limiter: copyLimiter, now: runtime.wallClock
+            ) { object, deadline in await s3.release(object, chat.mode, deadline: deadline) }
+        }
 
         service = CloakroomService(
             .init(
@@ -74,8 +80,10 @@ package struct ServiceBuilder {
                 renewer: Renewer(
                     settings.renewal, s3: s3, requestDeadline: deadline, metrics: metrics, copyLimiter: copyLimiter,
                     now: runtime.wallClock),
+                releaser: releaser,
                 uploader: Uploader(
-                    s3: s3, settings: settings.uploads, bucketURL: settings.aws.s3.url, requestDeadline: deadline,
+                    s3: s3, settings: settings.uploads, bucketURL: settings.aws.s3.url,
+                    releaseTokens: releaser?.tokens, requestDeadline: deadline,
                     now: runtime.wallClock, randomBytes: dependencies.randomBytes),
                 audit: AuditLog(
                     try Self.auditDestination(settings, redis, redisFailed), worker: dependencies.worker,

@@ -19,6 +19,8 @@ extension Settings {
         package var idKeys: [SealingKey]
         /// How long such an id is good.
         package var multipartLifetime: Duration
+        /// `nil`: images of chats are uploaded as all others.
+        package var chat: Chat?
     }
 
     package struct Renewal: Sendable {
@@ -44,6 +46,8 @@ extension Settings {
         package var keys = Keys.names
         /// Each empty or ending in `/`: where users have the folders that alone they may renew in; `nil`: anywhere.
         package var ownFolders: [String]?
+        /// Where images of chats are, none of which is renewed; `nil`: nowhere.
+        package var chatKeyPrefix: String?
 
         /// The prefixes under which the object of a key is looked for, in this order: with keys that are names in no
         /// user's folder ``keyPrefix``, the prefix of uploads and the former prefixes; else ``keyPrefix`` alone.
@@ -81,6 +85,14 @@ extension SettingsTable {
         let multipartLifetimeSeconds = SettingsKey(
             "uploads.multipartLifetimeSeconds", .integer(900...604_800), default: 86_400,
             "How long a multipart upload may take.")
+        let chatKeyPrefix = SettingsKey(
+            optional: "uploads.chatKeyPrefix", .text(.keyPrefix),
+            "What the keys of images of chats start with, such as `chats/`: beside all other prefixes; null: they are uploaded"
+                + " as all others, and cannot be released.")
+        let chatRetentionDays = SettingsKey(
+            "uploads.chatRetentionDays", .integer(1...36_500), default: 30,
+            "When images of chats end that are not released: the days of the bucket's rule for `uploads.chatKeyPrefix`."
+        )
     }
 
     struct Renewal: SettingsGroup {
@@ -142,7 +154,8 @@ extension SettingsTable {
 }
 
 extension Settings.Uploads {
-    init(_ values: SettingsValues<SettingsTable.Uploads>) {
+    init(_ table: SettingsValues<SettingsTable>) {
+        let values = table.uploads
         self.init(
             contentTypes: values.contentTypes,
             lifetime: .seconds(values.lifetimeSeconds),
@@ -152,7 +165,8 @@ extension Settings.Uploads {
             requiresContentLength: values.requireContentLength,
             assumedBytes: values.assumedBytes,
             idKeys: values.idKeys ?? [],
-            multipartLifetime: .seconds(values.multipartLifetimeSeconds))
+            multipartLifetime: .seconds(values.multipartLifetimeSeconds),
+            chat: Settings.Chat(table))
     }
 }
 
@@ -171,7 +185,8 @@ extension Settings.Renewal {
             encryption: RenewalSettings.Encryption(renewal),
             acl: renewal.acl,
             keys: renewal.keys,
-            ownFolders: renewal.requireOwnPrefix ? vending.prefixes.map(Settings.Vending.folder) : nil)
+            ownFolders: renewal.requireOwnPrefix ? vending.prefixes.map(Settings.Vending.folder) : nil,
+            chatKeyPrefix: values.uploads.chatKeyPrefix)
     }
 
     private static func otherPrefixes(

@@ -5,6 +5,9 @@ extension Settings {
         package var renew: Limit
         /// Keys, of all renewals.
         package var renewKeys: Limit
+        package var release: Limit
+        /// Images, of all releases.
+        package var releaseKeys: Limit
         package var vend: Limit
         package var upload: Limit
         /// Bytes, of all uploads.
@@ -44,7 +47,9 @@ extension SettingsTable {
         let upload = RequestLimit("upload", 120, whenRedisIsAway: .open)
         let session = RequestLimit("session", 60, whenRedisIsAway: .closed)
         let notification = RequestLimit("notification", 60, whenRedisIsAway: .closed)
-        let renewKeys = KeyLimit()
+        let renewKeys = KeyLimit("renewKeys", 1000, "renews")
+        let release = RequestLimit("release", 60, whenRedisIsAway: .open)
+        let releaseKeys = KeyLimit("releaseKeys", 6000, "releases")
         let uploadBytes = ByteLimit()
     }
 
@@ -71,15 +76,22 @@ extension SettingsTable {
     }
 
     struct KeyLimit: SettingsGroup {
-        let keys = SettingsKey(
-            "limits.renewKeys.keys", .integer(renewedKeys), default: 1000,
-            "How many keys a device renews in a window, in all its requests.")
-        let userKeys = SettingsKey(
-            optional: "limits.renewKeys.userKeys", .integer(renewedKeys),
-            "How many keys all devices of a user renew in a window; null: four times `keys`.")
-        let windowSeconds = SettingsKey(
-            "limits.renewKeys.windowSeconds", .integer(1...86_400), default: 3600,
-            "The window, from the first request on.")
+        let keys: SettingsKey<Int>
+        let userKeys: SettingsKey<Int?>
+        let windowSeconds: SettingsKey<Int>
+
+        /// - Parameter verb: what a device does with them, such as `renews`.
+        init(_ name: String, _ standard: Int, _ verb: String) {
+            keys = SettingsKey(
+                "limits.\(name).keys", .integer(batchedKeys), default: standard,
+                "How many keys a device \(verb) in a window, in all its requests.")
+            userKeys = SettingsKey(
+                optional: "limits.\(name).userKeys", .integer(batchedKeys),
+                "How many keys all devices of a user \(verb.dropLast()) in a window; null: four times `keys`.")
+            windowSeconds = SettingsKey(
+                "limits.\(name).windowSeconds", .integer(1...86_400), default: 3600,
+                "The window, from the first request on.")
+        }
     }
 
     struct ByteLimit: SettingsGroup {
@@ -94,20 +106,24 @@ extension SettingsTable {
             "The window, from the first request on.")
     }
 
-    /// A full batch must pass, or those clients that know no other would never renew again.
-    static let renewedKeys = WireLimits.maximumKeysPerRequest...100_000_000
+    /// A full batch must pass, or those clients that know no other would never renew or release again.
+    static let batchedKeys = WireLimits.maximumKeysPerRequest...100_000_000
     /// Header fields hold integers of 15 digits (RFC 9651 §3.3.1).
     static let uploadedBytes = 1...999_999_999_999_999
 }
 
 extension Settings.Limits {
     init(_ values: SettingsValues<SettingsTable.Limits>) {
-        let (keys, bytes) = (values.renewKeys, values.uploadBytes)
+        let (keys, released, bytes) = (values.renewKeys, values.releaseKeys, values.uploadBytes)
         self.init(
             renew: Settings.Limit(values.renew),
             renewKeys: Settings.Limit(
                 quota: keys.keys, userQuota: keys.userKeys, window: .seconds(keys.windowSeconds),
                 whenRedisIsAway: values.renew.whenRedisIsAway),
+            release: Settings.Limit(values.release),
+            releaseKeys: Settings.Limit(
+                quota: released.keys, userQuota: released.userKeys, window: .seconds(released.windowSeconds),
+                whenRedisIsAway: values.release.whenRedisIsAway),
             vend: Settings.Limit(values.vend),
             upload: Settings.Limit(values.upload),
             uploadBytes: Settings.Limit(

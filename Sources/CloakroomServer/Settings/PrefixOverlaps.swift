@@ -36,7 +36,8 @@ extension PrefixOverlaps {
             }
         }
         self.init(
-            folders: (settings.vending.prefixes.map(Self.folder) + own).distinct, others: settings.assetPrefixes)
+            folders: (settings.vending.prefixes.map(Self.folder) + own).distinct,
+            others: settings.assetPrefixes + [settings.chatPrefix].compactMap(\.self))
     }
 
     /// - Parameter name: one of `vending.prefixes`.

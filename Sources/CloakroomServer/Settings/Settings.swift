@@ -34,7 +34,7 @@ extension Settings {
         let vending = vending
         tiers = Dictionary(uniqueKeysWithValues: (values.tiers ?? []).map { ($0.name, Tier($0.values, vending)) })
         entitlements = Entitlements(values.entitlements)
-        uploads = Uploads(values.uploads)
+        uploads = Uploads(values)
         renewal = Renewal(values, vending)
         lifecycle = Lifecycle(values)
         limits = Limits(values.limits)

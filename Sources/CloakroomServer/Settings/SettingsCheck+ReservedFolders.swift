@@ -6,7 +6,14 @@ extension SettingsCheck {
     var reservedFolderFaults: [SettingsError] {
         Self.reserved(userFolders ?? [], "give users' folders another place, such as photos/")
             + Self.reserved(assetPrefixes, "give another prefix, such as assets/")
+            + Self.reserved(chatPrefixes, "give another prefix, such as chats/")
             + Self.reserved(expiringPrefixes, "take it out: what Cloakroom keeps for itself expires without it")
+    }
+
+    private var chatPrefixes: [AssetPrefix] {
+        values.valid(\.uploads.chatKeyPrefix).map {
+            [AssetPrefix(prefix: $0, setting: values.path(of: \.uploads.chatKeyPrefix))]
+        } ?? []
     }
 
     private static func reserved(_ places: [AssetPrefix], _ remedy: String) -> [SettingsError] {

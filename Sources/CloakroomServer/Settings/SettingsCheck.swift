@@ -20,7 +20,7 @@ struct SettingsCheck {
             keyPair, sessionTokenAlone, partition, keyRegion, scopesFault, deadline, redisUser,
             redisDeadline, drain, renewalAge, anyOwner, ownPrefix, ownFolders, renewalKey, assumedBytes, auditTwice,
             sharedCache,
-        ].compactMap(\.self) + lifecycleFaults + prefixFaults + reservedFolderFaults + entitlementFaults
+        ].compactMap(\.self) + lifecycleFaults + chatFaults + prefixFaults + reservedFolderFaults + entitlementFaults
     }
 
     private func makeScopes() throws(Scopes.ScopeError) -> Scopes {

@@ -88,17 +88,11 @@ struct SettingsReader {
             guard let bytes = try referenced(json, row, at: path) else { return .absent }
             return .privateKey(try privateKey(bytes, at: path))
         case .sealingKeys(let purpose):
-            guard let elements = json.array else { throw wrong }
-            guard (1...8).contains(elements.count) else {
-                throw SettingsError(path, "has \(elements.count) keys", "give 1 to 8: the first seals, all open")
-            }
-            var keys: [SealingKey] = []
-            for (index, element) in elements.enumerated() {
-                let elementPath = "\(path)[\(index)]"
-                guard let bytes = try referenced(element, row, at: elementPath) else { throw wrong }
-                keys.append(try sealingKey(bytes, for: purpose, at: elementPath))
-            }
-            return .sealingKeys(keys)
+            let secrets = try secrets(json, row, at: path, "the first seals, all open", otherwise: wrong)
+            return .sealingKeys(secrets.map { SealingKey(from: $0, purpose: purpose) })
+        case .releaseKeys:
+            let secrets = try secrets(json, row, at: path, "the first signs, all verify", otherwise: wrong)
+            return .releaseKeys(secrets.map { ReleaseKey(from: $0) })
         }
     }
 
@@ -210,12 +204,24 @@ struct SettingsReader {
         return key
     }
 
-    private func sealingKey(_ bytes: [UInt8], for purpose: String, at path: String) throws(SettingsError) -> SealingKey
-    {
-        if let weakness = KeyWeakness(of: bytes) {
-            throw SettingsError(path, weakness.description, "make one with: openssl rand -base64 32")
+    /// A list of 1 to 8 secrets, none of them weak.
+    private func secrets(
+        _ json: JSON, _ row: SettingsRow, at path: String, _ use: String, otherwise wrong: SettingsError
+    ) throws(SettingsError) -> [[UInt8]] {
+        guard let elements = json.array else { throw wrong }
+        guard (1...8).contains(elements.count) else {
+            throw SettingsError(path, "has \(elements.count) keys", "give 1 to 8: \(use)")
         }
-        return SealingKey(from: bytes, purpose: purpose)
+        var secrets: [[UInt8]] = []
+        for (index, element) in elements.enumerated() {
+            let elementPath = "\(path)[\(index)]"
+            guard let bytes = try referenced(element, row, at: elementPath) else { throw wrong }
+            if let weakness = KeyWeakness(of: bytes) {
+                throw SettingsError(elementPath, weakness.description, "make one with: openssl rand -base64 32")
+            }
+            secrets.append(bytes)
+        }
+        return secrets
     }
 
     private func signingKey(_ bytes: [UInt8], at path: String) throws(SettingsError) -> HMACKey {

@@ -17,6 +17,8 @@ package struct SettingsRow: Sendable {
         case privateKey
         /// An array of such references, to what seals; each purpose makes other keys of the same secret.
         case sealingKeys(purpose: String)
+        /// The same, to what makes release tokens.
+        case releaseKeys
         /// A path; the file must be readable.
         case file
         /// Objects with keys of their own.
@@ -61,7 +63,7 @@ extension SettingsRow {
         case .texts(let shape): "array, each: \(shape.expected)"
         case .textOrReference: "string, {env: \"NAME\"} or {file: \"path\"}"
         case .secret, .signingKey, .privateKey: "{env: \"NAME\"} or {file: \"path\"}"
-        case .sealingKeys: "array, each: {env: \"NAME\"} or {file: \"path\"}"
+        case .sealingKeys, .releaseKeys: "array, each: {env: \"NAME\"} or {file: \"path\"}"
         case .file: "path of a file"
         case .objects: "array of objects"
         case .named(let shape, _): "object of objects, each named by: \(shape.expected)"

@@ -20,6 +20,7 @@ package struct SettingsTable: SettingsGroup {
     let entitlements = Entitlements()
     let uploads = Uploads()
     let renewal = Renewal()
+    let release = Release()
     let lifecycle = Lifecycle()
     let limits = Limits()
     let redis = Redis()

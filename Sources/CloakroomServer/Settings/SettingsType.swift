@@ -54,6 +54,12 @@ extension SettingsType<[SealingKey]> {
     }
 }
 
+extension SettingsType<[ReleaseKey]> {
+    static var releaseKeys: Self {
+        Self(kind: .releaseKeys) { if case .releaseKeys(let keys) = $0 { keys } else { nil } }
+    }
+}
+
 extension SettingsType<(path: String, bytes: [UInt8])> {
     static var file: Self {
         Self(kind: .file) { if case .file(let path, let bytes) = $0 { (path, bytes) } else { nil } }

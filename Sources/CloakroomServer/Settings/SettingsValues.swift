@@ -13,6 +13,7 @@ enum SettingsValue {
     case key(HMACKey)
     case privateKey(PrivateKey)
     case sealingKeys([SealingKey])
+    case releaseKeys([ReleaseKey])
     /// The path, and what the file holds.
     case file(path: String, bytes: [UInt8])
     case objects([SettingsEntries])

@@ -137,7 +137,7 @@ extension SettingsTable {
         let vend = requests("vend")
         let upload = requests("upload")
         let renewKeys = SettingsKey(
-            optional: "limits.renewKeys", .integer(renewedKeys),
+            optional: "limits.renewKeys", .integer(batchedKeys),
             "How many keys a device renews in a window; null: `limits.renewKeys.keys`.")
         let uploadBytes = SettingsKey(
             optional: "limits.uploadBytes", .integer(uploadedBytes),
@@ -155,7 +155,7 @@ extension SettingsTable {
         let vend = requests("vend")
         let upload = requests("upload")
         let renewKeys = SettingsKey(
-            optional: "userLimits.renewKeys", .integer(renewedKeys),
+            optional: "userLimits.renewKeys", .integer(batchedKeys),
             "How many keys all devices of a user renew in a window; null: four times the tier's `limits.renewKeys`,"
                 + " without that `limits.renewKeys.userKeys`.")
         let uploadBytes = SettingsKey(

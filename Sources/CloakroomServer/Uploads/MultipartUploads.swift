@@ -23,6 +23,7 @@ final class MultipartUploads {
     private let s3: S3Client
     private let seal: TicketSeal
     private let names: AssetNames
+    private let chatNames: ChatNames?
     private let urlLifetime: Duration
     private let idLifetime: Duration
     private let requestDeadline: Duration
@@ -30,11 +31,12 @@ final class MultipartUploads {
 
     /// - Precondition: the settings have a key.
     init(
-        s3: S3Client, settings: Settings.Uploads, names: AssetNames, requestDeadline: Duration,
+        s3: S3Client, settings: Settings.Uploads, names: AssetNames, chatNames: ChatNames?, requestDeadline: Duration,
         now: @escaping @Sendable () -> Date
     ) {
         self.s3 = s3
         self.names = names
+        self.chatNames = chatNames
         self.requestDeadline = requestDeadline
         self.now = now
         seal = TicketSeal(keys: settings.idKeys)
@@ -45,7 +47,7 @@ final class MultipartUploads {
     private var deadline: ContinuousClock.Instant { .now + requestDeadline }
 
     func begin(_ upload: MultipartUploadParameters, for user: UserID) async throws(AWSError) -> MultipartUploadBody {
-        let asset = try names.next()
+        let (asset, releaseToken) = try names.next(for: upload.purpose, of: user, chat: chatNames)
         let uploadID = try await s3.createMultipartUpload(
             asset.object, contentType: upload.contentType,
             fields: upload.checksum.map { ["x-amz-meta-sha256": $0] } ?? [:], deadline: deadline)
@@ -55,7 +57,8 @@ final class MultipartUploads {
             expiration: Date(timeIntervalSince1970: seconds))
         return MultipartUploadBody(
             uploadId: seal.id(ticket, of: user), objectKey: asset.key, assetUrl: asset.url,
-            partBytes: upload.plan.partBytes, partCount: upload.plan.partCount, expiresAt: ticket.expiration)
+            partBytes: upload.plan.partBytes, partCount: upload.plan.partCount, expiresAt: ticket.expiration,
+            releaseToken: releaseToken)
     }
 
     /// - Returns: `nil` for an id that is not this user's; no request is sent.

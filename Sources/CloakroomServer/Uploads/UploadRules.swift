@@ -17,6 +17,9 @@ struct UploadRules: Sendable {
         case noLength(name: String)
         case length(name: String, maximum: Int)
         case checksum
+        case purpose
+        /// There are no images of chats here.
+        case chatNotEnabled
         case malformedQuery
         case malformedBody
         /// - Parameter count: of the parts there are.
@@ -30,6 +33,8 @@ struct UploadRules: Sendable {
             case .noLength(let name): "\(name) is required"
             case .length(let name, let maximum): "\(name) must be a number of bytes from 1 to \(maximum)"
             case .checksum: "sha256 must be a SHA-256 in hexadecimal or base64"
+            case .purpose: "purpose must be \"chat\", or absent"
+            case .chatNotEnabled: "Images of chats are not set up here"
             case .malformedQuery: "Invalid query"
             case .malformedBody: "Invalid request body"
             case .partNumbers(let count):
@@ -46,6 +51,8 @@ struct UploadRules: Sendable {
     let requiresContentLength: Bool
     /// What a presigned PUT without a length counts for.
     let assumedBytes: Int
+    /// Whether images of chats have a place of their own.
+    let takesChat: Bool
 
     /// The largest object a single PUT or POST makes (Amazon S3 User Guide, "Uploading objects").
     private static let singleMaximum = 5 << 30
@@ -55,6 +62,7 @@ struct UploadRules: Sendable {
         maximumBytes = settings.maximumBytes
         requiresContentLength = settings.requiresContentLength
         assumedBytes = min(settings.assumedBytes, settings.maximumBytes)
+        takesChat = settings.chat != nil
     }
 
     /// Of an object that is uploaded with a single PUT or POST.
@@ -69,6 +77,14 @@ struct UploadRules: Sendable {
     func length(_ count: Int, named name: String, upTo maximum: Int) throws(Refusal) -> Int {
         guard count >= 1, count <= maximum else { throw .length(name: name, maximum: maximum) }
         return count
+    }
+
+    /// - Returns: `nil` for an object that is kept as all others.
+    func purpose(_ text: String?) throws(Refusal) -> UploadPurpose? {
+        guard let text else { return nil }
+        guard let purpose = UploadPurpose(rawValue: text) else { throw .purpose }
+        guard takesChat else { throw .chatNotEnabled }
+        return purpose
     }
 
     /// - Returns: the digest's bytes.
@@ -109,6 +125,36 @@ struct AssetNames: Sendable {
         guard let asset = NewAsset(key: key, baseURL: baseURL) else { throw AWSError(.refused, code: "InvalidKey") }
         return asset
     }
+
+    /// The same behind another prefix.
+    func under(_ keyPrefix: String) -> AssetNames {
+        AssetNames(keyPrefix: keyPrefix, baseURL: baseURL, randomBytes: randomBytes)
+    }
+
+    /// - Returns: a name where objects of that purpose are; for an image of a chat with what releases it.
+    func next(
+        for purpose: UploadPurpose?, of user: UserID, chat: ChatNames?
+    ) throws(AWSError) -> (asset: NewAsset, releaseToken: String?) {
+        switch purpose {
+        case nil: return (try next(), nil)
+        case .chat:
+            // ``UploadRules`` lets no such request in where there are none.
+            guard let chat else { throw AWSError(.refused, code: "ChatNotEnabled") }
+            let asset = try chat.names.next()
+            return (asset, chat.tokens.token(for: asset.key, of: user))
+        }
+    }
+}
+
+/// Names of images of chats, and what releases them.
+struct ChatNames: Sendable {
+    let names: AssetNames
+    let tokens: ReleaseTokens
+
+    init(_ names: AssetNames, _ tokens: ReleaseTokens) {
+        self.names = names
+        self.tokens = tokens
+    }
 }
 
 /// What a client says of the object that it wants to PUT.
@@ -118,10 +164,12 @@ struct PutUploadParameters: Sendable, Equatable {
     let contentLength: Int?
     /// In base64, as S3 takes it.
     let checksum: String?
+    let purpose: UploadPurpose?
 
     /// - Parameter query: `filename` may be in it and is not used: nothing a client chose gets into a key.
     init(query: String, rules: UploadRules) throws(UploadRules.Refusal) {
         guard let parameters = QueryParameters(query) else { throw .malformedQuery }
+        purpose = try rules.purpose(parameters["purpose"])
         contentType = try rules.contentType(parameters["contentType"])
         if let text = parameters["contentLength"] {
             contentLength = try rules.length(
@@ -143,9 +191,11 @@ struct PostUploadParameters: Sendable, Equatable {
     let maximumBytes: Int
     /// In base64, as S3 takes it.
     let checksum: String?
+    let purpose: UploadPurpose?
 
     init(parsing body: [UInt8], rules: UploadRules) throws(UploadRules.Refusal) {
         guard let asked = try? PostUploadRequest(parsing: body) else { throw .malformedBody }
+        purpose = try rules.purpose(asked.purpose)
         contentType = try rules.contentType(asked.contentType)
         maximumBytes = try rules.length(
             asked.maximumBytes ?? rules.maximumBytesAtOnce, named: "maximumBytes", upTo: rules.maximumBytesAtOnce)
@@ -161,9 +211,11 @@ struct MultipartUploadParameters: Sendable, Equatable {
     let plan: MultipartLayout
     /// In hexadecimal. S3 cannot check it: it knows no SHA-256 over several parts.
     let checksum: String?
+    let purpose: UploadPurpose?
 
     init(parsing body: [UInt8], rules: UploadRules) throws(UploadRules.Refusal) {
         guard let asked = try? MultipartUploadRequest(parsing: body) else { throw .malformedBody }
+        purpose = try rules.purpose(asked.purpose)
         contentType = try rules.contentType(asked.contentType)
         guard let length = asked.contentLength else { throw .noLength(name: "contentLength") }
         plan = MultipartLayout(byteCount: try rules.length(length, named: "contentLength", upTo: rules.maximumBytes))

@@ -18,12 +18,16 @@ package final class Uploader {
     private let s3: S3Client
     private let lifetime: Duration
     private let names: AssetNames
+    /// `nil` where there are no images of chats.
+    private let chatNames: ChatNames?
 
     /// - Parameters:
     ///   - bucketURL: where objects are read when the settings name no other place.
+    ///   - releaseTokens: for images of chats; `nil` where the settings have none.
     ///   - requestDeadline: of requests to S3.
     package init(
-        s3: S3Client, settings: Settings.Uploads, bucketURL: String, requestDeadline: Duration,
+        s3: S3Client, settings: Settings.Uploads, bucketURL: String, releaseTokens: ReleaseTokens? = nil,
+        requestDeadline: Duration,
         now: @escaping @Sendable () -> Date = { Date() },
         randomBytes: @escaping @Sendable (Int) -> [UInt8] = CloakroomCrypto.randomBytes
     ) {
@@ -33,16 +37,21 @@ package final class Uploader {
         let names = AssetNames(
             keyPrefix: settings.keyPrefix, baseURL: settings.assetBaseURL ?? bucketURL, randomBytes: randomBytes)
         self.names = names
+        let chatNames = settings.chat.flatMap { chat in
+            releaseTokens.map { ChatNames(names.under(chat.keyPrefix), $0) }
+        }
+        self.chatNames = chatNames
         multipart =
             settings.idKeys.isEmpty
             ? nil
             : MultipartUploads(
-                s3: s3, settings: settings, names: names, requestDeadline: requestDeadline, now: now)
+                s3: s3, settings: settings, names: names, chatNames: chatNames, requestDeadline: requestDeadline,
+                now: now)
     }
 
     /// By PUT.
-    func upload(_ request: PutUploadParameters) async throws(AWSError) -> UploadBody {
-        let asset = try names.next()
+    func upload(_ request: PutUploadParameters, for user: UserID) async throws(AWSError) -> UploadBody {
+        let (asset, releaseToken) = try names.next(for: request.purpose, of: user, chat: chatNames)
         let terms = UploadTerms(
             contentType: request.contentType, byteCount: request.contentLength, checksum: request.checksum,
             createsOnly: true, lifetime: lifetime)
@@ -50,12 +59,13 @@ package final class Uploader {
         return UploadBody(
             objectKey: asset.key, uploadUrl: presigned.url.reveal(), assetUrl: asset.url,
             expiresAt: presigned.expiration,
-            headers: Dictionary(presigned.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }))
+            headers: Dictionary(presigned.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }),
+            releaseToken: releaseToken)
     }
 
     /// As a form.
-    func upload(_ request: PostUploadParameters) async throws(AWSError) -> PostUploadBody {
-        let asset = try names.next()
+    func upload(_ request: PostUploadParameters, for user: UserID) async throws(AWSError) -> PostUploadBody {
+        let (asset, releaseToken) = try names.next(for: request.purpose, of: user, chat: chatNames)
         let terms = PostTerms(
             contentType: request.contentType, byteCounts: 1...request.maximumBytes, checksum: request.checksum,
             lifetime: lifetime)
@@ -64,6 +74,7 @@ package final class Uploader {
             objectKey: asset.key, uploadUrl: presigned.url,
             fields: Dictionary(
                 presigned.fields.map { ($0.name, $0.value.reveal()) }, uniquingKeysWith: { first, _ in first }),
-            assetUrl: asset.url, maximumBytes: request.maximumBytes, expiresAt: presigned.expiration)
+            assetUrl: asset.url, maximumBytes: request.maximumBytes, expiresAt: presigned.expiration,
+            releaseToken: releaseToken)
     }
 }

@@ -37,6 +37,13 @@ struct WorkerCheck {
                 try await s3.exists(object, deadline: deadline)
             }
         }
+        if let chat = settings.uploads.chat,
+            let object = ObjectAddress(key: "\(chat.keyPrefix)cloakroom-doctor-missing-\(dependencies.name)")
+        {
+            answers.chat = .init(
+                keyPrefix: chat.keyPrefix, mode: chat.mode, delete: ProbeOutcome(await fault(.delete(object))),
+                tag: chat.mode == .tag ? ProbeOutcome(await fault(.tag(object))) : .unclear("unasked"))
+        }
         return WorkerFindings(
             answers, bucket: settings.bucket, renewsUsersFolders: settings.renewal.ownFolders != nil
         ).all

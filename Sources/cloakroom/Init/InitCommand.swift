@@ -8,12 +8,14 @@ enum InitCommand: Command {
         values: [
             "issuer": .text, "bucket": .text, "region": .text, "endpoint": .text, "role-arn": .text, "redis": .text,
         ],
-        flags: Set(FirstSettings.Store.allCases.map(\.rawValue)), operands: [.folder])
+        flags: Set(FirstSettings.Store.allCases.map(\.rawValue) + ["chats"]), operands: [.folder])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
-        guard options.flags.count <= 1 else { throw .usage("one store, of --aws, --seaweedfs and --ceph") }
+        let stores = options.flags.subtracting(["chats"])
+        guard stores.count <= 1 else { throw .usage("one store, of --aws, --seaweedfs and --ceph") }
         guard options.operands.count <= 1 else { throw .usage("init takes one folder") }
-        var settings = FirstSettings(options.flags.first.flatMap { FirstSettings.Store(rawValue: $0) } ?? .aws)
+        var settings = FirstSettings(stores.first.flatMap { FirstSettings.Store(rawValue: $0) } ?? .aws)
+        settings.chats = options.flags.contains("chats")
         settings.issuer = options.values["issuer"]
         settings.bucket = options.values["bucket"] ?? settings.bucket
         settings.region = options.values["region"] ?? settings.region
@@ -46,7 +48,7 @@ enum InitCommand: Command {
     }
 
     static let help = """
-        Usage: cloakroom init [--aws | --seaweedfs | --ceph] [options] [FOLDER]
+        Usage: cloakroom init [--aws | --seaweedfs | --ceph] [--chats] [options] [FOLDER]
 
         Writes cloakroom.json5, with every setting and what it is for, and beside it the secrets that it names, each
         readable by its owner alone. Overwrites nothing.
@@ -61,6 +63,8 @@ enum InitCommand: Command {
           --region NAME      its Region
           --endpoint URL     of S3 and STS
           --role-arn ARN     the role that users' sessions assume
+          --chats            images of chats lie under chats/ and can be released; the address of one then tells that it
+                             is of a chat
           --redis ADDRESS    host:port, or unix: and a path
 
         FOLDER is made if it is not there; without it, the current one.

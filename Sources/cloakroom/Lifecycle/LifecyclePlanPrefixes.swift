@@ -18,8 +18,10 @@ enum LifecyclePlanPrefixes: Command {
                 "--keep takes folders that end in / and begin with neither / nor white space, with commas between them")
         }
         do throws(PrefixPlan.Refusal) {
-            let plan = try PrefixPlan(settings, keeping: kept)
-            let printed = Output.print(plan.text(settings.userFolders, keeping: kept))
+            // Images of chats have a rule of their own.
+            let spared = kept + [settings.chatPrefix?.prefix].compactMap(\.self)
+            let plan = try PrefixPlan(settings, keeping: spared)
+            let printed = Output.print(plan.text(settings.userFolders, keeping: spared))
             // Other prefixes than those of names in the bucket itself are whole folders of the settings.
             guard plan.shortestName > 0, !options.flags.contains("offline") else { return printed }
             let permissions = "it takes s3:ListBucket; --offline does without"

@@ -10,6 +10,8 @@ struct RateLimiterTests {
     fileprivate static let limits = Settings.Limits(
         renew: .init(quota: 3, window: .seconds(3600), whenRedisIsAway: .open),
         renewKeys: .init(quota: 150, window: .seconds(1800), whenRedisIsAway: .open),
+        release: .init(quota: 4, window: .seconds(3600), whenRedisIsAway: .open),
+        releaseKeys: .init(quota: 250, window: .seconds(1800), whenRedisIsAway: .open),
         vend: .init(quota: 3, window: .seconds(3600), whenRedisIsAway: .closed),
         upload: .init(quota: 1, window: .milliseconds(50), whenRedisIsAway: .open),
         uploadBytes: .init(quota: 1000, window: .seconds(1800), whenRedisIsAway: .open),

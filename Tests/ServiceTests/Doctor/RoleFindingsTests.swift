@@ -149,6 +149,38 @@ struct WorkerFindingsTests {
         #expect(!lines.contains { $0.hasPrefix("warning") })
     }
 
+    @Test func `the right to delete images of chats is what releases need, and nothing to warn of`() {
+        let lines = Self.lines {
+            $0.chat = .init(keyPrefix: "chats/", mode: .delete, delete: .allowed, tag: .refused)
+        }
+        #expect(
+            lines == [
+                "ok: its credentials are there: instance",
+                "ok: it can release images of chats under chats/, by s3:DeleteObject",
+                "ok: it can do none of what it needs not, as far as S3 tells",
+            ])
+        let denied = Self.lines {
+            $0.chat = .init(keyPrefix: "chats/", mode: .delete, delete: .refused, tag: .allowed)
+        }
+        #expect(denied.contains("error: it cannot release images of chats under chats/"))
+        let beyond = Self.lines {
+            $0.delete = .allowed
+            $0.chat = .init(keyPrefix: "chats/", mode: .delete, delete: .allowed, tag: .refused)
+        }
+        #expect(beyond.contains("warning: it can delete objects"))
+    }
+
+    @Test func `in mode tag a right to delete is too much`() {
+        let lines = Self.lines {
+            $0.chat = .init(keyPrefix: "chats/", mode: .tag, delete: .allowed, tag: .allowed)
+        }
+        #expect(
+            lines.dropFirst() == [
+                "ok: it can release images of chats under chats/, by s3:PutObjectTagging",
+                "warning: it can delete images of chats, though release.mode is \"tag\"",
+            ])
+    }
+
     /// SeaweedFS lists what one may see, and no more.
     @Test func `a list of its own bucket is not too much`() {
         #expect(Self.lines { $0.buckets = .success(["photos"]) }.count == 2)

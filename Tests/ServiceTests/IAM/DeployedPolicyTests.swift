@@ -13,10 +13,11 @@ struct DeployedPolicyTests {
     /// Those that are attached to a role or a user; the others are of a resource, or of a service.
     private static let names = [
         "deny-older-sessions", "deny-user", "doctor-policy", "kms-policy", "lifecycle-policy",
-        "revoker-policy", "session-role-policy", "session-role-trust", "validate-policy", "worker-policy",
+        "release-policy", "release-tag-policy", "revoker-policy", "session-role-policy", "session-role-trust",
+        "validate-policy", "worker-policy",
     ]
     private static let others = [
-        "bucket-policy", "bucket-policy-cdn", "worker-trust-irsa", "worker-trust-service",
+        "bucket-policy", "bucket-policy-cdn", "bucket-policy-cdn-chats", "worker-trust-irsa", "worker-trust-service",
     ]
     private static let folders = ["photos", "thumbnails", "metadata", "catalogs"]
     private static let sessionRole = "arn:aws:iam::123456789012:role/cloakroom-app"
@@ -24,7 +25,7 @@ struct DeployedPolicyTests {
     private static let words = [
         ("PARTITION", "aws"), ("BUCKET", "b"), ("WORKER_ARN", worker), ("SESSION_ROLE_ARN", sessionRole),
         ("USER_ID", "u_1"), ("BEFORE", "2026-11-22T12:00:00Z"), ("TEST_BUCKET", "t"), ("PLACE", ""),
-        ("OWN_PREFIX", "assets/"),
+        ("OWN_PREFIX", "assets/"), ("CHAT_PREFIX", "chats/"),
         ("KMS_KEY_ARN", "arn:aws:kms:eu-central-1:123456789012:key/1"), ("REGION", "eu-central-1"),
         ("DNS_SUFFIX", "amazonaws.com"),
     ]
@@ -81,6 +82,23 @@ struct DeployedPolicyTests {
                 #expect(readme.contains("`\(word)`") && terraform.contains(word), "\(word) in \(name)")
             }
         }
+    }
+
+    @Test func `let the worker release images of chats, and delete nothing else`() throws {
+        for (name, action, other) in [
+            ("release-policy", "s3:DeleteObject", "s3:PutObjectTagging"),
+            ("release-tag-policy", "s3:PutObjectTagging", "s3:DeleteObject"),
+        ] {
+            let policy = try Self.policy(name)
+            for allowed in ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload", action] {
+                #expect(policy.allows(Self.object(allowed, "chats/a.bin", tag: nil)), "\(allowed)")
+                for key in ["assets/a.bin", "photos/u_1/a.jpg", "a.bin", "chats"] {
+                    #expect(!policy.allows(Self.object(allowed, key, tag: nil)), "\(allowed) \(key)")
+                }
+            }
+            #expect(!policy.allows(Self.object(other, "chats/a.bin", tag: nil)))
+        }
+        #expect(!(try Self.policy("worker-policy")).allows(Self.object("s3:DeleteObject", "chats/a.bin", tag: nil)))
     }
 
     /// For all users at once: the tag stands for the user in both.

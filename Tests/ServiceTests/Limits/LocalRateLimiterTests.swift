@@ -10,7 +10,8 @@ struct LocalRateLimiterTests {
         let limit = Settings.Limit(quota: quota, window: .seconds(10), whenRedisIsAway: .open)
         let quantity = Settings.Limit(quota: keys, window: .seconds(keySeconds), whenRedisIsAway: .open)
         return Settings.Limits(
-            renew: limit, renewKeys: quantity, vend: limit, upload: limit, uploadBytes: quantity, session: limit,
+            renew: limit, renewKeys: quantity, release: limit, releaseKeys: quantity, vend: limit, upload: limit,
+            uploadBytes: quantity, session: limit,
             notification: limit)
     }
 

@@ -22,7 +22,8 @@ import Testing
     {
         let limit = Settings.Limit(quota: 2, window: .seconds(3600), whenRedisIsAway: .open)
         let limits = Settings.Limits(
-            renew: limit, renewKeys: limit, vend: limit, upload: limit, uploadBytes: limit, session: limit,
+            renew: limit, renewKeys: limit, release: limit, releaseKeys: limit, vend: limit, upload: limit,
+            uploadBytes: limit, session: limit,
             notification: limit)
         let limiter = RateLimiter(redis: UnreachableRedis(), keyPrefix: "c:")
         let common = RateLimitPolicy(.vend, limits)

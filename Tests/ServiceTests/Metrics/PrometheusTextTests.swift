@@ -28,7 +28,8 @@ struct PrometheusTextTests {
                 duration: .milliseconds(3)))
         let window = Settings.Limit(quota: 1, window: .seconds(1), whenRedisIsAway: .open)
         let limits = Settings.Limits(
-            renew: window, renewKeys: window, vend: window, upload: window, uploadBytes: window, session: window,
+            renew: window, renewKeys: window, release: window, releaseKeys: window, vend: window, upload: window,
+            uploadBytes: window, session: window,
             notification: window)
         let pair = RateLimitCount.Pair(requests: .init(used: 0, left: .zero), quantity: .init(used: 0, left: .zero))
         let unused = RateLimitCount(device: pair, user: pair)

@@ -17,6 +17,37 @@ struct KeyRulesTests {
     private let user = UserID("u_1")
 
     @Test(arguments: [
+        "chats/a.bin", "chats/", "chats/x/y", "./chats/a.bin", "x/../chats/a.bin", "chats%2Fa.bin", "%2e/chats/a",
+        "chats\\a",
+        "/chats/a", "chats//a",
+    ])
+    func `no image of a chat is renewed`(key: String) {
+        for (keys, own) in [(Settings.Renewal.Keys.any, nil), (.any, [""])] as [(Settings.Renewal.Keys, [String]?)] {
+            var settings = Settings.Renewal(
+                mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: "", maximumInFlight: 1,
+                partialFailure: .retry, retention: .seconds(1), keys: keys, ownFolders: own)
+            settings.chatKeyPrefix = "chats/"
+            #expect(KeyRules(settings).decision(key, of: user) == .outsideFolders)
+        }
+    }
+
+    @Test func `a name stands for the image of a chat that has it, where keys are names or any`() {
+        for keys in Settings.Renewal.Keys.allCases {
+            var settings = Settings.Renewal(
+                mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: "assets/", maximumInFlight: 1,
+                partialFailure: .retry, retention: .seconds(1), keys: keys)
+            #expect(KeyRules(settings).chatKey(of: "assets/a.bin") == nil)
+            settings.chatKeyPrefix = "chats/"
+            let rules = KeyRules(settings)
+            #expect(rules.decision("a.bin", of: user) == .send("assets/a.bin"))
+            #expect(rules.chatKey(of: "assets/a.bin") == "chats/a.bin")
+            #expect(
+                rules.decision("chats/a.bin", of: user)
+                    == (keys == .names ? .outsideFolders : .send("assets/chats/a.bin")))
+        }
+    }
+
+    @Test(arguments: [
         "a/b", " ", "a+b", "a%2Fb", "..", "../x", "a?versionId=1", "a\r\nX: y", "a\u{0}", "ä", "a\u{301}", "/a", "a//",
         String(repeating: "ä", count: 512),
     ])

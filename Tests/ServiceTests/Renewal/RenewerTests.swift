@@ -56,6 +56,39 @@ struct RenewerTests {
         #expect(metrics.row[metrics.layout.renewals[.invalidKey]] == 1)
     }
 
+    @Test @LoopActor func `a name that is found among images of chats alone is forbidden, and not called gone`()
+        async throws
+    {
+        let looked = Mutex<[String]>([])
+        var settings = Settings.Renewal(
+            mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: "", otherPrefixes: ["assets/"],
+            maximumInFlight: 4, partialFailure: .retry, retention: .seconds(86_400))
+        settings.chatKeyPrefix = "chats/"
+        let renewer = Renewer(
+            settings: settings, requestDeadline: .seconds(15), metrics: try Metrics(),
+            chatImage: { key, _ in
+                looked.withLock { $0.append(key) }
+                switch key {
+                case "chats/image.bin": return .unrenewableObject(code: "ChatImage")
+                default: return .notFound
+                }
+            },
+            renew: { key, _ in
+                Renewal(
+                    outcome: key == "assets/asset.bin" ? .recentlyWritten(expiration: nil) : .notFound,
+                    counts: AttemptCounts(attempts: 1))
+            })
+        #expect(
+            await renewer.renew(["image.bin", "asset.bin", "gone.bin", "chats/image.bin"])
+                == .results([
+                    RenewResult(key: "image.bin", failure: .forbidden),
+                    RenewResult(key: "asset.bin", renewedUntil: nil),
+                    RenewResult(key: "gone.bin", failure: .notFound),
+                    RenewResult(key: "chats/image.bin", failure: .forbidden),
+                ]))
+        #expect(looked.withLock { $0.sorted() } == ["chats/gone.bin", "chats/image.bin"])
+    }
+
     @Test(arguments: ["a", "0", "a.bin", "A-Z_0.9", "a..b", String(repeating: "a", count: 255)])
     @LoopActor func `sends a name`(key: String) async throws {
         let renewer = try renewer { _ in .recentlyWritten(expiration: nil) }

@@ -45,6 +45,10 @@ def policies():
         if samples.RUNS[run].get("RenewsUsersFolders") == "true":
             statements = expected["role cloakroom-worker cloakroom-worker"]["Statement"]
             statements[:] = [statement for statement in statements if statement["Sid"] != "NeverUsersFolders"]
+        if "role cloakroom-worker cloakroom-release" in found:
+            name = "release-tag-policy" if samples.RUNS[run].get("ReleaseMode") == "tag" else "release-policy"
+            expected["role cloakroom-worker cloakroom-release"] = documents.policy(name, words)
+            seen.add(name)
         worker = found.get("role cloakroom-worker")
         if worker:
             trust = "worker-trust-irsa" if run == "irsa" else "worker-trust-service"
@@ -55,6 +59,9 @@ def policies():
         if "distribution" in found:
             bucket["Statement"] += documents.policy("bucket-policy-cdn", words)["Statement"]
             seen.add("bucket-policy-cdn")
+            if words["CHAT_PREFIX"]:
+                bucket["Statement"] += documents.policy("bucket-policy-cdn-chats", words)["Statement"]
+                seen.add("bucket-policy-cdn-chats")
         expected[f"bucket {words['BUCKET']} policy"] = bucket
         seen |= {"session-role-trust", "bucket-policy"}
         faults += [f"{run}: {fault}" for fault in differences(expected, {key: found.get(key) for key in expected})]

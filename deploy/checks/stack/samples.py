@@ -45,6 +45,8 @@ RUNS = {
         "ServiceAccount": "production:cloakroom",
         "RenewsUsersFolders": "true",
     },
+    "chats": PLAIN | {"Versioning": "enabled", "Cdn": "true", "ChatKeyPrefix": "chats/"},
+    "tags_chats": PLAIN | {"ChatKeyPrefix": "chats/", "ChatRetentionDays": "8", "ReleaseMode": "tag"},
     "expires_photos": PLAIN | {
         "Versioning": "enabled",
         "KeyPrefix": "photos/",
@@ -83,6 +85,7 @@ def words(run):
         "TEST_BUCKET": parameters.get("TestBucket", ""),
         "PLACE": sorted({parameters["KeyPrefix"], parameters["RenewalKeyPrefix"]}),
         "OWN_PREFIX": "" if parameters["LifecyclePrefix"].rstrip("/") in folders else parameters["LifecyclePrefix"],
+        "CHAT_PREFIX": parameters.get("ChatKeyPrefix", ""),
         "FOLDER": folders,
         "WORKER_ARN": parameters["WorkerArn"] if existing else WORKER,
         "SESSION_ROLE_ARN": APP,

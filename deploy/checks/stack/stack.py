@@ -14,6 +14,21 @@ def only(items):
     return items[0] if items else None
 
 
+def prefix(condition):
+    """Of a filter of Terraform's, alone or beside tags."""
+    return (only(condition["and"]) or condition)["prefix"] or None
+
+
+def tags(condition):
+    both = only(condition["and"])
+    return [list(tag) for tag in sorted((both["tags"] or {}).items())] if both else []
+
+
+def behaviors(values, path, origin, viewer, allowed, cached, policy):
+    """What a distribution does with some paths otherwise than with all others."""
+    return [[value[key] for key in (path, origin, viewer, allowed, cached, policy)] for value in values]
+
+
 def from_cloudformation(template):
     stack = {}
     for kind, properties in template.resources().values():
@@ -34,7 +49,7 @@ def from_cloudformation(template):
                      rule.get("ExpiredObjectDeleteMarker", False),
                      rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"),
                      rule.get("AbortIncompleteMultipartUpload", {}).get("DaysAfterInitiation"),
-                     [key for key in rule if key in ("TagFilters", "Transitions")]]
+                     [[tag["Key"], tag["Value"]] for tag in rule.get("TagFilters", [])] + rule.get("Transitions", [])]
                     for rule in properties["LifecycleConfiguration"]["Rules"]]
                 stack[f"bucket {name} CORS"] = [
                     [rule["AllowedOrigins"], sorted(rule["AllowedMethods"]), rule["AllowedHeaders"],
@@ -67,7 +82,9 @@ def from_cloudformation(template):
                     config["HttpVersion"], origin["DomainName"], origin["OriginAccessControlId"],
                     behavior["ViewerProtocolPolicy"], behavior["AllowedMethods"], behavior["CachedMethods"],
                     behavior["CachePolicyId"], certificate.get("AcmCertificateArn"),
-                    certificate.get("SslSupportMethod"), certificate.get("MinimumProtocolVersion")]
+                    certificate.get("SslSupportMethod"), certificate.get("MinimumProtocolVersion"),
+                    behaviors(config.get("CacheBehaviors", []), "PathPattern", "TargetOriginId",
+                              "ViewerProtocolPolicy", "AllowedMethods", "CachedMethods", "CachePolicyId")]
             case "AWS::CloudWatch::Alarm":
                 stack[f"alarm {properties['AlarmName']}"] = [
                     properties[key] for key in (
@@ -101,11 +118,11 @@ def from_terraform(state):
                 stack[f"bucket {name} versioning"] = only(values["versioning_configuration"])["status"]
             case "aws_s3_bucket_lifecycle_configuration":
                 stack[f"bucket {name} lifecycle"] = [
-                    [rule["id"], rule["status"], only(rule["filter"])["prefix"] or None, (only(rule["expiration"]) or {}).get("days") or None,
+                    [rule["id"], rule["status"], prefix(only(rule["filter"])), (only(rule["expiration"]) or {}).get("days") or None,
                      (only(rule["expiration"]) or {}).get("expired_object_delete_marker") or False,
                      (only(rule["noncurrent_version_expiration"]) or {}).get("noncurrent_days"),
                      (only(rule["abort_incomplete_multipart_upload"]) or {}).get("days_after_initiation"),
-                     rule["transition"] + only(rule["filter"])["and"] + only(rule["filter"])["tag"]]
+                     tags(only(rule["filter"])) + rule["transition"] + only(rule["filter"])["tag"]]
                     for rule in values["rule"]]
             case "aws_s3_bucket_cors_configuration":
                 stack[f"bucket {name} CORS"] = [
@@ -136,7 +153,9 @@ def from_terraform(state):
                     values["http_version"], origin["domain_name"], origin["origin_access_control_id"],
                     behavior["viewer_protocol_policy"], behavior["allowed_methods"], behavior["cached_methods"],
                     behavior["cache_policy_id"], certificate["acm_certificate_arn"],
-                    certificate["ssl_support_method"], certificate["minimum_protocol_version"]]
+                    certificate["ssl_support_method"], certificate["minimum_protocol_version"],
+                    behaviors(values["ordered_cache_behavior"], "path_pattern", "target_origin_id",
+                              "viewer_protocol_policy", "allowed_methods", "cached_methods", "cache_policy_id")]
             case "aws_cloudwatch_metric_alarm":
                 stack[f"alarm {values['alarm_name']}"] = [
                     values[key] for key in (

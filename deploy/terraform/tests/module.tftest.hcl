@@ -112,6 +112,47 @@ run "irsa" {
   }
 }
 
+run "chats" {
+  variables {
+    versioning      = "enabled"
+    cdn             = true
+    chat_key_prefix = "chats/"
+
+    settings = {
+      tokens  = { issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { env = "TOKEN_SECRET" } }] }
+      release = { keys = [{ env = "RELEASE_KEY" }] }
+    }
+  }
+
+  assert {
+    condition     = jsondecode(output.settings).release.mode == "delete"
+    error_message = "Images of chats are deleted when they are released."
+  }
+}
+
+run "tags_chats" {
+  variables {
+    chat_key_prefix     = "chats/"
+    chat_retention_days = 8
+    release_mode        = "tag"
+
+    settings = {
+      tokens  = { issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { env = "TOKEN_SECRET" } }] }
+      release = { keys = [{ env = "RELEASE_KEY" }] }
+    }
+  }
+}
+
+run "refuses_chats_among_assets" {
+  command = plan
+
+  variables {
+    chat_key_prefix = "assets/chats/"
+  }
+
+  expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
+}
+
 run "expires_photos" {
   variables {
     versioning           = "enabled"

@@ -1,0 +1,117 @@
+import CloakroomAWS
+import Testing
+
+@testable import CloakroomOperations
+@testable import CloakroomServer
+
+/// The rules for images of chats.
+struct ChatReviewTests {
+    private func terms(_ mode: String = "delete", days: Int = 14) throws -> LifecycleTerms {
+        LifecycleTerms(
+            try settings(
+                smallest(
+                    """
+                    uploads: {keyPrefix: 'assets/', chatKeyPrefix: 'chats/', chatRetentionDays: \(days)},
+                    lifecycle: {prefixes: ['assets/']}, release: {mode: '\(mode)', keys: [{env: 'SIGNING'}]}
+                    """)))
+    }
+
+    private func review(_ rules: [LifecycleRule], _ versioning: BucketVersioning, _ terms: LifecycleTerms) -> [String] {
+        LifecycleReview(LifecycleConfiguration(rules: rules), versioning, terms).findings.map {
+            "\($0.code.rawValue): \($0.text)"
+        }
+    }
+
+    @Test(arguments: ["delete", "tag"], [BucketVersioning.never, .enabled, .suspended])
+    func `the rules of apply are good`(mode: String, versioning: BucketVersioning) throws {
+        let terms = try terms(mode)
+        #expect(review(terms.rules(versioning), versioning, terms) == [])
+        #expect(
+            LifecyclePlan(LifecycleConfiguration(rules: terms.rules(versioning)), versioning, terms, replacesAll: false)
+                .changesNothing)
+    }
+
+    @Test func `one rule is for the prefix, and one more for the tag, with days alone`() throws {
+        let rules = try terms("tag").rules(.enabled)
+        #expect(
+            rules.map(\.id) == [
+                "expire-after-30-days-assets/", "clean-up", "expire-after-14-days-chats/",
+                "expire-after-1-days-released-chats/",
+            ])
+        #expect(rules[2].expirationDays == 14 && rules[2].noncurrentExpiration?.days == 7)
+        #expect(rules[2].filter == LifecycleRule.Filter(prefix: "chats/"))
+        let tag = LifecycleRule.Filter.Tag(key: "cloakroom-released", value: "true")
+        #expect(rules[3].filter == LifecycleRule.Filter(prefix: "chats/", tags: [tag]))
+        #expect(rules[3].expirationDays == 1)
+        #expect(rules[3].noncurrentExpiration == nil && rules[3].abortMultipartDays == nil)
+        #expect(try terms().rules(.never).map(\.id).last == "expire-after-14-days-chats/")
+    }
+
+    @Test func `a plan puts them beside other rules, and takes away those of other days and of the tag`() throws {
+        let former = try terms("tag", days: 30)
+        let plan = LifecyclePlan(
+            LifecycleConfiguration(rules: former.rules(.never)), .never, try terms(), replacesAll: false)
+        let removed = plan.changes.compactMap { if case .removed(let rule) = $0 { rule.id } else { nil } }
+        #expect(removed == ["expire-after-30-days-chats/", "expire-after-1-days-released-chats/"])
+        #expect(plan.target.rules.map(\.id).contains("expire-after-14-days-chats/"))
+    }
+
+    @Test func `what never ends, or at another time, is found`() throws {
+        let terms = try terms()
+        let good = terms.rules(.never)
+        let without = good.filter { $0.filter.prefix != "chats/" }
+        #expect(
+            review(without, .never, terms) == [
+                "no_expiration: no rule expires images of chats (chats/): those that no app releases stay for ever"
+            ])
+        let early = without + [.test("x", filter: [XMLNode("Prefix", "chats/")], days: 3)]
+        #expect(
+            review(early, .never, terms) == [
+                "too_short: images of chats (chats/) expire after 3 days, not after the 14 of uploads.chatRetentionDays"
+            ])
+        let late = without + [.test("x", filter: [XMLNode("Prefix", "c")], days: 90)]
+        #expect(
+            review(late, .never, terms) == [
+                "too_long: images of chats (chats/) expire after 90 days, not after the 14 of uploads.chatRetentionDays"
+            ])
+        let some = good + [.test("x", filter: [XMLNode("Prefix", "chats/a")], days: 2)]
+        #expect(review(some, .never, terms).map { $0.prefix(18) } == ["expires_some_early"])
+    }
+
+    @Test func `in mode tag a rule for the tag is missed`() throws {
+        let terms = try terms("tag")
+        let rules = terms.rules(.never).filter { $0.filter.tags.isEmpty }
+        #expect(
+            review(rules, .never, terms) == [
+                "released_stay: no rule expires images of chats with the tag cloakroom-released=true: those that are"
+                    + " released stay as long as all others"
+            ])
+    }
+
+    @Test func `versions that no rule ends keep what was released`() throws {
+        let terms = try terms()
+        let rules = terms.rules(.enabled).filter { $0.filter.prefix != "chats/" } + terms.rules(.never).suffix(1)
+        #expect(
+            review(rules, .enabled, terms) == [
+                "noncurrent_stay: the bucket keeps versions, and no rule ends those of images of chats (chats/): what is"
+                    + " released stays for ever"
+            ])
+    }
+
+    @Test func `the rule for the tag counts no object as one that would newly go`() throws {
+        let (former, target) = (try terms(), try terms("tag"))
+        var count = ExpirationCount(
+            from: LifecycleConfiguration(rules: former.rules(.never)),
+            to: LifecycleConfiguration(rules: target.rules(.never)),
+            now: Timestamp(iso8601: "2026-11-23T00:00:00Z")!.date)
+        count.object("chats/a.bin", size: 5, written: Timestamp(iso8601: "2026-11-15T00:00:00Z")!.date)
+        #expect(count.objects == ExpirationCount.Changes())
+    }
+
+    @Test func `prefixes for an existing bucket go around them`() throws {
+        let plan = try PrefixPlan(
+            places: [""], users: UserFolders(["photos/"]), keeping: ["chats/"])
+        #expect(!plan.prefixes.contains { "chats/".hasPrefix($0) })
+        #expect(plan.prefixes.contains("ca"))
+    }
+}
