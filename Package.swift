@@ -24,10 +24,13 @@ let package = Package(
         .executable(name: "kit-bench", targets: ["CloakroomKitBench"]),
         .executable(name: "tier-crash", targets: ["CloakroomTierCrash"]),
         .executable(name: "tier-model", targets: ["CloakroomTierModel"]),
+        .executable(name: "message-crash", targets: ["CloakroomMessageCrash"]),
+        .executable(name: "message-model", targets: ["CloakroomMessageModel"]),
         .executable(name: "tier-bench", targets: ["CloakroomTierBench"]),
         .executable(name: "scripted-s3", targets: ["CloakroomScriptedS3Command"]),
         .library(name: "CloakroomKit", targets: ["CloakroomKit"]),
         .library(name: "CloakroomTiers", targets: ["CloakroomTiers"]),
+        .library(name: "CloakroomMessages", targets: ["CloakroomMessages"]),
         .library(name: "CloakroomCurlTransport", targets: ["CloakroomCurlTransport"]),
     ],
     targets: [
@@ -86,6 +89,11 @@ let package = Package(
         .target(
             name: "CloakroomTiers",
             dependencies: ["CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomSQLite"],
+            swiftSettings: swiftSettings),
+        // Messages that end when both sides agreed that they do.
+        .target(
+            name: "CloakroomMessages",
+            dependencies: ["CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomJSON", "CloakroomSQLite"],
             swiftSettings: swiftSettings),
         // For Linux, where URLSession takes CPU time while it waits; the kit itself goes without.
         .target(
@@ -199,6 +207,19 @@ let package = Package(
                 "CloakroomScriptedTier", "CloakroomTierCrash", "CloakroomTierModel",
             ],
             swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "CloakroomMessageModel", dependencies: ["CloakroomMessages"], path: "Tests/MessageModel",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "CloakroomMessageCrash", dependencies: ["CloakroomMessages", "CloakroomKit", "CloakroomAWS"],
+            path: "Tests/MessageCrash", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CloakroomMessagesTests",
+            dependencies: [
+                "CloakroomMessages", "CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomJSON",
+                "CloakroomSQLite", "CloakroomMessageCrash", "CloakroomMessageModel",
+            ],
+            resources: [.copy("Wire/Golden")], swiftSettings: swiftSettings),
         .testTarget(name: "SQLiteTests", dependencies: ["CloakroomSQLite"], swiftSettings: swiftSettings),
         .testTarget(name: "CloakroomWireTests", dependencies: ["CloakroomWire"], swiftSettings: swiftSettings),
         .testTarget(

@@ -20,13 +20,38 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomDebugStringC
         key = HMACSHA256(key: secret).authenticate(Array(purpose.utf8))
     }
 
+    package static func random() -> Self { Self(key: randomBytes(byteCount)) }
+
+    private init(key: [UInt8]) { self.key = key }
+
+    /// The 32 bytes, to be stored where they are sealed in turn.
+    package func reveal() -> [UInt8] { key }
+
     package var description: String { "<secret>" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Parameter context: what must be the same when it is opened; it is not in what comes out.
+    /// - Parameters:
+    ///   - message: bytes of any kind; those of `Data` and of slices are not copied.
+    ///   - context: what must be the same when it is opened; it is not in what comes out.
     /// - Returns: nonce, sealed bytes, tag.
-    package func seal(_ message: [UInt8], context: [UInt8]) -> [UInt8] {
+    package func seal(_ message: some Collection<UInt8>, context: [UInt8]) -> [UInt8] {
         seal(message, context: context, nonce: randomBytes(Self.nonceByteCount))
+    }
+
+    /// - Parameter nonce: 12 bytes that this key has never seen.
+    func seal(_ message: some Collection<UInt8>, context: [UInt8], nonce: [UInt8]) -> [UInt8] {
+        precondition(nonce.count == Self.nonceByteCount, "a nonce has 12 bytes")
+        // Other modules get this generic function unspecialised: a call for each byte. Hence the inner one.
+        let whole = message.withContiguousStorageIfAvailable { unsafe sealed($0, context: context, nonce: nonce) }
+        return unsafe whole
+            ?? Array(message).withUnsafeBufferPointer { unsafe sealed($0, context: context, nonce: nonce) }
+    }
+
+    /// - Returns: the message; `nil` when it was sealed with another key or another context, or changed since.
+    package func open(_ sealed: some Collection<UInt8>, context: [UInt8]) -> [UInt8]? {
+        // As for `seal`.
+        let whole = sealed.withContiguousStorageIfAvailable { unsafe opened($0, context: context) }
+        return unsafe whole ?? Array(sealed).withUnsafeBufferPointer { unsafe opened($0, context: context) }
     }
 }

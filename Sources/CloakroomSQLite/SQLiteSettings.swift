@@ -19,14 +19,22 @@ package struct SQLiteSettings: Sendable {
 
     package var durability: Durability
     package var autoVacuum: AutoVacuum
+    /// Whether zeros are written over what is deleted, in the pages of the database. The log keeps what was there before
+    /// until ``SQLiteDatabase/checkpoint(_:)`` has emptied it. `nil`: as the system's SQLite was built.
+    package var overwritesDeleted: Bool?
+    /// Whether temporary tables and what is sorted stay in memory, never in files outside the database.
+    package var keepsTemporariesInMemory: Bool
     /// How long a call waits, blocking its thread, while another connection writes.
     package var busyTimeout: Duration
 
     package init(
-        durability: Durability = .powerFailure, autoVacuum: AutoVacuum = .none, busyTimeout: Duration = .seconds(2)
+        durability: Durability = .powerFailure, autoVacuum: AutoVacuum = .none, overwritesDeleted: Bool? = nil,
+        keepsTemporariesInMemory: Bool = false, busyTimeout: Duration = .seconds(2)
     ) {
         self.durability = durability
         self.autoVacuum = autoVacuum
+        self.overwritesDeleted = overwritesDeleted
+        self.keepsTemporariesInMemory = keepsTemporariesInMemory
         self.busyTimeout = busyTimeout
     }
 }
@@ -35,6 +43,10 @@ extension SQLiteDatabase {
     func configure(_ settings: SQLiteSettings) throws(SQLiteError) {
         // Before the log: afterwards SQLite ignores it without a word (https://sqlite.org/pragma.html#pragma_auto_vacuum).
         if settings.autoVacuum == .incremental { try run("PRAGMA auto_vacuum = INCREMENTAL") }
+        if let overwrites = settings.overwritesDeleted {
+            try run("PRAGMA secure_delete = \(overwrites ? "ON" : "OFF")")
+        }
+        if settings.keepsTemporariesInMemory { try run("PRAGMA temp_store = MEMORY") }
         // Another connection that opens a new file at the same time is about to do this.
         do { try run("PRAGMA journal_mode = WAL") } catch .busy {}
         switch settings.durability {

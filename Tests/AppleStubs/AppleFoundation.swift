@@ -34,4 +34,11 @@ extension URLError {
     public var networkUnavailableReason: NetworkUnavailableReason? { never() }
 }
 
+extension URLResourceValues {
+    public var isExcludedFromBackup: Bool? {
+        get { never() }
+        set { never() }
+    }
+}
+
 private func never() -> Never { preconditionFailure("a stub") }

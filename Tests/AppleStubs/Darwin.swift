@@ -5,3 +5,5 @@ extension stat {
     public var st_mtimespec: timespec { preconditionFailure("a stub") }
     public var st_ctimespec: timespec { preconditionFailure("a stub") }
 }
+
+public var F_FULLFSYNC: Int32 { preconditionFailure("a stub") }

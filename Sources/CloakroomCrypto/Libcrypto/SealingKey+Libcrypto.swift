@@ -2,9 +2,7 @@
     import CloakroomCOpenSSL
 
     extension SealingKey {
-        /// - Parameter nonce: 12 bytes that this key has never seen.
-        func seal(_ message: [UInt8], context: [UInt8], nonce: [UInt8]) -> [UInt8] {
-            precondition(nonce.count == Self.nonceByteCount, "a nonce has 12 bytes")
+        func sealed(_ message: UnsafeBufferPointer<UInt8>, context: [UInt8], nonce: [UInt8]) -> [UInt8] {
             let cipher = Cipher()
             let start = nonce.count
             let count = start + message.count + Self.tagByteCount
@@ -23,17 +21,18 @@
             }
         }
 
-        /// - Returns: the message; `nil` when it was sealed with another key or another context, or changed since.
-        package func open(_ sealed: [UInt8], context: [UInt8]) -> [UInt8]? {
+        func opened(_ sealed: UnsafeBufferPointer<UInt8>, context: [UInt8]) -> [UInt8]? {
             let count = sealed.count - Self.nonceByteCount - Self.tagByteCount
             guard count >= 0 else { return nil }
             let cipher = Cipher()
-            var tag = Array(sealed.suffix(Self.tagByteCount))
+            let nonce = unsafe Array(sealed.prefix(Self.nonceByteCount))
+            var tag = unsafe Array(sealed.suffix(Self.tagByteCount))
+            let input = unsafe UnsafeBufferPointer(rebasing: sealed[Self.nonceByteCount...].prefix(count))
             var isGenuine = false
             let message = unsafe [UInt8](unsafeUninitializedCapacity: count + 1) { buffer, initialized in
                 unsafe cipher.run(
-                    EVP_DecryptInit_ex2, EVP_DecryptUpdate, key: key, nonce: Array(sealed.prefix(Self.nonceByteCount)),
-                    context: context, input: Array(sealed[Self.nonceByteCount...].prefix(count)), output: buffer)
+                    EVP_DecryptInit_ex2, EVP_DecryptUpdate, key: key, nonce: nonce, context: context, input: input,
+                    output: buffer)
                 let tagged = unsafe EVP_CIPHER_CTX_ctrl(
                     cipher.handle, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagByteCount), &tag)
                 var none: Int32 = 0
@@ -65,15 +64,16 @@
 
             /// - Parameter output: at least as long as the input; as much of it is written.
             func run(
-                _ start: Start, _ update: Update, key: [UInt8], nonce: [UInt8], context: [UInt8], input: [UInt8],
-                output: UnsafeMutableBufferPointer<UInt8>
+                _ start: Start, _ update: Update, key: [UInt8], nonce: [UInt8], context: [UInt8],
+                input: UnsafeBufferPointer<UInt8>, output: UnsafeMutableBufferPointer<UInt8>
             ) {
                 precondition(output.count >= input.count, "no room")
                 var count: Int32 = 0
                 let started = unsafe start(handle, Algorithms.aes256GCM, key, nonce, nil)
                 let bound = unsafe context.isEmpty ? 1 : update(handle, nil, &count, context, Int32(context.count))
                 let moved =
-                    unsafe input.isEmpty ? 1 : update(handle, output.baseAddress, &count, input, Int32(input.count))
+                    unsafe input.isEmpty
+                    ? 1 : update(handle, output.baseAddress, &count, input.baseAddress, Int32(input.count))
                 precondition(started == 1 && bound == 1 && moved == 1, "AES-256-GCM failed")
                 precondition(input.isEmpty || Int(count) == input.count, "AES-256-GCM failed")
             }

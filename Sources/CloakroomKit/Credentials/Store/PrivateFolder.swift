@@ -11,12 +11,12 @@ import Foundation
 #endif
 
 /// A folder that only this user can access, held open: mode 0700, its files 0600. Symbolic links in it are never followed.
-struct PrivateFolder: ~Copyable {
-    private let descriptor: Int32
-    private let path: String
+package struct PrivateFolder: ~Copyable {
+    let descriptor: Int32
+    let path: String
 
     /// Makes the folder where there is none, and shuts others out of one that they can enter.
-    init(making path: String) throws(PrivateFolderError) {
+    package init(making path: String) throws(PrivateFolderError) {
         try self.init(path) { path throws(PrivateFolderError) in
             do {
                 try FileManager.default.createDirectory(
@@ -28,7 +28,7 @@ struct PrivateFolder: ~Copyable {
     }
 
     /// - Returns: `nil` when there is no folder.
-    static func existing(at path: String) throws(PrivateFolderError) -> PrivateFolder? {
+    package static func existing(at path: String) throws(PrivateFolderError) -> PrivateFolder? {
         do {
             return try PrivateFolder(path) { _ throws(PrivateFolderError) in }
         } catch {
@@ -57,14 +57,14 @@ struct PrivateFolder: ~Copyable {
     deinit { close(descriptor) }
 
     /// The content of a file in the folder.
-    enum Content: Equatable {
+    package enum Content: Equatable {
         case bytes([UInt8])
         case missing
         /// Not a regular file, another user's, readable by others, or too long.
         case unfit
     }
 
-    func read(_ name: String, maximumByteCount: Int) throws(PrivateFolderError) -> Content {
+    package func read(_ name: String, maximumByteCount: Int) throws(PrivateFolderError) -> Content {
         // Without O_NONBLOCK a pipe of that name would hold us for ever.
         let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else {
@@ -96,7 +96,7 @@ struct PrivateFolder: ~Copyable {
     }
 
     /// The whole file or none of it, whatever happens meanwhile.
-    func write(_ bytes: [UInt8], to name: String) throws(PrivateFolderError) {
+    package func write(_ bytes: [UInt8], to name: String) throws(PrivateFolderError) {
         try written(bytes, for: name) { temporary throws(PrivateFolderError) in
             guard renameat(descriptor, temporary, descriptor, name) == 0 else { throw .init("rename") }
         }
@@ -105,7 +105,7 @@ struct PrivateFolder: ~Copyable {
     /// The same, unless there is a file already.
     ///
     /// - Returns: whether there was none.
-    func create(_ name: String, with bytes: [UInt8]) throws(PrivateFolderError) -> Bool {
+    package func create(_ name: String, with bytes: [UInt8]) throws(PrivateFolderError) -> Bool {
         var isNew = true
         try written(bytes, for: name) { temporary throws(PrivateFolderError) in
             if linkat(descriptor, temporary, descriptor, name, 0) != 0 {
@@ -126,7 +126,7 @@ struct PrivateFolder: ~Copyable {
         do throws(PrivateFolderError) {
             do throws(PrivateFolderError) {
                 try Self.write(bytes, to: file)
-                guard fsync(file) == 0 else { throw .init("fsync") }
+                guard Self.sync(file) else { throw .init("fsync") }
             } catch {
                 close(file)
                 throw error
@@ -152,26 +152,35 @@ struct PrivateFolder: ~Copyable {
     }
 
     /// No error when there is nothing of that name.
-    func remove(_ name: String) throws(PrivateFolderError) {
+    package func remove(_ name: String) throws(PrivateFolderError) {
         guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .init("unlink") }
     }
 
     /// Removes temporary files of processes that were killed while writing.
-    func removeRemains(of name: String) {
+    package func removeRemains(of name: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         for remains in names where remains.hasPrefix(name + Self.infix) { unlinkat(descriptor, remains, 0) }
     }
 
-    private static let infix = ".new-"
+    static let infix = ".new-"
+
+    /// Has what was written survive a loss of power.
+    static func sync(_ file: Int32) -> Bool {
+        #if canImport(Darwin)
+            // There, fsync alone does not reach the medium; file systems that cannot do better have fsync.
+            if fcntl(file, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(file) == 0
+    }
 }
 
 /// A call that failed.
-struct PrivateFolderError: Error, Equatable {
-    let call: String
+package struct PrivateFolderError: Error, Equatable {
+    package let call: String
     /// `errno`.
-    let number: Int32
+    package let number: Int32
 
-    init(_ call: String, number: Int32 = errno) {
+    package init(_ call: String, number: Int32 = errno) {
         self.call = call
         self.number = number
     }

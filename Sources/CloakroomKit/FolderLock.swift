@@ -1,5 +1,4 @@
-import CloakroomKit
-import Foundation
+package import Foundation
 
 #if canImport(Darwin)
     import Darwin
@@ -12,11 +11,11 @@ import Foundation
 #endif
 
 /// The right to write to a folder, for one process at a time (`flock`): it ends with the process at the latest.
-final class FolderLock: Sendable {
+package final class FolderLock: Sendable {
     private let descriptor: Int32
 
     /// - Returns: `nil` when another process has it.
-    init?(at file: URL) throws(CloakroomError) {
+    package init?(at file: URL) throws(CloakroomError) {
         let descriptor = open(file.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .file("open", file) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

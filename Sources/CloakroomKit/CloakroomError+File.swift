@@ -1,5 +1,4 @@
-import CloakroomKit
-import Foundation
+package import Foundation
 
 #if canImport(Darwin)
     import Darwin
@@ -17,7 +16,7 @@ extension CloakroomError {
     /// - Parameters:
     ///   - doing: such as `open`.
     ///   - number: of the error.
-    static func file(_ doing: String, _ file: URL, number: Int32 = errno) -> CloakroomError {
+    package static func file(_ doing: String, _ file: URL, number: Int32 = errno) -> CloakroomError {
         let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .unwritableFile
         return CloakroomError(code, "\(doing) \(file.lastPathComponent): \(String(cString: strerror(number)))")
     }

@@ -1,0 +1,113 @@
+/// When a message ends. Deadlines are by the clock of the message's base, and only ever fall.
+package struct MessageTerm: Sendable, Hashable {
+    /// What everybody computes: from the stamp and the author's cuts; `nil`: no end.
+    package var shared: Milliseconds?
+    /// When it ends on this device; `nil`: no end.
+    package var local: Milliseconds?
+    /// `false`: it is in memory only, until the conversation closes, or ``local`` if that is earlier.
+    package var isStored: Bool
+
+    package init(shared: Milliseconds?, local: Milliseconds?, isStored: Bool) {
+        self.shared = shared
+        self.local = local
+        self.isStored = isStored
+    }
+
+    /// It ends no later than what it quotes, and is not stored when that is not.
+    package func quoting(_ other: Self) -> Self {
+        Self(
+            shared: Self.first(shared, other.shared), local: Self.first(local, other.local),
+            isStored: isStored && other.isStored)
+    }
+
+    /// The earlier of two deadlines.
+    package static func first(_ left: Milliseconds?, _ right: Milliseconds?) -> Milliseconds? {
+        guard let left, let right else { return left ?? right }
+        return min(left, right)
+    }
+}
+
+/// A message as far as its end depends on it.
+package struct TermInputs: Sendable, Hashable {
+    package var author: ParticipantID
+    package var base: MessageBase
+    /// The base for comparison with cuts, which are by the clock that all share.
+    package var sharedBase: Milliseconds
+    /// The policy of the message's stamp.
+    package var stamp: MessageRetentionPolicy
+    /// The reader's own policy when the message was admitted.
+    package var ownPolicy: MessageRetentionPolicy
+
+    package init(
+        author: ParticipantID, base: MessageBase, sharedBase: Milliseconds, stamp: MessageRetentionPolicy,
+        ownPolicy: MessageRetentionPolicy
+    ) {
+        self.author = author
+        self.base = base
+        self.sharedBase = sharedBase
+        self.stamp = stamp
+        self.ownPolicy = ownPolicy
+    }
+}
+
+extension RetentionState {
+    /// When a message ends on the reader's device, without what it quotes.
+    ///
+    /// The author's cuts count for everybody and are part of ``MessageTerm/shared``. The reader's own cuts bind all that
+    /// the reader holds, but nothing at others, so they count for ``MessageTerm/local`` alone.
+    /// A peer cannot make this device drop a message sooner than ``RetentionLimits/minimumForPeers``.
+    package func term(of message: TermInputs, reader: ParticipantID, limits: RetentionLimits) -> MessageTerm {
+        let base = message.base.time
+        let authorsCut = registers[message.author]?.cuts.limit(at: message.sharedBase)
+        let shared = MessageTerm.first(message.stamp.milliseconds, authorsCut)
+
+        var stamp = message.stamp
+        var cut = authorsCut
+        if message.author != reader {
+            let least = limits.shortestForPeers
+            stamp = limits.peersPolicy(stamp)
+            cut = cut.map { max($0, least.milliseconds ?? $0) }
+            cut = MessageTerm.first(cut, registers[reader]?.cuts.limit(at: message.sharedBase))
+        }
+        let policies = [stamp, message.ownPolicy, limits.longest]
+        let isStored = !policies.contains(.noStorage)
+        // Nothing stored is not "ended": such a message is shown until the conversation closes, or another limit ends it;
+        // the longest one does in any case, so that its tombstone need not stay for ever.
+        let limit =
+            policies.filter { $0 != .noStorage }.compactMap(\.milliseconds).min()
+            ?? (isStored ? nil : Milliseconds(MessageRetentionPolicy.longest))
+        return MessageTerm(
+            shared: shared.map { base.plus($0) }, local: MessageTerm.first(limit, cut).map { base.plus($0) },
+            isStored: isStored)
+    }
+}
+
+extension MessageRetentionPolicy {
+    /// The policy of the stamp of a message that quotes another one: it ends no later than that, also at participants
+    /// who do not have that one any more.
+    ///
+    /// - Parameters:
+    ///   - deadline: ``MessageTerm/shared`` of the quoted message; `nil`: no end.
+    ///   - now: by the same clock.
+    package func quoting(until deadline: Milliseconds?, at now: Milliseconds) -> Self {
+        guard let deadline else { return self }
+        // Rounded up: as long as the quoted message is there, its own deadline counts to the millisecond.
+        let seconds = min(max(0, deadline.minus(now)).plus(999) / 1000, Self.longest.components.seconds)
+        // Nothing stored would not be an end while the conversation is open.
+        return stricter(Self(afterSent: .seconds(max(1, seconds))) ?? self)
+    }
+}
+
+/// What keeps a purged message from coming back.
+package enum Tombstones {
+    /// From when on a copy of a message would be over when it arrives, so that its tombstone is no longer needed.
+    ///
+    /// - Parameter stamp: the message's.
+    /// - Returns: by the shared clock; `nil`: never, as a copy without a relay's time would be as new, and one without a
+    ///   limit would live on when this user's policy has changed since.
+    package static func until(_ base: MessageBase, stamp: MessageRetentionPolicy) -> Milliseconds? {
+        guard base.clock == .relay, stamp.afterSent != nil else { return nil }
+        // Limits of this device may have prolonged it, up to the longest policy.
+        return base.time.plus(Milliseconds(MessageRetentionPolicy.longest))
+    }
+}

@@ -1,0 +1,185 @@
+/// What time it is, as far as a device can tell: the latest that it may be, and how much has passed for certain.
+///
+/// Messages are hidden by the latest plausible time, as a hidden one can be shown again. They are purged by trusted time
+/// only: the server's, or what has passed on a clock that cannot be set. What the wall clock alone says has passed, while
+/// the device was off or because it was set, is unexplained: it hides at once, and counts for purging after 24 hours
+/// in which the clocks agree, less the two days by which a clock between a day slow and a day fast can be wrong.
+///
+/// A value without effects: feed it readings with ``advance(to:)``. Store it with each purge and each message that
+/// arrives: what has passed since then is lost when the device starts anew.
+package struct RetentionClock: Sendable, Hashable, Codable {
+    /// What the device's clocks show at one moment.
+    package struct Reading: Sendable, Hashable, Codable {
+        /// The wall clock: may be wrong, and jumps when it is set.
+        package var wall: Milliseconds
+        /// A clock that cannot be set, which goes on while the device sleeps, and starts anew with the device.
+        package var continuous: Milliseconds
+        /// Another one after each start of the device; `nil` where the system has none.
+        package var boot: String?
+        /// The server's time, where a response has had it in this process.
+        package var server: Milliseconds?
+
+        package init(wall: Milliseconds, continuous: Milliseconds, boot: String?, server: Milliseconds? = nil) {
+            self.wall = wall
+            self.continuous = continuous
+            self.boot = boot
+            self.server = server
+        }
+    }
+
+    /// How long the clocks must agree until the wall clock's word counts for purging.
+    package static let agreement = Milliseconds.day
+    /// By how much two readings of a clock that may be a day wrong either way can differ.
+    package static let uncertainty = 2 * Milliseconds.day
+    /// Differences of the clocks up to this are no jumps.
+    static let tolerance = Milliseconds.second
+
+    private enum Source: Int, Codable { case wall, relay, server }
+
+    private var last: Reading
+    /// Time while the device was on, from the first reading of the wall clock.
+    private(set) package var device: Milliseconds
+    /// The server's time; before it was heard, the relay's; the latest that is certain.
+    private(set) package var shared: Milliseconds
+    private var source = Source.wall
+    /// The wall clock's lead over ``shared`` when both last agreed.
+    private var sharedLead: Milliseconds = 0
+    /// How often the device has started.
+    private(set) package var run: Int64 = 0
+    /// When the server's time was last heard.
+    private var heardRun: Int64?
+    /// For how long the clocks have agreed.
+    private(set) package var agreed: Milliseconds = 0
+
+    /// A clock that has seen nothing before.
+    package init(at reading: Reading) {
+        last = reading
+        device = reading.wall.asTime
+        shared = device
+        hear(reading)
+    }
+
+    /// Whether the server's time has been heard since the device started.
+    package var isServerTimeKnown: Bool { heardRun == run }
+
+    /// Hide what is due by these.
+    package var plausible: ClockTimes {
+        ClockTimes(
+            shared: max(shared, last.wall.minus(sharedLead)), device: device, wall: last.wall, lastRunOnWall: run)
+    }
+
+    /// Purge what is due by these.
+    package var trusted: ClockTimes {
+        let wall = agreed >= Self.agreement ? last.wall.minus(Self.uncertainty) : .min
+        // In the present run it is certain how much has passed.
+        return ClockTimes(shared: shared, device: device, wall: wall, lastRunOnWall: run.minus(1))
+    }
+
+    // MARK: Messages
+
+    /// When a message that arrives now was sent.
+    ///
+    /// - Parameters:
+    ///   - relayTime: the relay's, which is trusted; it also tells that it is no earlier than that.
+    ///   - age: what the message says of its age when it was sent; less than 0 is 0.
+    package mutating func base(relayTime: Milliseconds?, age: Milliseconds) -> MessageBase {
+        if let relayTime {
+            let relayTime = relayTime.asTime
+            hear(relay: relayTime)
+            return MessageBase(time: relayTime, clock: .relay)
+        }
+        let age = max(0, age)
+        if isServerTimeKnown { return MessageBase(time: shared.minus(age).asTime, clock: .server) }
+        return MessageBase(
+            time: device.minus(age).asTime, clock: .device(run: run), wallLead: last.wall.minus(device))
+    }
+
+    /// A base by the clock that all share, for comparison with cuts; by this device's, as long as no other was heard.
+    package func sharedTime(_ base: MessageBase) -> Milliseconds { convert(base.time, from: base.clock, to: .relay) }
+
+    /// A deadline of one message as one of another message, as when that quotes it.
+    package func convert(
+        _ time: Milliseconds, from clock: MessageBase.Clock, to other: MessageBase.Clock
+    ) -> Milliseconds {
+        switch (clock.isDevice, other.isDevice) {
+        case (true, false): time.plus(shared.minus(device)).asTime
+        case (false, true): time.plus(device.minus(shared)).asTime
+        case (true, true), (false, false): time
+        }
+    }
+
+    // MARK: Readings
+
+    /// Messages of a run, whose bases and deadlines are by the server's clock when this is added to them.
+    ///
+    /// Their clock is ``MessageBase/Clock/server`` then, and they have no lead any more.
+    package struct Rebasing: Sendable, Hashable {
+        package var run: Int64
+        package var difference: Milliseconds
+    }
+
+    /// Takes a reading, before anything that depends on the time.
+    ///
+    /// - Returns: what the messages of this run are to be moved by, now that the server's time is known, in the
+    ///   transaction that stores the clock; `nil` mostly.
+    @discardableResult
+    package mutating func advance(to reading: Reading) -> Rebasing? {
+        let onWall = reading.wall.minus(last.wall)
+        if let elapsed = elapsed(to: reading) {
+            device = device.plus(elapsed).asTime
+            shared = shared.plus(elapsed).asTime
+            let tolerance = Self.tolerance.plus(elapsed / 1000)
+            let isAgreement = (-tolerance...tolerance).contains(onWall.minus(elapsed))
+            agreed = isAgreement ? agreed.plus(elapsed) : 0
+        } else {
+            run = run.plus(1)
+            agreed = 0
+        }
+        last = reading
+        if agreed >= Self.agreement { settle() }
+        return hear(reading)
+    }
+
+    /// - Returns: what has passed for certain; `nil` across a start of the device.
+    private func elapsed(to reading: Reading) -> Milliseconds? {
+        let elapsed = reading.continuous.minus(last.continuous)
+        guard elapsed >= 0, reading.boot == last.boot else { return nil }
+        guard reading.boot == nil else { return elapsed }
+        // Two starts can look like one: the wall clock must agree.
+        let difference = reading.wall.minus(last.wall).minus(elapsed)
+        return (-Self.tolerance...Self.tolerance).contains(difference) ? elapsed : nil
+    }
+
+    @discardableResult
+    private mutating func hear(_ reading: Reading) -> Rebasing? {
+        guard let server = reading.server?.asTime else { return nil }
+        let isFirst = !isServerTimeKnown
+        source = .server
+        heardRun = run
+        shared = server
+        sharedLead = reading.wall.minus(server)
+        return isFirst ? Rebasing(run: run, difference: shared.minus(device)) : nil
+    }
+
+    private mutating func hear(relay time: Milliseconds) {
+        guard !isServerTimeKnown else { return }
+        // Until the first one the wall clock stands for it, which may be ahead.
+        shared = source == .wall ? time : max(shared, time)
+        // The one that was least delayed tells best what the wall clock is ahead by.
+        sharedLead = source == .wall ? last.wall.minus(time) : min(sharedLead, last.wall.minus(time))
+        if source == .wall { source = .relay }
+    }
+
+    /// Takes the wall clock's word, as far as it cannot be an error of that clock.
+    private mutating func settle() {
+        if !isServerTimeKnown {
+            shared = max(shared, last.wall.minus(sharedLead).minus(Self.uncertainty)).asTime
+        }
+        // Set back for good: what it gains from now on is unexplained again.
+        sharedLead = min(sharedLead, last.wall.minus(shared))
+    }
+}
+
+extension MessageBase.Clock {
+    package var isDevice: Bool { if case .device = self { true } else { false } }
+}

@@ -1,0 +1,150 @@
+import CloakroomKit
+import Foundation
+
+/// Thrown by a test in the place of the end of the process.
+package struct PurgeInterrupted: Error {
+    package init() {}
+}
+
+extension MessageRetention {
+    /// Removes what is over for certain: messages, their files, what handlers and caches have of them, and the keys that
+    /// could open what is left of them on the disk.
+    ///
+    /// Another call meanwhile waits for the same purge. What it could not do the next one does: after the end of the
+    /// process at any point, when the disk is full, or while a handler throws.
+    ///
+    /// - Throws: ``CloakroomError/Code/cancelled`` alone; other failures are in the report.
+    @discardableResult
+    public func purge() async throws -> PurgeReport {
+        let task: Task<PurgeReport, any Error>
+        if let currentPurge {
+            task = currentPurge
+        } else {
+            task = Task { try await performPurge() }
+            currentPurge = task
+        }
+        defer { if currentPurge == task { currentPurge = nil } }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private func performPurge() async throws -> PurgeReport {
+        var report = PurgeReport()
+        do {
+            try await removeMessages(&report)
+        } catch let error as PurgeInterrupted {
+            throw error
+        } catch {
+            report.stoppedBy = CloakroomError(of: error)
+        }
+        // Whatever came before: that rows cannot be deleted, or a handler throws, is no reason to keep keys.
+        do {
+            try await removeKeys(&report)
+        } catch let error as PurgeInterrupted {
+            throw error
+        } catch {
+            report.stoppedBy = report.stoppedBy ?? CloakroomError(of: error)
+        }
+        if report.stoppedBy?.code == .cancelled { throw CloakroomError.cancelled }
+        return report
+    }
+
+    private func removeMessages(_ report: inout PurgeReport) async throws {
+        let times = try await storage.clock(at: await read()).trusted
+        try await removeFromMemory(await memory.removeDue(times))
+        for conversation in try await storage.pendingCuts() { try await applyCuts(in: conversation) }
+        var size = BatchSize()
+        while let batch = try await storage.nextBatch(
+            limit: size.count, needsIDs: !handlers.isEmpty, otherAssets: await memory.assetKeys)
+        {
+            guard !Task.isCancelled else { throw CloakroomError.cancelled }
+            let step = storage.step
+            try step(.handled(.before))
+            for handler in handlers { try await handler.remove(batch.ids) }
+            try step(.handled(.after))
+            try step(.recoveriesRemoved(.before))
+            try await removeRecoveries(Set(batch.assetKeys))
+            try step(.recoveriesRemoved(.after))
+            try step(.filesRemoved(.before))
+            try await storage.removeFiles(of: batch)
+            for key in batch.assetKeys { try await cache?.removeCachedContent(forKey: key) }
+            try step(.filesRemoved(.after))
+            try step(.releasesJournaled(.before))
+            report.releaseCount += try await storage.journalReleases(of: batch)
+            try step(.releasesJournaled(.after))
+            try step(.rowsRemoved(.before))
+            let start = ContinuousClock.now
+            try await storage.removeRows()
+            size.adapt(to: ContinuousClock.now - start)
+            try step(.rowsRemoved(.after))
+            report.purgedCount += batch.count
+            // Those who read messages need not wait for the whole purge.
+            await Task.yield()
+        }
+        try await storage.removeMovedAside()
+    }
+
+    /// What an interrupted recovery of an image knows of it.
+    private func removeRecoveries(_ keys: Set<String>) async throws {
+        guard let recoveries, !keys.isEmpty else { return }
+        for record in try await recoveries.records() where keys.contains(record.key) {
+            try await recoveries.remove(record.asset)
+        }
+    }
+
+    private func removeKeys(_ report: inout PurgeReport) async throws {
+        while try await storage.emptyRetiringKeys() {
+            guard !Task.isCancelled else { throw CloakroomError.cancelled }
+            await Task.yield()
+        }
+        try await storage.dropKeys()
+        report.isRotationPending = try await storage.rotateKeys(now: runtime.now())
+        guard try await storage.isPurgeOpen() else { return }
+        report.isCheckpointPending = try await !storage.emptyLog()
+        if report.isComplete { try await storage.closePurge() }
+    }
+
+    /// What handlers and the bucket have of messages that were in memory.
+    func removeFromMemory(_ drafts: [MessageDraft]) async throws {
+        guard !drafts.isEmpty else { return }
+        try await storage.release(drafts.flatMap(\.attachments), otherAssets: await memory.assetKeys)
+        let ids = drafts.map(\.id)
+        for handler in handlers { try await handler.remove(ids) }
+    }
+
+    /// Sends what purges have recorded to the releaser.
+    ///
+    /// - Returns: how many images were released; 0 without a releaser.
+    /// - Throws: ``CloakroomError`` of the first request that failed; what was not sent is sent by a later call.
+    @discardableResult
+    public func releaseAssets() async throws -> Int {
+        guard let releaser else { return 0 }
+        var count = 0
+        while true {
+            let now = Milliseconds(runtime.wallClock())
+            let assets = try await storage.releases(now: now, limit: 100)
+            guard !assets.isEmpty else { return count }
+            do {
+                let outcomes = try await releaser.release(assets)
+                try await storage.finish(assets, outcomes, now: now)
+                count += assets.count { outcomes[$0.key] == .released }
+            } catch {
+                try await storage.finish(assets, [:], now: now)
+                throw CloakroomError(of: error)
+            }
+        }
+    }
+}
+
+/// How many messages are purged together: as many as keep writers waiting for some 20 milliseconds.
+private struct BatchSize {
+    private(set) var count = 256
+
+    mutating func adapt(to duration: Duration) {
+        if duration < .milliseconds(10) { count = min(count * 2, 4096) }
+        if duration > .milliseconds(20) { count = max(count / 2, 16) }
+    }
+}

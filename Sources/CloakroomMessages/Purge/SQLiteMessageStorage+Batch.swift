@@ -1,0 +1,174 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+/// Messages that are purged together.
+struct PurgeBatch: Sendable {
+    var count: Int
+    /// Empty where no handler needs them.
+    var ids: [MessageID]
+    var files: [AttachmentFile]
+    /// Of images that no other message has.
+    var assetKeys: [String]
+    /// Whether one of its attachments is an image.
+    var hasAssets: Bool
+}
+
+/// Steps 1 to 6: a batch at a time, each short enough that other writers need not wait.
+extension SQLiteMessageStorage {
+    /// The batch that is in the journal; without one, some of what is due is put into it.
+    ///
+    /// - Parameters:
+    ///   - needsIDs: whether handlers wait for them.
+    ///   - otherAssets: images of messages that are in memory.
+    /// - Returns: `nil` when nothing is due.
+    func nextBatch(
+        limit: Int, needsIDs: Bool, otherAssets: Set<String>
+    ) throws -> PurgeBatch? {
+        if try journaledCount() == 0 {
+            try step(.journaled(.before))
+            guard try journal(limit: limit) else { return nil }
+            try step(.journaled(.after))
+        }
+        return try database.perform { database throws(SQLiteError) in
+            try Self.batch(in: database, needsIDs: needsIDs, otherAssets: otherAssets)
+        }
+    }
+
+    private func journaledCount() throws(CloakroomError) -> Int64 {
+        try database.perform { database throws(SQLiteError) in
+            try database.first("SELECT count(*) FROM condemned") { $0.integer(0) } ?? 0
+        }
+    }
+
+    /// Puts messages that are certainly over into the journal.
+    ///
+    /// - Returns: whether there were any.
+    private func journal(limit: Int) throws(CloakroomError) -> Bool {
+        let times = clock.trusted
+        let state = clock
+        let count = try database.transaction { database throws(SQLiteError) in
+            var count = 0
+            func condemn(_ condition: String, _ values: [SQLiteValue]) throws(SQLiteError) {
+                guard count < limit else { return }
+                count += try database.run(
+                    """
+                    INSERT INTO condemned (seq) SELECT seq FROM message WHERE \(condition) LIMIT ?
+                    ON CONFLICT (seq) DO NOTHING
+                    """, values + [SQLiteValue(limit - count)])
+            }
+            try condemn(ClockTimes.sharedCondition, [.integer(times.shared)])
+            try condemn(ClockTimes.deviceCondition, [.integer(times.device)])
+            try condemn(ClockTimes.wallCondition, [.integer(times.lastClockOnWall), .integer(times.wall)])
+            let deleted = try database.rows("SELECT id, deleted_through FROM conversation WHERE deleted_through > 0") {
+                ($0.integer(0), $0.integer(1))
+            }
+            for (conversation, through) in deleted {
+                let before = count
+                try condemn("conversation = ? AND seq <= ?", [.integer(conversation), .integer(through)])
+                guard count == before, count < limit else { continue }
+                try database.run("UPDATE conversation SET deleted_through = 0 WHERE id = ?", [.integer(conversation)])
+            }
+            if count > 0 {
+                try database.run("INSERT INTO purge (id, step) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET step = 1")
+                try MessageDatabase.store(state, in: database)
+            }
+            return count
+        }
+        return count > 0
+    }
+
+    private static func batch(
+        in database: SQLiteDatabase, needsIDs: Bool, otherAssets: Set<String>
+    ) throws(SQLiteError) -> PurgeBatch {
+        let count = try database.first("SELECT count(*) FROM condemned") { Int($0.integer(0)) } ?? 0
+        let names =
+            needsIDs
+            ? try database.rows("SELECT name FROM condemned CROSS JOIN message USING (seq)") { $0.text(0) } : []
+        let attachments = try database.rows(
+            "SELECT file, asset_key FROM condemned CROSS JOIN attachment ON message = seq"
+        ) { ($0.textIfPresent(0), $0.textIfPresent(1)) }
+        var keys = Set(attachments.compactMap(\.1))
+        let hasAssets = !keys.isEmpty
+        for key in keys {
+            let isLive = try isLive(key, in: database)
+            if isLive || otherAssets.contains(key) { keys.remove(key) }
+        }
+        return PurgeBatch(
+            count: count, ids: names.compactMap { MessageID(rawValue: $0) },
+            files: attachments.compactMap { $0.0.flatMap { AttachmentFile(rawValue: $0) } }, assetKeys: keys.sorted(),
+            hasAssets: hasAssets)
+    }
+
+    /// Whether a message has an image that is not in the journal.
+    private static func isLive(_ key: String, in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        try database.first(
+            """
+            SELECT 1 FROM attachment WHERE asset_key = ? AND NOT EXISTS (SELECT 1 FROM condemned WHERE seq = message)
+            """, [.text(key)]) { _ in true } ?? false
+    }
+
+    /// Removes the files of a batch.
+    func removeFiles(of batch: PurgeBatch) throws(CloakroomError) {
+        for file in batch.files { try files.remove(file) }
+    }
+
+    /// Records which images the bucket is to delete.
+    ///
+    /// - Returns: how many.
+    func journalReleases(of batch: PurgeBatch) throws(CloakroomError) -> Int {
+        guard batch.hasAssets else { return 0 }
+        let ids = batch.assetKeys.map { ($0, assetID($0)) }
+        return try database.transaction { database throws(SQLiteError) in
+            // The token stays with the last message that has the image.
+            try database.run(
+                """
+                UPDATE attachment SET release_token = (
+                    SELECT other.release_token FROM condemned CROSS JOIN attachment AS other ON other.message = seq
+                    WHERE other.asset_key = attachment.asset_key AND other.release_token IS NOT NULL)
+                WHERE release_token IS NULL AND asset_key IN (
+                    SELECT other.asset_key FROM condemned CROSS JOIN attachment AS other ON other.message = seq
+                    WHERE other.release_token IS NOT NULL)
+                """)
+            var count = 0
+            for (key, id) in ids {
+                try database.run("INSERT INTO ended_asset (id) VALUES (?) ON CONFLICT DO NOTHING", [.blob(id)])
+                count += try database.run(
+                    """
+                    INSERT INTO release (asset_key, token) SELECT asset_key, release_token FROM attachment
+                    WHERE asset_key = ? AND release_token IS NOT NULL LIMIT 1 ON CONFLICT (asset_key) DO NOTHING
+                    """, [.text(key)])
+            }
+            return count
+        }
+    }
+
+    /// Deletes the rows of the batch and leaves their tombstones.
+    func removeRows() throws(CloakroomError) {
+        let times = clock.trusted
+        let left = try database.transaction { database throws(SQLiteError) in
+            try database.run(
+                """
+                INSERT INTO tombstone (id, until)
+                SELECT message.id, CASE WHEN clock = 0 AND stamp IS NOT NULL THEN (base + ?) / 86400000 + 1 END
+                FROM condemned CROSS JOIN message USING (seq) WHERE true ORDER BY message.id ON CONFLICT (id) DO NOTHING
+                """, [.integer(Milliseconds(MessageRetentionPolicy.longest))])
+            let early = try database.rows(Self.earlySQL, [.integer(times.shared), .integer(times.device)]) { row in
+                MessageKeyID(conversation: row.integer(0), slot: DeadlineSlot(rawValue: row.integer(1)))
+            }
+            for id in early { try MessageDatabase.retire(id, in: database) }
+            try database.run("DELETE FROM message WHERE seq IN (SELECT seq FROM condemned)")
+            try database.run("DELETE FROM condemned")
+            try database.run("UPDATE purge SET step = 6")
+            return early
+        }
+        retiring.formUnion(left)
+    }
+
+    /// Keys that sealed messages of the batch, and that last longer than a slot is wide.
+    private static let earlySQL = """
+        SELECT DISTINCT conversation, slot FROM condemned CROSS JOIN message USING (seq)
+        WHERE slot > \(Int64.max - 1_000_000_000) OR slot * 1000 - CASE WHEN clock < 2 THEN ?1 ELSE ?2 END
+            > max(60000, (ifnull(deadline, base) - base) / 16) + 2000
+        """
+}

@@ -1,0 +1,97 @@
+import CloakroomKit
+public import Foundation
+
+extension MessageRetention {
+    /// Removes all messages of a conversation from this device, and nothing at peers.
+    ///
+    /// - Returns: of the purge that follows.
+    @discardableResult
+    public func deleteAll(in conversation: ConversationID) async throws -> PurgeReport {
+        let drafts = await memory.close(conversation)
+        try await storage.deleteAll(in: conversation)
+        try await removeFromMemory(drafts)
+        wake()
+        return try await purge()
+    }
+
+    /// Ends a conversation's messages that are in memory only; call it when the user leaves it.
+    public func close(_ conversation: ConversationID) async throws {
+        try await removeFromMemory(await memory.close(conversation))
+    }
+
+    /// Removes everything, keys first, also of what was damaged and moved aside. Policies begin anew; peers and the bucket
+    /// are not told.
+    public func eraseEverything() async throws {
+        currentPurge?.cancel()
+        _ = await currentPurge?.result
+        await memory.closeAll()
+        try await storage.eraseEverything(await read())
+        wake()
+    }
+
+    // MARK: Time
+
+    /// When the next message is over, or the next key goes; `nil` when nothing has an end.
+    ///
+    /// For ``BackgroundWork`` and the like: there is nothing to do before.
+    public func nextDeadline() async throws -> Date? {
+        try await remaining().map { runtime.wallClock().addingTimeInterval(Double($0) / 1000) }
+    }
+
+    /// - Returns: at most a century.
+    private func remaining() async throws -> Milliseconds? {
+        let clock = try await storage.clock(at: await read())
+        var next = [
+            try await storage.remaining(clock.trusted), await memory.remaining(clock.trusted),
+            try await storage.keysRemaining(now: runtime.now()),
+        ]
+        if clock.agreed < RetentionClock.agreement, try await storage.awaitsAgreement(clock) {
+            next.append(RetentionClock.agreement.minus(clock.agreed))
+        }
+        next.append(try await storage.openPurgeRemaining(now: runtime.now()))
+        return next.compactMap { $0 }.min().map { min($0, 36_525 * .day) }
+    }
+
+    /// Purges whenever something is over, until it is cancelled; while nothing is, it sleeps.
+    ///
+    /// Run it as long as the app is in the foreground. While it is in the background ``BackgroundWork`` with ``purge()``
+    /// does the same.
+    public func run() async {
+        var failures = 0
+        while !Task.isCancelled {
+            let seen = changes
+            var next: Milliseconds?
+            do { next = try await remaining() } catch { failures = max(failures, 1) }
+            if failures > 0 {
+                // After a second, two, four, … a minute.
+                await wait(.seconds(min(1 << min(failures - 1, 6), 60)), unless: nil)
+            } else if next != 0 {
+                await wait(next.map { .milliseconds($0) } ?? .seconds(36_525 * 86_400), unless: seen)
+                continue
+            }
+            guard !Task.isCancelled else { return }
+            failures = await hasPurged() ? 0 : failures + 1
+        }
+    }
+
+    /// - Returns: whether there is no reason to repeat it at once.
+    private func hasPurged() async -> Bool {
+        guard let report = try? await purge(), report.stoppedBy == nil, !report.isCheckpointPending else { return false }
+        // What is due and was not removed would have it repeated without end.
+        let next = try? await remaining()
+        return report.purgedCount > 0 || next != .some(0)
+    }
+
+    /// - Parameter seen: does not wait when something has changed since.
+    private func wait(_ duration: Duration, unless seen: Int?) async {
+        guard seen == nil || seen == changes else { return }
+        let sleeping = Task { [runtime] in try await runtime.sleep(duration) }
+        sleep = sleeping
+        await withTaskCancellationHandler {
+            _ = await sleeping.result
+        } onCancel: {
+            sleeping.cancel()
+        }
+        sleep = nil
+    }
+}

@@ -1,0 +1,178 @@
+import CloakroomKit
+public import Foundation
+
+extension MessageRetention {
+    // MARK: New messages
+
+    /// What goes with a message that is written now.
+    public func stamp(in conversation: ConversationID) async throws -> MessageStamp {
+        MessageStamp(policy: try await agreement(in: conversation).effective)
+    }
+
+    /// What goes with a message that was written before, as when the device was offline: with its policy of then, and its
+    /// age.
+    ///
+    /// - Returns: `nil` when it is not here any more: do not send it.
+    public func stamp(of id: MessageID) async throws -> MessageStamp? {
+        let clock = try await storage.clock(at: await read())
+        var record = await memory.record(id)
+        if record == nil { record = try await storage.row(id)?.0.record }
+        guard let record, !clock.plausible.isDue(record.term.local, base: record.base) else { return nil }
+        let now = record.base.clock.isDevice ? clock.device : clock.shared
+        return MessageStamp(policy: record.draft.stamp, age: .milliseconds(max(0, now.minus(record.base.time))))
+    }
+
+    /// Keeps a message of this user, under the policy that holds now.
+    ///
+    /// - Returns: its stamp, to be sent with it.
+    /// - Throws: ``CloakroomError/Code/invalidRequest`` for an id that was used before, besides
+    ///   ``CloakroomError/Code/diskFull`` and ``CloakroomError/Code/storeFailed``.
+    public func keep(_ message: OutgoingMessage) async throws -> MessageStamp {
+        var stamp = try await stamp(in: message.conversation)
+        if let quotes = message.quotes { stamp.policy = try await policy(stamp.policy, quoting: quotes) }
+        let draft = MessageDraft(
+            id: message.id, conversation: message.conversation, author: participant, stamp: stamp.policy,
+            body: message.body, attachments: message.attachments.map(\.withoutFile), quotes: message.quotes)
+        switch try await admit([(draft, message.relayTime, .zero)])[0] {
+        case .kept: return stamp
+        case .arrivedExpired: throw CloakroomError(.invalidRequest, "the message that is quoted is over")
+        case .replay: throw CloakroomError(.invalidRequest, "a message has been given this id before")
+        }
+    }
+
+    /// Peers who do not have the quoted message learn of its end by the stamp.
+    private func policy(
+        _ policy: MessageRetentionPolicy, quoting id: MessageID
+    ) async throws -> MessageRetentionPolicy {
+        let clock = try await storage.clock(at: await read())
+        var quoted = await memory.record(id).map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
+        if quoted == nil { quoted = try await storage.quotedTerm(id) }
+        guard let quoted else { return policy }
+        return policy.quoting(
+            until: quoted.term.shared, at: quoted.clock.isDevice ? clock.device : clock.shared)
+    }
+
+    /// Keeps a message that has arrived, if it is new and not over.
+    ///
+    /// A message of this user, from another device of theirs, is admitted the same way.
+    public func admit(_ message: IncomingMessage) async throws -> Admission { try await admit([message])[0] }
+
+    /// The same for many, all or none, as after a connect.
+    ///
+    /// - Returns: what became of each, in their order.
+    public func admit(_ messages: [IncomingMessage]) async throws -> [Admission] {
+        try await admit(
+            messages.map { message in
+                let draft = MessageDraft(
+                    id: message.id, conversation: message.sender.conversation, author: message.sender.participant,
+                    stamp: message.stamp.policy, body: message.body,
+                    attachments: message.attachments.map(\.withoutFile), quotes: message.quotes)
+                return (draft, message.relayTime, message.stamp.age)
+            })
+    }
+
+    private func admit(
+        _ messages: [(draft: MessageDraft, relayTime: Date?, age: Duration)]
+    ) async throws -> [Admission] {
+        let reading = await read()
+        var arriving: [ArrivingMessage] = []
+        for (draft, relayTime, age) in messages {
+            var quoted: QuotedTerm?
+            if let id = draft.quotes, let record = await memory.record(id),
+                record.draft.conversation == draft.conversation
+            {
+                quoted = QuotedTerm(term: record.term, clock: record.base.clock)
+            }
+            arriving.append(
+                ArrivingMessage(
+                    draft: draft, relayTime: relayTime.map { Milliseconds($0) }, age: Milliseconds(age), quoted: quoted))
+        }
+        var admissions: [Admission] = []
+        for decision in try await storage.admit(arriving, reading: reading) {
+            switch decision {
+            case .stored(let until): admissions.append(.kept(until: until?.date))
+            case .inMemory(let record):
+                _ = await memory.insert(record)
+                admissions.append(.kept(until: record.term.local?.date))
+            case .arrivedExpired: admissions.append(.arrivedExpired)
+            case .replay: admissions.append(.replay)
+            }
+        }
+        wake()
+        return admissions
+    }
+
+    /// How many messages of a conversation were over when they arrived, for the user to know.
+    public func arrivedExpiredCount(in conversation: ConversationID) async throws -> Int {
+        try await storage.arrivedExpired(in: conversation)
+    }
+
+    // MARK: Reading
+
+    /// A page of a conversation, the newest message first.
+    ///
+    /// - Parameter before: the ``StoredMessage/cursor`` of the last message of the page before; `nil` for the newest.
+    public func messages(
+        in conversation: ConversationID, before: MessageCursor? = nil, limit: Int = 50
+    ) async throws -> [StoredMessage] {
+        let times = try await storage.clock(at: await read()).plausible
+        var messages: [StoredMessage] = []
+        for part in [storage, memory] as [any MessageStorage] {
+            messages += try await part.page(of: conversation, before: before, limit: limit, hiding: times)
+        }
+        return Array(messages.sorted { $0.cursor > $1.cursor }.prefix(max(limit, 0)))
+    }
+
+    /// - Returns: `nil` for a message that is not here, or over.
+    public func message(_ id: MessageID) async throws -> StoredMessage? {
+        let times = try await storage.clock(at: await read()).plausible
+        for part in [memory, storage] as [any MessageStorage] {
+            if let message = try await part.message(id, hiding: times) { return message }
+        }
+        return nil
+    }
+
+    // MARK: Attachments
+
+    /// Keeps the bytes of an attachment, sealed with its message; where that is in memory, in memory.
+    ///
+    /// - Parameter position: in ``StoredMessage/attachments``.
+    /// - Returns: `nil` when the message is not here, or has no such attachment.
+    @discardableResult
+    public func keepAttachment(
+        _ bytes: Data, at position: Int, of id: MessageID
+    ) async throws -> AttachmentFile? {
+        let file = SealedAttachments.newFile()
+        if await memory.keep(bytes, as: file, position: position, of: id) { return file }
+        return try await storage.keep(.bytes(bytes), position: position, of: id)
+    }
+
+    /// The same for a file of the app's, which is read in pieces; the app removes it.
+    @discardableResult
+    public func keepAttachment(
+        contentsOf file: URL, at position: Int, of id: MessageID
+    ) async throws -> AttachmentFile? {
+        if await memory.record(id) != nil {
+            let bytes: Data
+            do { bytes = try Data(contentsOf: file) } catch {
+                throw CloakroomError(of: error, otherwise: .unreadableFile, file.lastPathComponent)
+            }
+            return try await keepAttachment(bytes, at: position, of: id)
+        }
+        return try await storage.keep(.file(file), position: position, of: id)
+    }
+
+    /// - Throws: ``CloakroomError/Code/unreadableFile`` when there is no such file, or its message is over.
+    public func attachment(_ file: AttachmentFile) async throws -> Data {
+        let times = try await storage.clock(at: await read()).plausible
+        if let bytes = await memory.bytes(file) { return bytes }
+        return try await storage.data(of: file, hiding: times)
+    }
+}
+
+extension MessageAttachment {
+    /// Files are this device's own.
+    fileprivate var withoutFile: MessageAttachment {
+        MessageAttachment(assetKey: assetKey, releaseToken: releaseToken)
+    }
+}

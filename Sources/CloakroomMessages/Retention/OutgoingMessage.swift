@@ -1,0 +1,26 @@
+public import Foundation
+
+/// A message that this user writes.
+public struct OutgoingMessage: Sendable {
+    public var id: MessageID
+    public var conversation: ConversationID
+    public var body: Data
+    /// Their bytes follow with ``MessageRetention/keepAttachment(_:at:of:)-(Data,_,_)``.
+    public var attachments: [MessageAttachment]
+    /// The message that this one quotes: it ends no later than that one.
+    public var quotes: MessageID?
+    /// Of the relay that all participants receive through, when it is known already; `nil` without one.
+    public var relayTime: Date?
+
+    public init(
+        id: MessageID, in conversation: ConversationID, body: Data, attachments: [MessageAttachment] = [],
+        quotes: MessageID? = nil, relayTime: Date? = nil
+    ) {
+        self.id = id
+        self.conversation = conversation
+        self.body = body
+        self.attachments = attachments
+        self.quotes = quotes
+        self.relayTime = relayTime
+    }
+}

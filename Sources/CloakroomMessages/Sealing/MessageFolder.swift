@@ -1,0 +1,51 @@
+import CloakroomKit
+import Foundation
+
+/// The files of a storage, for their user alone.
+///
+/// On Apple's systems they can be read from the first unlock after a start on, so that work in the background can
+/// continue, and they are in no backup.
+struct MessageFolder: Sendable {
+    let url: URL
+    let database: URL
+    /// Sealed files, by their random names.
+    let attachments: URL
+    /// That of the key file.
+    let keys: URL
+
+    init(_ url: URL) {
+        self.url = url
+        database = url.appendingPathComponent("messages.sqlite", isDirectory: false)
+        attachments = url.appendingPathComponent("attachments", isDirectory: true)
+        keys = url.appendingPathComponent("keys", isDirectory: true)
+    }
+
+    /// Makes the folders that are not there, and protects those that are.
+    func make() throws(CloakroomError) {
+        for folder in [url, attachments, keys] {
+            do throws(PrivateFolderError) { _ = try PrivateFolder(making: folder.path) } catch {
+                throw CloakroomError(error, of: "the folder of messages")
+            }
+        }
+        do { try protect() } catch {
+            throw CloakroomError(of: error, otherwise: .storeFailed, "the folder of messages cannot be protected")
+        }
+    }
+
+    private func protect() throws {
+        #if canImport(Darwin)
+            #if !os(macOS)
+                // Files that are made in a folder get its protection. A Mac's disk is protected as a whole.
+                for folder in [url, attachments, keys] {
+                    try FileManager.default.setAttributes(
+                        [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
+                        ofItemAtPath: folder.path)
+                }
+            #endif
+            var folder = url
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try folder.setResourceValues(values)
+        #endif
+    }
+}

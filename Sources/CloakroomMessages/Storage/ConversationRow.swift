@@ -1,0 +1,171 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+/// A conversation, and what its participants have said.
+struct ConversationRow: Sendable {
+    let id: Int64
+    let name: ConversationID
+    var members: Set<ParticipantID>
+    var state: RetentionState
+    /// Messages up to this one are to be purged, whatever their end.
+    var deletedThrough: Int64
+    /// Stored deadlines do not follow all cuts yet.
+    var areCutsPending: Bool
+}
+
+extension SQLiteMessageStorage {
+    /// - Returns: `nil` for a conversation that nothing is known of.
+    func conversation(_ name: ConversationID) throws(CloakroomError) -> ConversationRow? {
+        if let known = conversations[name] { return known }
+        let row = try database.perform { database throws(SQLiteError) in
+            try Self.conversation(name, in: database)
+        }
+        // Few of many are in use at a time.
+        if conversations.count >= 256 { conversations = [:] }
+        conversations[name] = row
+        return row
+    }
+
+    /// The same; it is made when it is not there.
+    func requireConversation(_ name: ConversationID) throws(CloakroomError) -> ConversationRow {
+        if let known = try conversation(name) { return known }
+        try database.perform { database throws(SQLiteError) in
+            try database.run("INSERT INTO conversation (name) VALUES (?)", [.text(name.rawValue)])
+        }
+        guard let made = try conversation(name) else {
+            throw CloakroomError(.storeFailed, "a conversation was not recorded")
+        }
+        return made
+    }
+
+    private static func conversation(
+        _ name: ConversationID, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> ConversationRow? {
+        let row = try database.first(
+            "SELECT id, deleted_through, cuts_pending FROM conversation WHERE name = ?", [.text(name.rawValue)]
+        ) { row in
+            ConversationRow(
+                id: row.integer(0), name: name, members: [], state: RetentionState(), deletedThrough: row.integer(1),
+                areCutsPending: row.integer(2) != 0)
+        }
+        guard var row else { return nil }
+        row.members = Set(
+            try database.rows("SELECT participant FROM member WHERE conversation = ?", [.integer(row.id)]) { $0.text(0) }
+                .compactMap { ParticipantID(rawValue: $0) })
+        row.state = RetentionState(registers: try registers(row.id, in: database))
+        return row
+    }
+
+    // MARK: Registers
+
+    private static func registers(
+        _ conversation: Int64, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> [ParticipantID: RetentionRegister] {
+        var registers: [ParticipantID: RetentionRegister] = [:]
+        try database.forEach(
+            "SELECT author, version, legacy_time, after_sent FROM register WHERE conversation = ?",
+            [.integer(conversation)]
+        ) { row throws(SQLiteError) in
+            guard let author = ParticipantID(rawValue: row.text(0)), let policy = row.policy(3) else { throw .corrupt }
+            let version = RegisterVersion(row.integer(1)) ?? RegisterVersion(legacyTime: row.integer(2))
+            registers[author] = RetentionRegister(version: version, policy: policy)
+            return true
+        }
+        try database.forEach(
+            "SELECT author, after_sent, before FROM cut WHERE conversation = ?", [.integer(conversation)]
+        ) { row throws(SQLiteError) in
+            guard let author = ParticipantID(rawValue: row.text(0)) else { throw .corrupt }
+            registers[author]?.cuts.add(RetentionCuts.Cut(seconds: row.integer(1), before: row.integer(2)))
+            return true
+        }
+        return registers
+    }
+
+    /// Joins what one participant says into what is known, and records it.
+    ///
+    /// - Returns: whether it said anything new.
+    @discardableResult
+    func join(
+        _ register: RetentionRegister, of author: ParticipantID, in name: ConversationID
+    ) throws(CloakroomError) -> Bool {
+        var conversation = try requireConversation(name)
+        conversation.state.laterVersions.remove(author)
+        let former = conversation.state.registers[author]
+        guard conversation.state.join(register, of: author), let joined = conversation.state.registers[author] else {
+            conversations[name] = conversation
+            return false
+        }
+        let cutsDeeper = joined.cuts != (former?.cuts ?? RetentionCuts())
+        if cutsDeeper { conversation.areCutsPending = true }
+        try database.transaction { database throws(SQLiteError) in
+            try Self.store(joined, of: author, in: conversation.id, database)
+            if cutsDeeper {
+                try database.run("UPDATE conversation SET cuts_pending = 1 WHERE id = ?", [.integer(conversation.id)])
+            }
+            try MessageDatabase.store(clock, in: database)
+        }
+        conversations[name] = conversation
+        return true
+    }
+
+    private static func store(
+        _ register: RetentionRegister, of author: ParticipantID, in conversation: Int64, _ database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        try database.run(
+            """
+            INSERT INTO register (conversation, author, version, legacy_time, after_sent) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (conversation, author) DO UPDATE
+            SET version = excluded.version, legacy_time = excluded.legacy_time, after_sent = excluded.after_sent
+            """,
+            [
+                .integer(conversation), .text(author.rawValue), .integer(register.version.number),
+                .integer(register.version.legacyTime), SQLiteValue(register.policy),
+            ])
+        for cut in register.cuts.all {
+            try database.run(
+                """
+                INSERT INTO cut (conversation, author, after_sent, before) VALUES (?, ?, ?, ?)
+                ON CONFLICT (conversation, author, after_sent) DO UPDATE SET before = max(before, excluded.before)
+                """,
+                [
+                    .integer(conversation), .text(author.rawValue), .integer(cut.seconds), .integer(cut.before),
+                ])
+        }
+    }
+
+    /// A message of a later version: what its author wants now is unknown.
+    func noteLaterVersion(of author: ParticipantID, in name: ConversationID) throws(CloakroomError) {
+        var conversation = try requireConversation(name)
+        conversation.state.laterVersions.insert(author)
+        conversations[name] = conversation
+    }
+
+    // MARK: Members
+
+    func setMembers(_ members: Set<ParticipantID>, of name: ConversationID) throws(CloakroomError) {
+        var conversation = try requireConversation(name)
+        guard conversation.members != members else { return }
+        try database.transaction { database throws(SQLiteError) in
+            try database.run("DELETE FROM member WHERE conversation = ?", [.integer(conversation.id)])
+            for member in members {
+                try database.run(
+                    "INSERT INTO member (conversation, participant) VALUES (?, ?)",
+                    [.integer(conversation.id), .text(member.rawValue)])
+            }
+        }
+        conversation.members = members
+        conversations[name] = conversation
+    }
+
+    // MARK: Messages that came too late
+
+    func arrivedExpired(in name: ConversationID) throws(CloakroomError) -> Int {
+        let count = try database.perform { database throws(SQLiteError) in
+            try database.first("SELECT arrived_expired FROM conversation WHERE name = ?", [.text(name.rawValue)]) {
+                $0.integer(0)
+            }
+        }
+        return Int(count ?? 0)
+    }
+}

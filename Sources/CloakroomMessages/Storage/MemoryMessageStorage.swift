@@ -1,0 +1,157 @@
+import CloakroomKit
+import Foundation
+
+/// Messages that are never written: they end when their conversation closes, or with the process.
+package actor MemoryMessageStorage: MessageStorage {
+    private var conversations: [ConversationID: [MessageRecord]] = [:]
+    private var places: [MessageID: ConversationID] = [:]
+    private var files: [AttachmentFile: Data] = [:]
+    /// Behind those that are stored when both were sent in the same millisecond.
+    private var lastSequence: Int64 = 1 << 62
+
+    package init() {}
+
+    /// - Returns: `false` when it is here already.
+    func insert(_ record: MessageRecord) -> Bool {
+        guard places[record.draft.id] == nil else { return false }
+        var record = record
+        lastSequence += 1
+        record.sequence = lastSequence
+        var records = conversations[record.draft.conversation] ?? []
+        let place = records.firstIndex { $0.cursor > record.cursor } ?? records.endIndex
+        records.insert(record, at: place)
+        conversations[record.draft.conversation] = records
+        places[record.draft.id] = record.draft.conversation
+        return true
+    }
+
+    func record(_ id: MessageID) -> MessageRecord? {
+        places[id].flatMap { conversations[$0]?.first { $0.draft.id == id } }
+    }
+
+    /// Removes what is due; what is hidden and not certainly over stays.
+    ///
+    /// - Returns: what was removed, for the handlers.
+    func removeDue(_ times: ClockTimes) -> [MessageDraft] {
+        conversations.keys.flatMap { remove(from: $0) { times.isDue($0.term.local, base: $0.base) } }
+    }
+
+    /// Removes all messages of a conversation.
+    func close(_ conversation: ConversationID) -> [MessageDraft] { remove(from: conversation) { _ in true } }
+
+    /// Of all images of its messages.
+    var assetKeys: Set<String> {
+        Set(conversations.values.joined().flatMap { $0.draft.attachments.compactMap(\.assetKey) })
+    }
+
+    func closeAll() {
+        conversations = [:]
+        places = [:]
+        files = [:]
+    }
+
+    private func remove(
+        from conversation: ConversationID, where isRemoved: (MessageRecord) -> Bool
+    ) -> [MessageDraft] {
+        guard let records = conversations[conversation] else { return [] }
+        let removed = records.filter(isRemoved)
+        guard !removed.isEmpty else { return [] }
+        conversations[conversation] = records.count == removed.count ? nil : records.filter { !isRemoved($0) }
+        for record in removed {
+            places[record.draft.id] = nil
+            for attachment in record.draft.attachments { attachment.file.map { files[$0] = nil } }
+        }
+        return removed.map(\.draft)
+    }
+
+    /// Lowers deadlines to what cuts and quoted messages say now.
+    ///
+    /// - Parameter term: of one message, without what it quotes; what it quotes elsewhere is in the second result.
+    func lower(
+        in conversation: ConversationID, clock: RetentionClock, _ term: (MessageRecord) -> MessageTerm,
+        quoted: [MessageID: QuotedTerm]
+    ) {
+        guard var records = conversations[conversation] else { return }
+        for index in records.indices {
+            let record = records[index]
+            var fallen = term(record)
+            if let quoted = record.draft.quotes.flatMap({ id in quoted[id] ?? self.quoted(id, in: records) }) {
+                fallen = fallen.quoting(quoted.converted(to: record.base.clock, clock))
+            }
+            records[index].term.local = MessageTerm.first(record.term.local, fallen.local)
+            records[index].term.shared = MessageTerm.first(record.term.shared, fallen.shared)
+        }
+        conversations[conversation] = records
+    }
+
+    private func quoted(_ id: MessageID, in records: [MessageRecord]) -> QuotedTerm? {
+        records.first { $0.draft.id == id }.map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
+    }
+
+    /// What the messages of a conversation quote.
+    func quotes(in conversation: ConversationID) -> Set<MessageID> {
+        Set(conversations[conversation, default: []].compactMap(\.draft.quotes))
+    }
+
+    // MARK: Attachments
+
+    /// - Returns: `nil` when there is no such message or attachment.
+    func keep(_ bytes: Data, as file: AttachmentFile, position: Int, of id: MessageID) -> Bool {
+        guard let conversation = places[id],
+            let index = conversations[conversation]?.firstIndex(where: { $0.draft.id == id }),
+            conversations[conversation]?[index].draft.attachments.indices.contains(position) == true
+        else { return false }
+        if let former = conversations[conversation]?[index].draft.attachments[position].file { files[former] = nil }
+        conversations[conversation]?[index].draft.attachments[position].file = file
+        files[file] = bytes
+        return true
+    }
+
+    func bytes(_ file: AttachmentFile) -> Data? { files[file] }
+
+    // MARK: MessageStorage
+
+    package func page(
+        of conversation: ConversationID, before: MessageCursor?, limit: Int, hiding times: ClockTimes
+    ) -> [StoredMessage] {
+        let records = conversations[conversation, default: []].reversed().lazy
+            .filter { record in before.map { record.cursor < $0 } ?? true }
+            .filter { !times.isDue($0.term.local, base: $0.base) }
+        return records.prefix(max(limit, 0)).map(\.stored)
+    }
+
+    package func message(_ id: MessageID, hiding times: ClockTimes) -> StoredMessage? {
+        record(id).flatMap { times.isDue($0.term.local, base: $0.base) ? nil : $0.stored }
+    }
+
+    package func impact(
+        of policy: MessageRetentionPolicy, in conversation: ConversationID, hiding times: ClockTimes
+    ) -> Int {
+        guard let limit = RetentionCuts.duration(of: policy) else { return 0 }
+        return conversations[conversation, default: []].count { record in
+            !times.isDue(record.term.local, base: record.base)
+                && times.isDue(record.base.time.plus(limit), base: record.base)
+        }
+    }
+
+    package func newestBase(in conversation: ConversationID, _ clock: RetentionClock) -> Milliseconds? {
+        conversations[conversation, default: []].map { clock.sharedTime($0.base) }.max()
+    }
+
+    package func remaining(_ times: ClockTimes) -> Milliseconds? {
+        conversations.values.joined().compactMap { times.remaining(until: $0.term.local, base: $0.base) }.min()
+    }
+}
+
+/// The end of a message that another one quotes.
+struct QuotedTerm: Sendable {
+    var term: MessageTerm
+    var clock: MessageBase.Clock
+
+    /// The same by the clock of the message that quotes it.
+    func converted(to clock: MessageBase.Clock, _ now: RetentionClock) -> MessageTerm {
+        MessageTerm(
+            shared: term.shared.map { now.convert($0, from: self.clock, to: clock) },
+            local: term.local.map { now.convert($0, from: self.clock, to: clock) }, isStored: term.isStored)
+    }
+}

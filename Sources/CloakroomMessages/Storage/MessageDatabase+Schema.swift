@@ -1,0 +1,84 @@
+extension MessageDatabase {
+    /// What was published once does not change: later versions append.
+    ///
+    /// Dates are in milliseconds since 1970, policies in seconds; a policy without a limit is NULL.
+    static let migrations = [
+        """
+        CREATE TABLE conversation (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,    -- the keys of one that was erased must not meet another one
+            name TEXT NOT NULL UNIQUE,
+            deleted_through INTEGER NOT NULL DEFAULT 0,  -- messages up to this seq are to be purged, whatever their end
+            cuts_pending INTEGER NOT NULL DEFAULT 0, -- 1: deadlines in `message` do not follow its cuts yet
+            arrived_expired INTEGER NOT NULL DEFAULT 0);
+        CREATE INDEX conversation_deleted ON conversation (id) WHERE deleted_through > 0;
+        CREATE INDEX conversation_cuts ON conversation (id) WHERE cuts_pending = 1;
+        CREATE TABLE member (
+            conversation INTEGER NOT NULL REFERENCES conversation, participant TEXT NOT NULL,
+            PRIMARY KEY (conversation, participant)) WITHOUT ROWID;
+        CREATE TABLE register (
+            conversation INTEGER NOT NULL REFERENCES conversation, author TEXT NOT NULL,
+            version INTEGER NOT NULL, legacy_time INTEGER NOT NULL, after_sent INTEGER,
+            PRIMARY KEY (conversation, author)) WITHOUT ROWID;
+        CREATE TABLE cut (
+            conversation INTEGER NOT NULL REFERENCES conversation, author TEXT NOT NULL,
+            after_sent INTEGER NOT NULL, before INTEGER NOT NULL,
+            PRIMARY KEY (conversation, author, after_sent)) WITHOUT ROWID;
+
+        CREATE TABLE message (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            id BLOB NOT NULL UNIQUE,                 -- the keyed hash of its name
+            name TEXT NOT NULL,
+            conversation INTEGER NOT NULL REFERENCES conversation,
+            author TEXT NOT NULL,
+            clock INTEGER NOT NULL,                  -- MessageBase.Clock: that of base, shared and deadline
+            base INTEGER NOT NULL, wall_lead INTEGER NOT NULL,
+            stamp INTEGER, own_policy INTEGER,
+            shared INTEGER,                          -- what everybody computes
+            deadline INTEGER,                        -- here; NULL: no end
+            quotes TEXT,                             -- the name of the message that it quotes
+            slot INTEGER NOT NULL,                   -- DeadlineSlot: the key of its body
+            body BLOB NOT NULL);                     -- sealed
+        CREATE INDEX message_due ON message (deadline) WHERE deadline IS NOT NULL AND clock < 2;
+        CREATE INDEX message_due_device ON message (deadline) WHERE deadline IS NOT NULL AND clock >= 2;
+        CREATE INDEX message_due_wall ON message (deadline + wall_lead) WHERE deadline IS NOT NULL AND clock >= 2;
+        CREATE INDEX message_device ON message (clock) WHERE clock >= 2;
+        CREATE INDEX message_key ON message (conversation, slot);
+        CREATE INDEX message_base ON message (conversation, base);
+        CREATE INDEX message_quotes ON message (quotes) WHERE quotes IS NOT NULL;
+        -- By another clock the same deadline is another number.
+        CREATE TRIGGER deadline_rises BEFORE UPDATE OF deadline, shared ON message
+        WHEN NEW.clock = OLD.clock
+            AND (ifnull(NEW.deadline, 9223372036854775807) > ifnull(OLD.deadline, 9223372036854775807)
+                OR ifnull(NEW.shared, 9223372036854775807) > ifnull(OLD.shared, 9223372036854775807))
+        BEGIN SELECT RAISE(ABORT, 'a deadline never rises'); END;
+        CREATE TABLE attachment (
+            message INTEGER NOT NULL REFERENCES message ON DELETE CASCADE, position INTEGER NOT NULL,
+            asset_key TEXT, release_token TEXT,
+            file TEXT, file_key BLOB,                -- the file's own key, sealed with that of the body
+            PRIMARY KEY (message, position)) WITHOUT ROWID;
+        CREATE INDEX attachment_asset ON attachment (asset_key) WHERE asset_key IS NOT NULL;
+        CREATE TABLE tombstone (
+            id BLOB PRIMARY KEY,                     -- the keyed hash of the message's name
+            until INTEGER                            -- days since 1970; NULL: for ever
+        ) WITHOUT ROWID;
+        CREATE INDEX tombstone_until ON tombstone (until) WHERE until IS NOT NULL;
+
+        -- At most one at a time; the messages of its present batch are in `condemned`.
+        CREATE TABLE purge (id INTEGER PRIMARY KEY CHECK (id = 1), step INTEGER NOT NULL);
+        CREATE TABLE condemned (seq INTEGER PRIMARY KEY);
+        -- Keys that have sealed what was purged before the end of their slot: what is left there goes to other keys.
+        CREATE TABLE retiring_key (
+            conversation INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (conversation, slot)) WITHOUT ROWID;
+        -- Images that the bucket is to delete.
+        CREATE TABLE release (
+            asset_key TEXT PRIMARY KEY, token TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+            retry_at INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+        CREATE INDEX release_retry ON release (retry_at);
+        -- Keyed hashes of images that no message has any more.
+        CREATE TABLE ended_asset (id BLOB PRIMARY KEY) WITHOUT ROWID;
+        -- Databases that were damaged; removed when the last of their messages would have ended. NULL: with the rest.
+        CREATE TABLE moved_aside (path TEXT PRIMARY KEY, until INTEGER) WITHOUT ROWID;
+        CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), state TEXT NOT NULL);
+        """
+    ]
+}

@@ -1,0 +1,96 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+/// Messages, agreements and the journal of purges: one database, owned by one actor.
+final class MessageDatabase {
+    let database: SQLiteDatabase
+    private let file: URL
+
+    private static let settings = SQLiteSettings(
+        durability: .powerFailure, overwritesDeleted: true, keepsTemporariesInMemory: true)
+    private static let name = "the messages"
+
+    /// - Parameter file: made when it is not there.
+    /// - Throws: `.corrupt` for one that is damaged: it has to be moved aside.
+    init(at file: URL) throws(SQLiteError) {
+        self.file = file
+        database = try SQLiteDatabase(at: file.path, settings: Self.settings, migrations: Self.migrations)
+    }
+
+    /// Runs statements; their failures are the kit's.
+    @discardableResult
+    func perform<Value>(_ body: (SQLiteDatabase) throws(SQLiteError) -> Value) throws(CloakroomError) -> Value {
+        do throws(SQLiteError) {
+            return try body(database)
+        } catch {
+            if error == .corrupt { Self.markDamaged(file) }
+            throw CloakroomError(error, of: Self.name)
+        }
+    }
+
+    /// Runs statements in one transaction.
+    @discardableResult
+    func transaction<Value>(_ body: (SQLiteDatabase) throws(SQLiteError) -> Value) throws(CloakroomError) -> Value {
+        try perform { database throws(SQLiteError) in
+            try database.transaction { () throws(SQLiteError) in try body(database) }
+        }
+    }
+
+    static func failure(_ error: SQLiteError) -> CloakroomError { CloakroomError(error, of: name) }
+
+    // MARK: Damage
+
+    /// A file that says that the database turned out to be damaged while it was used: the next one who opens it moves it
+    /// aside.
+    private static func damageMark(_ file: URL) -> URL { file.appendingPathExtension("damaged") }
+
+    private static func markDamaged(_ file: URL) {
+        // A mark that cannot be written is written by the next statement that meets the damage.
+        _ = FileManager.default.createFile(atPath: damageMark(file).path, contents: nil)
+    }
+
+    static func isMarkedDamaged(_ file: URL) -> Bool {
+        FileManager.default.fileExists(atPath: damageMark(file).path)
+    }
+
+    /// After the damaged one was moved aside: a mark that stays moves the new one aside, too, which is empty.
+    static func unmarkDamaged(_ file: URL) { try? FileManager.default.removeItem(at: damageMark(file)) }
+
+    // MARK: The clock
+
+    func clock() throws(CloakroomError) -> RetentionClock? {
+        let text = try perform { database throws(SQLiteError) in
+            try database.first("SELECT state FROM clock WHERE id = 1") { $0.text(0) }
+        }
+        // One of a later version begins anew: then only what passes from now on is certain.
+        return text.flatMap { try? JSONDecoder().decode(RetentionClock.self, from: Data($0.utf8)) }
+    }
+
+    static func store(_ clock: RetentionClock, in database: SQLiteDatabase) throws(SQLiteError) {
+        // Numbers and a short text, which JSON can hold.
+        guard let state = try? JSONEncoder().encode(clock) else { return }
+        try database.run(
+            "INSERT INTO clock (id, state) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state",
+            [.text(String(decoding: state, as: UTF8.self))])
+    }
+
+    // MARK: A vault that was lost
+
+    /// Whether messages are here that no key opens any more.
+    func isUnreadable(_ origin: MessageKeys.Origin) throws(CloakroomError) -> Bool {
+        guard origin != .stored else { return false }
+        return try perform { database throws(SQLiteError) in
+            try database.first("SELECT 1 FROM message UNION ALL SELECT 1 FROM tombstone") { _ in true } != nil
+        }
+    }
+
+    /// Removes all that is worth nothing without the former keys.
+    func removeUnreadable() throws(CloakroomError) {
+        try transaction { database throws(SQLiteError) in
+            for table in ["attachment", "message", "tombstone", "ended_asset", "condemned", "purge", "retiring_key"] {
+                try database.run("DELETE FROM \(table)")
+            }
+        }
+    }
+}

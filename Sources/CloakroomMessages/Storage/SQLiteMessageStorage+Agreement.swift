@@ -1,0 +1,52 @@
+import CloakroomKit
+import Foundation
+
+extension SQLiteMessageStorage {
+    /// The clock, with what this reading says.
+    func clock(at reading: RetentionClock.Reading) throws(CloakroomError) -> RetentionClock {
+        try advance(to: reading)
+        return clock
+    }
+
+    func agreement(in name: ConversationID) throws(CloakroomError) -> RetentionAgreement {
+        guard let reader else { throw Self.notBegun }
+        let conversation = try conversation(name)
+        return (conversation?.state ?? RetentionState()).agreement(
+            reader: reader, members: conversation?.members ?? [], limits: limits)
+    }
+
+    /// What this user has said; a default counts as said.
+    func ownRegister(in name: ConversationID) throws(CloakroomError) -> RetentionRegister {
+        guard let reader else { throw Self.notBegun }
+        if let known = try conversation(name)?.state.registers[reader] { return known }
+        let register = RetentionRegister(policy: .noStorage)
+        try join(register, of: reader, in: name)
+        return register
+    }
+
+    /// This user's change, in one step.
+    func change(
+        to policy: MessageRetentionPolicy, in name: ConversationID, applyingTo scope: HistoryScope,
+        newestInMemory: Milliseconds?
+    ) throws(CloakroomError) -> RetentionRegister {
+        guard let reader else { throw Self.notBegun }
+        let newest = [newestInMemory, try newestBase(in: name, clock)].compactMap { $0 }.max()
+        let register = try ownRegister(in: name).changed(to: policy, applyingTo: scope, newestBase: newest)
+        guard let register else {
+            throw CloakroomError(.invalidControlMessage, "a policy cannot be changed more than 2^53 - 1 times")
+        }
+        try join(register, of: reader, in: name)
+        return register
+    }
+
+    /// The end of a message here that one in memory quotes; `nil` when it is not here.
+    func quotedTerm(_ id: MessageID) throws(CloakroomError) -> QuotedTerm? {
+        if let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough {
+            return QuotedTerm(term: row.record.term, clock: row.record.base.clock)
+        }
+        return try isGone(id)
+            ? QuotedTerm(term: MessageTerm(shared: 0, local: 0, isStored: true), clock: .relay) : nil
+    }
+
+    private static let notBegun = CloakroomError(.storeFailed, "a storage needs to know whose it is")
+}

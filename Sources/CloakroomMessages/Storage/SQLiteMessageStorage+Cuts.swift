@@ -1,0 +1,226 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+/// Cuts reach messages that are stored: their deadlines fall, and with an earlier one another key seals them.
+extension SQLiteMessageStorage {
+    /// When a message ends, without what it quotes.
+    func term(of record: MessageRecord, in state: RetentionState, _ clock: RetentionClock) -> MessageTerm {
+        // Without a reader nothing is known of whose message it is: only its stamp counts.
+        guard let reader else { return record.term }
+        return state.term(of: record.inputs(clock), reader: reader, limits: limits)
+    }
+
+    /// What a message's end will be when all cuts were applied, what it quotes included.
+    ///
+    /// - Returns: `nil` when it stays.
+    func pendingTerm(
+        of record: MessageRecord, in conversation: ConversationRow
+    ) throws(CloakroomError) -> MessageTerm? {
+        var fallen = term(of: record, in: conversation.state, clock)
+        if let quotes = record.draft.quotes, let (quoted, _) = try row(quotes),
+            quoted.conversation == conversation.id
+        {
+            // Longer chains are followed when the deadlines are written.
+            let ends = term(of: quoted.record, in: conversation.state, clock)
+            let first = MessageTerm(
+                shared: MessageTerm.first(ends.shared, quoted.record.term.shared),
+                local: MessageTerm.first(ends.local, quoted.record.term.local), isStored: true)
+            fallen = fallen.quoting(
+                QuotedTerm(term: first, clock: quoted.record.base.clock).converted(to: record.base.clock, clock))
+        }
+        return lowered(record.term, by: fallen)
+    }
+
+    /// - Returns: `nil` when neither deadline falls.
+    private func lowered(_ term: MessageTerm, by other: MessageTerm) -> MessageTerm? {
+        let lowered = MessageTerm(
+            shared: MessageTerm.first(term.shared, other.shared), local: MessageTerm.first(term.local, other.local),
+            isStored: term.isStored)
+        return lowered == term ? nil : lowered
+    }
+
+    /// Conversations whose deadlines do not follow their cuts.
+    func pendingCuts() throws(CloakroomError) -> [ConversationID] {
+        try database.perform { database throws(SQLiteError) in
+            try database.rows("SELECT name FROM conversation WHERE cuts_pending = 1") { $0.text(0) }
+        }.compactMap { ConversationID(rawValue: $0) }
+    }
+
+    /// Applies a conversation's cuts to some of its messages.
+    ///
+    /// - Parameter cursor: where the last call ended; `nil` to begin.
+    /// - Returns: where the next one begins; `nil` when all are done.
+    func applyCuts(
+        in name: ConversationID, after cursor: MessageCursor?, limit: Int = 128
+    ) throws(CloakroomError) -> MessageCursor? {
+        guard let conversation = try conversation(name), conversation.areCutsPending else { return nil }
+        var sql = "SELECT \(MessageRow.columns) FROM message WHERE conversation = ?"
+        var values: [SQLiteValue] = [.integer(conversation.id)]
+        if let cursor {
+            sql += " AND (base, seq) > (?, ?)"
+            values += [.integer(cursor.base), .integer(cursor.sequence)]
+        }
+        sql += " ORDER BY base, seq LIMIT ?"
+        values.append(SQLiteValue(limit))
+        let rows = try database.perform { database throws(SQLiteError) in
+            try database.rows(sql, values) { row throws(SQLiteError) in try MessageRow(row, conversation: name) }
+        }
+        var falls = Falls()
+        for row in rows { try falls.add(row, of: conversation, in: self) }
+        try write(falls, in: conversation)
+        guard rows.count == limit, let last = rows.last else {
+            // What arrived meanwhile follows them; cuts that did have set it again.
+            try database.perform { database throws(SQLiteError) in
+                try database.run("UPDATE conversation SET cuts_pending = 0 WHERE id = ?", [.integer(conversation.id)])
+            }
+            conversations[name]?.areCutsPending = false
+            return nil
+        }
+        return last.record.cursor
+    }
+
+    /// Writes deadlines that fall, and seals those messages with the keys of their new slots.
+    private func write(_ falls: Falls, in conversation: ConversationRow) throws(CloakroomError) {
+        guard !falls.rows.isEmpty else { return }
+        var written: [(row: MessageRow, slot: DeadlineSlot, body: [UInt8], fileKeys: [FileKey])] = []
+        var left: Set<MessageKeyID> = []
+        var moves: [(MessageRow, DeadlineSlot)] = []
+        for row in falls.rows.values {
+            // What is to be purged at once is not sealed again, nor what no longer can be.
+            let isOver = clock.trusted.isDue(row.record.term.local, base: row.record.base)
+            let slot = freeSlot(of: row.record, in: conversation.id)
+            if isOver || slot == row.slot || keys.key(row.keyID) == nil {
+                written.append((row, row.slot, row.body, []))
+            } else {
+                moves.append((row, slot))
+                left.insert(row.keyID)
+            }
+        }
+        // The slot that one message leaves cannot be where another one goes.
+        retiring.formUnion(left)
+        for index in moves.indices { moves[index].1 = freeSlot(of: moves[index].0.record, in: conversation.id) }
+        do {
+            try keys.prepare(moves.map { MessageKeyID(conversation: conversation.id, slot: $0.1) })
+            for (row, slot) in moves {
+                guard let (body, fileKeys) = try sealedAnew(row, under: slot) else { continue }
+                written.append((row, slot, body, fileKeys))
+            }
+            let all = written
+            try database.transaction { database throws(SQLiteError) in
+                for (row, slot, body, fileKeys) in all {
+                    try database.run(
+                        "UPDATE message SET shared = ?, deadline = ?, slot = ?, body = ? WHERE seq = ?",
+                        [
+                            SQLiteValue(row.record.term.shared), SQLiteValue(row.record.term.local),
+                            .integer(slot.rawValue), .blob(body), .integer(row.record.sequence),
+                        ])
+                    for key in fileKeys { try key.write(of: row.record.sequence, in: database) }
+                }
+                for id in left { try MessageDatabase.retire(id, in: database) }
+            }
+        } catch {
+            retiring = try database.retiringKeys()
+            throw error
+        }
+    }
+
+    /// - Returns: `nil` for one that does not open: its deadline stays, and its key goes with the slot.
+    func sealedAnew(
+        _ row: MessageRow, under slot: DeadlineSlot
+    ) throws(CloakroomError) -> (body: [UInt8], fileKeys: [FileKey])? {
+        let id = MessageKeyID(conversation: row.conversation, slot: slot)
+        let sequence = row.record.sequence
+        guard let body = keys.open(row.body, message: sequence, under: row.keyID), let former = keys.key(row.keyID),
+            let key = keys.key(id)
+        else { return nil }
+        let context = SealingContext(conversation: row.conversation, message: sequence)
+        let files = try database.perform { database throws(SQLiteError) in
+            try database.rows(
+                "SELECT position, file, file_key FROM attachment WHERE message = ? AND file IS NOT NULL",
+                [.integer(sequence)]
+            ) { row in (row.integer(0), AttachmentFile(rawValue: row.text(1)), row.blob(2)) }
+        }
+        var fileKeys: [FileKey] = []
+        for (position, file, sealed) in files {
+            guard let file, let fileKey = former.open(sealed, context: context.fileKey(of: file)) else { continue }
+            fileKeys.append(FileKey(position: position, sealed: key.seal(fileKey, context: context.fileKey(of: file))))
+        }
+        return (try keys.seal(body, message: sequence, under: id), fileKeys)
+    }
+}
+
+/// The key of an attachment's file, as it is stored.
+struct FileKey: Sendable {
+    var position: Int64
+    var sealed: [UInt8]
+
+    func write(of sequence: Int64, in database: SQLiteDatabase) throws(SQLiteError) {
+        try database.run(
+            "UPDATE attachment SET file_key = ? WHERE message = ? AND position = ?",
+            [.blob(sealed), .integer(sequence), .integer(position)])
+    }
+}
+
+/// Messages whose deadlines fall, with those that quote them.
+private struct Falls {
+    /// By their sequence, with the new deadlines.
+    var rows: [Int64: MessageRow] = [:]
+
+    mutating func add(
+        _ row: MessageRow, of conversation: ConversationRow, in storage: isolated SQLiteMessageStorage
+    ) throws(CloakroomError) {
+        guard let term = try storage.pendingTerm(of: row.record, in: conversation) else { return }
+        try add(row, term, of: conversation, in: storage)
+    }
+
+    private mutating func add(
+        _ row: MessageRow, _ term: MessageTerm, of conversation: ConversationRow,
+        in storage: isolated SQLiteMessageStorage
+    ) throws(CloakroomError) {
+        var waiting = [(row, term)]
+        while let (row, term) = waiting.popLast() {
+            var row = rows[row.record.sequence] ?? row
+            let lowered = MessageTerm(
+                shared: MessageTerm.first(row.record.term.shared, term.shared),
+                local: MessageTerm.first(row.record.term.local, term.local), isStored: true)
+            guard lowered != row.record.term else { continue }
+            row.record.term = lowered
+            rows[row.record.sequence] = row
+            let quoted = QuotedTerm(term: lowered, clock: row.record.base.clock)
+            for other in try storage.rows(quoting: row.record.draft.id, in: conversation) {
+                waiting.append((other, quoted.converted(to: other.record.base.clock, storage.clock)))
+            }
+        }
+    }
+}
+
+extension SQLiteMessageStorage {
+    fileprivate func rows(
+        quoting id: MessageID, in conversation: ConversationRow
+    ) throws(CloakroomError) -> [MessageRow] {
+        try database.perform { database throws(SQLiteError) in
+            try database.rows(
+                "SELECT \(MessageRow.columns) FROM message WHERE quotes = ? AND conversation = ?",
+                [.text(id.rawValue), .integer(conversation.id)]
+            ) { row throws(SQLiteError) in try MessageRow(row, conversation: conversation.name) }
+        }
+    }
+}
+
+extension MessageDatabase {
+    func retiringKeys() throws(CloakroomError) -> Set<MessageKeyID> {
+        Set(
+            try perform { database throws(SQLiteError) in
+                try database.rows("SELECT conversation, slot FROM retiring_key") { row in
+                    MessageKeyID(conversation: row.integer(0), slot: DeadlineSlot(rawValue: row.integer(1)))
+                }
+            })
+    }
+
+    static func retire(_ id: MessageKeyID, in database: SQLiteDatabase) throws(SQLiteError) {
+        try database.run(
+            "INSERT INTO retiring_key (conversation, slot) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [.integer(id.conversation), .integer(id.slot.rawValue)])
+    }
+}

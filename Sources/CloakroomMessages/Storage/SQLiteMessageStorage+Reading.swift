@@ -1,0 +1,175 @@
+package import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+extension SQLiteMessageStorage: MessageStorage {
+    package func page(
+        of name: ConversationID, before: MessageCursor?, limit: Int, hiding times: ClockTimes
+    ) throws(CloakroomError) -> [StoredMessage] {
+        guard limit > 0, let conversation = try conversation(name) else { return [] }
+        var messages: [StoredMessage] = []
+        var cursor = before
+        while messages.count < limit {
+            let rows = try rows(of: conversation, before: cursor, limit: limit - messages.count, hiding: times)
+            for row in rows {
+                if let message = try opened(row, in: conversation, hiding: times) { messages.append(message) }
+            }
+            guard rows.count > 0, let last = rows.last else { break }
+            cursor = last.record.cursor
+        }
+        return messages
+    }
+
+    package func message(
+        _ id: MessageID, hiding times: ClockTimes
+    ) throws(CloakroomError) -> StoredMessage? {
+        guard let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough,
+            !times.isDue(row.record.term.local, base: row.record.base)
+        else { return nil }
+        return try opened(row, in: conversation, hiding: times)
+    }
+
+    package func impact(
+        of policy: MessageRetentionPolicy, in name: ConversationID, hiding times: ClockTimes
+    ) throws(CloakroomError) -> Int {
+        guard let limit = RetentionCuts.duration(of: policy), let conversation = try conversation(name) else { return 0 }
+        let count = try database.perform { database throws(SQLiteError) in
+            try database.first(
+                """
+                SELECT count(*) FROM message WHERE conversation = ? AND seq > ? AND \(Self.isVisible)
+                AND (clock < 2 AND base + ? <= ? OR clock >= 2 AND (base + ? <= ? OR clock <= ?
+                    AND base + ? + wall_lead <= ?))
+                """,
+                [.integer(conversation.id), .integer(conversation.deletedThrough)] + times.values
+                    + [
+                        .integer(limit), .integer(times.shared), .integer(limit), .integer(times.device),
+                        .integer(times.lastClockOnWall), .integer(limit), .integer(times.wall),
+                    ]
+            ) { $0.integer(0) }
+        }
+        return Int(count ?? 0)
+    }
+
+    package func newestBase(
+        in name: ConversationID, _ clock: RetentionClock
+    ) throws(CloakroomError) -> Milliseconds? {
+        guard let conversation = try conversation(name) else { return nil }
+        return try database.perform { database throws(SQLiteError) in
+            var newest: Milliseconds?
+            for condition in ["clock < 2", "clock >= 2"] {
+                let base = try database.first(
+                    """
+                    SELECT base, clock FROM message WHERE conversation = ? AND \(condition) ORDER BY base DESC LIMIT 1
+                    """, [.integer(conversation.id)]
+                ) { row in
+                    MessageBase.Clock(rawValue: row.integer(1)).map {
+                        clock.sharedTime(MessageBase(time: row.integer(0), clock: $0))
+                    }
+                }
+                if let base = base ?? nil { newest = max(newest ?? base, base) }
+            }
+            return newest
+        }
+    }
+
+    package func remaining(_ times: ClockTimes) throws(CloakroomError) -> Milliseconds? {
+        try database.perform { database throws(SQLiteError) in
+            var remaining: [Milliseconds] = []
+            let shared = try database.first(
+                "SELECT min(deadline) FROM message WHERE deadline IS NOT NULL AND clock < 2"
+            ) { $0.integerIfPresent(0) } ?? nil
+            if let shared { remaining.append(shared.minus(times.shared)) }
+            let device = try database.first(
+                "SELECT min(deadline) FROM message WHERE deadline IS NOT NULL AND clock >= 2"
+            ) { $0.integerIfPresent(0) } ?? nil
+            if let device { remaining.append(device.minus(times.device)) }
+            // Those of the present run are over by the device's time first, unless that stands still.
+            let wall = try database.first(
+                """
+                SELECT deadline + wall_lead FROM message INDEXED BY message_due_wall
+                WHERE deadline IS NOT NULL AND clock >= 2 AND clock <= ? ORDER BY deadline + wall_lead LIMIT 1
+                """, [.integer(times.lastClockOnWall)]
+            ) { $0.integer(0) }
+            if let wall { remaining.append(wall.minus(times.wall)) }
+            let isDeleting = try database.first("SELECT 1 FROM conversation WHERE deleted_through > 0 OR cuts_pending = 1") {
+                _ in true
+            }
+            if isDeleting != nil { remaining.append(0) }
+            return remaining.min().map { max(0, $0) }
+        }
+    }
+
+    // MARK: Rows
+
+    static let isVisible = "(deadline IS NULL OR NOT \(ClockTimes.condition))"
+
+    private func rows(
+        of conversation: ConversationRow, before cursor: MessageCursor?, limit: Int, hiding times: ClockTimes
+    ) throws(CloakroomError) -> [MessageRow] {
+        let place = cursor == nil ? "" : "AND (base, seq) < (?, ?)"
+        let sql = """
+            SELECT \(MessageRow.columns) FROM message WHERE conversation = ? AND seq > ? AND \(Self.isVisible) \(place)
+            ORDER BY base DESC, seq DESC LIMIT ?
+            """
+        var values: [SQLiteValue] = [.integer(conversation.id), .integer(conversation.deletedThrough)]
+        values += times.values
+        if let cursor { values += [.integer(cursor.base), .integer(cursor.sequence)] }
+        values.append(SQLiteValue(limit))
+        return try database.perform { database throws(SQLiteError) in
+            try database.rows(sql, values) { row throws(SQLiteError) in
+                try MessageRow(row, conversation: conversation.name)
+            }
+        }
+    }
+
+    /// A message of any state.
+    func row(_ id: MessageID) throws(CloakroomError) -> (MessageRow, ConversationRow)? {
+        let id = rowID(id)
+        let name = try database.perform { database throws(SQLiteError) in
+            try database.first(
+                """
+                SELECT conversation.name FROM message JOIN conversation ON conversation.id = message.conversation
+                WHERE message.id = ?
+                """, [.blob(id)]) { $0.text(0) }
+        }
+        guard let name = name.flatMap({ ConversationID(rawValue: $0) }), let conversation = try conversation(name) else {
+            return nil
+        }
+        let row = try database.perform { database throws(SQLiteError) in
+            try database.first("SELECT \(MessageRow.columns) FROM message WHERE id = ?", [.blob(id)]) {
+                row throws(SQLiteError) in try MessageRow(row, conversation: name)
+            }
+        }
+        return row.map { ($0, conversation) }
+    }
+
+    /// - Returns: `nil` for a message that a cut has ended which its deadline does not follow yet, and for one whose key is
+    ///   gone.
+    private func opened(
+        _ row: MessageRow, in conversation: ConversationRow, hiding times: ClockTimes
+    ) throws(CloakroomError) -> StoredMessage? {
+        if conversation.areCutsPending, let pending = try pendingTerm(of: row.record, in: conversation),
+            times.isDue(pending.local, base: row.record.base)
+        {
+            return nil
+        }
+        guard let body = keys.open(row.body, message: row.record.sequence, under: row.keyID) else { return nil }
+        var record = row.record
+        record.draft.body = Data(body)
+        record.draft.attachments = try attachments(of: record.sequence)
+        return record.stored
+    }
+
+    private func attachments(of sequence: Int64) throws(CloakroomError) -> [MessageAttachment] {
+        try database.perform { database throws(SQLiteError) in
+            try database.rows(
+                "SELECT asset_key, release_token, file FROM attachment WHERE message = ? ORDER BY position",
+                [.integer(sequence)]
+            ) { row in
+                MessageAttachment(
+                    assetKey: row.textIfPresent(0), releaseToken: row.textIfPresent(1),
+                    file: row.textIfPresent(2).flatMap { AttachmentFile(rawValue: $0) })
+            }
+        }
+    }
+}

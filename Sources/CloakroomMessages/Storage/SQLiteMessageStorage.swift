@@ -1,0 +1,195 @@
+import CloakroomCrypto
+import CloakroomKit
+import CloakroomSQLite
+public import Foundation
+
+/// Messages in a file, sealed with keys that go when the messages end.
+///
+/// The folder has the database, the sealed files of attachments and the key file; the master key is in the vault. One
+/// process at a time has it open: ``MessageRetention`` is what an app works with.
+public actor SQLiteMessageStorage {
+    /// What opening found, and could not continue with.
+    public enum Loss: Sendable, Hashable {
+        /// The keys are gone, as when the files were restored on another device: messages that were here cannot be read any
+        /// more, and were removed. Policies are still known.
+        case vault
+        /// The database was damaged. It was moved aside, sealed as it is, and a new one begun.
+        case database
+    }
+
+    let folder: MessageFolder
+    let files: SealedAttachments
+    let vault: any KeyVault
+    /// Replaced by ``eraseEverything(_:)``.
+    var database: MessageDatabase
+    var keys: MessageKeys
+    var clock: RetentionClock
+    /// What was lost when the storage was opened; empty mostly.
+    public internal(set) var losses: Set<Loss>
+    /// What is hashed into names of purged messages.
+    var hash: HMACSHA256
+    /// By their names.
+    var conversations: [ConversationID: ConversationRow] = [:]
+    /// Keys that are about to be dropped: nothing new is sealed with them.
+    var retiring: Set<MessageKeyID> = []
+    /// What cuts are measured with.
+    var reader: ParticipantID?
+    var limits = RetentionLimits()
+    let step: @Sendable (PurgeStep) throws -> Void
+    /// `nil` after ``close()``.
+    private var lock: FolderLock?
+
+    /// Opens a storage, or makes one.
+    ///
+    /// - Parameters:
+    ///   - folder: made when it is not there, for its user alone. One user's: another user's messages need another one.
+    ///   - vault: outside of the folder, and of backups.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/vaultLocked`` until the first unlock after a start of the device,
+    ///   ``CloakroomError/Code/storeInUse``, ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``.
+    public init(folder: URL, vault: any KeyVault) async throws {
+        try await self.init(folder: folder, vault: vault, reading: .current(), step: { _ in })
+    }
+
+    /// - Parameters:
+    ///   - reading: of the device's clocks.
+    ///   - step: called before and after each step of a purge; what it throws ends the purge there.
+    package init(
+        folder: URL, vault: any KeyVault, reading: RetentionClock.Reading,
+        step: @escaping @Sendable (PurgeStep) throws -> Void
+    ) async throws {
+        let folder = MessageFolder(folder)
+        try folder.make()
+        guard let lock = try FolderLock(at: folder.url.appendingPathComponent("lock", isDirectory: false)) else {
+            throw CloakroomError(.storeInUse, "another process has the messages open")
+        }
+        let opened = try await MessageKeys.open(in: folder.keys.path, vault: vault)
+        let (database, isReplaced) = try Self.openDatabase(folder, keys: opened.keys, reading)
+        self.folder = folder
+        self.vault = vault
+        self.lock = lock
+        self.step = step
+        files = SealedAttachments(in: folder.attachments)
+        keys = opened.keys
+        self.database = database
+        losses = isReplaced ? [.database] : []
+        if try database.isUnreadable(opened.origin) {
+            try database.removeUnreadable()
+            losses.insert(.vault)
+        }
+        hash = try Self.nameHash(opened.keys)
+        clock = try database.clock() ?? RetentionClock(at: reading)
+        retiring = try database.retiringKeys()
+        try advance(to: reading)
+        try removeOrphans()
+    }
+
+    /// Gives the folder back, so that another process can open it; calls afterwards fail. Without it, the end of the object
+    /// does it.
+    ///
+    /// For a folder that an app shares with its extensions: the system ends apps that hold a lock there while they are
+    /// suspended.
+    public func close() {
+        database.database.close()
+        lock = nil
+    }
+
+    /// Whose storage it is, and within which limits; before anything else.
+    func begin(for reader: ParticipantID, limits: RetentionLimits) {
+        self.reader = reader
+        self.limits = limits
+    }
+
+    /// A database that is damaged is moved aside.
+    private static func openDatabase(
+        _ folder: MessageFolder, keys: MessageKeys, _ reading: RetentionClock.Reading
+    ) throws(CloakroomError) -> (MessageDatabase, isReplaced: Bool) {
+        do throws(SQLiteError) {
+            if !MessageDatabase.isMarkedDamaged(folder.database) {
+                return (try MessageDatabase(at: folder.database), false)
+            }
+        } catch {
+            guard error == .corrupt else { throw MessageDatabase.failure(error) }
+        }
+        do throws(SQLiteError) {
+            let path = try SQLiteDatabase.moveAside(at: folder.database.path, on: reading.wall.date)
+            let database = try MessageDatabase(at: folder.database)
+            // The longest that any of its keys has to last; messages without an end stay until all are erased.
+            let ends = keys.table.ids.filter { $0.conversation > 0 }.map(\.slot)
+            let until = ends.contains { $0.isEndless } ? nil : (ends.max()?.rawValue ?? 0) * 1000
+            try database.database.transaction { () throws(SQLiteError) in
+                try database.database.run(
+                    "INSERT INTO moved_aside (path, until) VALUES (?, ?)",
+                    [.text(URL(fileURLWithPath: path).lastPathComponent), SQLiteValue(until)])
+                // Keys of the former rows must not meet new ones.
+                try database.database.run(
+                    "INSERT INTO sqlite_sequence (name, seq) VALUES ('conversation', ?)",
+                    [.integer(max(0, reading.wall.asTime))])
+            }
+            MessageDatabase.unmarkDamaged(folder.database)
+            return (database, true)
+        } catch {
+            throw MessageDatabase.failure(error)
+        }
+    }
+
+    /// Rows of conversations count from 1, so this is no conversation's key. It lasts as long as the key file: without it
+    /// a tombstone says nothing about any message.
+    static let hashKeyID = MessageKeyID(conversation: 0, slot: .endless)
+
+    static func nameHash(_ keys: MessageKeys) throws(CloakroomError) -> HMACSHA256 {
+        try keys.prepare([hashKeyID])
+        guard let key = keys.key(hashKeyID) else { throw CloakroomError(.storeFailed, "the keys have no room") }
+        return HMACSHA256(key: key.reveal())
+    }
+
+    /// What a message is known by when it is gone: 96 bits, which nobody without the key can find a second name for.
+    func rowID(_ id: MessageID) -> [UInt8] { Array(hash.authenticate(Array(id.rawValue.utf8)).prefix(12)) }
+
+    /// The same of an image.
+    func assetID(_ key: String) -> [UInt8] { Array(hash.authenticate([0] + Array(key.utf8)).prefix(12)) }
+
+    // MARK: The clock
+
+    /// Takes a reading, before anything that depends on the time.
+    func advance(to reading: RetentionClock.Reading) throws(CloakroomError) {
+        var clock = clock
+        let rebasing = clock.advance(to: reading)
+        if let rebasing {
+            try database.transaction { database throws(SQLiteError) in
+                try database.run(
+                    """
+                    UPDATE message SET base = base + ?1, shared = shared + ?1, deadline = deadline + ?1, clock = ?2,
+                        wall_lead = 0 WHERE clock >= 2 AND clock = ?3
+                    """,
+                    [
+                        .integer(rebasing.difference), .integer(MessageBase.Clock.server.rawValue),
+                        .integer(MessageBase.Clock.device(run: rebasing.run).rawValue),
+                    ])
+                try MessageDatabase.store(clock, in: database)
+            }
+        }
+        self.clock = clock
+    }
+
+    // MARK: Starting
+
+    /// Removes files that no message names, as when the process ended between the two.
+    private func removeOrphans() throws(CloakroomError) {
+        // Those of a database that was moved aside go with it.
+        guard try database.perform({ database throws(SQLiteError) in
+            try database.first("SELECT 1 FROM moved_aside") { _ in true } == nil
+        }) else { return }
+        let live = try database.perform { database throws(SQLiteError) in
+            try database.rows("SELECT file FROM attachment WHERE file IS NOT NULL") { $0.text(0) }
+        }
+        try files.removeAll(except: Set(live.compactMap { AttachmentFile(rawValue: $0) }))
+    }
+}
+
+extension DeadlineSlot {
+    /// Whether its messages have no end. Keys that took the place of retired ones count down from the last number.
+    var isEndless: Bool { rawValue > .max - 1_000_000_000 }
+
+    /// The slot whose key takes the place of this one's.
+    var successor: DeadlineSlot { DeadlineSlot(rawValue: isEndless ? rawValue - 1 : rawValue + 1) }
+}
