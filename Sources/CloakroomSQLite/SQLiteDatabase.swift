@@ -117,6 +117,10 @@
 
     private var isInTransaction: Bool { unsafe connection.map { unsafe sqlite3_get_autocommit($0) == 0 } ?? false }
 
+    /// How many rows this connection has inserted, changed or deleted so far, also where that was rolled back: as long as
+    /// it is the same, nothing was. `nil` for a closed one. What other connections write is not counted.
+    package var changeCount: Int? { unsafe connection.map { unsafe Int(sqlite3_total_changes($0)) } }
+
     /// How many different statements are kept prepared.
     private static let maximumStatements = 64
     static let closed = SQLiteError.other(code: SQLITE_MISUSE, message: "the database is closed")

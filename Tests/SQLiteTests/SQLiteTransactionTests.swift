@@ -33,6 +33,25 @@ import Testing
         #expect(try count(database) == 1)
     }
 
+    @Test func `every row that this connection changes is counted, and none of another`() throws {
+        let (database, other) = (try open(), try open())
+        let first = try #require(database.changeCount)
+        try database.run("INSERT INTO t VALUES (1), (2)")
+        #expect(database.changeCount == first + 2)
+        try other.run("UPDATE t SET x = 3")
+        #expect(try count(database) == 2)
+        #expect(database.changeCount == first + 2)
+        #expect(throws: SQLiteError.busy) {
+            try database.transaction { () throws(SQLiteError) in
+                try database.run("DELETE FROM t")
+                throw .busy
+            }
+        }
+        #expect(database.changeCount == first + 4)
+        database.close()
+        #expect(database.changeCount == nil)
+    }
+
     @Test func `nothing of a transaction that was interrupted is left`() throws {
         var database: SQLiteDatabase? = try open()
         try database?.run("INSERT INTO t VALUES (1)")

@@ -5,44 +5,37 @@ import Foundation
 final class PhotoFetch: Sendable {
     let task: Task<URL, any Error>
     let progress: FetchProgress
+    private let callers: FetchCallers
+    private let priority: TaskPriority
 
-    init(_ body: @escaping @Sendable (FetchProgress) async throws -> URL) {
-        let progress = FetchProgress()
-        self.progress = progress
+    /// - Parameter isolation: where it runs; it begins and ends on the store's actor.
+    init(
+        _ timeouts: Timeouts, isolation: isolated any Actor,
+        _ body: @escaping @Sendable (FetchProgress) async throws -> URL
+    ) {
+        let (progress, callers) = (FetchProgress(), FetchCallers(timeouts))
+        (self.progress, self.callers) = (progress, callers)
+        priority = Task.currentPriority
         task = Task {
-            defer { progress.end() }
-            return try await body(progress)
+            _ = isolation
+            do {
+                let file = try await body(progress)
+                progress.end()
+                callers.end(.success(file))
+                return file
+            } catch {
+                progress.end()
+                callers.end(.failure(error))
+                throw error
+            }
         }
     }
 
     /// Waits for it as long as the caller wants to; it goes on without the caller.
     func file(within: Duration) async throws -> URL {
-        let task = task
-        return try await withThrowingTaskGroup(of: URL?.self) { group in
-            // Not the task itself: the end of a group waits for its children.
-            let end = AsyncThrowingStream<URL, any Error> { continuation in
-                let waiting = Task {
-                    do {
-                        continuation.yield(try await task.value)
-                        continuation.finish()
-                    } catch { continuation.finish(throwing: error) }
-                }
-                continuation.onTermination = { _ in waiting.cancel() }
-            }
-            group.addTask {
-                for try await file in end { return file }
-                throw CancellationError()
-            }
-            group.addTask {
-                try await Task.sleep(for: within)
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next(), let file = first else {
-                throw CloakroomError(.timedOut, "the photo is still on its way")
-            }
-            return file
-        }
+        // It was begun for something less urgent: waiting for a task raises its priority.
+        if Task.currentPriority > priority { Task { [task] in _ = try? await task.value } }
+        return try await callers.wait(within: within)
     }
 }
 

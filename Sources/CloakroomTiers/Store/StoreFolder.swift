@@ -18,8 +18,9 @@ struct StoreFolder: Sendable {
 
     /// The photos, each as `{SHA-256}.{format}`.
     let photos: URL
-    /// With a slash at its end: a photo is opened too often for an URL to be taken apart each time.
+    // With a slash at their ends: photos are opened too often for a URL to be taken apart each time.
     private let photosPath: String
+    private let incomingPath: String
     /// What is being copied in, or fetched: nothing in it is a photo's only copy.
     let incoming: URL
     /// What another process left for the one that writes: each `{random}.photo` with its `{random}.json`.
@@ -34,6 +35,7 @@ struct StoreFolder: Sendable {
         photos = url.appendingPathComponent("photos", isDirectory: true)
         photosPath = photos.path.hasSuffix("/") ? photos.path : photos.path + "/"
         incoming = url.appendingPathComponent("incoming", isDirectory: true)
+        incomingPath = incoming.path.hasSuffix("/") ? incoming.path : incoming.path + "/"
         inbox = url.appendingPathComponent("inbox", isDirectory: true)
         catalog = url.appendingPathComponent("catalog.sqlite", isDirectory: false)
         identity = url.appendingPathComponent("identity", isDirectory: false)
@@ -56,7 +58,7 @@ struct StoreFolder: Sendable {
 
     /// What has come so far of a photo that is being fetched.
     func part(of md5: [UInt8]) -> URL {
-        incoming.appendingPathComponent("\(Self.partPrefix)\(md5.hexadecimal)", isDirectory: false)
+        URL(fileURLWithPath: "\(incomingPath)\(Self.partPrefix)\(md5.hexadecimal)", isDirectory: false)
     }
 
     static let partPrefix = "fetch-"

@@ -20,19 +20,32 @@ extension TieredPhotoStore {
 
     /// - Returns: `nil` when the photo has to be fetched.
     func openLocal(_ id: PhotoID) throws(CloakroomError) -> PhotoFile? {
-        guard let known = try catalog.location(id.rawValue) else { throw Self.noSuchPhoto(id) }
-        guard known.isLocal, let name = known.fileName else { return nil }
+        guard let known = try localPhoto(id) else { return nil }
         // A file of another size is damaged, as by a loss of power.
-        guard let status = StoreFolder.status(of: name, in: photosFolder), Int64(status.st_size) == known.byteCount
+        guard let status = StoreFolder.status(of: known.name, in: photosFolder),
+            Int64(status.st_size) == known.byteCount
         else {
             guard known.hasProof else {
                 throw CloakroomError(.photoDamaged, "the file of photo \(id.rawValue) is gone or damaged")
             }
             return nil
         }
-        let file = PhotoFile(id: id, url: folder.photo(name), byteCount: known.byteCount, leases: leases)
+        let file = PhotoFile(id: id, url: known.file, byteCount: known.byteCount, leases: leases)
         noteView(id.rawValue)
         return file
+    }
+
+    /// - Returns: `nil` for one that is not on the device, as far as the catalog says.
+    private func localPhoto(_ id: PhotoID) throws(CloakroomError) -> LocalPhotos.Photo? {
+        // Another process writes where this one does not.
+        let version = isWriter ? catalog.database.changeCount : nil
+        if let known = localPhotos.photo(id.rawValue, at: version) { return known }
+        guard let known = try catalog.location(id.rawValue) else { throw Self.noSuchPhoto(id) }
+        guard known.isLocal, let name = known.fileName else { return nil }
+        let photo = LocalPhotos.Photo(
+            name: name, file: folder.photo(name), byteCount: known.byteCount, hasProof: known.hasProof)
+        localPhotos.keep(photo, id.rawValue, at: version)
+        return photo
     }
 
     private func finish(_ fetch: PhotoFetch, of id: PhotoID, _ within: Duration) async throws -> PhotoFile {
@@ -52,7 +65,7 @@ extension TieredPhotoStore {
         guard row.tier != nil else {
             throw CloakroomError(.photoDamaged, "the file of photo \(id.rawValue) is gone or damaged")
         }
-        let fetch = PhotoFetch { [self] progress in
+        let fetch = PhotoFetch(timeouts, isolation: self) { [self] progress in
             do {
                 let (url, content) = try await fetched(row) { progress.report($0) }
                 await arrive(Arrival(file: url, content: content, row: row))

@@ -28,12 +28,18 @@ public actor TieredPhotoStore {
     var device: DeviceID
     /// What the user's devices share through the tier.
     lazy var documents = DeviceDocuments(catalog: catalog, tier: tier, device: device, clock: clock)
-    private var lock: FolderLock?
+    private var lock: FolderLock? {
+        // Without it another process may write.
+        didSet { localPhotos = LocalPhotos() }
+    }
     private var currentPolicy: RetentionPolicy
 
     /// Not yet written: a view is no reason to wait for the disk.
     var views: [Int64: Date] = [:]
     var fetches: [Int64: PhotoFetch] = [:]
+    nonisolated let timeouts = Timeouts()
+    /// Those that were opened lately.
+    var localPhotos = LocalPhotos()
     /// Photos that were fetched, and are not yet recorded.
     var arrivals: [Int64: Arrival] = [:]
     /// Records them soon.

@@ -21,9 +21,9 @@ final class BackupBench: Sendable {
     deinit { try? FileManager.default.removeItem(at: folder) }
 
     /// Parts of 10 bytes, from 20 on; first ranges of 16 bytes.
-    func client(journal: (any MultipartJournal)? = nil) -> S3BackupClient {
+    func client(journal: (any MultipartJournal)? = nil, http: ScriptedHTTP? = nil) -> S3BackupClient {
         S3BackupClient(
-            transport: http, endpoint: URL(string: "http://127.0.0.1:1"), journal: journal ?? self.journal,
+            transport: http ?? self.http, endpoint: URL(string: "http://127.0.0.1:1"), journal: journal ?? self.journal,
             sizes: .init(budget: 64, singlePut: 20, part: 10, partsAtOnce: 2, firstRange: 16),
             runtime: fake.runtime
         ) {

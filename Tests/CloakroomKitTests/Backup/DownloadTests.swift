@@ -45,6 +45,31 @@ struct DownloadTests {
         #expect(try bench.fileNames.isEmpty)
     }
 
+    @Test(arguments: [404, 403, 500])
+    func `leaves nothing of what could not be read`(status: Int) async throws {
+        await bench.s3.inject("GET", MemoryS3.error(status, "Code"), times: 5)
+        #expect(await bench.code { try await bench.client().download("k", to: file) } != nil)
+        #expect(try bench.fileNames.isEmpty)
+    }
+
+    @Test func `makes the file while the request is under way`() async throws {
+        let folder = bench.folder
+        let isMade: @Sendable () -> Bool = {
+            (try? FileManager.default.contentsOfDirectory(atPath: folder.path))?.isEmpty == false
+        }
+        await bench.s3.store("k", numbered(5))
+        // A response that does not come before the file is there.
+        let s3 = bench.s3
+        let http = ScriptedHTTP { request, _ in
+            let end = ContinuousClock.now + .seconds(8)
+            while !isMade(), ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
+            return isMade() ? await s3.response(request) : .failure(.timedOut)
+        }
+        try await bench.client(http: http).download("k", to: file)
+        #expect(try Data(contentsOf: file) == numbered(5))
+        #expect(try bench.fileNames == ["photo.dat"])
+    }
+
     @Test func `continues where it stopped`() async throws {
         await bench.s3.store("k", bytes)
         await bench.s3.inject("GET", .response(206, rangeFields(0, 15), numbered(16)))

@@ -45,7 +45,7 @@ struct ObjectDownload {
                     partial.discard()
                     throw S3BackupClient.wrongBytes(target.key)
                 }
-                try await fetchRest(of: found, into: partial)
+                if !found.isChecked { try await fetchRest(of: found, into: partial) }
                 try await finish(found, partial)
                 return found
             } catch let fault as AWSError where restarts < 2 && Self.isOfAnother(fault) {
@@ -73,26 +73,37 @@ struct ObjectDownload {
     private func begun(_ partial: PartialFile) async throws -> Found {
         let size = client.sizes.firstRange
         return try await client.budget.spending(size) {
-            let transfer = client.readInMemory(size)
-            let found: StoredRange?
-            do {
-                let range = ObjectRange(first: 0, last: Int64(size) - 1)
-                found = try await target.s3.get(target.object, range: { range }, by: transfer)
-            } catch let fault as AWSError {
-                // An empty object has no first byte.
-                guard fault.status == 416 else { throw fault }
-                found = try await target.s3.get(target.object, range: { nil }, by: transfer)
-            }
-            guard let found else {
+            // Made while the request is under way.
+            async let made = partial.make()
+            let found: StoredRange
+            do { found = try await first(size) } catch {
+                _ = try? await made
                 partial.discard()
-                throw S3BackupClient.noSuchObject(target.key)
+                throw error
             }
-            return try await begin(partial, found)
+            return try await begin(partial, in: try await made, found)
         }
     }
 
+    private func first(_ size: Int) async throws -> StoredRange {
+        let transfer = client.readInMemory(size)
+        let found: StoredRange?
+        do throws(AWSError) {
+            let range = ObjectRange(first: 0, last: Int64(size) - 1)
+            found = try await target.s3.get(target.object, range: { range }, by: transfer)
+        } catch {
+            // An empty object has no first byte.
+            guard error.status == 416 else { throw error }
+            found = try await target.s3.get(target.object, range: { nil }, by: transfer)
+        }
+        guard let found else { throw S3BackupClient.noSuchObject(target.key) }
+        return found
+    }
+
     /// What is whole already is checked before it is written, and needs no tag to go on by.
-    @concurrent private func begin(_ partial: PartialFile, _ found: StoredRange) async throws(CloakroomError) -> Found {
+    @concurrent private func begin(
+        _ partial: PartialFile, in file: EmptyFile, _ found: StoredRange
+    ) async throws(CloakroomError) -> Found {
         let isWhole = found.body.count == found.objectSize
         if isWhole {
             let check = ObjectCheck(found.object, byteCount: found.objectSize, known: known)
@@ -101,7 +112,7 @@ struct ObjectDownload {
                 throw S3BackupClient.wrongBytes(target.key)
             }
         }
-        try partial.begin(found.body, entityTag: isWhole ? nil : found.object.entityTag)
+        try partial.begin(file, found.body, entityTag: isWhole ? nil : found.object.entityTag)
         return Found(object: found.object, byteCount: found.objectSize, isChecked: isWhole)
     }
 

@@ -3,24 +3,31 @@ import Foundation
 
 /// What has arrived of a download, beside the file that it is to become, with the entity tag of the object.
 struct PartialFile: Sendable {
-    let url: URL
-    private let tagURL: URL
-    private let destination: URL
+    // Paths and not URLs, which are taken apart anew for each use.
+    private let path: String
+    private let tagPath: String
+    private let destination: String
+    private let name: String
 
     /// - Parameter destination: hidden beside it, under a name that is short enough whatever the file's is.
     init(of destination: URL) {
-        let name = SHA256.hash(Array(destination.lastPathComponent.utf8)).prefix(12).hexadecimal
-        let folder = destination.deletingLastPathComponent()
-        url = folder.appendingPathComponent(".cloakroom-\(name).partial", isDirectory: false)
-        tagURL = folder.appendingPathComponent(".cloakroom-\(name).tag", isDirectory: false)
-        self.destination = destination
+        let whole = destination.path
+        let name = whole.lastIndex(of: "/").map { whole[whole.index(after: $0)...] } ?? whole[...]
+        let folder = whole[..<name.startIndex]
+        self.destination = whole
+        self.name = String(name)
+        let hidden = SHA256.hash(Array(name.utf8)).prefix(12).hexadecimal
+        path = "\(folder).cloakroom-\(hidden).partial"
+        tagPath = "\(folder).cloakroom-\(hidden).tag"
     }
+
+    var url: URL { URL(fileURLWithPath: path, isDirectory: false) }
 
     /// How many bytes are there; 0 when there is no file.
     var byteCount: Int64 {
         var status = stat()
         // Not what a link leads to.
-        return lstat(url.path, &status) == 0 && status.isRegularFile ? Int64(status.st_size) : 0
+        return lstat(path, &status) == 0 && status.isRegularFile ? Int64(status.st_size) : 0
     }
 
     /// Of the object that the bytes are of; `nil` when there is nothing to continue from.
@@ -28,49 +35,66 @@ struct PartialFile: Sendable {
         guard byteCount > 0 else { return nil }
         var tag: [UInt8] = []
         do throws(CloakroomError) {
-            try read(tagURL) { if tag.count <= Self.maximumTagBytes { tag += $0 } }
+            try read(tagPath) { if tag.count <= Self.maximumTagBytes { tag += $0 } }
         } catch {
             return nil
         }
         return tag.count <= Self.maximumTagBytes ? String(bytes: tag, encoding: .utf8) : nil
     }
 
-    /// Begins with the first bytes of an object.
+    /// Makes the file, without bytes: the file system may take as long for that as for writing them. What was there is
+    /// gone.
     ///
-    /// - Parameter entityTag: `nil` for all its bytes.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/unwritableFile``.
-    func begin(_ bytes: [UInt8], entityTag: String?) throws(CloakroomError) {
+    func make() throws(CloakroomError) -> EmptyFile {
         // Never bytes of one object with the tag of another.
         discard()
-        if let entityTag { try write(Array(entityTag.utf8), to: tagURL) }
-        try write(bytes, to: url)
+        return EmptyFile(descriptor: try create(path))
+    }
+
+    /// Begins with the first bytes of an object.
+    ///
+    /// - Parameters:
+    ///   - file: what ``make()`` gave.
+    ///   - entityTag: `nil` for all its bytes.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/unwritableFile``.
+    func begin(_ file: EmptyFile, _ bytes: [UInt8], entityTag: String?) throws(CloakroomError) {
+        if let entityTag {
+            let tag = EmptyFile(descriptor: try create(tagPath))
+            try write(Array(entityTag.utf8), to: tag)
+        }
+        try write(bytes, to: file)
     }
 
     /// Makes it the file, in one step, when it is on the disk.
     ///
     /// - Parameter isSynced: `false` for a caller that has the disk hold it later.
     func finish(isSynced: Bool = true) throws(CloakroomError) {
-        let file = open(url.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        if isSynced { try sync() }
+        guard rename(path, destination) == 0 else { throw failure(errno) }
+        unlink(tagPath)
+    }
+
+    private func sync() throws(CloakroomError) {
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw failure(errno) }
         defer { close(file) }
-        guard !isSynced || fsync(file) == 0 else { throw failure(errno) }
-        guard rename(url.path, destination.path) == 0 else { throw failure(errno) }
-        unlink(tagURL.path)
+        guard fsync(file) == 0 else { throw failure(errno) }
     }
 
     func discard() {
-        unlink(url.path)
-        unlink(tagURL.path)
+        unlink(path)
+        unlink(tagPath)
     }
 
     /// Hands over its bytes, in order.
-    func read(_ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) { try read(url, take) }
+    func read(_ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) { try read(path, take) }
 
     private static let maximumTagBytes = 1024
 
     /// Never through a link to somewhere else.
-    private func read(_ url: URL, _ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) {
-        let file = open(url.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    private func read(_ path: String, _ take: (UnsafeRawBufferPointer) -> Void) throws(CloakroomError) {
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw failure(errno) }
         defer { close(file) }
         var piece = [UInt8](repeating: 0, count: 1 << 18)
@@ -84,14 +108,19 @@ struct PartialFile: Sendable {
         guard !Task.isCancelled else { throw CloakroomError.cancelled }
     }
 
-    /// Never into what is there, be it a link to somewhere else.
-    private func write(_ bytes: [UInt8], to url: URL) throws(CloakroomError) {
-        let file = open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    /// Never what is there, be it a link to somewhere else.
+    private func create(_ path: String) throws(CloakroomError) -> Int32 {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure(errno) }
-        defer { close(file) }
+        return file
+    }
+
+    private func write(_ bytes: [UInt8], to file: EmptyFile) throws(CloakroomError) {
         var done = 0
         while done < bytes.count {
-            let count = bytes[done...].withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
+            let count = bytes[done...].withUnsafeBytes {
+                Foundation.write(file.descriptor, $0.baseAddress, $0.count)
+            }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw failure(errno) }
             done += count
@@ -99,9 +128,17 @@ struct PartialFile: Sendable {
     }
 
     private func failure(_ number: Int32) -> CloakroomError {
-        let name = destination.lastPathComponent
         return number == ENOSPC || number == EDQUOT
             ? CloakroomError(.diskFull, "no room for \(name)")
             : CloakroomError(.unwritableFile, "\(name) could not be written (errno \(number))")
     }
+}
+
+/// A file that was just made, open to be written.
+final class EmptyFile: Sendable {
+    let descriptor: Int32
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
 }
