@@ -151,7 +151,8 @@ let package = Package(
             path: "Tests/AnswerFuzz", swiftSettings: swiftSettings),
 
         .testTarget(
-            name: "AWSTests", dependencies: ["CloakroomAWS", "CloakroomCrypto", "CloakroomHTTP"],
+            name: "AWSTests",
+            dependencies: ["CloakroomAWS", "CloakroomCrypto", "CloakroomHTTP", "CloakroomKitTestSupport"],
             resources: [.copy("Vectors")], swiftSettings: swiftSettings),
         .testTarget(name: "HTTPValuesTests", dependencies: ["CloakroomHTTP"], swiftSettings: swiftSettings),
         .testTarget(
@@ -172,11 +173,16 @@ let package = Package(
                 "CloakroomKit", .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
             ],
             path: "Tests/KitBench", swiftSettings: swiftSettings),
+        // What the kit's tests, those of tiers and their programs share; it runs wherever the kit does.
+        .target(
+            name: "CloakroomKitTestSupport",
+            dependencies: [.target(name: "CloakroomCLinux", condition: .when(platforms: [.linux]))],
+            path: "Tests/KitSupport", swiftSettings: swiftSettings),
         .testTarget(
             name: "CloakroomKitTests",
             dependencies: [
                 "CloakroomKit", "CloakroomTiers", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomSQLite",
-                "CloakroomKitCrash",
+                "CloakroomKitCrash", "CloakroomKitTestSupport",
                 .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
                 .target(name: "CloakroomTestSupport", condition: .when(platforms: [.linux])),
             ],
@@ -190,12 +196,14 @@ let package = Package(
             path: "Tests/TierCrash", swiftSettings: swiftSettings),
         .executableTarget(
             name: "CloakroomTierModel",
-            dependencies: ["CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomScriptedTier"],
+            dependencies: [
+                "CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomKitTestSupport", "CloakroomScriptedTier",
+            ],
             path: "Tests/TierModel", swiftSettings: swiftSettings),
         .executableTarget(
             name: "CloakroomTierBench",
             dependencies: [
-                "CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomSQLite",
+                "CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomKitTestSupport", "CloakroomSQLite",
                 .target(name: "CloakroomCSQLite", condition: .when(platforms: [.linux])),
                 .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
             ],
@@ -204,7 +212,7 @@ let package = Package(
             name: "CloakroomTiersTests",
             dependencies: [
                 "CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomSQLite",
-                "CloakroomScriptedTier", "CloakroomTierCrash", "CloakroomTierModel",
+                "CloakroomKitTestSupport", "CloakroomScriptedTier", "CloakroomTierCrash", "CloakroomTierModel",
             ],
             swiftSettings: swiftSettings),
         .executableTarget(
@@ -228,12 +236,12 @@ let package = Package(
                 "CloakroomServer", "CloakroomOperations", "CloakroomJOSE", "CloakroomAWS", "CloakroomCrypto",
                 "CloakroomWire", "CloakroomHTTP",
                 "CloakroomSignatures", "CloakroomJSON",
-                "CloakroomLoop", "CloakroomRedis", "CloakroomTestSupport",
+                "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomRedis", "CloakroomTestSupport",
             ],
             exclude: ["Recorded"], swiftSettings: swiftSettings),
         .target(
-            name: "CloakroomTestSupport", dependencies: ["CloakroomLoop"], path: "Tests/Support",
-            swiftSettings: swiftSettings),
+            name: "CloakroomTestSupport", dependencies: ["CloakroomKitTestSupport", "CloakroomLoop"],
+            path: "Tests/Support", swiftSettings: swiftSettings),
         .target(
             name: "CloakroomScriptedS3", dependencies: ["CloakroomCLinux", "CloakroomCrypto", "CloakroomLoop"],
             path: "Tests/ScriptedS3",
@@ -258,11 +266,12 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "CloakroomCommand", "CloakroomAWS", "CloakroomCLinux", "CloakroomCrypto", "CloakroomFastCGI",
-                "CloakroomHTTP", "CloakroomJSON", "CloakroomLoop", "CloakroomOperations", "CloakroomServer",
-                "CloakroomTestSupport",
+                "CloakroomHTTP", "CloakroomJSON", "CloakroomKitTestSupport", "CloakroomLoop", "CloakroomOperations",
+                "CloakroomServer", "CloakroomTestSupport",
             ], swiftSettings: swiftSettings),
         .testTarget(
-            name: "LoopTests", dependencies: ["CloakroomLoop", "CloakroomTestSupport"], swiftSettings: swiftSettings),
+            name: "LoopTests", dependencies: ["CloakroomKitTestSupport", "CloakroomLoop", "CloakroomTestSupport"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -1,17 +1,7 @@
-/// SplitMix64: the same dice at every run.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
+import CloakroomKitTestSupport
 
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
+/// The same dice at every run.
+typealias SeededGenerator = CloakroomKitTestSupport.SeededGenerator
 
 extension [UInt8] {
     /// A few bytes changed, dropped, doubled or replaced by what parsers stumble over.

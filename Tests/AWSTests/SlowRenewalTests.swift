@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomKitTestSupport
 import Foundation
 import CloakroomHTTP
 import Synchronization
@@ -164,7 +165,7 @@ struct SlowRenewalTests {
         #expect(await renew(client, "0") == Self.stillCopying)
         let tooMany = Renewal.Outcome.unavailable(retryAfter: .seconds(30), code: "TooManyLargeCopies")
         #expect(await renew(client, "4") == tooMany)
-        while store.requests("upload_part_copy").count < 4 * 16 { await Task.yield() }
+        try await until { store.requests("upload_part_copy").count >= 4 * 16 }
         await client.cancelBackgroundCopies()
         #expect(store.requests("abort_multipart_upload").count == 4)
         #expect(store.requests("complete_multipart_upload").isEmpty)

@@ -1,10 +1,11 @@
-import Foundation
+import CloakroomKitTestSupport
 import CloakroomTestSupport
+import Foundation
 import Testing
 
 @testable import CloakroomCommand
 
-struct CompletionTests {
+@Suite(.serialized) struct CompletionTests {
     @Test(arguments: [
         (["li"], ["lifecycle"]),
         (["--v"], ["--version"]),
@@ -21,8 +22,8 @@ struct CompletionTests {
         (["completions", "z"], ["zsh"]),
         (["no-such", "x"], []),
     ])
-    func `bash completes commands, options and values`(line: [String], expected: [String]) throws {
-        #expect(try completed(line) == expected)
+    func `bash completes commands, options and values`(line: [String], expected: [String]) async throws {
+        #expect(try await completed(line) == expected)
     }
 
     @Test(arguments: [
@@ -37,21 +38,21 @@ struct CompletionTests {
         ["audit", "verify", "first", "second", "third", "FILE"],
         ["check", "--", "FILE"],
     ])
-    func `bash completes files where a command takes them`(line: [String]) throws {
+    func `bash completes files where a command takes them`(line: [String]) async throws {
         let folder = try TemporaryFolder()
         let file = folder["set tings.json5"]
         #expect(FileManager.default.createFile(atPath: file, contents: nil))
-        #expect(try completed(line.map { $0 == "FILE" ? folder["set"] : $0 }) == [file])
+        #expect(try await completed(line.map { $0 == "FILE" ? folder["set"] : $0 }) == [file])
     }
 
     @Test(arguments: [
         ["user", "set", "FILE"], ["serve", "--listen", "FILE"], ["check", "settings", "FILE"], ["status", "FILE"],
         ["init", "FILE"],
     ])
-    func `bash completes no files elsewhere`(line: [String]) throws {
+    func `bash completes no files elsewhere`(line: [String]) async throws {
         let folder = try TemporaryFolder()
         #expect(FileManager.default.createFile(atPath: folder["settings"], contents: nil))
-        #expect(try completed(line.map { $0 == "FILE" ? folder["set"] : $0 }) == [])
+        #expect(try await completed(line.map { $0 == "FILE" ? folder["set"] : $0 }) == [])
     }
 
     @Test func `no shell is offered what is for the program's own use`() {
@@ -62,9 +63,7 @@ struct CompletionTests {
     }
 
     /// What bash offers for the last of the words, as it splits them.
-    private func completed(_ words: [String]) throws -> [String] {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    private func completed(_ words: [String]) async throws -> [String] {
         let script = """
             set -u
             source <(printf '%s\\n' "$1")
@@ -74,14 +73,11 @@ struct CompletionTests {
             _cloakroom
             ((${#COMPREPLY[@]} == 0)) || printf '%s\\n' "${COMPREPLY[@]}"
             """
-        process.arguments = ["-c", script, "bash", BashCompletion.script] + words
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return text.split(separator: "\n").map { String($0) }
+        let run = try await ProgramRun(
+            URL(fileURLWithPath: "/bin/bash"), ["-c", script, "bash", BashCompletion.script] + words,
+            includesErrors: false)
+        #expect(run.end == .exited(0))
+        return run.output.split(separator: "\n").map { String($0) }
     }
 }
 

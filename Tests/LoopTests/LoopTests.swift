@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Glibc
 import CloakroomLoop
 import CloakroomTestSupport
@@ -48,7 +49,7 @@ struct LoopTests {
         await sleeper.value
     }
 
-    @Test @LoopActor func `puts work off to the end of the turn, once for many jobs`() async {
+    @Test @LoopActor func `puts work off to the end of the turn, once for many jobs`() async throws {
         var flushed: [[Int]] = []
         var gathered: [Int] = []
         await withTaskGroup(of: Void.self) { group in
@@ -63,7 +64,7 @@ struct LoopTests {
                 }
             }
         }
-        while flushed.isEmpty { await Task.yield() }
+        try await until { !flushed.isEmpty }
         #expect(flushed == [[0, 1, 2]])
     }
 

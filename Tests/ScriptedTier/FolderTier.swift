@@ -68,7 +68,7 @@ package struct FolderTier: ColdTier {
 
     package func put(_ file: URL, _ photo: PhotoDescriptor, progress: TransferProgress.Observer?) async throws {
         let bytes = try Data(contentsOf: file)
-        guard photo.matches(bytes) else { throw CloakroomError(.checksumMismatch, "another file than announced") }
+        guard photo.describes(bytes) else { throw CloakroomError(.checksumMismatch, "another file than announced") }
         if let present = try content(object(photo)) {
             await step("put: there already")
             guard present == bytes else { throw CloakroomError(.photoCollision, "there are other bytes") }
@@ -81,7 +81,7 @@ package struct FolderTier: ColdTier {
     package func verify(_ photo: PhotoDescriptor, file: URL?) async throws -> ColdProof? {
         await step("verify")
         guard let bytes = try content(object(photo)) else { return nil }
-        guard photo.matches(bytes) else { throw CloakroomError(.photoCollision, "there are other bytes") }
+        guard photo.describes(bytes) else { throw CloakroomError(.photoCollision, "there are other bytes") }
         return ColdProof(
             identity: try await identity, key: "photos/\(photo.md5.hexadecimal).dat",
             tag: SHA256.hash(bytes).hexadecimal, date: clock())
@@ -99,7 +99,7 @@ package struct FolderTier: ColdTier {
         await step("fetch: half")
         try (half + bytes.dropFirst(half.count)).write(to: file)
         await step("fetch: written")
-        guard try photo.matches(Data(contentsOf: file)) else {
+        guard try photo.describes(Data(contentsOf: file)) else {
             try FileManager.default.removeItem(at: file)
             throw CloakroomError(.checksumMismatch, "other bytes arrived")
         }
@@ -173,11 +173,4 @@ extension FolderTier {
     }
 
     package func deleteDocument(named name: String) async throws { try await remove(document(name), "deleteDocument") }
-}
-
-extension PhotoDescriptor {
-    /// Whether these are the photo's bytes; where its SHA-256 is not known, as far as the MD5 tells.
-    fileprivate func matches(_ bytes: Data) -> Bool {
-        Int64(bytes.count) == byteCount && MD5.hash(bytes) == md5 && sha256.map { $0 == SHA256.hash(bytes) } ?? true
-    }
 }

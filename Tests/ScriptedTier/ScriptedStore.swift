@@ -103,7 +103,7 @@ extension ScriptedStore {
 extension ScriptedStore {
     /// Stores what is not there.
     func put(_ bytes: Data, _ photo: PhotoDescriptor, in account: String) throws {
-        guard MD5.hash(bytes) == photo.md5, photo.sha256.map({ $0 == SHA256.hash(bytes) }) ?? true else {
+        guard photo.describes(bytes) else {
             throw CloakroomError(.checksumMismatch, "the file does not have the bytes of its descriptor")
         }
         try state.withLock { state in
@@ -130,7 +130,7 @@ extension ScriptedStore {
         guard let object = self.account(account).objects[key] else { return nil }
         try object.refuse(at: clock.now, key: key)
         if !showsDigests && photo.provenTag != object.tag { state.withLock { $0.readBacks += 1 } }
-        guard object.has(photo) else {
+        guard photo.describes(object.bytes) else {
             throw CloakroomError(.photoCollision, "the store has other bytes under \(key)")
         }
         return ColdProof(
@@ -141,15 +141,16 @@ extension ScriptedStore {
 }
 
 extension ScriptedStore.Object {
-    /// Whether the bytes are those of the photo; where its SHA-256 is not known, as far as the MD5 tells.
-    package func has(_ photo: PhotoDescriptor) -> Bool {
-        Int64(bytes.count) == photo.byteCount && MD5.hash(bytes) == photo.md5
-            && photo.sha256.map { $0 == SHA256.hash(bytes) } ?? true
-    }
-
     /// Throws for what is not going to stay, or cannot be read now.
     fileprivate func refuse(at date: Date, key: String) throws {
         if isArchived { throw CloakroomError(.archived, "\(key) is in an archive class") }
         if let expiration { throw CloakroomError(.photoExpiring, "\(key) is deleted at \(expiration)") }
+    }
+}
+
+extension PhotoDescriptor {
+    /// Whether these are the photo's bytes; where its SHA-256 is not known, as far as the MD5 tells.
+    package func describes(_ bytes: Data) -> Bool {
+        Int64(bytes.count) == byteCount && MD5.hash(bytes) == md5 && sha256.map { $0 == SHA256.hash(bytes) } ?? true
     }
 }

@@ -1,20 +1,12 @@
-/// SplitMix64: the same dice at every run.
-package struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
+package import CloakroomKitTestSupport
 
-    package init(seed: UInt64) { state = seed }
+/// The same dice at every run.
+package typealias SeededGenerator = CloakroomKitTestSupport.SeededGenerator
 
+extension SeededGenerator {
     /// One seed, of this run alone. As the argument of a test it stands in each failure's line; in its place in the code it
     /// repeats that run.
     package static var freshSeeds: [UInt64] { [UInt64.random(in: .min ... .max)] }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }
 
 extension SeededGenerator {

@@ -90,6 +90,8 @@ struct Rebuilding {
         try await BenchStore.inMemory(other, bucket).store.run(.manual).expectSuccess()
 
         let bench = try BenchStore.inMemory(arguments.folder, bucket)
+        let resident = try Memory.residentMegabytes()
+        try Memory.resetPeak()
         let began = ContinuousClock.now
         let report = try await bench.store.rebuildCatalog()
         let seconds = (ContinuousClock.now - began) / .seconds(1)
@@ -100,6 +102,8 @@ struct Rebuilding {
         return [
             "ratio": Double(bench.meter.now.requests) / Double(least), "originals": Double(bench.meter.now.photoGets),
             "documents": Double(documents), "seconds": seconds,
+            // Beside the bucket, which is in this process too.
+            "growth_mb": try Memory.peakMegabytes() - resident,
         ]
     }
 }

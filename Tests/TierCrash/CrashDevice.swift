@@ -5,24 +5,27 @@ import Foundation
 
 /// What a device does between two kills.
 enum Scenario: String, CaseIterable {
-    case add, inbox, run, free, open, remove, restore, rebuild
+    case add, inbox, run, free, open, remove, restore, rebuild, migrate
 }
 
 /// A device in a folder:
 ///
 /// - `store-{device}` is the store's, `tier` the cold tier of all devices;
 /// - `sources-{device}` has the photos to be added, each under its name;
-/// - `log-{device}.txt` has a line for each photo that was added, and before each one that is removed.
+/// - `log-{device}.txt` has a line for each photo that was added, and before each one that is removed;
+/// - `older-{device}/app.sqlite` has the photos of the app's older store.
 struct CrashDevice {
     let folder: URL
     let name: String
     let store: TieredPhotoStore
     let date: Date
+    private let points: KillPoints
 
     init(folder: URL, name: String, points: KillPoints, date: Date) throws {
         self.folder = folder
         self.name = name
         self.date = date
+        self.points = points
         let tier = try FolderTier(
             folder.appendingPathComponent("tier", isDirectory: true), clock: { date }, step: { _ in points.cross() })
         store = try TieredPhotoStore(
@@ -70,6 +73,12 @@ struct CrashDevice {
             try check(await store.run(.manual).stoppedBy)
         case .restore: try check(await store.restoreAll().stoppedBy)
         case .rebuild: _ = try await store.rebuildCatalog()
+        case .migrate:
+            let table = folder.appendingPathComponent("older-\(name)/app.sqlite", isDirectory: false)
+            let source = CrossedSource(source: try BlobTableSource(table), points: points)
+            // Two rows at a time.
+            let report = try await store.migrate(from: source, batchBytes: 6000)
+            try check(report.stoppedBy ?? report.failures.first?.error)
         }
     }
 

@@ -158,7 +158,7 @@ class Tiers:
             raise NotMeasured(f"tiers: making a catalog anew read {made['originals']:.0f} originals")
         self.values["tier_rebuild_requests_over_listing"] = made["ratio"]
         self.notes.append(f"tiers: {self._size.rows:,} rows are made anew in {made['seconds']:.1f} s, from "
-                          f"{made['documents']:.0f} documents.")
+                          f"{made['documents']:.0f} documents, with {made['growth_mb']:.0f} MB more memory.")
 
     def idle(self):
         idle = self._bench("idle", count=self._size.few)

@@ -106,6 +106,9 @@ public actor TieredPhotoStore {
         func open() throws(CloakroomError) -> Catalog {
             let catalog = try Catalog(at: folder.catalog, isWriter: isWriter, on: date)
             if isWriter { try finishInterrupted(catalog, folder) }
+            // What the store reads next.
+            _ = try catalog.setting(.device)
+            _ = try catalog.policy()
             return catalog
         }
         do { return try open() } catch {

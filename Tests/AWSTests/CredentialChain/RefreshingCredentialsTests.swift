@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import Foundation
 import CloakroomHTTP
 import Synchronization
@@ -137,7 +138,7 @@ struct RefreshingCredentialsTests {
         source.hold()
         let ids = await withTaskGroup(of: String.self) { group in
             for _ in 0..<100 { group.addTask { await self.id(credentials) } }
-            while source.calls == 0 { await Task.yield() }
+            try? await until { source.calls > 0 }
             source.release()
             return await group.reduce(into: Set<String>()) { $0.insert($1) }
         }

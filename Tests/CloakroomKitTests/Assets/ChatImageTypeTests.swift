@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -43,17 +44,10 @@ import Testing
         let maps = ["CloakroomCOpenSSL", "CloakroomCSQLite"].flatMap { name in
             ["-Xcc", "-fmodule-map-file=\(package.path)/Sources/\(name)/module.modulemap"]
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["swiftc", "-typecheck", "-swift-version", "6", "-I", modules.path] + maps + [file.path]
-        let output = Pipe()
-        process.standardError = output
-        let ended = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in ended.continuation.finish() }
-        try process.run()
-        for await _ in ended.stream {}
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let lines = text.split(separator: "\n").compactMap { line -> Int? in
+        let run = try await ProgramRun(
+            URL(fileURLWithPath: "/usr/bin/env"),
+            ["swiftc", "-typecheck", "-swift-version", "6", "-I", modules.path] + maps + [file.path])
+        let lines = run.output.split(separator: "\n").compactMap { line -> Int? in
             let parts = line.split(separator: ":", maxSplits: 4)
             guard parts.count == 5, parts[0] == file.path, parts[3] == " error" else { return nil }
             return Int(parts[1])

@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Testing
 
 @testable import CloakroomKit
@@ -8,12 +9,12 @@ struct ByteBudgetTests {
     @Test func `lets in who fits, but nobody past those who wait`() async throws {
         let gate = Gate()
         let first = Task { try await budget.spending(8) { _ = await gate.pass() } }
-        while await budget.free != 2 { await Task.yield() }
+        try await until { await budget.free == 2 }
         let second = Task { try await budget.spending(5) {} }
-        while await budget.waiterCount != 1 { await Task.yield() }
+        try await until { await budget.waiterCount == 1 }
         // Would fit, and waits all the same: or large ones would never come to their turn.
         let third = Task { try await budget.spending(1) {} }
-        while await budget.waiterCount != 2 { await Task.yield() }
+        try await until { await budget.waiterCount == 2 }
         #expect(await budget.free == 2)
         await gate.open()
         for task in [first, second, third] { try await task.value }
@@ -32,11 +33,11 @@ struct ByteBudgetTests {
     @Test func `lets out of the line who is cancelled, and lets in who stood behind`() async throws {
         let gate = Gate()
         let first = Task { try await budget.spending(8) { _ = await gate.pass() } }
-        while await budget.free != 2 { await Task.yield() }
+        try await until { await budget.free == 2 }
         let second = Task { try await budget.spending(5) {} }
-        while await budget.waiterCount != 1 { await Task.yield() }
+        try await until { await budget.waiterCount == 1 }
         let third = Task { try await budget.spending(2) {} }
-        while await budget.waiterCount != 2 { await Task.yield() }
+        try await until { await budget.waiterCount == 2 }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         try await third.value

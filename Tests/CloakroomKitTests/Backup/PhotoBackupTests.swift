@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import Foundation
 import CloakroomSQLite
 import Testing
@@ -219,7 +220,7 @@ import Testing
         let backup = backup(to: s3)
         let url = folder.url
         let run = Task { await backup.backUp(folder: url) }
-        while await s3.lines.filter({ $0.hasPrefix("PUT") }).count < 4 { await Task.yield() }
+        try await until { await s3.lines.filter { $0.hasPrefix("PUT") }.count == 4 }
         run.cancel()
         let report = await run.value
         #expect(report.stoppedBy?.code == .cancelled)

@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -40,6 +41,8 @@ private struct KilledRecovery {
         var writes: [String: [String]]
     }
 
+    private static let program = MortalProgram("kit-crash", variable: "CLOAKROOM_KIT_CRASH")
+
     let folder: URL
     private static let names = ["avatar", "group", "lost", "changed", "alive"]
 
@@ -67,7 +70,8 @@ private struct KilledRecovery {
 
     /// One launch of the app; whatever it came to, nothing may be wrong then.
     func launch(killedAt point: Int, _ date: Date) async throws -> MortalProgram.End {
-        let end = try await MortalProgram(scenario: "recovery", folder: folder).run(upTo: point, at: date)
+        let end = try await Self.program.run(
+            ["recovery", folder.path, String(point), String(date.timeIntervalSince1970)])
         let database = try database()
         for name in ["avatar", "group"] {
             let url = try #require(database.urls[name])

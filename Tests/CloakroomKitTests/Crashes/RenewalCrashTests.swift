@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -36,6 +37,8 @@ private struct KilledRenewal {
         var writes: [String: [String]]
     }
 
+    private static let program = MortalProgram("kit-crash", variable: "CLOAKROOM_KIT_CRASH")
+
     let folder: URL
     private static let names = (0..<25).map { "group" + ($0 < 10 ? "0\($0)" : "\($0)") }
     private static let goneName = "group12"
@@ -64,7 +67,8 @@ private struct KilledRenewal {
 
     /// One launch of the app; whatever it came to, nothing may be wrong then.
     func launch(killedAt point: Int, _ date: Date) async throws -> MortalProgram.End {
-        let end = try await MortalProgram(scenario: "renewal", folder: folder).run(upTo: point, at: date)
+        let end = try await Self.program.run(
+            ["renewal", folder.path, String(point), String(date.timeIntervalSince1970)])
         let renewed = Set(try renewedKeys())
         let uploaded = Set(
             try FileManager.default.contentsOfDirectory(atPath: file("s3").path).filter { $0.hasPrefix("new-") })

@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -99,7 +100,7 @@ import Testing
         let store = MemoryStore(gate: gate)
         let provider = provider(vendor(), store)
         let caller = Task { try await provider.credentials() }
-        while await store.calls != ["load"] { await Task.yield() }
+        try await until { await store.calls == ["load"] }
         await gate.open()
         _ = try await caller.value
         await provider.forget()
@@ -114,7 +115,7 @@ import Testing
         let store = MemoryStore(record, gate: gate)
         let provider = provider(vendor(from: 7), store)
         let caller = Task { try await provider.credentials() }
-        while await store.calls != ["load"] { await Task.yield() }
+        try await until { await store.calls == ["load"] }
         let forgetting = Task { await provider.forget() }
         await #expect(throws: CloakroomError(.cancelled, "The credentials were forgotten.")) {
             try await caller.value

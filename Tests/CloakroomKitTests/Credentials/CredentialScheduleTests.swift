@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomKitTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -21,7 +22,7 @@ import Testing
 /// A server that answers at random, and complains of what it should not have seen.
 private final class RandomServer: Sendable {
     private struct State {
-        var dice: Dice
+        var dice: SeededGenerator
         var complaints: [String] = []
         /// What it gave last; `nil` once that was refused.
         var given: (credentials: VendedCredentials, at: Date)?
@@ -35,19 +36,6 @@ private final class RandomServer: Sendable {
         var gate: Gate?
     }
 
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        // SplitMix64, by Sebastiano Vigna.
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private let fake: FakeRuntime
     private let start: Date
     let clock: ServerClock
@@ -57,7 +45,7 @@ private final class RandomServer: Sendable {
         self.fake = fake
         start = fake.wallTime
         clock = ServerClock(runtime: fake.runtime)
-        state = Mutex(State(dice: Dice(state: seed)))
+        state = Mutex(State(dice: SeededGenerator(seed: seed)))
     }
 
     var time: Date { start.addingTimeInterval(fake.elapsed / .seconds(1)) }
@@ -191,9 +179,11 @@ private final class RandomDevice: Sendable {
         }
         if server.isSlow {
             waiting.withLock { $0.append(caller) }
-            while await provider.waiterCount == waiters, self.returned.withLock({ $0 }) == returned {
-                await Task.yield()
-            }
+            do {
+                try await until {
+                    await provider.waiterCount != waiters || self.returned.withLock { $0 } != returned
+                }
+            } catch { server.complain("a call neither waits nor ends") }
         } else {
             await caller.value
             await fake.settle()

@@ -1,3 +1,5 @@
+import CloakroomKitTestSupport
+
 @testable import CloakroomKit
 
 /// A store that keeps its record in memory, and writes down what it was asked to do.

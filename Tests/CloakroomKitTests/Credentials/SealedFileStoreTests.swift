@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -237,10 +238,10 @@ import Testing
 
     @Test(.enabled(if: SmallDisk.isPossible))
     func `on a full disk the older record stays`() async throws {
-        let disk = try SmallDisk(at: place.url)
+        let disk = try SmallDisk(byteCount: 128 << 10, at: place.url)
         defer { disk.unmount() }
         try await store().save(record)
-        disk.fill()
+        try disk.fill()
         let error = await #expect(throws: CloakroomError.self) {
             try await store().save(StoredCredentials(bytes: Data(count: 60_000)))
         }

@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -34,19 +35,19 @@ import Testing
     }
 
     /// Comes back once so many wait.
-    private func waiters(_ count: Int, of provider: CredentialProvider) async {
-        while await provider.waiterCount < count { await Task.yield() }
+    private func waiters(_ count: Int, of provider: CredentialProvider) async throws {
+        try await until { await provider.waiterCount >= count }
     }
 
     @Test(
         arguments: [(nil, "ASIA0"), (CloakroomError.vendorUnreachable, "unreachable")] as [(CloakroomError?, String)])
     func `a thousand callers make one request, and all get its outcome`(
         error: CloakroomError?, outcome: String
-    ) async {
+    ) async throws {
         let vendor = gated(error.map { .failure($0) } ?? .success(()))
         let provider = provider(vendor)
         let callers = (0..<1000).map { _ in caller(of: provider) }
-        await waiters(1000, of: provider)
+        try await waiters(1000, of: provider)
         await gate.open()
         for caller in callers { #expect(await caller.value == outcome) }
         #expect(await vendor.requests == 1)
@@ -54,11 +55,11 @@ import Testing
     }
 
     @Test(arguments: [[0], [1], [2], [0, 1], [0, 2], [1, 2]])
-    func `who is cancelled leaves alone`(cancelled: [Int]) async {
+    func `who is cancelled leaves alone`(cancelled: [Int]) async throws {
         let vendor = gated()
         let provider = provider(vendor)
         let callers = (0..<3).map { _ in caller(of: provider) }
-        await waiters(3, of: provider)
+        try await waiters(3, of: provider)
         for index in cancelled {
             callers[index].cancel()
             #expect(await callers[index].value == "cancelled")
@@ -68,11 +69,11 @@ import Testing
         #expect(await vendor.requests == 1)
     }
 
-    @Test func `when all are cancelled the request goes on, and what it gives is kept`() async {
+    @Test func `when all are cancelled the request goes on, and what it gives is kept`() async throws {
         let vendor = gated()
         let provider = provider(vendor)
         let callers = (0..<3).map { _ in caller(of: provider) }
-        await waiters(3, of: provider)
+        try await waiters(3, of: provider)
         for caller in callers { caller.cancel() }
         for caller in callers { #expect(await caller.value == "cancelled") }
         await gate.open()
@@ -106,12 +107,12 @@ import Testing
         #expect(await vendor.requests <= 1)
     }
 
-    @Test func `forgetting ends what is under way: its waiters, its request and its outcome`() async {
+    @Test func `forgetting ends what is under way: its waiters, its request and its outcome`() async throws {
         let vendor = gated()
         let store = MemoryStore()
         let provider = CredentialProvider(vendor: vendor, store: store, runtime: fake.runtime)
         let callers = (0..<3).map { _ in caller(of: provider) }
-        await waiters(3, of: provider)
+        try await waiters(3, of: provider)
         await vendor.arrival(of: 1)
         await provider.forget()
         for caller in callers { #expect(await caller.value == "cancelled") }

@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -45,7 +46,7 @@ import Testing
         let fake = FakeRuntime(sleeping: .waits)
         let short = Task { try await fake.runtime.sleep(.seconds(1)) }
         let long = Task { try await fake.runtime.sleep(.seconds(9)) }
-        while fake.sleeps.count < 2 { await Task.yield() }
+        try await until { fake.sleeps.count == 2 }
         fake.pass(.seconds(5))
         try await short.value
         long.cancel()

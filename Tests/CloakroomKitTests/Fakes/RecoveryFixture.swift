@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 
 /// All that a recovery touches, in memory: the server and S3, the app's cache and database, and the journal.

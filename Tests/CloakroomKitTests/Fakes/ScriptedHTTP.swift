@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 

@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 

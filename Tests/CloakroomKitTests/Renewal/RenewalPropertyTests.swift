@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -6,12 +7,12 @@ import Testing
 @Suite struct RenewalPropertyTests {
     /// What a server knows of its objects.
     private actor FakeServer {
-        private var generator: SplitMix
+        private var generator: SeededGenerator
         private let time: @Sendable () -> Date
         private(set) var renewals: [String: [Date]] = [:]
 
         init(seed: UInt64, time: @escaping @Sendable () -> Date) {
-            generator = SplitMix(state: seed)
+            generator = SeededGenerator(seed: seed)
             self.time = time
         }
 
@@ -48,7 +49,7 @@ import Testing
         let fake = app.fake
         let server = FakeServer(seed: seed, time: { fake.wallTime })
         await app.renewer.respond { try await server.respond($0) }
-        var dice = SplitMix(state: seed &+ 1_000)
+        var dice = SeededGenerator(seed: seed &+ 1_000)
         let assets = images(20)
         for _ in 0..<150 {
             let manager = try app.manager(assets.shuffled(using: &dice))
@@ -69,18 +70,5 @@ import Testing
             }
         }
         #expect(await app.renewer.mostInFlight == 1)
-    }
-}
-
-/// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators (2014).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

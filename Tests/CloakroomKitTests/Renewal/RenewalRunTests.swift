@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
         let manager = try app.manager(images(4))
         let reports = await withTaskGroup(of: RenewalReport.self) { group in
             for _ in 0..<100 { group.addTask { await manager.renewIfNeeded() } }
-            await untilTrue { await app.renewer.batches.count == 1 }
+            try? await until { await app.renewer.batches.count == 1 }
             await gate.open()
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -30,7 +31,7 @@ import Testing
     @Test func `a run in the background blocks nobody`() async throws {
         let manager = try app.manager(images(4))
         manager.startRenewal()
-        await untilTrue { await app.renewer.batches.count == 2 }
+        try await until { await app.renewer.batches.count == 2 }
         #expect(await manager.renewIfNeeded().renewed + manager.renewIfNeeded().notDue >= 4)
         #expect(await app.renewer.batches.count == 2)
     }
@@ -48,7 +49,7 @@ import Testing
         await hangAtSecondBatch()
         let manager = try app.manager(images(6))
         async let report = manager.renewIfNeeded()
-        await untilTrue { await app.renewer.batches.count == 2 }
+        try await until { await app.renewer.batches.count == 2 }
         await manager.cancel()
         #expect(await report.end == .stopped)
         #expect(await report.error?.code == .cancelled)
@@ -77,7 +78,7 @@ import Testing
         await endSlowlyAtSecondBatch(hasEnded)
         let manager = try app.manager(images(6))
         async let report = manager.renewIfNeeded()
-        await untilTrue { await app.renewer.batches.count == 2 }
+        try await until { await app.renewer.batches.count == 2 }
         await manager.cancel()
         #expect(hasEnded.all == [true])
         #expect(await manager.callerCount == 0)
@@ -91,9 +92,9 @@ import Testing
         await endSlowlyAtSecondBatch(hasEnded, seen: seen)
         let manager = try app.manager(images(6))
         let first = Task { await manager.renewIfNeeded() }
-        await untilTrue { await app.renewer.batches.count == 2 }
+        try await until { await app.renewer.batches.count == 2 }
         first.cancel()
-        await untilTrue { !seen.all.isEmpty }
+        try await until { !seen.all.isEmpty }
         let second = isForced ? await manager.forceRenewal() : await manager.renewIfNeeded()
         #expect(await first.value.error?.code == .cancelled)
         #expect(second.end == .finished)
@@ -105,11 +106,11 @@ import Testing
         await hangAtSecondBatch()
         let manager = try app.manager(images(6))
         let callers = (0..<3).map { _ in Task { await manager.renewIfNeeded() } }
-        await untilTrue { await app.renewer.batches.count == 2 }
-        await untilTrue { await manager.callerCount == 3 }
+        try await until { await app.renewer.batches.count == 2 }
+        try await until { await manager.callerCount == 3 }
         callers[0].cancel()
         callers[2].cancel()
-        await untilTrue { await manager.callerCount == 1 }
+        try await until { await manager.callerCount == 1 }
         #expect(await app.renewer.mostInFlight == 1)
         callers[1].cancel()
         for caller in callers { #expect(await caller.value.error?.code == .cancelled) }

@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -64,7 +65,7 @@ import Testing
         try await app.manager([image("fresh")]).recordUpload(of: image("fresh"))
         let manager = try app.manager([image("due"), image("fresh")])
         async let first = manager.renewIfNeeded()
-        await untilTrue { await app.renewer.batches.count == 1 }
+        try await until { await app.renewer.batches.count == 1 }
         async let forced = manager.forceRenewal()
         async let forcedToo = manager.forceRenewal()
         async let joined = manager.renewIfNeeded()
@@ -89,9 +90,4 @@ import Testing
         #expect(await manager.forceRenewal().requests == 1)
         #expect(await app.renewer.batches == [["no", "yes"], ["no", "yes"]])
     }
-}
-
-/// Lets other tasks run until something is so.
-func untilTrue(_ condition: () async -> Bool) async {
-    while !(await condition()) { await Task.yield() }
 }

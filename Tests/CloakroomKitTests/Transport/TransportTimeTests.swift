@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -22,7 +23,7 @@ import Testing
             try await transport.send(
                 .get(server.url, timeout: .seconds(timeout), idleTimeout: .seconds(idleTimeout)))
         }
-        while fake.sleeps.isEmpty { await Task.yield() }
+        try await until { !fake.sleeps.isEmpty }
         #expect(fake.sleeps == [.seconds(10)])
         fake.pass(.seconds(10))
         await #expect(throws: HTTPTransportError.timedOut) { try await exchange.value }

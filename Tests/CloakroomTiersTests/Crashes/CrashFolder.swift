@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import CloakroomScriptedTier
 import CloakroomTiers
 import Foundation
@@ -6,9 +7,7 @@ import Testing
 
 /// Two devices and a cold tier as files, with the program `tier-crash` as the devices' app.
 struct CrashFolder {
-    enum End: Equatable { case finished, killed }
-
-    struct ProgramError: Error { var output: String }
+    private static let program = MortalProgram("tier-crash", variable: "CLOAKROOM_TIER_CRASH")
 
     let url: URL
     static let begin = Date(timeIntervalSince1970: 1_800_000_000)
@@ -38,7 +37,7 @@ struct CrashFolder {
 
     static func bytes(_ photo: String) -> Data {
         // In the last one of the first device there is no picture.
-        photo == "4" ? ScriptedThumbnailer.noPicture : Data("photo \(photo)".utf8) + Data(repeating: 7, count: 5000)
+        photo == "4" ? ScriptedThumbnailer.noPicture : .named(photo, count: 5000)
     }
 
     private func makeSources() throws {
@@ -49,6 +48,16 @@ struct CrashFolder {
         }
     }
 
+    /// Has a device's app its photos in an older store: the first two and the last one are old.
+    func makeOlderStore(of device: String) throws {
+        let table = try LegacyTable(in: file("older-\(device)"))
+        let names = Self.photos[device] ?? []
+        for name in names {
+            try table.insert(name, Self.bytes(name), Self.begin - (name == "3" ? 1 : 60) * 86_400)
+        }
+        try Data(names.map { "added \($0)\n" }.joined().utf8).write(to: file("log-\(device).txt"))
+    }
+
     func file(_ name: String) -> URL { url.appendingPathComponent(name) }
 
     /// One launch of a device's app; whatever it came to, no photo may be lost then.
@@ -57,35 +66,12 @@ struct CrashFolder {
     @discardableResult
     func launch(
         _ scenario: String, device: String = "a", killedAt point: Int = 0, days: Double
-    ) async throws -> End {
+    ) async throws -> MortalProgram.End {
         let date = Self.begin + days * 86_400
-        let process = Process()
-        process.executableURL = Self.program
-        process.arguments = [scenario, url.path, device, String(point), String(date.timeIntervalSince1970)]
-        let output = Pipe()
-        // Foundation keeps a process that has ended, and so its pipe.
-        defer { for end in [output.fileHandleForReading, output.fileHandleForWriting] { try? end.close() } }
-        process.standardOutput = output
-        process.standardError = output
-        let ended = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in ended.continuation.finish() }
-        try process.run()
-        // A few lines, which the pipe holds.
-        for await _ in ended.stream {}
+        let end = try await Self.program.run(
+            [scenario, url.path, device, String(point), String(date.timeIntervalSince1970)])
         try expectNothingLost("\(scenario), killed at \(point)")
-        switch (process.terminationReason, process.terminationStatus) {
-        case (.exit, 0): return .finished
-        case (.uncaughtSignal, SIGKILL): return .killed
-        default:
-            throw ProgramError(output: String(decoding: output.fileHandleForReading.availableData, as: UTF8.self))
-        }
-    }
-
-    /// Beside the tests, where the package manager puts both, unless the environment says otherwise.
-    private static var program: URL {
-        if let path = ProcessInfo.processInfo.environment["CLOAKROOM_TIER_CRASH"] { return URL(fileURLWithPath: path) }
-        let tests = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        return tests.appendingPathComponent("tier-crash")
+        return end
     }
 }
 
@@ -106,12 +92,22 @@ extension CrashFolder {
         Set(["photos", "inbox"].flatMap { contents("store-\(device)/\($0)") })
     }
 
+    /// What a device's app has in its older store; nothing where there is none.
+    func older(_ device: String) throws -> [String: Data] {
+        let folder = file("older-\(device)")
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [:] }
+        let table = try LegacyTable(in: folder)
+        var photos: [String: Data] = [:]
+        for name in try table.names { photos[name] = try table.bytes(name) }
+        return photos
+    }
+
     var remote: Set<Data> { Set(contents("tier/photos")) }
 
     func expectNothingLost(_ comment: Comment) throws {
         let remote = remote
         for device in Self.photos.keys.sorted() {
-            let local = local(device)
+            let local = try local(device).union(older(device).values)
             for photo in owned(by: device) {
                 let bytes = Self.bytes(photo)
                 #expect(local.contains(bytes) || remote.contains(bytes), "device \(device), photo \(photo): \(comment)")
@@ -122,18 +118,27 @@ extension CrashFolder {
         #expect(needed.isDisjoint(with: lines("tier/deletions.txt")), comment)
     }
 
-    /// Opens everything that a device has, in this process.
-    func expectAllOpen(_ device: String, days: Double) async throws {
+    private func store(of device: String, days: Double) throws -> TieredPhotoStore {
         let date = Self.begin + days * 86_400
-        let store = try TieredPhotoStore(
+        return try TieredPhotoStore(
             folder: file("store-\(device)"), tier: try FolderTier(file("tier"), clock: { date }),
             thumbnailer: ScriptedThumbnailer(), policy: RetentionPolicy(), conditions: ScriptedConditions(),
             clock: { date })
+    }
+
+    /// Opens everything that a device has, in this process.
+    func expectAllOpen(_ device: String, days: Double) async throws {
+        let store = try store(of: device, days: days)
         for photo in owned(by: device).sorted() {
             let id = try #require(try await store.photo(named: photo), "photo \(photo)")
             let file = try await store.open(id)
             #expect(try Data(contentsOf: file.url) == Self.bytes(photo), "photo \(photo)")
         }
+    }
+
+    /// How many photos a device's store has.
+    func photoCount(_ device: String, days: Double) async throws -> Int {
+        try await store(of: device, days: days).usage().photoCount
     }
 
     private func contents(_ folder: String) -> [Data] {

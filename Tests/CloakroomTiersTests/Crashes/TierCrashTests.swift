@@ -76,6 +76,22 @@ import Testing
         }
     }
 
+    @Test func `killed at any point of moving an older store, each of its photos is here, once`() async throws {
+        try await CrashFolder.with { folder in
+            try folder.makeOlderStore(of: "a")
+            try await folder.killEverywhere("migrate", days: 0, atLeast: 60) { folder in
+                let rows = try folder.older("a")
+                #expect(rows == [:])
+                #expect(folder.owned(by: "a") == ["1", "2", "3", "4"])
+                #expect(try await folder.photoCount("a", days: 0.21) == 4)
+                // Those that are old leave the device by the next run at the latest.
+                try await folder.launch("run", days: 0.25)
+                #expect(folder.local("a") == Set(["3", "4"].map { CrashFolder.bytes($0) }))
+                #expect(folder.remote.count == 4)
+            }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `killed at any point, a catalog is made anew of what is there`(isAllLost: Bool) async throws {
         try await CrashFolder.with { folder in

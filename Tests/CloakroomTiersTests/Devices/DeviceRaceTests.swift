@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -56,7 +57,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, device) in devices.enumerated() {
                 group.addTask {
-                    var generator = SplitMix(seed: seed &* 31 &+ UInt64(number))
+                    var generator = SeededGenerator(seed: seed &* 31 &+ UInt64(number))
                     for _ in 0..<14 {
                         let photo = photos.randomElement(using: &generator) ?? TestPhoto(1)
                         switch Int.random(in: 0..<8, using: &generator) {
@@ -84,12 +85,12 @@ import Testing
 
 /// Lets one of the tasks that wait go on, at random, as soon as all of them wait.
 private actor Scheduler {
-    private var generator: SplitMix
+    private var generator: SeededGenerator
     private var running: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     init(seed: UInt64, tasks: Int) {
-        generator = SplitMix(seed: seed)
+        generator = SeededGenerator(seed: seed)
         running = tasks
     }
 

@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -86,7 +87,7 @@ import Testing
     /// documents few.
     @Test func `writes at most twice what changed, over the whole life`() async throws {
         let device = try TestDevice("a", store)
-        var generator = SplitMix(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         for day in 0..<400 {
             for number in 0..<3 { try await device.add(TestPhoto(day * 3 + number)) }
             if day % 3 == 0 {
@@ -120,7 +121,7 @@ import Testing
     /// Whatever a device has let go is named at each moment, also when the process ends before or after any request.
     @Test(arguments: 0..<3)
     func `a kill between any two steps loses no name`(seed: UInt64) async throws {
-        var generator = SplitMix(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kill-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let interruption = Interruption()

@@ -1,5 +1,6 @@
 import CloakroomCrypto
 import CloakroomKit
+import CloakroomKitTestSupport
 import CloakroomScriptedTier
 import CloakroomTiers
 import Foundation
@@ -13,7 +14,9 @@ final class StoreFixture {
     let clock: TestClock
     let conditions = ScriptedConditions()
     let thumbnailer: ScriptedThumbnailer
+    private let root: URL
     private let policy: RetentionPolicy
+    private let step: @Sendable (TierStep) -> Void
     private(set) var store: TieredPhotoStore
     /// What was added, by name.
     private(set) var bytes: [String: Data] = [:]
@@ -21,25 +24,28 @@ final class StoreFixture {
     /// - Parameters:
     ///   - remote: shared by several devices of one user.
     ///   - clock: the device's; `nil` for the store's.
+    ///   - disk: where the store's folder is made; `nil` beside the files.
+    ///   - step: of the store, with each that begins by ``relaunch()``.
     init(
         _ policy: RetentionPolicy = RetentionPolicy(), remote: ScriptedStore? = nil, device: String = "device",
-        clock: TestClock? = nil, thumbnailer: ScriptedThumbnailer = ScriptedThumbnailer(),
-        gate: @escaping TierGate = { _, _ in }
+        clock: TestClock? = nil, in disk: URL? = nil, thumbnailer: ScriptedThumbnailer = ScriptedThumbnailer(),
+        gate: @escaping TierGate = { _, _ in }, step: @escaping @Sendable (TierStep) -> Void = { _ in }
     ) throws {
         let clock = clock ?? remote?.clock ?? TestClock()
         let remote = remote ?? ScriptedStore(clock: clock)
         let tier = ScriptedTier(remote, device: device, gate: gate)
-        let root = FileManager.default.temporaryDirectory.appendingPathComponent("cloakroom-tiers-\(UUID().uuidString)")
-        folder = root.appendingPathComponent("store", isDirectory: true)
+        root = FileManager.default.temporaryDirectory.appendingPathComponent("cloakroom-tiers-\(UUID().uuidString)")
+        folder = (disk ?? root).appendingPathComponent("store", isDirectory: true)
         files = root.appendingPathComponent("files", isDirectory: true)
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
         (self.clock, self.remote, self.tier, self.policy, self.thumbnailer) = (clock, remote, tier, policy, thumbnailer)
+        self.step = step
         store = try TieredPhotoStore(
             folder: folder, tier: tier, thumbnailer: thumbnailer, policy: policy, conditions: conditions,
-            clock: { clock.now })
+            clock: { clock.now }, step: step)
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder.deletingLastPathComponent()) }
+    deinit { try? FileManager.default.removeItem(at: root) }
 
     /// Ends the store and begins another one on its folder, as another launch of the app does.
     func relaunch() async throws { _ = try await reopened(conditions) }
@@ -50,20 +56,51 @@ final class StoreFixture {
         let clock = clock
         store = try TieredPhotoStore(
             folder: folder, tier: tier, thumbnailer: thumbnailer, policy: policy, conditions: conditions,
-            clock: { clock.now })
+            clock: { clock.now }, step: step)
         return store
     }
 
-    /// Bytes that no other name has.
-    static func bytes(_ name: String, count: Int = 3000) -> Data {
-        var bytes: [UInt8] = []
-        var block = SHA256.hash(Array(name.utf8))
-        while bytes.count < count {
-            bytes += block
-            block = SHA256.hash(block)
-        }
-        return Data(bytes.prefix(count))
+    /// A store on the same folder, as another process of the app has it, in front of the same cold tier.
+    func secondProcess() throws -> TieredPhotoStore {
+        let clock = clock
+        return try TieredPhotoStore(
+            folder: folder, tier: ScriptedTier(remote, device: "second process"), thumbnailer: thumbnailer,
+            policy: policy, conditions: conditions, clock: { clock.now })
     }
+
+    /// Has a copy of another folder in the place of this one, as a phone that is restored from a backup, and launches.
+    ///
+    /// - Parameter change: what happens to the copy before it is used.
+    func restore(from backup: URL, _ change: (URL) throws -> Void = { _ in }) async throws {
+        try await store.releaseLock()
+        try FileManager.default.removeItem(at: folder)
+        try FileManager.default.copyItem(at: backup, to: folder)
+        try change(folder)
+        try await relaunch()
+    }
+
+    /// Has the catalog be no database any more, and launches.
+    func destroyCatalog() async throws {
+        try await store.releaseLock()
+        let catalog = folder.appendingPathComponent("catalog.sqlite")
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: catalog.path + suffix) }
+        try Data(repeating: 7, count: 40_000).write(to: catalog)
+        try await relaunch()
+    }
+
+    /// A run on each of so many days to come.
+    @discardableResult
+    func runDaily(_ days: Int) async -> [TieringReport] {
+        var reports: [TieringReport] = []
+        for _ in 0..<days {
+            clock.pass(days: 1.01)
+            reports.append(await store.run())
+        }
+        return reports
+    }
+
+    /// Bytes that no other name has.
+    static func bytes(_ name: String, count: Int = 3000) -> Data { .named(name, count: count) }
 
     func write(_ name: String, _ data: Data) throws -> URL {
         let file = files.appendingPathComponent(name)
@@ -84,6 +121,20 @@ final class StoreFixture {
         for name in names { ids.append(try await add(name)) }
         clock.pass(days: days)
         return ids
+    }
+
+    /// Under which the cold tier has the photo of a name.
+    static func key(_ name: String) -> String { MD5.hash(bytes(name)).hexadecimal }
+
+    /// Whether the cold tier has the photo of a name.
+    func isStored(_ name: String) -> Bool { remote.account().objects[Self.key(name)]?.bytes == bytes[name] }
+
+    /// The bytes that the store gives for the photo of a name.
+    func read(_ name: String) async throws -> Data {
+        guard let id = try await store.photo(named: name) else {
+            throw CloakroomError(.noSuchPhoto, "there is no photo \(name)")
+        }
+        return try await read(id)
     }
 
     func place(of id: PhotoID) async throws -> PhotoPlace? {

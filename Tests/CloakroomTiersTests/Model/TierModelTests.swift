@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -9,19 +10,12 @@ import Testing
 
     @Test(arguments: [UInt64.random(in: 0...999_999_999)])
     func `no schedule of devices, kills, clocks and faults loses a photo`(seed: UInt64) async throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("tier-model")
-        process.arguments = ["--schedules", "300", "--seed", String(seed)]
-        let output = Pipe()
-        process.standardOutput = output
-        let ended = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in ended.continuation.finish() }
         // It takes all of a process's tasks for itself: so it has one of its own.
-        try process.run()
-        for await _ in ended.stream {}
-        let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        guard process.terminationStatus == 0 else { throw Failure(description: said) }
+        let run = try await ProgramRun(
+            URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+                .appendingPathComponent("tier-model"),
+            ["--schedules", "300", "--seed", String(seed)])
+        guard run.end == .exited(0) else { throw Failure(description: run.output) }
     }
 
     @Test func `a seed makes the same steps each time, and other seeds make others`() {

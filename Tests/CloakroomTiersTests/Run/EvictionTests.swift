@@ -81,25 +81,6 @@ import Testing
         #expect(freed.stoppedBy?.code == .notAllowedNow)
     }
 
-    @Test func `a policy that is changed to for ever while a run goes on keeps what has not left`() async throws {
-        let policyChanger = PolicyChanger()
-        let device = try StoreFixture(gate: { call, moment in
-            if call.kind == .documents, moment == .before { await policyChanger.change() }
-        })
-        await policyChanger.set(device.store)
-        _ = try await device.addOld("a")
-        let report = await device.store.run()
-        #expect(report.evicted == 0)
-        #expect(report.stoppedBy?.code == .notAllowedNow)
-        #expect(device.photoFiles.count == 1)
-    }
-
-    private actor PolicyChanger {
-        private var store: TieredPhotoStore?
-        func set(_ store: TieredPhotoStore) { self.store = store }
-        func change() async { try? await store?.setPolicy(RetentionPolicy(period: .forever)) }
-    }
-
     @Test func `the least recently viewed leave for the limit of bytes, however young`() async throws {
         let device = try StoreFixture(RetentionPolicy(period: .quarter, hotByteLimit: 7000))
         let first = try await device.add("first")
@@ -225,33 +206,6 @@ import Testing
         device.clock.pass(days: 31)
         server.pass(days: 31)
         #expect(await device.store.run().evicted == 1)
-    }
-
-    @Test func `another account stops everything until it is accepted, and its photos are uploaded anew then`()
-        async throws
-    {
-        let device = try StoreFixture()
-        let ids = try await device.addOld("a", "b")
-        let kept = try await device.add("kept")
-        _ = await device.store.run()
-        device.tier.signIn("another")
-        let added = try await device.add("c")
-        let report = await device.store.run()
-        #expect(report.stoppedBy?.code == .accountChanged)
-        #expect(report.alarms.map(\.kind) == [.accountChanged])
-        #expect(device.remote.account("another") == ScriptedStore.Account())
-        #expect(await CloakroomError.code { _ = try await device.store.open(ids[0]) } == .accountChanged)
-        device.tier.signIn("user")
-        #expect(await device.store.run().stoppedBy == nil)
-        #expect(try await device.store.alarms().isEmpty)
-        device.tier.signIn("another")
-        _ = await device.store.run()
-        try await device.store.dismissAlarm(.accountChanged)
-        _ = await device.store.run()
-        #expect(device.remote.account("another").objects.count == 2)
-        #expect(try await device.read(kept) == device.bytes["kept"])
-        #expect(try await device.read(added) == device.bytes["c"])
-        #expect(await CloakroomError.code { _ = try await device.store.open(ids[0]) } == .accountChanged)
     }
 
     @Test func `a quota that is used up ends the run, keeps the photos, and lets others be restored`() async throws {

@@ -3,6 +3,7 @@ import CloakroomKit
 @testable import CloakroomScriptedTier
 import CloakroomTiers
 import Foundation
+import Synchronization
 import Testing
 
 /// The weekly look at the cold tier.
@@ -134,5 +135,35 @@ import Testing
         device.remote.resetRequests()
         _ = await device.store.run()
         #expect(device.remote.requests(.list) == 1)
+    }
+
+    @Test func `an object that cannot be read now ends no run`() async throws {
+        let broken = Mutex<String?>(nil)
+        let device = try StoreFixture(gate: { call, moment in
+            if call.kind == .verify, moment == .before, call.subject == broken.withLock({ $0 }) {
+                throw CloakroomError(.internalError, "a part of it is lost", status: 500)
+            }
+        })
+        let ids = try await device.addOld("a")
+        #expect(await device.store.run().evicted == 1)
+        broken.withLock { $0 = StoreFixture.key("a") }
+        try await device.add("new")
+        device.clock.pass(days: 8)
+        let report = await device.store.run()
+        #expect(report.stoppedBy == nil)
+        #expect(report.failures.map(\.photo) == ids)
+        #expect(report.failures.map(\.error.code) == [.internalError])
+        #expect(report.uploaded == 1)
+    }
+
+    @Test func `snapshots that are gone are published again`() async throws {
+        let (device, _) = try await evicted(3)
+        let names = Set(device.remote.account().documents.keys)
+        device.remote.change { $0.documents = [:] }
+        device.clock.pass(days: 8)
+        #expect(await device.store.run().stoppedBy == nil)
+        let other = try StoreFixture(remote: device.remote, device: "other")
+        #expect(try await other.store.rebuildCatalog().unnamed == 0)
+        #expect(names.isDisjoint(with: device.remote.account().documents.keys))
     }
 }

@@ -75,4 +75,35 @@ import Testing
         #expect(report.inboxFailure?.code == .unreadableFile)
         #expect(report.uploaded == 1)
     }
+
+    @Test func `an entry that cannot be copied keeps nothing else from being done`() async throws {
+        try await device.add("a")
+        let photo = try device.write("b", StoreFixture.bytes("b"))
+        try await TieredPhotoStore.leave(photo, name: "b", takenAt: device.clock.now, inInboxOf: device.folder)
+        // Before all others.
+        let strange = device.folder.appendingPathComponent("inbox/0.photo", isDirectory: true)
+        try FileManager.default.createDirectory(at: strange, withIntermediateDirectories: true)
+        let report = await device.store.run()
+        #expect(report.inboxFailure?.code == .unreadableFile)
+        #expect(report.stoppedBy == nil)
+        #expect(report.uploaded == 2)
+        let freed = await device.store.freeSpace(.perform)
+        #expect(freed.stoppedBy == nil)
+        #expect(freed.evicted == 2)
+        #expect(FileManager.default.fileExists(atPath: strange.path))
+    }
+
+    @Test(arguments: [1e17, -1e17, 1e300])
+    func `a photo of a date beyond all calendars is added as any other`(seconds: Double) async throws {
+        let photo = try device.write("a", StoreFixture.bytes("a"))
+        try await TieredPhotoStore.leave(
+            photo, name: "a", takenAt: Date(timeIntervalSince1970: seconds), inInboxOf: device.folder)
+        let report = await device.store.run()
+        #expect(report.inboxFailure == nil)
+        #expect(report.stoppedBy == nil)
+        #expect(report.uploaded == 1)
+        let other = try StoreFixture(remote: device.remote, device: "other")
+        #expect(try await other.store.rebuildCatalog().unnamed == 0)
+        #expect(try await other.read("a") == StoreFixture.bytes("a"))
+    }
 }

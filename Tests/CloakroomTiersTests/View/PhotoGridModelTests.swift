@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @MainActor
 @Suite(.serialized) struct PhotoGridModelTests {
-    private func model(_ count: Int64, gates: [String: TestGate] = [:]) -> (PhotoGridModel, ScriptedPhotoStore) {
+    private func model(_ count: Int64, gates: [String: Gate] = [:]) -> (PhotoGridModel, ScriptedPhotoStore) {
         var script = ScriptedPhotoStore.Script()
         script.photos = TimelineItem.samples(count)
         let store = ScriptedPhotoStore(script, gates: gates)
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test func `reads one next page, however many photos appear`() async {
-        let gate = TestGate()
+        let gate = Gate()
         await gate.letOnePass()
         let (model, store) = model(200, gates: ["thumbnails": gate])
         await model.refresh()
@@ -69,7 +70,7 @@ import Testing
     }
 
     @Test func `ignores a page that arrives after the grid was read anew`() async {
-        let gate = TestGate()
+        let gate = Gate()
         await gate.letOnePass()
         let (model, store) = model(100, gates: ["thumbnails": gate])
         await model.refresh()
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test func `reads anew as many photos as are shown, and shows the old ones until then`() async {
-        let gate = TestGate()
+        let gate = Gate()
         let (model, store) = model(150, gates: ["thumbnails": gate])
         for _ in 0..<2 { await gate.letOnePass() }
         await model.refresh()
@@ -195,5 +196,47 @@ import Testing
     ])
     func `has badges of where a photo is`(place: PhotoPlace, isPinned: Bool, badges: [PhotoBadge]) {
         #expect(TimelineItem.sample(1, place: place, isPinned: isPinned).badges == badges)
+    }
+
+    @Test(
+        arguments: [
+            (.onDevice, .badgeOnDevice, nil), (.inCloud, .badgeInCloud, "icloud"),
+            (.missing, .badgeMissing, "exclamationmark.icloud"), (.pinned, .badgePinned, "pin.fill"),
+        ] as [(PhotoBadge, TierText, String?)])
+    func `each badge has a text and a picture of its own`(badge: PhotoBadge, label: TierText, symbol: String?) {
+        #expect(badge.label == label)
+        #expect(badge.symbolName == symbol)
+    }
+
+    @Test func `of two readings at once the later one is shown`() async {
+        let gate = Gate()
+        let (model, store) = model(3, gates: ["thumbnails": gate])
+        let first = Task { await model.refresh() }
+        await gate.arrival()
+        store.change { $0.photos.removeFirst() }
+        let second = Task { await model.refresh() }
+        await gate.letLastPass(of: 2)
+        await second.value
+        await gate.open()
+        await first.value
+        #expect(ids(model) == [2, 1])
+    }
+
+    @Test func `reads a dropped page again once, however many of its photos appear`() async {
+        let gate = Gate()
+        let (model, store) = model(900, gates: ["thumbnails": gate])
+        for _ in 0..<11 { await gate.letOnePass() }
+        await model.refresh()
+        for number in stride(from: Int64(841), through: 301, by: -60) {
+            await model.itemAppeared(PhotoID(rawValue: number))
+        }
+        let first = Task { await model.itemAppeared(PhotoID(rawValue: 900)) }
+        await gate.arrival()
+        let second = Task { await model.itemAppeared(PhotoID(rawValue: 899)) }
+        await gate.arrival(of: 2)
+        await gate.open()
+        await first.value
+        await second.value
+        #expect(store.count(of: "thumbnails before none") == 2)
     }
 }

@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Synchronization
 
@@ -34,10 +35,10 @@ final class ScriptedPhotoStore: PhotoStoring {
     }
 
     private let contents: Mutex<Contents>
-    /// Calls that wait for ``TestGate/open()``, by their names.
-    let gates: [String: TestGate]
+    /// Calls that wait for ``Gate/open()``, by their names.
+    let gates: [String: Gate]
 
-    init(_ script: Script, gates: [String: TestGate] = [:]) {
+    init(_ script: Script, gates: [String: Gate] = [:]) {
         contents = Mutex(Contents(script: script))
         self.gates = gates
     }
@@ -146,49 +147,6 @@ final class ScriptedPhotoStore: PhotoStoring {
     func dismissDevice(_ id: DeviceID) async throws {
         _ = try await called("dismissDevice \(id.rawValue)")
         change { $0.devices.removeAll { $0.id == id } }
-    }
-}
-
-/// Lets calls wait until a test says so.
-actor TestGate {
-    private var isOpen = false
-    private var passes = 0
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-
-    func pass() async {
-        if isOpen { return }
-        if passes > 0 {
-            passes -= 1
-            return
-        }
-        await withCheckedContinuation { continuation in
-            waiting.append(continuation)
-            for watcher in watchers where watcher.count <= waiting.count { watcher.continuation.resume() }
-            watchers.removeAll { $0.count <= waiting.count }
-        }
-    }
-
-    /// When so many calls wait.
-    func arrival(of count: Int = 1) async {
-        if waiting.count < count { await withCheckedContinuation { watchers.append((count, $0)) } }
-    }
-
-    /// Lets the call go on that waits longest, or the next one.
-    func letOnePass() {
-        if waiting.isEmpty { passes += 1 } else { waiting.removeFirst().resume() }
-    }
-
-    /// Lets the call go on that came last, once so many wait.
-    func letLastPass(of count: Int) async {
-        await arrival(of: count)
-        waiting.popLast()?.resume()
-    }
-
-    func open() {
-        isOpen = true
-        for continuation in waiting { continuation.resume() }
-        waiting = []
     }
 }
 

@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     private let english = TierLanguage(locale: Locale(identifier: "en_US"), timeZone: .gmt)
 
     private func model(
-        gates: [String: TestGate] = [:], _ change: (inout ScriptedPhotoStore.Script) -> Void = { _ in }
+        gates: [String: Gate] = [:], _ change: (inout ScriptedPhotoStore.Script) -> Void = { _ in }
     ) -> (StorageSettingsModel, ScriptedPhotoStore) {
         var script = ScriptedPhotoStore.Script()
         change(&script)
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test func `a period chosen while the settings are read is not overwritten by what was read before`() async {
-        let gate = TestGate()
+        let gate = Gate()
         let (model, _) = model(gates: ["policy": gate])
         let refresh = Task { await model.refresh() }
         await gate.arrival()
@@ -126,7 +127,7 @@ import Testing
     }
 
     @Test func `frees space after the preview, shows each count, and reads the usage again`() async {
-        let gate = TestGate()
+        let gate = Gate()
         let (model, store) = model(gates: ["count": gate]) {
             $0.preview = report(evicted: 2, bytes: 300_000)
             $0.freed = report(evicted: 1, bytes: 150_000, kept: 1)
@@ -187,7 +188,7 @@ import Testing
     }
 
     @Test func `stops a download, and says how far it came`() async {
-        let gate = TestGate()
+        let gate = Gate()
         let (model, _) = model(gates: ["count": gate]) {
             $0.plan = DownloadPlan(photoCount: 2, byteCount: 2, availableBytes: nil)
             $0.counts = [(0, 2), (1, 2), (2, 2)]

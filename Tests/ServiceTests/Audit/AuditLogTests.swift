@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import Foundation
 import CloakroomHTTP
 import CloakroomLoop
@@ -77,7 +78,11 @@ struct AuditLogTests {
         try record("one") { try record("three") }
         try record("two")
         #expect(told == [])
-        while told.count < 3 { try await LoopActor.sleep(for: .zero) }
+        try await until {
+            told.count >= 3
+        } pause: {
+            try await LoopActor.sleep(for: .zero)
+        }
         #expect(told == ["one true", "two true", "three true"])
     }
 
@@ -85,7 +90,11 @@ struct AuditLogTests {
         let audit = try audit("/dev/full")
         var told: [Bool] = []
         for name in ["one", "two"] { audit.record(try issue(.session(id: name, until: Self.end))) { told.append($0) } }
-        while told.count < 2 { try await LoopActor.sleep(for: .zero) }
+        try await until {
+            told.count >= 2
+        } pause: {
+            try await LoopActor.sleep(for: .zero)
+        }
         #expect(told == [false, false])
     }
 
@@ -101,7 +110,11 @@ struct AuditLogTests {
             let key = String(repeating: "k", count: 9000 + number)
             audit.record(try issue(.upload(objectKey: key, until: Self.end))) { told.append($0) }
         }
-        while told.count < 20 { try await LoopActor.sleep(for: .zero) }
+        try await until {
+            told.count >= 20
+        } pause: {
+            try await LoopActor.sleep(for: .zero)
+        }
         var lines = text(from: reader).split(separator: "\n")
         let cut = lines.removeLast()
         #expect(cut.utf8.count < 9000 && told == (0..<20).map { $0 < lines.count } && lines.count > 3)

@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomKitTestSupport
 import CloakroomWire
 import Foundation
 import CloakroomLoop
@@ -186,7 +187,7 @@ struct RenewerTests {
         let many = ["a", "b", "c"].map { name in
             LoopActor.spawn { await renewer.renew((0..<50).map { "\(name)\($0)" }) }
         }
-        while asked.withLock(\.count) < 30 { await Task.yield() }
+        try await until { asked.withLock(\.count) >= 30 }
         _ = await renewer.renew(["one"])
         let before = asked.withLock(\.self)
         for batch in many { _ = await batch.value }
@@ -378,11 +379,11 @@ struct RenewerTests {
         let early = try renewer(others: ["new/"], permissions: RenewalPermissions(test: nil)) { key in
             switch key {
             case "new/a":
-                while !isUnderWay.withLock(\.self) { await Task.yield() }
+                try? await until { isUnderWay.withLock(\.self) }
                 return refused
             case "new/b", "new/c":
                 isUnderWay.withLock { $0 = true }
-                while !isRefused.withLock(\.self) { await Task.yield() }
+                try? await until { isRefused.withLock(\.self) }
                 return .renewed(expiration: nil)
             case "a":
                 isRefused.withLock { $0 = true }

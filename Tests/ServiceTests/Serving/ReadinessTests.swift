@@ -1,3 +1,4 @@
+import CloakroomKitTestSupport
 import CloakroomLoop
 import CloakroomTestSupport
 import Synchronization
@@ -40,7 +41,11 @@ struct ReadinessTests {
         #expect(!readiness.isReady)
         fault.withLock { $0 = nil }
         asked.open()
-        while !readiness.isReady { try await LoopActor.sleep(for: .milliseconds(5)) }
+        try await until {
+            readiness.isReady
+        } pause: {
+            try await LoopActor.sleep(for: .milliseconds(5))
+        }
         #expect(text(readiness) == #"200 {"ready":true,"redis":"ok","s3":"ok","last":"ok"}"#)
         // Known without asking, so told at once.
         redis.withLock { $0 = "no connection" }

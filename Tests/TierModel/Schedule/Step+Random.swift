@@ -1,19 +1,7 @@
+import CloakroomKitTestSupport
 import CloakroomTiers
 
-/// SplitMix64: the same dice at every run.
-struct Dice: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededGenerator {
     mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &self) }
     mutating func isLucky(_ chance: Int, of all: Int) -> Bool { number(0..<all) < chance }
 
@@ -38,7 +26,7 @@ struct Mood {
     /// Devices that share one photo, and do little else than to add it, to remove it and to let it go.
     let isAboutSharing: Bool
 
-    init(_ dice: inout Dice) {
+    init(_ dice: inout SeededGenerator) {
         var numbers = Array(Photos.bytes.indices)
         numbers.shuffle(using: &dice)
         isAboutSharing = dice.isLucky(1, of: 3)
@@ -67,7 +55,7 @@ struct Schedule: Sendable {
 
     init(seed: UInt64) {
         self.seed = seed
-        var dice = Dice(seed: seed)
+        var dice = SeededGenerator(seed: seed)
         let mood = Mood(&dice)
         if mood.isAboutSharing {
             steps = (0..<dice.number(8..<30)).flatMap { _ in Self.sharing(mood, &dice) }
@@ -77,7 +65,7 @@ struct Schedule: Sendable {
     }
 
     /// An operation that comes to its end, or gets as far as that; and now and then, time.
-    private static func sharing(_ mood: Mood, _ dice: inout Dice) -> [Step] {
+    private static func sharing(_ mood: Mood, _ dice: inout SeededGenerator) -> [Step] {
         let device = dice.number(0..<mood.devices)
         let name = PhotoName(photo: mood.photos[0], letter: 0)
         let operation: Operation =
@@ -100,7 +88,7 @@ struct Schedule: Sendable {
 }
 
 extension Step {
-    init(_ mood: Mood, _ dice: inout Dice) {
+    init(_ mood: Mood, _ dice: inout SeededGenerator) {
         let device = dice.number(0..<mood.devices)
         let photo = mood.photos.randomElement(using: &dice) ?? 0
         let process = mood.seconds && dice.isLucky(1, of: 3) ? 1 : 0
@@ -135,7 +123,7 @@ extension Step {
 }
 
 extension Operation {
-    fileprivate init(_ mood: Mood, _ photo: Int, _ dice: inout Dice) {
+    fileprivate init(_ mood: Mood, _ photo: Int, _ dice: inout SeededGenerator) {
         let name = PhotoName(photo: photo, letter: dice.isLucky(1, of: 5) ? 1 : 0)
         let period = RetentionPolicy.Period.allCases.randomElement(using: &dice) ?? .month
         let limit: Int64? = dice.isLucky(1, of: 3) ? Int64(dice.number(0..<200)) : nil
@@ -152,7 +140,7 @@ extension Operation {
 }
 
 extension StoreEvent {
-    fileprivate init(_ photo: Int, _ dice: inout Dice) {
+    fileprivate init(_ photo: Int, _ dice: inout SeededGenerator) {
         self =
             dice.choice([
                 (4, .destroy(photo: photo)), (2, .damage(photo: photo)),

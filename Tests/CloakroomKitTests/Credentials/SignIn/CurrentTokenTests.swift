@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import Testing
 
 @testable import CloakroomKit
@@ -38,7 +39,7 @@ import Testing
         let provider = SlowTokens()
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let callers = (0..<100).map { _ in Task { try await tokens.token() } }
-        while await provider.calls == 0 { await Task.yield() }
+        try await until { await provider.calls > 0 }
         await provider.gate.open()
         for caller in callers { #expect(try await caller.value == Secret("t1")) }
         #expect(await provider.calls <= 2)
@@ -67,9 +68,9 @@ import Testing
         let provider = SlowTokens()
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let early = Task { try await tokens.token() }
-        while await provider.calls == 0 { await Task.yield() }
+        try await until { await provider.calls > 0 }
         let late = Task { try await tokens.token(insteadOf: Secret("t1")) }
-        while await provider.calls == 1 { await Task.yield() }
+        try await until { await provider.calls > 1 }
         await provider.gate.open()
         #expect(try await early.value == Secret("t1"))
         #expect(try await late.value == Secret("t2"))
@@ -80,7 +81,7 @@ import Testing
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let impatient = Task { try await tokens.token() }
         let patient = Task { try await tokens.token() }
-        while await provider.calls == 0 { await Task.yield() }
+        try await until { await provider.calls > 0 }
         impatient.cancel()
         await #expect(throws: CloakroomError.cancelled) { try await impatient.value }
         await provider.gate.open()

@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -168,7 +169,7 @@ import Testing
         call.cancel()
         await #expect(throws: CloakroomError.cancelled) { try await call.value }
         let other = Task { try await client.vendCredentials() }
-        while fake.sleeps.isEmpty { await Task.yield() }
+        try await until { !fake.sleeps.isEmpty }
         other.cancel()
         await #expect(throws: CloakroomError.cancelled) { try await other.value }
         #expect(await http.sent.count == 2)

@@ -1,0 +1,90 @@
+import CloakroomKit
+import CloakroomScriptedTier
+import CloakroomTiers
+import Foundation
+import Testing
+
+/// Catalogs whose bytes the disk has changed.
+@Suite(.serialized) struct DamagedCatalogTests {
+    private static let pageSize = 4096
+
+    /// A store with photos that left the device, and some that did not; its catalog has no log, and no one writes to it.
+    private func filled(_ count: Int) async throws -> StoreFixture {
+        let device = try StoreFixture()
+        for number in 0..<count {
+            try await device.add("photo\(number)")
+            if number == count * 2 / 3 { device.clock.pass(days: 31) }
+        }
+        #expect(await device.store.run().evicted == count * 2 / 3 + 1)
+        try await device.store.releaseLock()
+        return device
+    }
+
+    private func catalog(in folder: URL) -> URL { folder.appendingPathComponent("catalog.sqlite") }
+
+    private func damage(_ pages: some Sequence<Int>, of folder: URL) throws {
+        let file = try FileHandle(forUpdating: catalog(in: folder))
+        for page in pages {
+            try file.seek(toOffset: UInt64(page * Self.pageSize))
+            try file.write(contentsOf: Data(repeating: 0xAA, count: Self.pageSize))
+        }
+        try file.close()
+    }
+
+    private func pageCount(of folder: URL) throws -> Int {
+        try Data(contentsOf: catalog(in: folder)).count / Self.pageSize
+    }
+
+    /// What a launch does with a catalog: whatever is wrong with it is found out then.
+    private func use(_ device: StoreFixture) async {
+        _ = await device.store.run()
+        _ = try? await device.store.rebuildCatalog()
+    }
+
+    private func expectAll(_ bytes: [String: Data], in device: StoreFixture, _ comment: Comment) async throws {
+        #expect(await device.store.run().stoppedBy == nil, comment)
+        for (name, bytes) in bytes {
+            let read = try? await device.read(name)
+            #expect(read == bytes, comment)
+        }
+        #expect(await CloakroomError.code { try await device.add("new") } == nil, comment)
+    }
+
+    @Test func `whichever page is damaged, all photos are there after the next launch`() async throws {
+        let device = try await filled(30)
+        for page in 0..<(try pageCount(of: device.folder)) {
+            let copy = try StoreFixture(remote: device.remote)
+            try await copy.restore(from: device.folder) { try damage([page], of: $0) }
+            await use(copy)
+            try await copy.relaunch()
+            try await expectAll(device.bytes, in: copy, "page \(page)")
+        }
+    }
+
+    @Test func `many damaged pages cost no photo`() async throws {
+        let device = try await filled(150)
+        let pages = try pageCount(of: device.folder)
+        let copy = try StoreFixture(remote: device.remote)
+        try await copy.restore(from: device.folder) { try damage(stride(from: 22, to: pages, by: 3), of: $0) }
+        for _ in 0..<2 {
+            await use(copy)
+            try await copy.relaunch()
+        }
+        try await expectAll(device.bytes, in: copy, "\(pages) pages")
+    }
+
+    @Test func `a process that only reads moves no catalog aside`() async throws {
+        let device = try StoreFixture()
+        try await device.add("a")
+        _ = await device.store.run()
+        try damage([0], of: device.folder)
+        // The first process still has the lock.
+        #expect(await CloakroomError.code { _ = try device.secondProcess() } == .storeFailed)
+        let names = { try FileManager.default.contentsOfDirectory(atPath: device.folder.path) }
+        #expect(try !names().contains { $0.contains("corrupt") })
+        try await device.relaunch()
+        #expect(try names().contains { $0.contains("corrupt") })
+        #expect(await device.store.run().stoppedBy == nil)
+        #expect(try await device.read("a") == device.bytes["a"])
+    }
+}

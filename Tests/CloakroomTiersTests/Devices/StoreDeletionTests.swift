@@ -1,0 +1,64 @@
+import CloakroomKit
+import CloakroomScriptedTier
+import Foundation
+import Testing
+
+@testable import CloakroomTiers
+
+/// Deletions in the cold tier, by whole stores.
+@Suite(.serialized) struct StoreDeletionTests {
+    @Test func `nothing is deleted while the snapshots of another device are gone`() async throws {
+        let first = try StoreFixture(device: "first")
+        let second = try StoreFixture(remote: first.remote, device: "second")
+        for device in [first, second] {
+            try await device.add("shared")
+            _ = await device.store.run()
+        }
+        try await first.add("own")
+        // It meets the other one's snapshots.
+        _ = await first.store.run()
+        first.clock.pass(days: 31)
+        #expect(await second.store.run().evicted == 1)
+        let snapshot = "snapshot-\(await second.store.device.rawValue)-"
+        first.remote.change { account in
+            account.documents = account.documents.filter { !$0.key.hasPrefix(snapshot) }
+        }
+        try await first.store.remove(name: "shared")
+        let reports = await first.runDaily(4)
+        #expect(reports.map(\.deleted) == [0, 0, 0, 0])
+        #expect(reports.last?.stoppedBy?.code == .unavailable)
+        #expect(try await second.read("shared") == second.bytes["shared"])
+        // Published again, they say what the other one needs.
+        second.clock.pass(days: 8)
+        _ = await second.store.run()
+        await first.runDaily(4)
+        #expect(first.isStored("shared"))
+        #expect(await first.store.run().stoppedBy == nil)
+    }
+
+    @Test(arguments: [0.5, 1, 1.5, 2, 2.5, 3], [false, true])
+    func `a photo that is removed and added again around its deletion is kept`(
+        days: Double, isOnOtherDevice: Bool
+    ) async throws {
+        let first = try StoreFixture(device: "first")
+        let second = try StoreFixture(remote: first.remote, device: "second")
+        try await first.add("a")
+        _ = await first.store.run()
+        try await first.store.remove(name: "a")
+        _ = await first.store.run()
+        first.clock.pass(days: days)
+        if isOnOtherDevice {
+            try await second.add("a")
+            _ = await second.store.run()
+            try await second.store.remove(name: "a")
+        }
+        try await first.add("a")
+        _ = await first.store.freeSpace(.perform)
+        for _ in 0..<3 {
+            _ = await second.store.run()
+            _ = await first.store.run()
+            #expect(try await first.read("a") == first.bytes["a"])
+            first.clock.pass(days: 1.3)
+        }
+    }
+}

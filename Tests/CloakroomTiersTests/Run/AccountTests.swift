@@ -1,0 +1,79 @@
+import CloakroomKit
+@testable import CloakroomScriptedTier
+import CloakroomTiers
+import Foundation
+import Testing
+
+/// Whose photos a store has, and who is signed in.
+@Suite(.serialized) struct AccountTests {
+    @Test func `another account stops everything until it is accepted, and its photos are uploaded anew then`()
+        async throws
+    {
+        let device = try StoreFixture()
+        let ids = try await device.addOld("a", "b")
+        let kept = try await device.add("kept")
+        _ = await device.store.run()
+        device.tier.signIn("another")
+        let added = try await device.add("c")
+        let report = await device.store.run()
+        #expect(report.stoppedBy?.code == .accountChanged)
+        #expect(report.alarms.map(\.kind) == [.accountChanged])
+        #expect(device.remote.account("another") == ScriptedStore.Account())
+        #expect(await CloakroomError.code { _ = try await device.store.open(ids[0]) } == .accountChanged)
+        device.tier.signIn("user")
+        #expect(await device.store.run().stoppedBy == nil)
+        #expect(try await device.store.alarms().isEmpty)
+        device.tier.signIn("another")
+        _ = await device.store.run()
+        try await device.store.dismissAlarm(.accountChanged)
+        _ = await device.store.run()
+        #expect(device.remote.account("another").objects.count == 2)
+        #expect(try await device.read(kept) == device.bytes["kept"])
+        #expect(try await device.read(added) == device.bytes["c"])
+        #expect(await CloakroomError.code { _ = try await device.store.open(ids[0]) } == .accountChanged)
+    }
+
+    @Test func `photos whose catalog was lost are not uploaded to another account`() async throws {
+        let device = try StoreFixture()
+        try await device.add("a")
+        _ = await device.store.run()
+        device.tier.signIn("another")
+        try await device.destroyCatalog()
+        let report = await device.store.run()
+        #expect(report.stoppedBy?.code == .accountChanged)
+        #expect(report.alarms.map(\.kind) == [.accountChanged])
+        #expect(device.remote.account("another") == ScriptedStore.Account())
+        device.tier.signIn("user")
+        #expect(await device.store.run().stoppedBy == nil)
+        #expect(try await device.read("a") == device.bytes["a"])
+    }
+
+    @Test func `photos of another account are not added when the catalog is made anew`() async throws {
+        let device = try StoreFixture()
+        try await device.add("mine")
+        _ = await device.store.run()
+        let other = try StoreFixture(remote: device.remote, device: "other")
+        other.tier.signIn("another")
+        try await other.add("theirs")
+        _ = await other.store.run()
+        device.tier.signIn("another")
+        #expect(await CloakroomError.code { _ = try await device.store.rebuildCatalog() } == .accountChanged)
+        #expect(try await device.store.photo(named: "theirs") == nil)
+        #expect(try await device.store.thumbnails().count == 1)
+    }
+
+    @Test func `what was removed in a former account keeps no run of the present one busy`() async throws {
+        let device = try StoreFixture()
+        try await device.add("a")
+        _ = await device.store.run()
+        try await device.store.remove(name: "a")
+        device.tier.signIn("another")
+        _ = await device.store.run()
+        try await device.store.dismissAlarm(.accountChanged)
+        _ = await device.store.run()
+        device.remote.resetRequests()
+        await device.runDaily(3)
+        #expect(device.remote.requests == [:])
+        #expect(device.isStored("a"))
+    }
+}

@@ -1,0 +1,89 @@
+import CloakroomKit
+@testable import CloakroomScriptedTier
+import CloakroomTiers
+import Foundation
+import Synchronization
+import Testing
+
+/// What keeps photos on the device keeps none of them from being uploaded.
+@Suite(.serialized) struct UploadingTests {
+    @Test func `photos that are due are uploaded under an alarm, those of later batches too`() async throws {
+        let device = try StoreFixture(RetentionPolicy(uploadTime: .whenDue))
+        let expiring = StoreFixture.bytes("expiring")
+        device.remote.change {
+            $0.objects[StoreFixture.key("expiring")] = .init(
+                bytes: expiring, format: "dat", tag: "t", expiration: .distantFuture)
+        }
+        try await device.add("expiring")
+        // More than are uploaded together.
+        for number in 0..<260 { try await device.add("photo\(number)") }
+        device.clock.pass(days: 31)
+        let report = await device.store.run()
+        #expect(report.stoppedBy?.code == .alarmRaised)
+        #expect(report.alarms.map(\.kind) == [.expiring])
+        #expect(report.evicted == 0)
+        #expect(device.remote.account().objects.count == 261)
+    }
+
+    @Test func `new photos are uploaded, and removed ones deleted, under an alarm`() async throws {
+        let device = try StoreFixture()
+        for name in ["expiring", "removed"] { try await device.add(name) }
+        _ = await device.store.run()
+        device.remote.change { $0.objects[StoreFixture.key("expiring")]?.expiration = .distantFuture }
+        device.clock.pass(days: 31)
+        #expect(await device.store.run().alarms.map(\.kind) == [.expiring])
+        try await device.add("new")
+        try await device.store.remove(name: "removed")
+        let reports = await device.runDaily(4)
+        #expect(reports.allSatisfy { $0.alarms.map(\.kind) == [.expiring] })
+        #expect(device.isStored("new"))
+        #expect(!device.isStored("removed"))
+    }
+
+    @Test func `a document that cannot be read keeps no photo from being uploaded`() async throws {
+        let device = try StoreFixture()
+        _ = try await device.addOld("old")
+        try await device.tier.putDocument(Data(#"{"version":2}"#.utf8), named: "intent-other-abc.json")
+        try await device.add("new")
+        let report = await device.store.run()
+        #expect(report.evicted == 0)
+        #expect(report.stoppedBy?.code == .storeFailed)
+        #expect(device.isStored("old"))
+        #expect(device.isStored("new"))
+        // The weekly look meets it, too.
+        try await device.add("newer")
+        device.clock.pass(days: 8)
+        #expect(await device.store.run().uploaded == 1)
+    }
+
+    @Test func `what the user removed makes room in a tier that is full`() async throws {
+        let device = try StoreFixture()
+        for name in ["removed", "kept"] { try await device.add(name) }
+        _ = await device.store.run()
+        device.remote.setQuota(6000)
+        try await device.add("new")
+        #expect(await device.store.run().stoppedBy?.code == .storageQuotaExceeded)
+        try await device.store.remove(name: "removed")
+        let reports = await device.runDaily(5)
+        #expect(reports.last?.stoppedBy == nil)
+        #expect(!device.isStored("removed"))
+        #expect(device.isStored("new"))
+        #expect(device.isStored("kept"))
+    }
+
+    @Test func `a thumbnail that is made after its photo was uploaded is uploaded, too`() async throws {
+        let isBusy = Mutex(true)
+        let device = try StoreFixture(
+            thumbnailer: ScriptedThumbnailer { _ in
+                if isBusy.withLock({ $0 }) { throw CloakroomError(.unavailable, "not now") }
+            })
+        try await device.add("a")
+        #expect(await device.store.run().uploaded == 1)
+        #expect(device.remote.account().thumbnails.isEmpty)
+        isBusy.withLock { $0 = false }
+        device.clock.pass(days: 1)
+        #expect(await device.store.run().uploaded == 0)
+        let thumbnail = ScriptedThumbnailer.thumbnail(of: StoreFixture.bytes("a")).bytes
+        #expect(device.remote.account().thumbnails == [StoreFixture.key("a"): thumbnail])
+    }
+}
