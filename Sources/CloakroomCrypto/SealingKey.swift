@@ -39,8 +39,8 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomDebugStringC
         seal(message, context: context, nonce: randomBytes(Self.nonceByteCount))
     }
 
-    /// - Parameter nonce: 12 bytes that this key has never seen.
-    func seal(_ message: some Collection<UInt8>, context: [UInt8], nonce: [UInt8]) -> [UInt8] {
+    /// - Parameter nonce: 12 bytes that this key has never seen: two messages with the same one give away both.
+    package func seal(_ message: some Collection<UInt8>, context: [UInt8], nonce: [UInt8]) -> [UInt8] {
         precondition(nonce.count == Self.nonceByteCount, "a nonce has 12 bytes")
         // Other modules get this generic function unspecialised: a call for each byte. Hence the inner one.
         let whole = message.withContiguousStorageIfAvailable { unsafe sealed($0, context: context, nonce: nonce) }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Checks the laws that registers, cuts and states join by; then runs random schedules of devices, and prints the shortest
-/// one that fails.
+/// Checks the laws that registers, cuts and states join by; then runs random schedules of devices, and prints the
+/// shortest one that fails.
 ///
-/// usage: `message-model [--schedules N] [--laws N] [--seed N]`: schedule number `i` has the seed `N + i`. It ends with 1
-/// when something fails.
+/// usage: `message-model [--schedules N] [--laws N] [--seed N]`: schedule number `i` has the seed `N + i`. It ends
+/// with 1 when something fails.
 @main
 enum MessageModel {
     static func main() {

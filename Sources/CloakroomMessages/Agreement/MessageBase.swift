@@ -2,9 +2,9 @@
 package struct MessageBase: Sendable, Hashable {
     /// Which clock a base, and the deadlines from it, are by.
     ///
-    /// A device whose clock is wrong, and that has not heard of the server's time, still knows how much time has passed.
-    /// What it receives then is measured by that: by the wall clock a message would be over at once when the right time
-    /// becomes known, or would stay a day too long.
+    /// A device whose clock is wrong, and that has not heard of the server's time, still knows how much time has
+    /// passed. What it receives then is measured by that: by the wall clock a message would be over at once when the
+    /// right time becomes known, or would stay a day too long.
     package enum Clock: Sendable, Hashable {
         /// The relay's: the same on all devices.
         case relay

@@ -1,6 +1,7 @@
 /// When a message ends. Deadlines are by the clock of the message's base, and only ever fall.
 package struct MessageTerm: Sendable, Hashable {
-    /// What everybody computes: from the stamp and the author's cuts; `nil`: no end.
+    /// What all participants compute, from the stamp and the author's cuts; `nil`: no time is set, also when the stamp
+    /// says that nothing is stored.
     package var shared: Milliseconds?
     /// When it ends on this device; `nil`: no end.
     package var local: Milliseconds?
@@ -53,13 +54,14 @@ package struct TermInputs: Sendable, Hashable {
 extension RetentionState {
     /// When a message ends on the reader's device, without what it quotes.
     ///
-    /// The author's cuts count for everybody and are part of ``MessageTerm/shared``. The reader's own cuts bind all that
-    /// the reader holds, but nothing at others, so they count for ``MessageTerm/local`` alone.
+    /// The author's cuts count for all participants and are part of ``MessageTerm/shared``. The reader's own cuts bind
+    /// all that the reader holds, but nothing at others, so they count for ``MessageTerm/local`` alone.
     /// A peer cannot make this device drop a message sooner than ``RetentionLimits/minimumForPeers``.
     package func term(of message: TermInputs, reader: ParticipantID, limits: RetentionLimits) -> MessageTerm {
         let base = message.base.time
         let authorsCut = registers[message.author]?.cuts.limit(at: message.sharedBase)
-        let shared = MessageTerm.first(message.stamp.milliseconds, authorsCut)
+        let shared = MessageTerm.first(
+            message.stamp == .noStorage ? nil : message.stamp.milliseconds, authorsCut)
 
         var stamp = message.stamp
         var cut = authorsCut
@@ -71,8 +73,8 @@ extension RetentionState {
         }
         let policies = [stamp, message.ownPolicy, limits.longest]
         let isStored = !policies.contains(.noStorage)
-        // Nothing stored is not "ended": such a message is shown until the conversation closes, or another limit ends it;
-        // the longest one does in any case, so that its tombstone need not stay for ever.
+        // Nothing stored is not "ended": such a message is shown until the conversation closes, or another limit ends
+        // it; the longest one does in any case, so that its tombstone need not stay for ever.
         let limit =
             policies.filter { $0 != .noStorage }.compactMap(\.milliseconds).min()
             ?? (isStored ? nil : Milliseconds(MessageRetentionPolicy.longest))
@@ -103,8 +105,8 @@ package enum Tombstones {
     /// From when on a copy of a message would be over when it arrives, so that its tombstone is no longer needed.
     ///
     /// - Parameter stamp: the message's.
-    /// - Returns: by the shared clock; `nil`: never, as a copy without a relay's time would be as new, and one without a
-    ///   limit would live on when this user's policy has changed since.
+    /// - Returns: by the shared clock; `nil`: never, as a copy without a relay's time would be as new, and one without
+    ///   a limit would live on when this user's policy has changed since.
     package static func until(_ base: MessageBase, stamp: MessageRetentionPolicy) -> Milliseconds? {
         guard base.clock == .relay, stamp.afterSent != nil else { return nil }
         // Limits of this device may have prolonged it, up to the longest policy.

@@ -33,7 +33,8 @@ package struct RetentionState: Sendable, Hashable {
     /// What the participants want, and what holds for new messages.
     ///
     /// - Parameters:
-    ///   - reader: this device's user, whose register is made before anything else; without one they want nothing stored.
+    ///   - reader: this device's user, whose register is made before anything else; without one they want nothing
+    ///     stored.
     ///   - members: current ones; whether the reader is among them makes no difference. Who has left does not count.
     package func agreement(
         reader: ParticipantID, members: some Sequence<ParticipantID>, limits: RetentionLimits

@@ -1,9 +1,10 @@
 /// What time it is, as far as a device can tell: the latest that it may be, and how much has passed for certain.
 ///
-/// Messages are hidden by the latest plausible time, as a hidden one can be shown again. They are purged by trusted time
-/// only: the server's, or what has passed on a clock that cannot be set. What the wall clock alone says has passed, while
-/// the device was off or because it was set, is unexplained: it hides at once, and counts for purging after 24 hours
-/// in which the clocks agree, less the two days by which a clock between a day slow and a day fast can be wrong.
+/// Messages are hidden by the latest plausible time, as a hidden one can be shown again. They are purged by trusted
+/// time only: the server's, or what has passed on a clock that cannot be set. What the wall clock alone says has
+/// passed, while the device was off or because it was set, is unexplained: it hides at once, and counts for purging
+/// after 24 hours in which the clocks agree, less the two days by which a clock between a day slow and a day fast can
+/// be wrong.
 ///
 /// A value without effects: feed it readings with ``advance(to:)``. Store it with each purge and each message that
 /// arrives: what has passed since then is lost when the device starts anew.
@@ -27,7 +28,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         }
     }
 
-    /// How long the clocks must agree until the wall clock's word counts for purging.
+    /// How long the clocks must agree until what the wall clock shows counts for purging.
     package static let agreement = Milliseconds.day
     /// By how much two readings of a clock that may be a day wrong either way can differ.
     package static let uncertainty = 2 * Milliseconds.day
@@ -118,10 +119,10 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         package var difference: Milliseconds
     }
 
-    /// Takes a reading, before anything that depends on the time.
+    /// Goes on to a reading, before anything that depends on the time.
     ///
     /// - Returns: what the messages of this run are to be moved by, now that the server's time is known, in the
-    ///   transaction that stores the clock; `nil` mostly.
+    ///   transaction that stores the clock (when that fails, go back to the former clock); `nil` mostly.
     @discardableResult
     package mutating func advance(to reading: Reading) -> Rebasing? {
         let onWall = reading.wall.minus(last.wall)
@@ -170,7 +171,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         if source == .wall { source = .relay }
     }
 
-    /// Takes the wall clock's word, as far as it cannot be an error of that clock.
+    /// Trusts the wall clock, as far as the difference cannot be an error of that clock.
     private mutating func settle() {
         if !isServerTimeKnown {
             shared = max(shared, last.wall.minus(sharedLead).minus(Self.uncertainty)).asTime

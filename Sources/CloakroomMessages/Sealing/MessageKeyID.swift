@@ -16,15 +16,25 @@ struct SealingContext: Sendable, Hashable {
     /// The row of the message.
     let message: Int64
 
-    var body: [UInt8] { bytes("Cloakroom message body 1") }
+    var body: [UInt8] { bytes(Self.bodyPurpose) }
 
     /// - Parameter index: of the chunk, from 0.
     func chunk(_ index: Int, isLast: Bool, of file: AttachmentFile) -> [UInt8] {
-        bytes("Cloakroom attachment 1") + Array(file.rawValue.utf8) + Int64(index).bigEndianBytes + [isLast ? 1 : 0]
+        bytes(Self.chunkPurpose) + Array(file.rawValue.utf8) + Int64(index).bigEndianBytes + [isLast ? 1 : 0]
     }
 
-    private func bytes(_ purpose: String) -> [UInt8] {
-        Array(purpose.utf8) + [0] + conversation.bigEndianBytes + message.bigEndianBytes
+    private static let bodyPurpose = Array("Cloakroom message body 1".utf8)
+    private static let chunkPurpose = Array("Cloakroom attachment 1".utf8)
+
+    /// Without arrays in between: it is made for each body.
+    private func bytes(_ purpose: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(purpose.count + 17)
+        bytes.append(contentsOf: purpose)
+        bytes.append(0)
+        withUnsafeBytes(of: conversation.bigEndian) { bytes.append(contentsOf: $0) }
+        withUnsafeBytes(of: message.bigEndian) { bytes.append(contentsOf: $0) }
+        return bytes
     }
 }
 

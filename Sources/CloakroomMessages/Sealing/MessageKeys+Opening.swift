@@ -86,16 +86,25 @@ extension MessageKeys {
         keepReserve()
     }
 
-    /// Erases the master key, so that nothing can be opened any longer; then the files. Also while a rotation waits for the
-    /// vault. New keys are made by ``open(in:vault:)``.
+    /// Erases the master key, so that nothing can be opened any longer; then the files. A rotation that waits for the vault
+    /// ends before this returns, so that new keys can be made by ``open(in:vault:)``.
     ///
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/vaultLocked``, ``CloakroomError/Code/storeFailed``; repeat it.
     func erase() async throws(CloakroomError) {
         forget()
+        try await eraseAll()
+        guard isRotating else { return }
+        await withCheckedContinuation { waiting.append($0) }
+        // It may have stored its master key meanwhile, under which the disk may keep a file.
+        try await eraseAll()
+    }
+
+    private func eraseAll() async throws(CloakroomError) {
         do { try await vault.erase() } catch { throw CloakroomError(of: error, otherwise: .storeFailed, "the vault") }
         try converted { () throws(PrivateFolderError) in
             for name in [Self.file, Self.nextFile, Self.reserveFile] { try folder.remove(name) }
         }
+        reserveByteCount = 0
     }
 }
 

@@ -28,7 +28,7 @@ extension MessageKeys {
     ) async throws(CloakroomError) {
         precondition(!isRotating, "one rotation at a time")
         isRotating = true
-        defer { isRotating = false }
+        defer { endRotation() }
         try refuseErased()
         try point(.begun)
         if try await completeFormer(), !table.isStale {
@@ -44,7 +44,7 @@ extension MessageKeys {
         isNextStale = false
         try point(.sealed)
         try await replace(with: fresh)
-        try await eraseAgain()
+        try refuseErased()
         try point(.vaultReplaced)
         try complete(fresh)
         lastRotation = now
@@ -62,11 +62,10 @@ extension MessageKeys {
         return true
     }
 
-    /// Undoes what was stored after ``erase()`` had begun: files that are gone may be on the disk, under that key.
-    private func eraseAgain() async throws(CloakroomError) {
-        guard isErased else { return }
-        try await erase()
-        try refuseErased()
+    private func endRotation() {
+        isRotating = false
+        for continuation in waiting { continuation.resume() }
+        waiting = []
     }
 
     private func replace(with fresh: SealingKey) async throws(CloakroomError) {
@@ -76,8 +75,6 @@ extension MessageKeys {
             // Which of the two does it hold?
             switch try? await vault.master() {
             case .key(fresh.reveal()): return
-            // What it holds then is erased once more.
-            case _ where isErased: return
             case .key(master.reveal()):
                 next = nil
                 isNextStale = false

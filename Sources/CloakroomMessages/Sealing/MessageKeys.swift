@@ -20,10 +20,14 @@ final class MessageKeys {
     /// Whether a file under `next` has held keys that were dropped since.
     var isNextStale = false
     var isRotating = false
-    /// Then nothing is sealed any longer, and no master key stored.
+    /// Those who wait for the end of a rotation.
+    var waiting: [CheckedContinuation<Void, Never>] = []
+    /// Then nothing is sealed any longer.
     private(set) var isErased = false
     var lastRotation: ContinuousClock.Instant?
     var reserveByteCount = 0
+    /// Random bytes of which none was used: to get them one nonce at a time takes as long as to seal.
+    private var nonces: ArraySlice<UInt8> = []
 
     static let file = "keys"
     static let nextFile = "keys.next"
@@ -64,7 +68,14 @@ final class MessageKeys {
         _ body: some Collection<UInt8>, message: Int64, under id: MessageKeyID
     ) throws(CloakroomError) -> [UInt8] {
         guard let key = table[id] else { throw CloakroomError(.storeFailed, "a message has no key") }
-        return key.seal(body, context: SealingContext(conversation: id.conversation, message: message).body)
+        let context = SealingContext(conversation: id.conversation, message: message).body
+        return key.seal(body, context: context, nonce: freshNonce())
+    }
+
+    private func freshNonce() -> [UInt8] {
+        if nonces.isEmpty { nonces = randomBytes(256 * SealingKey.nonceByteCount)[...] }
+        defer { nonces = nonces.dropFirst(SealingKey.nonceByteCount) }
+        return Array(nonces.prefix(SealingKey.nonceByteCount))
     }
 
     /// - Returns: `nil` when its key was dropped, when it was sealed for another message, or is damaged.

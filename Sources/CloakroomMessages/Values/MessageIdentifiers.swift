@@ -1,4 +1,4 @@
-/// Somebody who takes part in a conversation, by the app's own name: a peer with all devices of theirs.
+/// A participant of a conversation, by the app's own name: one user with all their devices.
 public struct ParticipantID: RawRepresentable, Sendable, Hashable, Codable, Comparable {
     /// 1 to 128 bytes of UTF-8, without control characters.
     public let rawValue: String

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// What goes with each message over the app's channel: the policy that held when it was written, and its age when it was
-/// sent.
+/// What goes with each message over the app's channel: the policy that held when it was written, and its age when it
+/// was sent.
 public struct MessageStamp: Sendable, Hashable {
     /// The agreement's policy when the message was written.
     public var policy: MessageRetentionPolicy

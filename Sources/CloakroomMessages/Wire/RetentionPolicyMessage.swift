@@ -36,12 +36,13 @@ public struct RetentionPolicyMessage: Sendable, Hashable {
 
     /// Reads what has arrived.
     ///
-    /// It also reads the message `{"type":"retention_policy_sync",…}` of apps that came before this library. Members that
-    /// are not known are left out.
+    /// It also reads the message `{"type":"retention_policy_sync",…}` of apps that came before this library. Members
+    /// that are not known are left out.
     ///
     /// - Parameter sender: from the channel. The message must be of the same participant and conversation.
     /// - Returns: `nil` when this is no control message, such as text of a user.
-    /// - Throws: ``CloakroomError/Code/invalidControlMessage``: it is one, but breaks a rule. Drop it, and do not show it.
+    /// - Throws: ``CloakroomError/Code/invalidControlMessage``: it is one, but breaks a rule. Drop it, and do not show
+    ///   it.
     public static func decoded(_ data: Data, from sender: AuthenticatedSender) throws -> Self? {
         try ControlMessageDecoder(data: data, sender: sender).message()
     }
@@ -50,8 +51,8 @@ public struct RetentionPolicyMessage: Sendable, Hashable {
     ///
     /// - Parameter trusted: the certain time, by the clock that all share.
     /// - Returns: `nil` for a message of a later version.
-    /// - Throws: ``CloakroomError/Code/invalidControlMessage`` when the message is of another author or conversation than the
-    ///   sender's, or reaches more than 24 hours into the future.
+    /// - Throws: ``CloakroomError/Code/invalidControlMessage`` when the message is of another author or conversation
+    ///   than the sender's, or reaches more than 24 hours into the future.
     package func register(from sender: AuthenticatedSender, at trusted: Milliseconds) throws -> RetentionRegister? {
         guard author == sender.participant, conversation == sender.conversation else {
             throw CloakroomError(.invalidControlMessage, "the message is of another author or conversation")

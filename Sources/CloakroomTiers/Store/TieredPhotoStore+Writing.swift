@@ -1,3 +1,5 @@
+import CloakroomKit
+
 /// A call that has the right to write until it ends.
 struct PendingWrite: Sendable {
     /// `nil` for one that is short.
@@ -10,7 +12,8 @@ extension TieredPhotoStore {
     /// Has the lock stay until `body` has ended.
     ///
     /// - Parameter isLong: it is cancelled when the lock is to be given up, and goes on at the next call.
-    /// - Throws: ``CloakroomError/Code/storeInUse``, and what `body` throws.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeInUse``, ``CloakroomError/Code/cancelled``, and what `body`
+    ///   throws.
     func writing<Value: Sendable>(
         isLong: Bool, _ body: @escaping @Sendable (isolated TieredPhotoStore) async throws -> Value
     ) async throws -> Value {
@@ -24,11 +27,12 @@ extension TieredPhotoStore {
         }
         writes[number] = PendingWrite(
             cancel: isLong ? { @Sendable in task.cancel() } : nil, wait: { @Sendable in _ = await task.result })
-        return try await withTaskCancellationHandler {
-            try await task.value
+        let result = await withTaskCancellationHandler {
+            await task.result
         } onCancel: {
             task.cancel()
         }
+        do { return try result.get() } catch { throw CloakroomError(of: error) }
     }
 
     /// Whether something is under way that writes.

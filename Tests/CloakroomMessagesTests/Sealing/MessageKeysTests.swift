@@ -31,6 +31,16 @@ import Testing
         #expect(key.open(sealed, context: SealingContext(conversation: 1, message: 7).body) == body)
     }
 
+    @Test func `never seals alike, in this process and in the next`() async throws {
+        var nonces: Set<[UInt8]> = []
+        for keys in [try await device.begin(), try await device.stored()] {
+            for _ in 0..<1000 {
+                nonces.insert(Array(try keys.seal(body, message: 1, under: KeyFixture.kept).prefix(12)))
+            }
+        }
+        #expect(nonces.count == 2000)
+    }
+
     @Test func `without a key nothing is sealed`() async throws {
         let keys = try await device.begin()
         #expect(throws: CloakroomError(.storeFailed, "a message has no key")) {

@@ -191,9 +191,12 @@ import Testing
         let rotation = Task { try await storage.rotate() }
         while await device.vault.calls.count == count { await Task.yield() }
         let files = try device.files()
-        try await storage.erase()
+        let erasure = Task { try await storage.erase() }
+        while await !device.vault.calls.contains(.erase) { await Task.yield() }
+        #expect(await device.vault.value == nil)
         release.yield()
         #expect(await CloakroomError.codeOf { try await rotation.value } == .storeFailed)
+        try await erasure.value
         #expect(await device.vault.value == nil)
         #expect(try device.files().isEmpty)
         #expect(await device.finds(KeyFixture.kept, in: files) == false)

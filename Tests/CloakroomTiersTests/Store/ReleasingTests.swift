@@ -77,6 +77,21 @@ import Testing
         #expect(device.photoFiles.count == 1)
     }
 
+    @Test func `a rebuild that ends for it says that it was cancelled`() async throws {
+        let gate = Gate()
+        let device = try StoreFixture(gate: { call, moment in
+            if call.kind == .list, moment == .before { try await gate.pass() }
+        })
+        try await device.add("a")
+        let store = device.store
+        let rebuild = Task { await CloakroomError.code { _ = try await store.rebuildCatalog() } }
+        #expect(await isMet { gate.isWaitedAt })
+        try await store.releaseLock()
+        #expect(await rebuild.value == .cancelled)
+        gate.open()
+        #expect(try await store.rebuildCatalog().photos == 1)
+    }
+
     @Test func `a photo that is being opened stops coming before the lock is given up`() async throws {
         let gate = Gate()
         let device = try StoreFixture(gate: { call, moment in

@@ -32,8 +32,10 @@ struct Device {
 
     var leastForPeers: Milliseconds { limits.minimumForPeers.map { Milliseconds($0) } ?? 0 }
 
-    init(_ index: Int, owner: ParticipantID, limits: RetentionLimits, skew: Milliseconds, hearsServer: Bool, at truth: Milliseconds)
-    {
+    init(
+        _ index: Int, owner: ParticipantID, limits: RetentionLimits, skew: Milliseconds, hearsServer: Bool,
+        at truth: Milliseconds
+    ) {
         self.index = index
         self.owner = owner
         self.limits = limits

@@ -45,7 +45,7 @@ struct Fleet {
             // What was never sent cannot arrive.
             guard entry.arrivals[device] != nil, devices[device].isOn, devices[device].isConnected else { return }
             let sender = devices.first { $0.owner == entry.author }?.index ?? 0
-            take(Packet(sender: sender, content: .message(entry.letter)), device)
+            handle(Packet(sender: sender, content: .message(entry.letter)), device)
         case .connect(let device): if devices[device].isOn { broadcast(device) }
         case .pass(let seconds): pass(Milliseconds(seconds) * 1000)
         case .setClock(let device, let seconds):
@@ -129,10 +129,10 @@ struct Fleet {
         let place = choice % queues[device].count
         let packet = queues[device][place]
         if !again { queues[device].remove(at: place) }
-        take(packet, device)
+        handle(packet, device)
     }
 
-    private mutating func take(_ packet: Packet, _ device: Int) {
+    private mutating func handle(_ packet: Packet, _ device: Int) {
         devices[device].readClocks(at: truth)
         let author = devices[packet.sender].owner
         switch packet.content {

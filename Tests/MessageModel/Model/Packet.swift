@@ -74,8 +74,8 @@ struct Ledger {
         return end
     }
 
-    /// How long a device keeps a message by its stamp and the user's own policy, while the conversation is open; `nil`: no
-    /// limit.
+    /// How long a device keeps a message by its stamp and the user's own policy, while the conversation is open;
+    /// `nil`: no limit.
     func limit(of id: Int, on device: Device) -> Milliseconds? {
         let entry = entries[id]
         guard let arrival = entry.arrivals[device.index] else { return nil }

@@ -54,8 +54,8 @@ func checkSchedules(_ options: Options) -> Bool {
     let experience = runner.experience
     print(
         """
-        \(options.schedules) schedules from seed \(options.seed) held, in \(Int(seconds)) s: \(experience.messages) messages \
-        were written, devices purged \(experience.purges) times, and users cut their history \(experience.cuts) times
+        \(options.schedules) schedules from seed \(options.seed) held, in \(Int(seconds)) s: \(experience.messages) \
+        messages were written, devices purged \(experience.purges) times, and users cut their history \(experience.cuts) times
         """)
     return true
 }

@@ -1,0 +1,267 @@
+import Foundation
+import Testing
+
+@testable import CloakroomMessages
+
+/// A device whose wall clock may be wrong: its clocks, and the messages that it receives.
+private struct Phone {
+    static let beginning: Milliseconds = 1_800_000_000_000
+    static let hour: Milliseconds = 3_600_000
+
+    var truth = beginning
+    var skew: Milliseconds
+    var startedAt = beginning
+    var boot = 0
+    var hearsServer: Bool
+    var clock: RetentionClock
+    var rebasings: [RetentionClock.Rebasing] = []
+
+    init(skew: Milliseconds = 0, hearsServer: Bool = false) {
+        self.skew = skew
+        self.hearsServer = hearsServer
+        let reading = RetentionClock.Reading(
+            wall: Self.beginning + skew, continuous: 0, boot: "0", server: hearsServer ? Self.beginning : nil)
+        clock = RetentionClock(at: reading)
+    }
+
+    var reading: RetentionClock.Reading {
+        RetentionClock.Reading(
+            wall: truth + skew, continuous: truth - startedAt, boot: "\(boot)", server: hearsServer ? truth : nil)
+    }
+
+    mutating func read() { if let rebasing = clock.advance(to: reading) { rebasings.append(rebasing) } }
+
+    mutating func pass(_ duration: Milliseconds) {
+        truth += duration
+        read()
+    }
+
+    /// The device is off for so long.
+    mutating func restart(after duration: Milliseconds) {
+        truth += duration
+        startedAt = truth
+        boot += 1
+        read()
+    }
+
+    func isHidden(_ base: MessageBase, limit: Milliseconds) -> Bool {
+        clock.plausible.isDue(base.time + limit, base: base)
+    }
+
+    func isPurged(_ base: MessageBase, limit: Milliseconds) -> Bool {
+        clock.trusted.isDue(base.time + limit, base: base)
+    }
+}
+
+@Suite struct RetentionClockTests {
+    private static let hour = Phone.hour
+    private static let day = Milliseconds.day
+
+    @Test(arguments: [-Milliseconds.day, 0, .day], [nil, Phone.beginning] as [Milliseconds?])
+    func `a message lives for its time, whatever the wall clock shows`(skew: Milliseconds, relayTime: Milliseconds?) {
+        var phone = Phone(skew: skew)
+        let base = phone.clock.base(relayTime: relayTime, age: 0)
+        phone.pass(Self.hour - 1)
+        #expect(!phone.isHidden(base, limit: Self.hour))
+        #expect(!phone.isPurged(base, limit: Self.hour))
+        phone.pass(1)
+        #expect(phone.isHidden(base, limit: Self.hour))
+        #expect(phone.isPurged(base, limit: Self.hour))
+    }
+
+    @Test func `the age of a message counts, and no age makes it newer`() {
+        var phone = Phone(hearsServer: true)
+        #expect(phone.clock.base(relayTime: nil, age: 500) == .init(time: Phone.beginning - 500, clock: .server))
+        #expect(phone.clock.base(relayTime: nil, age: -500) == .init(time: Phone.beginning, clock: .server))
+        #expect(phone.clock.base(relayTime: nil, age: .max).time == 0)
+    }
+
+    @Test func `a jump forward hides at once and purges nothing, and going back shows again`() {
+        var phone = Phone()
+        let (own, relayed) = (
+            phone.clock.base(relayTime: nil, age: 0), phone.clock.base(relayTime: Phone.beginning, age: 0)
+        )
+        for base in [own, relayed] {
+            phone.skew = Self.day
+            phone.pass(1000)
+            #expect(phone.isHidden(base, limit: Self.hour))
+            #expect(!phone.isPurged(base, limit: Self.hour))
+            phone.skew = 0
+            phone.pass(1000)
+            #expect(!phone.isHidden(base, limit: Self.hour))
+        }
+    }
+
+    @Test func `a message that arrives after a jump is shown for its time`() {
+        var phone = Phone()
+        phone.skew = Self.day
+        phone.pass(1000)
+        let base = phone.clock.base(relayTime: nil, age: 0)
+        #expect(!phone.isHidden(base, limit: Self.hour))
+        phone.pass(Self.hour)
+        #expect(phone.isPurged(base, limit: Self.hour))
+    }
+
+    @Test(arguments: [nil, Phone.beginning] as [Milliseconds?])
+    func `time while the device was off hides, and counts after a day of agreement, less two days`(
+        relayTime: Milliseconds?
+    ) {
+        var phone = Phone()
+        let base = phone.clock.base(relayTime: relayTime, age: 0)
+        phone.restart(after: 10 * Self.day)
+        #expect(phone.isHidden(base, limit: 7 * Self.day))
+        #expect(!phone.isPurged(base, limit: 7 * Self.day))
+        phone.pass(Self.day - 1000)
+        #expect(!phone.isPurged(base, limit: 7 * Self.day))
+        phone.pass(1000)
+        #expect(phone.isPurged(base, limit: 7 * Self.day))
+        // 11 days have passed; two of them may be an error.
+        #expect(phone.isPurged(base, limit: 9 * Self.day))
+        #expect(!phone.isPurged(base, limit: 9 * Self.day + 1))
+        // What arrives now is not older than it is.
+        let later = phone.clock.base(relayTime: nil, age: 0)
+        #expect(!phone.isPurged(later, limit: Self.hour))
+        #expect(!phone.isHidden(later, limit: Self.hour))
+    }
+
+    @Test func `a clock between a day slow and a day fast purges nothing early`() {
+        var phone = Phone(skew: -Self.day)
+        let bases = [
+            phone.clock.base(relayTime: nil, age: 0), phone.clock.base(relayTime: Phone.beginning, age: 0),
+        ]
+        phone.restart(after: 1000)
+        phone.skew = Self.day
+        phone.pass(1000)
+        for _ in 0..<30 { phone.pass(Self.hour) }
+        #expect(bases.allSatisfy { !phone.isPurged($0, limit: 31 * Self.hour) })
+    }
+
+    @Test func `agreement begins anew with each jump`() {
+        var phone = Phone()
+        let base = phone.clock.base(relayTime: Phone.beginning, age: 0)
+        phone.restart(after: 10 * Self.day)
+        phone.pass(Self.day - 1000)
+        phone.skew = Self.hour
+        phone.pass(2000)
+        #expect(!phone.isPurged(base, limit: 7 * Self.day))
+        phone.pass(Self.day)
+        #expect(phone.isPurged(base, limit: 7 * Self.day))
+    }
+
+    @Test func `setting the clock back does not give time back`() throws {
+        var phone = Phone(hearsServer: true)
+        let base = phone.clock.base(relayTime: nil, age: 0)
+        phone.hearsServer = false
+        phone.pass(Self.hour)
+        phone.skew = -Self.day
+        // As after a process has ended.
+        phone.clock = try JSONDecoder().decode(RetentionClock.self, from: JSONEncoder().encode(phone.clock))
+        phone.restart(after: 1000)
+        #expect(phone.isPurged(base, limit: Self.hour))
+        #expect(phone.isHidden(base, limit: Self.hour))
+    }
+
+    @Test func `the server's time explains what has passed while the device was off`() {
+        var phone = Phone(hearsServer: true)
+        let base = phone.clock.base(relayTime: nil, age: 0)
+        phone.hearsServer = false
+        phone.restart(after: 8 * Self.day)
+        #expect(!phone.isPurged(base, limit: 7 * Self.day))
+        #expect(!phone.clock.isServerTimeKnown)
+        phone.hearsServer = true
+        phone.pass(1000)
+        #expect(phone.clock.isServerTimeKnown)
+        #expect(phone.isPurged(base, limit: 7 * Self.day))
+    }
+
+    @Test(arguments: [-Milliseconds.day, .day])
+    func `messages from before the server was heard live for their time afterwards`(skew: Milliseconds) throws {
+        var phone = Phone(skew: skew)
+        phone.pass(Self.hour)
+        let base = phone.clock.base(relayTime: nil, age: 0)
+        #expect(base == MessageBase(time: phone.truth + skew, clock: .device(run: 0), wallLead: 0))
+        phone.pass(Self.hour / 2)
+        phone.hearsServer = true
+        phone.pass(0)
+        let rebasing = try #require(phone.rebasings.first)
+        #expect(rebasing == .init(run: 0, difference: -skew))
+        let moved = MessageBase(time: base.time + rebasing.difference, clock: .server)
+        #expect(!phone.isPurged(moved, limit: Self.hour))
+        phone.pass(Self.hour / 2)
+        #expect(phone.isPurged(moved, limit: Self.hour))
+        #expect(phone.rebasings.count == 1)
+    }
+
+    @Test func `the relay's time is no later than now, and does not come early by a fast wall clock`() {
+        var phone = Phone(skew: Self.day)
+        let base = phone.clock.base(relayTime: Phone.beginning - 1000, age: 0)
+        #expect(base.clock == .relay)
+        #expect(phone.clock.trusted.shared == Phone.beginning - 1000)
+        _ = phone.clock.base(relayTime: Phone.beginning, age: 0)
+        #expect(phone.clock.trusted.shared == Phone.beginning)
+        _ = phone.clock.base(relayTime: Phone.beginning - 5000, age: 0)
+        #expect(phone.clock.trusted.shared == Phone.beginning)
+    }
+
+    @Test func `once the server is heard, no relay's time moves the clock`() {
+        var phone = Phone(hearsServer: true)
+        _ = phone.clock.base(relayTime: Phone.beginning + Self.day, age: 0)
+        #expect(phone.clock.trusted.shared == Phone.beginning)
+    }
+
+    @Test func `a system that does not tell its starts is one that started, unless the clocks agree`() {
+        var phone = Phone()
+        let first = RetentionClock.Reading(wall: Phone.beginning, continuous: 1000, boot: nil)
+        phone.clock = RetentionClock(at: first)
+        phone.clock.advance(to: .init(wall: first.wall + 5000, continuous: 6000, boot: nil))
+        #expect(phone.clock.run == 0)
+        #expect(phone.clock.device == first.wall + 5000)
+        phone.clock.advance(to: .init(wall: first.wall + 15_000, continuous: 6500, boot: nil))
+        #expect(phone.clock.run == 1)
+        #expect(phone.clock.device == first.wall + 5000)
+        phone.clock.advance(to: .init(wall: first.wall + 15_100, continuous: 10, boot: nil))
+        #expect(phone.clock.run == 2)
+    }
+
+    @Test func `deadlines of one clock are the same moments by another one`() {
+        var phone = Phone(skew: Self.day)
+        let base = phone.clock.base(relayTime: nil, age: 0)
+        _ = phone.clock.base(relayTime: Phone.beginning, age: 0)
+        #expect(phone.clock.sharedTime(base) == Phone.beginning)
+        #expect(phone.clock.convert(Phone.beginning + 5, from: .relay, to: base.clock) == base.time + 5)
+        #expect(phone.clock.convert(7, from: .relay, to: .server) == 7)
+    }
+
+    @Test func `a timer waits as long as something has left`() {
+        var phone = Phone()
+        let base = phone.clock.base(relayTime: nil, age: 0)
+        let deadline = base.time + Self.hour
+        #expect(phone.clock.trusted.remaining(until: deadline, base: base) == Self.hour)
+        phone.pass(2 * Self.hour)
+        #expect(phone.clock.trusted.remaining(until: deadline, base: base) == 0)
+        #expect(phone.clock.trusted.remaining(until: nil, base: base) == nil)
+    }
+
+    @Test(arguments: 0..<200) func `no reading traps`(seed: Int) {
+        let values: [Int64] = [.min, .min + 1, -1, 0, 1, 1000, .day, Phone.beginning, .latestTime, .max - 1, .max]
+        var generator = SystemRandomNumberGenerator()
+        func value() -> Int64 { values.randomElement(using: &generator) ?? 0 }
+        func reading() -> RetentionClock.Reading {
+            let boot = ["0", "1", nil].randomElement(using: &generator) ?? nil
+            return .init(wall: value(), continuous: value(), boot: boot, server: Bool.random() ? value() : nil)
+        }
+        var clock = RetentionClock(at: reading())
+        for _ in 0..<50 {
+            let device = clock.device
+            clock.advance(to: reading())
+            #expect(clock.device >= device)
+            let base = clock.base(relayTime: Bool.random() ? value() : nil, age: value())
+            #expect((0...Milliseconds.latestTime).contains(base.time))
+            for times in [clock.plausible, clock.trusted] {
+                _ = times.isDue(value(), base: base)
+                #expect((times.remaining(until: value(), base: base) ?? 0) >= 0)
+            }
+            _ = clock.sharedTime(base)
+        }
+    }
+}
