@@ -7,3 +7,9 @@ extension stat {
 }
 
 public var F_FULLFSYNC: Int32 { preconditionFailure("a stub") }
+
+/// https://developer.apple.com/documentation/kernel/1387446-sysctlbyname
+public func sysctlbyname(
+    _ name: UnsafePointer<CChar>!, _ oldValue: UnsafeMutableRawPointer!, _ oldSize: UnsafeMutablePointer<Int>!,
+    _ newValue: UnsafeMutableRawPointer!, _ newSize: Int
+) -> Int32 { 0 }

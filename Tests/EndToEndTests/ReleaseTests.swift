@@ -58,6 +58,18 @@ extension EndToEnd {
             }
         }
 
+        @Test(arguments: [("delete", "s3:DeleteObject"), ("tag", "s3:PutObjectTagging")])
+        func `the doctor tells that the worker can release images`(mode: String, action: String) throws {
+            let options = Stack.Options(s3: true) { ReleasePlaces.change(mode, &$0) }
+            try Stack.run("release-doctor", options) { stack in
+                let visit = try Command(
+                    ["doctor", "--settings", stack.settingsFile, "--json", "--only", "worker"], within: .seconds(60))
+                #expect(
+                    visit.text.contains("it can release images of chats under chats/, by \(action)"), "\(visit.text)")
+                #expect(try EndToEnd.s3().keys(below: "chats/cloakroom-doctor") == [])
+            }
+        }
+
         /// That two messages show one image, only the app knows.
         @Test func `the kit uploads an image of a chat and releases it`() async throws {
             let options = Stack.Options(nginx: true, s3: true) { ReleasePlaces.change("delete", &$0) }

@@ -77,7 +77,7 @@ extension MessageRetention {
             try step(.releasesJournaled(.after))
             try step(.rowsRemoved(.before))
             let start = ContinuousClock.now
-            try await storage.removeRows()
+            try await storage.removeRows(journalingNext: size.count)
             size.adapt(to: ContinuousClock.now - start)
             try step(.rowsRemoved(.after))
             report.purgedCount += batch.count
@@ -141,10 +141,10 @@ extension MessageRetention {
 
 /// How many messages are purged together: as many as keep writers waiting for some 20 milliseconds.
 private struct BatchSize {
-    private(set) var count = 256
+    private(set) var count = 512
 
     mutating func adapt(to duration: Duration) {
-        if duration < .milliseconds(10) { count = min(count * 2, 4096) }
-        if duration > .milliseconds(20) { count = max(count / 2, 16) }
+        if duration < .milliseconds(12) { count = min(count * 2, 4096) }
+        if duration > .milliseconds(25) { count = max(count / 2, 64) }
     }
 }

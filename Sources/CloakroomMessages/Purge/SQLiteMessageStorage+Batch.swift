@@ -45,35 +45,40 @@ extension SQLiteMessageStorage {
     ///
     /// - Returns: whether there were any.
     private func journal(limit: Int) throws(CloakroomError) -> Bool {
-        let times = clock.trusted
         let state = clock
-        let count = try database.transaction { database throws(SQLiteError) in
-            var count = 0
-            func condemn(_ condition: String, _ values: [SQLiteValue]) throws(SQLiteError) {
-                guard count < limit else { return }
-                count += try database.run(
-                    """
-                    INSERT INTO condemned (seq) SELECT seq FROM message WHERE \(condition) LIMIT ?
-                    ON CONFLICT (seq) DO NOTHING
-                    """, values + [SQLiteValue(limit - count)])
-            }
-            try condemn(ClockTimes.sharedCondition, [.integer(times.shared)])
-            try condemn(ClockTimes.deviceCondition, [.integer(times.device)])
-            try condemn(ClockTimes.wallCondition, [.integer(times.lastClockOnWall), .integer(times.wall)])
-            let deleted = try database.rows("SELECT id, deleted_through FROM conversation WHERE deleted_through > 0") {
-                ($0.integer(0), $0.integer(1))
-            }
-            for (conversation, through) in deleted {
-                let before = count
-                try condemn("conversation = ? AND seq <= ?", [.integer(conversation), .integer(through)])
-                guard count == before, count < limit else { continue }
-                try database.run("UPDATE conversation SET deleted_through = 0 WHERE id = ?", [.integer(conversation)])
-            }
-            if count > 0 {
-                try database.run("INSERT INTO purge (id, step) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET step = 1")
-                try MessageDatabase.store(state, in: database)
-            }
-            return count
+        return try database.transaction { database throws(SQLiteError) in
+            try Self.journal(limit: limit, state, in: database)
+        }
+    }
+
+    private static func journal(
+        limit: Int, _ clock: RetentionClock, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> Bool {
+        let times = clock.trusted
+        var count = 0
+        func condemn(_ condition: String, _ values: [SQLiteValue]) throws(SQLiteError) {
+            guard count < limit else { return }
+            count += try database.run(
+                """
+                INSERT INTO condemned (seq) SELECT seq FROM message WHERE \(condition) LIMIT ?
+                ON CONFLICT (seq) DO NOTHING
+                """, values + [SQLiteValue(limit - count)])
+        }
+        try condemn(ClockTimes.sharedCondition, [.integer(times.shared)])
+        try condemn(ClockTimes.deviceCondition, [.integer(times.device)])
+        try condemn(ClockTimes.wallCondition, [.integer(times.lastClockOnWall), .integer(times.wall)])
+        let deleted = try database.rows("SELECT id, deleted_through FROM conversation WHERE deleted_through > 0") {
+            ($0.integer(0), $0.integer(1))
+        }
+        for (conversation, through) in deleted {
+            let before = count
+            try condemn("conversation = ? AND seq <= ?", [.integer(conversation), .integer(through)])
+            guard count == before, count < limit else { continue }
+            try database.run("UPDATE conversation SET deleted_through = 0 WHERE id = ?", [.integer(conversation)])
+        }
+        if count > 0 {
+            try database.run("INSERT INTO purge (id, step) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET step = 1")
+            try MessageDatabase.store(clock, in: database)
         }
         return count > 0
     }
@@ -105,7 +110,8 @@ extension SQLiteMessageStorage {
         try database.first(
             """
             SELECT 1 FROM attachment WHERE asset_key = ? AND NOT EXISTS (SELECT 1 FROM condemned WHERE seq = message)
-            """, [.text(key)]) { _ in true } ?? false
+            """, [.text(key)]
+        ) { _ in true } ?? false
     }
 
     /// Removes the files of a batch.
@@ -143,9 +149,11 @@ extension SQLiteMessageStorage {
         }
     }
 
-    /// Deletes the rows of the batch and leaves their tombstones.
-    func removeRows() throws(CloakroomError) {
+    /// Deletes the rows of the batch and leaves their tombstones; the same transaction begins the next batch, as each one
+    /// waits for the disk.
+    func removeRows(journalingNext limit: Int) throws(CloakroomError) {
         let times = clock.trusted
+        let state = clock
         let left = try database.transaction { database throws(SQLiteError) in
             try database.run(
                 """
@@ -160,6 +168,7 @@ extension SQLiteMessageStorage {
             try database.run("DELETE FROM message WHERE seq IN (SELECT seq FROM condemned)")
             try database.run("DELETE FROM condemned")
             try database.run("UPDATE purge SET step = 6")
+            _ = try Self.journal(limit: limit, state, in: database)
             return early
         }
         retiring.formUnion(left)

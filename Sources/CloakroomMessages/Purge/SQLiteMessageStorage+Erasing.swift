@@ -61,7 +61,8 @@ extension SQLiteMessageStorage {
         let now = clock.trusted.shared
         let paths = try database.perform { database throws(SQLiteError) in
             try database.rows(
-                "SELECT path FROM moved_aside WHERE until IS NOT NULL AND until <= ?", [.integer(now)]) { $0.text(0) }
+                "SELECT path FROM moved_aside WHERE until IS NOT NULL AND until <= ?", [.integer(now)]
+            ) { $0.text(0) }
         }
         for path in paths {
             for suffix in ["", "-wal", "-shm"] {

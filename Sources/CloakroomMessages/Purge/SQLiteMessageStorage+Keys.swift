@@ -73,7 +73,8 @@ extension SQLiteMessageStorage {
             let isNeeded = try database.perform { database throws(SQLiteError) in
                 try database.first(
                     "SELECT 1 FROM message WHERE conversation = ? AND slot = ? AND NOT \(Self.isOver)",
-                    [.integer(id.conversation), .integer(id.slot.rawValue)] + times.values) { _ in true } ?? false
+                    [.integer(id.conversation), .integer(id.slot.rawValue)] + times.values
+                ) { _ in true } ?? false
             }
             if !isNeeded { ended.append(id) }
         }
@@ -158,11 +159,13 @@ extension SQLiteMessageStorage {
         return try database.perform { database throws(SQLiteError) in
             let former = try database.first(
                 "SELECT 1 FROM message WHERE clock >= 2 AND clock < ?",
-                [.integer(MessageBase.Clock.device(run: clock.run).rawValue)]) { _ in true }
+                [.integer(MessageBase.Clock.device(run: clock.run).rawValue)]
+            ) { _ in true }
             if former != nil { return true }
             guard plausible.shared > trusted.shared else { return false }
             let hidden = try database.first(
-                "SELECT 1 FROM message WHERE \(ClockTimes.sharedCondition)", [.integer(plausible.shared)]) { _ in true }
+                "SELECT 1 FROM message WHERE \(ClockTimes.sharedCondition)", [.integer(plausible.shared)]
+            ) { _ in true }
             return hidden != nil
         }
     }

@@ -46,7 +46,9 @@ extension SQLiteMessageStorage {
         let ids = ended.map { ($0.0, $0.1, assetID($0.0)) }
         try database.transaction { database throws(SQLiteError) in
             for (key, token, id) in ids {
-                let isLive = try database.first("SELECT 1 FROM attachment WHERE asset_key = ?", [.text(key)]) { _ in true }
+                let isLive = try database.first("SELECT 1 FROM attachment WHERE asset_key = ?", [.text(key)]) { _ in
+                    true
+                }
                 guard isLive == nil else { continue }
                 try database.run("INSERT INTO ended_asset (id) VALUES (?) ON CONFLICT DO NOTHING", [.blob(id)])
                 guard let token else { continue }

@@ -76,7 +76,9 @@ extension MessageRetention {
 
     /// - Returns: whether there is no reason to repeat it at once.
     private func hasPurged() async -> Bool {
-        guard let report = try? await purge(), report.stoppedBy == nil, !report.isCheckpointPending else { return false }
+        guard let report = try? await purge(), report.stoppedBy == nil, !report.isCheckpointPending else {
+            return false
+        }
         // What is due and was not removed would have it repeated without end.
         let next = try? await remaining()
         return report.purgedCount > 0 || next != .some(0)

@@ -85,7 +85,8 @@ extension MessageRetention {
             }
             arriving.append(
                 ArrivingMessage(
-                    draft: draft, relayTime: relayTime.map { Milliseconds($0) }, age: Milliseconds(age), quoted: quoted))
+                    draft: draft, relayTime: relayTime.map { Milliseconds($0) }, age: Milliseconds(age), quoted: quoted)
+            )
         }
         var admissions: [Admission] = []
         for decision in try await storage.admit(arriving, reading: reading) {

@@ -51,8 +51,10 @@ extension SQLiteMessageStorage {
         }
         guard var row else { return nil }
         row.members = Set(
-            try database.rows("SELECT participant FROM member WHERE conversation = ?", [.integer(row.id)]) { $0.text(0) }
-                .compactMap { ParticipantID(rawValue: $0) })
+            try database.rows("SELECT participant FROM member WHERE conversation = ?", [.integer(row.id)]) {
+                $0.text(0)
+            }
+            .compactMap { ParticipantID(rawValue: $0) })
         row.state = RetentionState(registers: try registers(row.id, in: database))
         return row
     }

@@ -49,7 +49,8 @@ package protocol MessageStorage: Sendable {
     ) async throws(CloakroomError) -> Int
 
     /// When the newest message was sent, by the clock that all share; `nil` when there is none.
-    func newestBase(in conversation: ConversationID, _ clock: RetentionClock) async throws(CloakroomError) -> Milliseconds?
+    func newestBase(in conversation: ConversationID, _ clock: RetentionClock) async throws(CloakroomError)
+        -> Milliseconds?
 
     /// How long until the first message is over; `nil` when none has an end.
     func remaining(_ times: ClockTimes) async throws(CloakroomError) -> Milliseconds?

@@ -103,7 +103,8 @@ extension SQLiteMessageStorage {
         if let quoted = message.quoted { return .known(quoted) }
         let id = rowID(quotes)
         if let other = others.first(where: { $0.id == id && $0.conversation == conversation.id }) {
-            if case .replay = other.decision {} else {
+            if case .replay = other.decision {
+            } else {
                 return .known(QuotedTerm(term: other.record.term, clock: other.record.base.clock))
             }
         }

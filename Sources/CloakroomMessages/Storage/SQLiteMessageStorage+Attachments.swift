@@ -16,12 +16,15 @@ extension SQLiteMessageStorage {
     func keep(
         _ source: AttachmentSource, position: Int, of id: MessageID
     ) throws(CloakroomError) -> AttachmentFile? {
-        guard let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough else { return nil }
+        guard let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough else {
+            return nil
+        }
         let sequence = row.record.sequence
         let former = try database.perform { database throws(SQLiteError) in
             try database.first(
                 "SELECT file FROM attachment WHERE message = ? AND position = ?",
-                [.integer(sequence), SQLiteValue(position)]) { $0.textIfPresent(0) }
+                [.integer(sequence), SQLiteValue(position)]
+            ) { $0.textIfPresent(0) }
         }
         guard let former, let key = keys.key(row.keyID) else { return nil }
         let file = SealedAttachments.newFile()
@@ -49,7 +52,8 @@ extension SQLiteMessageStorage {
                 """
                 SELECT attachment.file_key, message.name FROM attachment JOIN message ON message.seq = attachment.message
                 WHERE file = ?
-                """, [.text(file.rawValue)]) { ($0.blob(0), $0.text(1)) }
+                """, [.text(file.rawValue)]
+            ) { ($0.blob(0), $0.text(1)) }
         }
         guard let (sealedKey, name) = found, let id = MessageID(rawValue: name),
             let (row, conversation) = try row(id), try message(id, hiding: times) != nil

@@ -32,7 +32,9 @@ extension SQLiteMessageStorage: MessageStorage {
     package func impact(
         of policy: MessageRetentionPolicy, in name: ConversationID, hiding times: ClockTimes
     ) throws(CloakroomError) -> Int {
-        guard let limit = RetentionCuts.duration(of: policy), let conversation = try conversation(name) else { return 0 }
+        guard let limit = RetentionCuts.duration(of: policy), let conversation = try conversation(name) else {
+            return 0
+        }
         let count = try database.perform { database throws(SQLiteError) in
             try database.first(
                 """
@@ -75,13 +77,15 @@ extension SQLiteMessageStorage: MessageStorage {
     package func remaining(_ times: ClockTimes) throws(CloakroomError) -> Milliseconds? {
         try database.perform { database throws(SQLiteError) in
             var remaining: [Milliseconds] = []
-            let shared = try database.first(
-                "SELECT min(deadline) FROM message WHERE deadline IS NOT NULL AND clock < 2"
-            ) { $0.integerIfPresent(0) } ?? nil
+            let shared =
+                try database.first(
+                    "SELECT min(deadline) FROM message WHERE deadline IS NOT NULL AND clock < 2"
+                ) { $0.integerIfPresent(0) } ?? nil
             if let shared { remaining.append(shared.minus(times.shared)) }
-            let device = try database.first(
-                "SELECT min(deadline) FROM message WHERE deadline IS NOT NULL AND clock >= 2"
-            ) { $0.integerIfPresent(0) } ?? nil
+            let device =
+                try database.first(
+                    "SELECT min(deadline) FROM message WHERE deadline IS NOT NULL AND clock >= 2"
+                ) { $0.integerIfPresent(0) } ?? nil
             if let device { remaining.append(device.minus(times.device)) }
             // Those of the present run are over by the device's time first, unless that stands still.
             let wall = try database.first(
@@ -91,7 +95,9 @@ extension SQLiteMessageStorage: MessageStorage {
                 """, [.integer(times.lastClockOnWall)]
             ) { $0.integer(0) }
             if let wall { remaining.append(wall.minus(times.wall)) }
-            let isDeleting = try database.first("SELECT 1 FROM conversation WHERE deleted_through > 0 OR cuts_pending = 1") {
+            let isDeleting = try database.first(
+                "SELECT 1 FROM conversation WHERE deleted_through > 0 OR cuts_pending = 1"
+            ) {
                 _ in true
             }
             if isDeleting != nil { remaining.append(0) }
@@ -130,9 +136,11 @@ extension SQLiteMessageStorage: MessageStorage {
                 """
                 SELECT conversation.name FROM message JOIN conversation ON conversation.id = message.conversation
                 WHERE message.id = ?
-                """, [.blob(id)]) { $0.text(0) }
+                """, [.blob(id)]
+            ) { $0.text(0) }
         }
-        guard let name = name.flatMap({ ConversationID(rawValue: $0) }), let conversation = try conversation(name) else {
+        guard let name = name.flatMap({ ConversationID(rawValue: $0) }), let conversation = try conversation(name)
+        else {
             return nil
         }
         let row = try database.perform { database throws(SQLiteError) in

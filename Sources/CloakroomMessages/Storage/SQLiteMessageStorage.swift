@@ -142,7 +142,7 @@ public actor SQLiteMessageStorage {
         return HMACSHA256(key: key.reveal())
     }
 
-    /// What a message is known by when it is gone: 96 bits, which nobody without the key can find a second name for.
+    /// What a message is known by when it is gone: 96 bits, for which no second name can be found without the key.
     func rowID(_ id: MessageID) -> [UInt8] { Array(hash.authenticate(Array(id.rawValue.utf8)).prefix(12)) }
 
     /// The same of an image.
@@ -176,9 +176,11 @@ public actor SQLiteMessageStorage {
     /// Removes files that no message names, as when the process ended between the two.
     private func removeOrphans() throws(CloakroomError) {
         // Those of a database that was moved aside go with it.
-        guard try database.perform({ database throws(SQLiteError) in
-            try database.first("SELECT 1 FROM moved_aside") { _ in true } == nil
-        }) else { return }
+        guard
+            try database.perform({ database throws(SQLiteError) in
+                try database.first("SELECT 1 FROM moved_aside") { _ in true } == nil
+            })
+        else { return }
         let live = try database.perform { database throws(SQLiteError) in
             try database.rows("SELECT file FROM attachment WHERE file IS NOT NULL") { $0.text(0) }
         }

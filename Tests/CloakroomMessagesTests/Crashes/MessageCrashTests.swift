@@ -66,7 +66,9 @@ import Testing
         }
     }
 
-    @Test func `killed at any point of erasing everything, a new beginning is possible and nothing is left`() async throws {
+    @Test func `killed at any point of erasing everything, a new beginning is possible and nothing is left`()
+        async throws
+    {
         try await MessageCrashFolder.with { folder in
             try await folder.launch("admit", after: 0)
             let bodies = try folder.sealedBodies()

@@ -6,7 +6,9 @@ import Testing
 
 /// What is left of purged messages on the disk cannot be opened.
 @Suite(.serialized) struct RemnantTests {
-    @Test func `no file and no key gives a purged body back, and without sealing or rotation some would be`() async throws {
+    @Test func `no file and no key gives a purged body back, and without sealing or rotation some would be`()
+        async throws
+    {
         var openable = 0
         var readableUnsealed = 0
         var openableUnrotated = 0

@@ -33,7 +33,9 @@ enum Remnants {
     static func found(_ bodies: [SealedBody], in folder: URL) throws -> [SealedBody] {
         var places: [UInt64: [SealedBody]] = [:]
         // Their nonces are random.
-        for body in bodies { places[body.bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }, default: []].append(body) }
+        for body in bodies {
+            places[body.bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }, default: []].append(body)
+        }
         var found: Set<SealedBody> = []
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects as? [URL]
         for file in (files ?? []) where !file.hasDirectoryPath {
@@ -41,7 +43,9 @@ enum Remnants {
             guard bytes.count >= 8 else { continue }
             bytes.withUnsafeBytes { buffer in
                 for offset in 0...(buffer.count - 8) {
-                    guard let bodies = places[buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)] else { continue }
+                    guard let bodies = places[buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)] else {
+                        continue
+                    }
                     for body in bodies where buffer[offset...].starts(with: body.bytes) { found.insert(body) }
                 }
             }

@@ -144,7 +144,8 @@ final class RetentionFixture {
 
     /// What a peer's own device sends.
     func said(
-        _ policy: MessageRetentionPolicy, version: Int64, cutBefore: Milliseconds? = nil, by author: ParticipantID = peer
+        _ policy: MessageRetentionPolicy, version: Int64, cutBefore: Milliseconds? = nil,
+        by author: ParticipantID = peer
     ) throws -> RetentionPolicyMessage {
         let cuts = cutBefore.map { RetentionCuts(policy, before: $0) } ?? RetentionCuts()
         let version = RegisterVersion(version) ?? .first

@@ -42,7 +42,8 @@ import Testing
         #expect(try await device.retention.purge().purgedCount == 1)
     }
 
-    @Test func `time across a restart counts after a day of agreement, less what clocks can be wrong by`() async throws {
+    @Test func `time across a restart counts after a day of agreement, less what clocks can be wrong by`() async throws
+    {
         let device = try await RetentionFixture(server: false)
         try await device.want(.oneDay)
         try await device.admit("m1")
@@ -115,7 +116,11 @@ import Testing
         device.interruption.onSleep.withLock {
             $0 = { duration in
                 asleep.yield(duration)
-                if duration < .seconds(86_400 * 400) { clocks.pass(duration) } else { try await Task.sleep(for: .seconds(3600)) }
+                if duration < .seconds(86_400 * 400) {
+                    clocks.pass(duration)
+                } else {
+                    try await Task.sleep(for: .seconds(3600))
+                }
             }
         }
         let retention = device.retention

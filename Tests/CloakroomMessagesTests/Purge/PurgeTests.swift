@@ -158,11 +158,13 @@ import Testing
         #expect(try await device.shown() == ["m2"])
     }
 
-    @Test func `messages that end before their slot take its key with them, and what is left has another`() async throws {
+    @Test func `messages that end before their slot take its key with them, and what is left has another`() async throws
+    {
         let device = try await RetentionFixture()
         try await device.want(.keep)
         try await device.admit("theirs")
-        try await device.admit("another's", from: RetentionFixture.participant("third"), attachments: [.init(assetKey: "k")])
+        try await device.admit(
+            "another's", from: RetentionFixture.participant("third"), attachments: [.init(assetKey: "k")])
         let file = try #require(try await device.retention.keepAttachment(Data([7]), at: 0, of: "another's".asMessage))
         let former = try #require(await device.storage.keyTable.ids.first { $0.conversation > 0 })
         let key = await device.storage.keyTable[former]?.reveal()

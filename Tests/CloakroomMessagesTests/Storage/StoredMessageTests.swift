@@ -108,7 +108,8 @@ import Testing
         let database = try device.connect()
         #expect(try device.count("tombstone") == count)
         let pages = try database.first(
-            "SELECT sum(pgsize) FROM dbstat WHERE name IN ('tombstone', 'tombstone_until')") { $0.integer(0) }
+            "SELECT sum(pgsize) FROM dbstat WHERE name IN ('tombstone', 'tombstone_until')"
+        ) { $0.integer(0) }
         #expect(try #require(pages) <= 32 * Int64(count), "\(pages ?? 0) bytes")
     }
 

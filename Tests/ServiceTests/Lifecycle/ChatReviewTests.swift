@@ -35,15 +35,16 @@ struct ChatReviewTests {
         let rules = try terms("tag").rules(.enabled)
         #expect(
             rules.map(\.id) == [
-                "expire-after-30-days-assets/", "clean-up", "expire-after-14-days-chats/",
-                "expire-after-1-days-released-chats/",
+                "expire-after-30-days-assets/", "expire-after-30-days-cloakroom-renewal-test", "clean-up",
+                "expire-after-14-days-chats/", "expire-after-1-days-released-chats/",
             ])
-        #expect(rules[2].expirationDays == 14 && rules[2].noncurrentExpiration?.days == 7)
-        #expect(rules[2].filter == LifecycleRule.Filter(prefix: "chats/"))
+        let (chats, released) = (rules[3], rules[4])
+        #expect(chats.expirationDays == 14 && chats.noncurrentExpiration?.days == 7)
+        #expect(chats.filter == LifecycleRule.Filter(prefix: "chats/"))
         let tag = LifecycleRule.Filter.Tag(key: "cloakroom-released", value: "true")
-        #expect(rules[3].filter == LifecycleRule.Filter(prefix: "chats/", tags: [tag]))
-        #expect(rules[3].expirationDays == 1)
-        #expect(rules[3].noncurrentExpiration == nil && rules[3].abortMultipartDays == nil)
+        #expect(released.filter == LifecycleRule.Filter(prefix: "chats/", tags: [tag]))
+        #expect(released.expirationDays == 1)
+        #expect(released.noncurrentExpiration == nil && released.abortMultipartDays == nil)
         #expect(try terms().rules(.never).map(\.id).last == "expire-after-14-days-chats/")
     }
 

@@ -73,7 +73,9 @@ struct PrometheusTextTests {
         expected += RenewalLabel.allCases.map {
             #"cloakroom_renewals_total{outcome="\#($0.value)"} \#($0 == .notFound ? 1 : 0)"#
         }
-        expected += ["cloakroom_renewal_misconfigurations_total 0", "cloakroom_renewal_copies_allowed 0"]
+        expected += ["cloakroom_renewal_misconfigurations_total 0"]
+        expected += ReleaseLabel.allCases.map { #"cloakroom_releases_total{outcome="\#($0.value)"} 0"# }
+        expected += ["cloakroom_renewal_copies_allowed 0"]
         expected += CacheLabel.allCases.map {
             #"cloakroom_credential_cache_total{outcome="\#($0.value)"} \#($0 == .joined ? 1 : 0)"#
         }
@@ -113,7 +115,7 @@ struct PrometheusTextTests {
                 #expect(line.hasPrefix(family))
             }
         }
-        #expect(seen.count == 18)
+        #expect(seen.count == 19)
     }
 
     @Test @LoopActor func `adds up the rows of all workers, and a replaced one goes on in its row`() throws {

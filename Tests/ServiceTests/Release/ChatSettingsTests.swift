@@ -88,7 +88,7 @@ struct ChatSettingsTests {
             ("short", "is shorter than 32 bytes"),
             ("your-256-bit-secret-your-256-bit-secret", "is, or is made of, a well-known example"),
         ] {
-            let faults = settingsFaults(text, files: ["key": secret])
+            let faults = settingsFaults(text, files: ["/etc/cloakroom/key": secret])
             #expect(faults.count == 1 && faults[0].hasPrefix("release.keys[0]: \(cause)"), "\(faults)")
         }
     }
@@ -104,15 +104,20 @@ struct ChatSettingsTests {
         #expect(settings.userFolders.met(by: "chats/") == [])
     }
 
+    /// By the paths at which the settings name them.
+    private func secrets(_ first: FirstSettings) -> [String: String] {
+        let files = first.secrets().map { ("/etc/cloakroom/\($0.path)", $0.secret.reveal()) }
+        return Dictionary(uniqueKeysWithValues: files)
+    }
+
     @Test func `are what init writes with chats, and not without`() throws {
         var first = FirstSettings(.aws)
         first.chats = true
-        var files = Dictionary(uniqueKeysWithValues: first.secrets().map { ($0.path, $0.secret.reveal()) })
-        let with = try settings(first.text, files: files)
+        let with = try settings(first.text, files: secrets(first))
         #expect(with.uploads.chat?.keyPrefix == "chats/" && with.uploads.chat?.mode == .delete)
         first.chats = false
-        files = Dictionary(uniqueKeysWithValues: first.secrets().map { ($0.path, $0.secret.reveal()) })
-        #expect(!files.keys.contains("secrets/release"))
+        let files = secrets(first)
+        #expect(!files.keys.contains("/etc/cloakroom/secrets/release"))
         #expect(try settings(first.text, files: files).uploads.chat == nil)
     }
 

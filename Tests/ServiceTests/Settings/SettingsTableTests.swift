@@ -68,6 +68,8 @@ struct SettingsTableTests {
                 credentialCache: {shared: {enabled: true, keys: [{env: "TOKEN"}]}},
               },
               tiers: {gold: {}}, renewal: {keys: "any", allowAnyOwner: true}, audit: {stream: "audit"},
+              uploads: {keyPrefix: "assets/", chatKeyPrefix: "chats/"}, lifecycle: {prefixes: ["assets/"]},
+              release: {keys: [{env: "TOKEN"}]},
             }
             """
         let environment = ["TOKEN": "u7Jx2qLr0ZtP5vWc8YbN3mKd6HfGs1Ae", "SESSION": "k3Vw9sQe7RtY1uIo5PaS8dFg2HjK4lZx"]

@@ -216,7 +216,8 @@ struct SettingsTests {
                     + " useFIPS, useDualStack, stsEndpoint, s3Endpoint, iamEndpoint, pathStyle, certificateAuthorities,"
                     + " timeoutMilliseconds, maximumAttempts",
                 "tokens.heder: is not a key; did you mean tokens.header?",
-                "limits: is no object; give: {renew, vend, upload, session, notification, renewKeys, uploadBytes}",
+                "limits: is no object; give: {renew, vend, upload, session, notification, renewKeys, release, releaseKeys,"
+                    + " uploadBytes}",
                 "region: is missing; give: Region, such as \"eu-central-1\"."
                     + " The bucket's Region; also the one whose STS is called.",
                 "bucket: is \"Photos_1\"; give: bucket name: 3…63 of a-z 0-9 - .",

@@ -1,0 +1,61 @@
+public import CloakroomKit
+
+/// The app's images without those whose messages have all ended: they are not renewed, and so not recovered.
+///
+/// Images that no message ever had, such as avatars, are passed.
+///
+/// ```swift
+/// let collector = RetainedAssets(database, retention: retention, baseURLs: baseURLs)
+/// ```
+public struct RetainedAssets: AssetRenewalURLCollector {
+    private let collector: any AssetRenewalURLCollector
+    private let retention: MessageRetention
+    private let baseURLs: AssetBaseURLs
+
+    /// - Parameters:
+    ///   - collector: the app's.
+    ///   - baseURLs: as the ``AssetRenewalManager`` has them.
+    public init(
+        _ collector: any AssetRenewalURLCollector, retention: MessageRetention, baseURLs: AssetBaseURLs
+    ) {
+        self.collector = collector
+        self.retention = retention
+        self.baseURLs = baseURLs
+    }
+
+    public func renewableAssets() async throws -> [RenewableAsset] {
+        var retained: [RenewableAsset] = []
+        for asset in try await collector.renewableAssets() {
+            if let key = asset.key(in: baseURLs), try await retention.hasEnded(assetKey: key) { continue }
+            retained.append(asset)
+        }
+        return retained
+    }
+}
+
+/// The app's cache without what it has of images whose messages have all ended: a recovery must not bring them back.
+public struct RetainedAssetCache: AssetCache {
+    private let cache: any AssetCache
+    private let retention: MessageRetention
+    private let baseURLs: AssetBaseURLs
+
+    /// - Parameter cache: the app's.
+    public init(_ cache: any AssetCache, retention: MessageRetention, baseURLs: AssetBaseURLs) {
+        self.cache = cache
+        self.retention = retention
+        self.baseURLs = baseURLs
+    }
+
+    public func cachedContent(for asset: RenewableAsset) async throws -> UploadContent? {
+        if let key = asset.key(in: baseURLs), try await retention.hasEnded(assetKey: key) { return nil }
+        return try await cache.cachedContent(for: asset)
+    }
+}
+
+extension MessageRetention {
+    /// Whether an image was one of messages, and no message has it any more.
+    public func hasEnded(assetKey: String) async throws -> Bool {
+        guard await !memory.assetKeys.contains(assetKey) else { return false }
+        return try await storage.hasEnded(assetKey: assetKey)
+    }
+}
