@@ -31,7 +31,9 @@ extension Leaf {
     public var body: Never { return never() }
 }
 
-public struct EmptyView: Leaf {}
+public struct EmptyView: Leaf {
+    public init() {}
+}
 public struct TupleView<Contents>: Leaf {}
 public struct Either<First: View, Second: View>: Leaf {}
 extension Optional: View where Wrapped: View {

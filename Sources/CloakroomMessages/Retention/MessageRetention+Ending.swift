@@ -33,7 +33,7 @@ extension MessageRetention {
 
     /// When the next message is over, or the next key goes; `nil` when nothing has an end.
     ///
-    /// For ``BackgroundWork`` and the like: there is nothing to do before.
+    /// For `BackgroundWork` and the like: there is nothing to do before.
     public func nextDeadline() async throws -> Date? {
         try await remaining().map { runtime.wallClock().addingTimeInterval(Double($0) / 1000) }
     }
@@ -54,7 +54,7 @@ extension MessageRetention {
 
     /// Purges whenever something is over, until it is cancelled; while nothing is, it sleeps.
     ///
-    /// Run it as long as the app is in the foreground. While it is in the background ``BackgroundWork`` with ``purge()``
+    /// Run it as long as the app is in the foreground. While it is in the background `BackgroundWork` with ``purge()``
     /// does the same.
     public func run() async {
         var failures = 0

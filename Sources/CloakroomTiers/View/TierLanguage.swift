@@ -1,3 +1,4 @@
+import CloakroomKit
 public import Foundation
 
 /// The language of the screens: the app's translations, and English where it has none.
@@ -30,20 +31,8 @@ public struct TierLanguage: Sendable {
 
     /// - Parameter arguments: what `%1$@`, `%2$@` … of the text are replaced by.
     public func text(_ key: TierText, _ arguments: String..., count: Int? = nil) -> String {
-        var text = translation(key, count) ?? (count == 1 ? key.englishForOne : nil) ?? key.english
-        // From the end, and each only once: an argument that looks like a place for one stays as it is.
-        var places: [(range: Range<String.Index>, argument: String)] = []
-        for (index, argument) in arguments.enumerated() {
-            var rest = text.startIndex..<text.endIndex
-            while let range = text.range(of: "%\(index + 1)$@", range: rest) {
-                places.append((range, argument))
-                rest = range.upperBound..<text.endIndex
-            }
-        }
-        for place in places.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
-            text.replaceSubrange(place.range, with: place.argument)
-        }
-        return text
+        let text = translation(key, count) ?? (count == 1 ? key.englishForOne : nil) ?? key.english
+        return TextTemplate(text).filled(with: arguments)
     }
 
     /// Such as "1.2 GB": of 1,000 bytes, as the system's settings show it.

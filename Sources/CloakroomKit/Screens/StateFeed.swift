@@ -1,11 +1,14 @@
 /// Passes each state of a view model on to those who read them.
 @MainActor
-final class StateFeed<State: Sendable> {
+package final class StateFeed<State: Sendable> {
     private var readers: [Int: AsyncStream<State>.Continuation] = [:]
     private var nextReader = 0
 
+    /// One that nothing reads yet.
+    package init() {}
+
     /// - Returns: `state`, and what is sent from now on; it ends with this object.
-    func states(
+    package func states(
         from state: State, buffering policy: AsyncStream<State>.Continuation.BufferingPolicy
     ) -> AsyncStream<State> {
         let (states, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: policy)
@@ -19,7 +22,7 @@ final class StateFeed<State: Sendable> {
         return states
     }
 
-    func send(_ state: State) {
+    package func send(_ state: State) {
         for reader in readers.values { reader.yield(state) }
     }
 
