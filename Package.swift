@@ -224,7 +224,7 @@ let package = Package(
         .testTarget(
             name: "CloakroomMessagesTests",
             dependencies: [
-                "CloakroomMessages", "CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomJSON",
+                "CloakroomMessages", "CloakroomKit", "CloakroomAWS", "CloakroomCrypto",
                 "CloakroomSQLite", "CloakroomMessageCrash", "CloakroomMessageModel",
             ],
             resources: [.copy("Wire/Golden")], swiftSettings: swiftSettings),

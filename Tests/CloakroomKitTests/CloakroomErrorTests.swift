@@ -8,7 +8,7 @@ import Testing
             CloakroomError.Code.known == [
                 .invalidRequest, .unauthorized, .sessionRevoked, .forbidden, .userDisabled, .subscriptionRequired,
                 .storageQuotaExceeded, .notFound, .methodNotAllowed, .bodyTooLarge, .contentTypeNotAllowed,
-                .uploadNotFound, .uploadIncomplete, .tooManyRequests, .unavailable, .internalError,
+                .uploadNotFound, .uploadIncomplete, .chatNotEnabled, .tooManyRequests, .unavailable, .internalError,
             ])
     }
 

@@ -25,7 +25,7 @@ import Testing
             })
         let store = device.store
         let files = try await withThrowingTaskGroup(of: PhotoFile.self) { group in
-            for _ in 0..<100 { group.addTask { try await store.open(ids[0]) } }
+            for _ in 0..<100 { group.addTask { try await store.open(ids[0], within: .seconds(60)) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(Set(files.map(\.url)).count == 1)
