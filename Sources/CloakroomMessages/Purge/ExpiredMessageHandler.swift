@@ -12,24 +12,3 @@ public protocol PurgeableAssetCache: Sendable {
     /// Removes what is cached of an object; nothing when there is nothing.
     func removeCachedContent(forKey key: String) async throws
 }
-
-/// Deletes images from the bucket whose messages have ended.
-public protocol AssetReleaser: Sendable {
-    /// - Returns: what became of each, by its key; one that is missing is tried again later.
-    func release(_ assets: [ReleasableAsset]) async throws -> [String: ReleaseOutcome]
-}
-
-/// An image of this user's that no message here has any more.
-public struct ReleasableAsset: Sendable, Hashable {
-    public let key: String
-    /// From the presigned upload.
-    public let token: String
-}
-
-public enum ReleaseOutcome: Sendable, Hashable {
-    /// It is deleted, now or before.
-    case released
-    /// It never can be, as with another user's token: the bucket's rule removes it in time.
-    case refused
-    case failed
-}

@@ -125,14 +125,14 @@ extension MessageRetention {
         var count = 0
         while true {
             let now = Milliseconds(runtime.wallClock())
-            let assets = try await storage.releases(now: now, limit: 100)
-            guard !assets.isEmpty else { return count }
+            let images = try await storage.releases(now: now, limit: 100)
+            guard !images.isEmpty else { return count }
             do {
-                let outcomes = try await releaser.release(assets)
-                try await storage.finish(assets, outcomes, now: now)
-                count += assets.count { outcomes[$0.key] == .released }
+                let results = try await releaser.release(images)
+                try await storage.finish(images, results, now: now)
+                count += results.count { if case .released = $0.outcome { true } else { false } }
             } catch {
-                try await storage.finish(assets, [:], now: now)
+                try await storage.finish(images, [], now: now)
                 throw CloakroomError(of: error)
             }
         }

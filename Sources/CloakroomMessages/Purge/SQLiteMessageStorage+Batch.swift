@@ -72,7 +72,9 @@ extension SQLiteMessageStorage {
         }
         for (conversation, through) in deleted {
             let before = count
-            try condemn("conversation = ? AND seq <= ?", [.integer(conversation), .integer(through)])
+            try condemn(
+                "conversation = ? AND seq <= ? AND seq NOT IN (SELECT seq FROM condemned)",
+                [.integer(conversation), .integer(through)])
             guard count == before, count < limit else { continue }
             try database.run("UPDATE conversation SET deleted_through = 0 WHERE id = ?", [.integer(conversation)])
         }
@@ -137,7 +139,8 @@ extension SQLiteMessageStorage {
                     WHERE other.release_token IS NOT NULL)
                 """)
             var count = 0
-            for (key, id) in ids {
+            // A message with the same image may have come since the batch was made.
+            for (key, id) in ids where try !Self.isLive(key, in: database) {
                 try database.run("INSERT INTO ended_asset (id) VALUES (?) ON CONFLICT DO NOTHING", [.blob(id)])
                 count += try database.run(
                     """

@@ -5,33 +5,41 @@ import Foundation
 /// The images that the bucket is to delete: recorded by purges, and sent when the network is there.
 extension SQLiteMessageStorage {
     /// - Parameter now: by the wall clock, which only decides when one is tried again.
-    func releases(now: Milliseconds, limit: Int) throws(CloakroomError) -> [ReleasableAsset] {
+    func releases(now: Milliseconds, limit: Int) throws(CloakroomError) -> [ImageRelease] {
         try database.perform { database throws(SQLiteError) in
             try database.rows(
                 "SELECT asset_key, token FROM release WHERE retry_at <= ? ORDER BY retry_at LIMIT ?",
                 [.integer(now), SQLiteValue(limit)]
-            ) { ReleasableAsset(key: $0.text(0), token: $0.text(1)) }
+            ) { ImageRelease(objectKey: $0.text(0), releaseToken: $0.text(1)) }
         }
+    }
+
+    /// Until the next image can be released; `nil` when there is none.
+    func releasesRemaining(now: Milliseconds) throws(CloakroomError) -> Milliseconds? {
+        try database.perform { database throws(SQLiteError) in
+            try database.first("SELECT min(retry_at) FROM release") { $0.integerIfPresent(0) } ?? nil
+        }.map { max(0, $0.minus(now)) }
     }
 
     /// Records what became of them.
     ///
-    /// - Parameter outcomes: what is missing of `assets` has failed.
+    /// - Parameter results: what is missing of `images` has failed.
     func finish(
-        _ assets: [ReleasableAsset], _ outcomes: [String: ReleaseOutcome], now: Milliseconds
+        _ images: [ImageRelease], _ results: [ImageReleaseResult], now: Milliseconds
     ) throws(CloakroomError) {
+        let outcomes = Dictionary(results.map { ($0.objectKey, $0.outcome) }) { first, _ in first }
         try database.transaction { database throws(SQLiteError) in
-            for asset in assets {
-                switch outcomes[asset.key] ?? .failed {
-                case .released, .refused:
-                    try database.run("DELETE FROM release WHERE asset_key = ?", [.text(asset.key)])
-                case .failed:
+            for image in images {
+                switch outcomes[image.objectKey] {
+                case .released?, .refused?:
+                    try database.run("DELETE FROM release WHERE asset_key = ?", [.text(image.objectKey)])
+                case .failed?, nil:
                     // After a minute, two, four, … up to a day.
                     try database.run(
                         """
                         UPDATE release SET attempts = min(attempts + 1, 11),
                             retry_at = ? + min(60000 << min(attempts, 11), 86400000) WHERE asset_key = ?
-                        """, [.integer(now), .text(asset.key)])
+                        """, [.integer(now), .text(image.objectKey)])
                 }
             }
         }

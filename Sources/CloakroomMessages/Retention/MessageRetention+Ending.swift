@@ -31,7 +31,7 @@ extension MessageRetention {
 
     // MARK: Time
 
-    /// When the next message is over, or the next key goes; `nil` when nothing has an end.
+    /// When the next message is over, the next key goes, or the next image is released; `nil` when there is nothing of that.
     ///
     /// For `BackgroundWork` and the like: there is nothing to do before.
     public func nextDeadline() async throws -> Date? {
@@ -49,10 +49,12 @@ extension MessageRetention {
             next.append(RetentionClock.agreement.minus(clock.agreed))
         }
         next.append(try await storage.openPurgeRemaining(now: runtime.now()))
+        if releaser != nil { next.append(try await storage.releasesRemaining(now: Milliseconds(runtime.wallClock()))) }
         return next.compactMap { $0 }.min().map { min($0, 36_525 * .day) }
     }
 
-    /// Purges whenever something is over, until it is cancelled; while nothing is, it sleeps.
+    /// Purges whenever something is over, and releases images, until it is cancelled; while there is nothing to do, it
+    /// sleeps.
     ///
     /// Run it as long as the app is in the foreground. While it is in the background `BackgroundWork` with ``purge()``
     /// does the same.
@@ -79,6 +81,8 @@ extension MessageRetention {
         guard let report = try? await purge(), report.stoppedBy == nil, !report.isCheckpointPending else {
             return false
         }
+        // What fails is recorded, with the time of its next attempt.
+        _ = try? await releaseAssets()
         // What is due and was not removed would have it repeated without end.
         let next = try? await remaining()
         return report.purgedCount > 0 || next != .some(0)

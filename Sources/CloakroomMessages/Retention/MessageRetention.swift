@@ -22,7 +22,7 @@ public actor MessageRetention {
     let handlers: [any ExpiredMessageHandler]
     let recoveries: (any RecoveryJournal)?
     let cache: (any PurgeableAssetCache)?
-    let releaser: (any AssetReleaser)?
+    let releaser: (any ImageReleaser)?
     let read: @Sendable () async -> RetentionClock.Reading
     let runtime: RuntimeDependencies
 
@@ -40,12 +40,12 @@ public actor MessageRetention {
     ///     when the device was off.
     ///   - recoveries: the journal of the app's ``AssetRecovery``: what it holds of purged images goes.
     ///   - cache: the app's cache of images.
-    ///   - releaser: deletes images from the bucket; `nil` leaves them to the bucket's rule.
+    ///   - releaser: deletes images from the bucket, as a ``CloakroomClient`` does; `nil` leaves them to the bucket's rule.
     public init(
         of participant: ParticipantID, storage: SQLiteMessageStorage, limits: RetentionLimits = RetentionLimits(),
         client: CloakroomClient? = nil, handlers: [any ExpiredMessageHandler] = [],
         recoveries: (any RecoveryJournal)? = nil, cache: (any PurgeableAssetCache)? = nil,
-        releaser: (any AssetReleaser)? = nil
+        releaser: (any ImageReleaser)? = nil
     ) async {
         let clock = client?.serverClock
         await self.init(
@@ -57,7 +57,7 @@ public actor MessageRetention {
     package init(
         of participant: ParticipantID, storage: SQLiteMessageStorage, limits: RetentionLimits = RetentionLimits(),
         handlers: [any ExpiredMessageHandler] = [], recoveries: (any RecoveryJournal)? = nil,
-        cache: (any PurgeableAssetCache)? = nil, releaser: (any AssetReleaser)? = nil,
+        cache: (any PurgeableAssetCache)? = nil, releaser: (any ImageReleaser)? = nil,
         runtime: RuntimeDependencies = RuntimeDependencies(),
         read: @escaping @Sendable () async -> RetentionClock.Reading
     ) async {
@@ -148,11 +148,11 @@ public actor MessageRetention {
 
     /// Has deadlines follow the cuts of a conversation.
     func applyCuts(in conversation: ConversationID) async throws {
-        var cursor: MessageCursor?
+        var scan: SQLiteMessageStorage.CutScan?
         repeat {
-            cursor = try await storage.applyCuts(in: conversation, after: cursor)
+            scan = try await storage.applyCuts(in: conversation, after: scan)
             await Task.yield()
-        } while cursor != nil
+        } while scan != nil
         let clock = await storage.clock
         let state = try await storage.conversation(conversation)?.state ?? RetentionState()
         var quoted: [MessageID: QuotedTerm] = [:]

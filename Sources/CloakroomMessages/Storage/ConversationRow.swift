@@ -108,6 +108,7 @@ extension SQLiteMessageStorage {
             try MessageDatabase.store(clock, in: database)
         }
         conversations[name] = conversation
+        if cutsDeeper { cutChanges += 1 }
         return true
     }
 

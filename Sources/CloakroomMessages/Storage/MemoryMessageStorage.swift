@@ -75,7 +75,8 @@ package actor MemoryMessageStorage: MessageStorage {
         for index in records.indices {
             let record = records[index]
             var fallen = term(record)
-            if let quoted = record.draft.quotes.flatMap({ id in quoted[id] ?? self.quoted(id, in: records) }) {
+            // What is in memory has a tombstone, too.
+            if let quoted = record.draft.quotes.flatMap({ id in self.quoted(id, in: records) ?? quoted[id] }) {
                 fallen = fallen.quoting(quoted.converted(to: record.base.clock, clock))
             }
             records[index].term.local = MessageTerm.first(record.term.local, fallen.local)

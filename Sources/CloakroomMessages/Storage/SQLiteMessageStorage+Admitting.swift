@@ -75,7 +75,8 @@ extension SQLiteMessageStorage {
         var isOver = false
         switch try quoted(by: message, in: conversation, others) {
         case .some(.known(let quoted)): record.term = record.term.quoting(quoted.converted(to: base.clock, clock))
-        case .some(.gone): isOver = true
+        // Where nothing is stored, what is quoted has gone with its conversation: the stamp says when this one ends.
+        case .some(.gone): isOver = record.term.isStored
         case nil: break
         }
         var plan = Plan(

@@ -47,17 +47,25 @@ extension SQLiteMessageStorage {
         }.compactMap { ConversationID(rawValue: $0) }
     }
 
+    /// How far the cuts of a conversation are applied.
+    struct CutScan: Sendable {
+        fileprivate var cursor: MessageCursor?
+        /// What ``SQLiteMessageStorage/cutChanges`` was at its begin.
+        fileprivate let changes: Int
+    }
+
     /// Applies a conversation's cuts to some of its messages.
     ///
-    /// - Parameter cursor: where the last call ended; `nil` to begin.
-    /// - Returns: where the next one begins; `nil` when all are done.
+    /// - Parameter scan: what the last call returned; `nil` to begin.
+    /// - Returns: what the next call needs; `nil` when all are done.
     func applyCuts(
-        in name: ConversationID, after cursor: MessageCursor?, limit: Int = 128
-    ) throws(CloakroomError) -> MessageCursor? {
+        in name: ConversationID, after scan: CutScan?, limit: Int = 128
+    ) throws(CloakroomError) -> CutScan? {
         guard let conversation = try conversation(name), conversation.areCutsPending else { return nil }
+        var scan = scan ?? CutScan(changes: cutChanges)
         var sql = "SELECT \(MessageRow.columns) FROM message WHERE conversation = ?"
         var values: [SQLiteValue] = [.integer(conversation.id)]
-        if let cursor {
+        if let cursor = scan.cursor {
             sql += " AND (base, seq) > (?, ?)"
             values += [.integer(cursor.base), .integer(cursor.sequence)]
         }
@@ -70,14 +78,16 @@ extension SQLiteMessageStorage {
         for row in rows { try falls.add(row, of: conversation, in: self) }
         try write(falls, in: conversation)
         guard rows.count == limit, let last = rows.last else {
-            // What arrived meanwhile follows them; cuts that did have set it again.
+            // Cuts that came meanwhile are for the messages before the cursor, too.
+            guard scan.changes == cutChanges else { return CutScan(changes: cutChanges) }
             try database.perform { database throws(SQLiteError) in
                 try database.run("UPDATE conversation SET cuts_pending = 0 WHERE id = ?", [.integer(conversation.id)])
             }
             conversations[name]?.areCutsPending = false
             return nil
         }
-        return last.record.cursor
+        scan.cursor = last.record.cursor
+        return scan
     }
 
     /// Writes deadlines that fall, and seals those messages with the keys of their new slots.

@@ -32,6 +32,8 @@ public actor SQLiteMessageStorage {
     var conversations: [ConversationID: ConversationRow] = [:]
     /// Keys that are about to be dropped: nothing new is sealed with them.
     var retiring: Set<MessageKeyID> = []
+    /// Counts what a scan of the messages for cuts has to begin anew for.
+    var cutChanges = 0
     /// What cuts are measured with.
     var reader: ParticipantID?
     var limits = RetentionLimits()
@@ -167,6 +169,8 @@ public actor SQLiteMessageStorage {
                     ])
                 try MessageDatabase.store(clock, in: database)
             }
+            // In another order now.
+            cutChanges += 1
         }
         self.clock = clock
     }

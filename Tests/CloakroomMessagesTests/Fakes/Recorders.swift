@@ -73,21 +73,29 @@ actor MemoryRecoveryJournal: RecoveryJournal {
     func remove(_ asset: RenewableAsset) { byAsset[asset] = nil }
 }
 
-/// A bucket that answers as it is told.
-final class ScriptedReleaser: AssetReleaser {
-    private let state = Mutex<(outcomes: [String: ReleaseOutcome], failure: CloakroomError?, keys: [String])>(
-        ([:], nil, []))
+/// A worker whose results are scripted.
+final class ScriptedReleaser: ImageReleaser {
+    private struct State {
+        var outcomes: [String: ImageReleaseResult.Outcome] = [:]
+        var failure: CloakroomError?
+        var keys: [String] = []
+    }
+
+    private let state = Mutex(State())
 
     var keys: [String] { state.withLock { $0.keys } }
 
-    func answer(_ outcome: ReleaseOutcome, for key: String) { state.withLock { $0.outcomes[key] = outcome } }
+    func set(_ outcome: ImageReleaseResult.Outcome, for key: String) { state.withLock { $0.outcomes[key] = outcome } }
     func fail(with error: CloakroomError?) { state.withLock { $0.failure = error } }
 
-    func release(_ assets: [ReleasableAsset]) async throws -> [String: ReleaseOutcome] {
+    func release(_ images: [ImageRelease]) async throws -> [ImageReleaseResult] {
         try state.withLock { state in
-            state.keys += assets.map(\.key)
+            state.keys += images.map(\.objectKey)
             if let failure = state.failure { throw failure }
-            return Dictionary(uniqueKeysWithValues: assets.map { ($0.key, state.outcomes[$0.key] ?? .released) })
+            return images.map { image in
+                let outcome = state.outcomes[image.objectKey] ?? .released(bytesGoneBy: nil)
+                return ImageReleaseResult(objectKey: image.objectKey, outcome: outcome)
+            }
         }
     }
 }

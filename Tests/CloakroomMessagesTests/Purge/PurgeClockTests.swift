@@ -108,6 +108,33 @@ import Testing
         #expect(await device.storage.keyTable.ids.count == 2)
     }
 
+    @Test func `images are released while it runs, and again when that failed`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1", .oneHour, attachments: [.init(assetKey: "chat/1", releaseToken: "token")])
+        device.releaser.fail(with: CloakroomError(.unreachable, "offline"))
+        let (clocks, releaser) = (device.clocks, device.releaser)
+        let (slept, asleep) = AsyncStream<Duration>.makeStream()
+        device.interruption.onSleep.withLock {
+            $0 = { duration in
+                asleep.yield(duration)
+                guard duration < .seconds(86_400 * 400) else {
+                    try await Task.sleep(for: .seconds(3600))
+                    return
+                }
+                if !releaser.keys.isEmpty { releaser.fail(with: nil) }
+                clocks.pass(duration)
+            }
+        }
+        let retention = device.retention
+        let run = Task { await retention.run() }
+        for await duration in slept where duration >= .seconds(86_400 * 400) { break }
+        run.cancel()
+        await run.value
+        #expect(device.releaser.keys == ["chat/1", "chat/1"])
+        #expect(try device.count("release") == 0)
+    }
+
     @Test func `a message that comes while it sleeps is purged in its time`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)

@@ -66,7 +66,7 @@ import Testing
         #expect(try await device.retention.releaseAssets() == 1)
     }
 
-    @Test func `releases are tried again until the bucket has an answer`() async throws {
+    @Test func `releases are repeated until the worker has a final result for each`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
         for index in 0..<3 {
@@ -80,12 +80,12 @@ import Testing
         #expect(try await device.retention.releaseAssets() == 0)
         try await device.relaunch()
         device.releaser.fail(with: nil)
-        device.releaser.answer(.refused, for: "chat/1")
-        device.releaser.answer(.failed, for: "chat/2")
+        device.releaser.set(.refused(reason: "forbidden"), for: "chat/1")
+        device.releaser.set(.failed(reason: "unavailable"), for: "chat/2")
         device.clocks.pass(.seconds(61))
         #expect(try await device.retention.releaseAssets() == 1)
         #expect(try device.count("release") == 1)
-        device.releaser.answer(.released, for: "chat/2")
+        device.releaser.set(.released(bytesGoneBy: nil), for: "chat/2")
         device.clocks.pass(.seconds(130))
         #expect(try await device.retention.releaseAssets() == 1)
         #expect(try device.count("release") == 0)
@@ -115,6 +115,16 @@ import Testing
         #expect(try await device.retention.purge().isComplete)
         try await device.relaunch()
         #expect(try await device.shown() == ["new"])
+    }
+
+    @Test func `deleting all of a conversation leaves nothing, however much of it is over already`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        _ = try await device.retention.admit((0..<300).map { try device.incoming("due\($0)", .oneHour) })
+        _ = try await device.retention.admit((0..<600).map { try device.incoming("kept\($0)") })
+        device.clocks.pass(.seconds(3600))
+        #expect(try await device.retention.deleteAll(in: RetentionFixture.conversation).purgedCount == 900)
+        #expect(try device.count("message") == 0)
     }
 
     @Test func `erasing everything leaves no message, key or policy, also of what was moved aside`() async throws {

@@ -141,6 +141,48 @@ import Testing
         #expect(try await device.admit("late", quotes: "m2") == .arrivedExpired)
     }
 
+    @Test func `a quote in memory stays with what it quotes when a peer says something`() async throws {
+        let device = try await RetentionFixture()
+        try await device.admit("m1")
+        try await device.admit("m2", quotes: "m1")
+        try await device.receive(device.said(.keep, version: 1))
+        #expect(try await device.shown() == ["m1", "m2"])
+    }
+
+    @Test func `a reply to what was in memory is kept after that was closed`() async throws {
+        let device = try await RetentionFixture()
+        try await device.admit("m1")
+        try await device.retention.close(conversation)
+        guard case .kept = try await device.admit("m2", quotes: "m1") else {
+            Issue.record("the reply is not over")
+            return
+        }
+        #expect(try await device.shown() == ["m2"])
+    }
+
+    @Test func `cuts that come while others are applied reach all messages`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        for index in 0..<4 { try await device.admit("m\(index)") }
+        let before = device.clocks.reading.wall + 1
+        func join(_ policy: MessageRetentionPolicy, _ version: Int64) async throws {
+            let message = try device.said(policy, version: version, cutBefore: before)
+            let register = try #require(message.register)
+            try await device.storage.join(register, of: RetentionFixture.peer, in: conversation)
+        }
+        try await join(.oneDay, 1)
+        var first = try await device.storage.applyCuts(in: conversation, after: nil, limit: 2)
+        try await join(.oneHour, 2)
+        // Another scan is on its way, too, and behind the first one.
+        var second = try await device.storage.applyCuts(in: conversation, after: nil, limit: 1)
+        while first != nil { first = try await device.storage.applyCuts(in: conversation, after: first, limit: 2) }
+        while second != nil { second = try await device.storage.applyCuts(in: conversation, after: second, limit: 1) }
+        let fallen = try device.connect().first("SELECT count(*) FROM message WHERE deadline = base + 3600000") {
+            $0.integer(0)
+        }
+        #expect(fallen == 4)
+    }
+
     @Test func `a control message that is forged or too far ahead changes nothing`() async throws {
         let device = try await RetentionFixture()
         try await device.receive(device.said(.oneDay, version: 4))
