@@ -164,6 +164,7 @@ extension EndToEnd {
             #expect(
                 good.text
                     == "\(file): good\nAWS credentials: settings\nMultipart uploads: none: uploads.idKeys is not set\n"
+                    + "Images of chats: as all others: uploads.chatKeyPrefix is not set\n"
                     + "Tiered photo storage: users have photos and thumbnails, but no catalogs (vending.prefixes): tiers keep no"
                     + " catalog snapshots, so nothing leaves the devices\n"
                     + "Policies allow: arn:aws:s3:::\(SeaweedFS.bucket)/* (uploads.keyPrefix), and deny users' folders\n"

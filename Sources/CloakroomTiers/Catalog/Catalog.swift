@@ -26,11 +26,13 @@ final class Catalog {
     ///   - file: of the database; made when it is not there.
     ///   - isWriter: whether this process has the folder's lock: only then a damaged one is moved aside.
     init(at file: URL, isWriter: Bool, on date: Date) throws(CloakroomError) {
+        self.file = file
         damageMark = file.appendingPathExtension("damaged")
         do throws(SQLiteError) {
             guard isWriter else {
                 database = try SQLiteDatabase(at: file.path, settings: Self.settings, migrations: Self.migrations)
                 movedAside = nil
+                self.opened = Self.identity(of: file)
                 return
             }
             var marked: String?
@@ -41,6 +43,7 @@ final class Catalog {
             let opened = try SQLiteDatabase.openOrReplace(
                 at: file.path, settings: Self.settings, migrations: Self.migrations, on: date)
             (database, movedAside) = (opened.database, opened.movedAside ?? marked)
+            self.opened = Self.identity(of: file)
             // Ids that an earlier catalog of this folder gave are not given again.
             try database.run(
                 """
@@ -51,6 +54,21 @@ final class Catalog {
             if error == .corrupt { Self.mark(damageMark) }
             throw CloakroomError(error, of: Self.name)
         }
+    }
+
+    /// Whether the database is still the one of its folder, and not one that another process has moved aside.
+    var isInPlace: Bool { opened != nil && opened == Self.identity(of: file) }
+
+    private let file: URL
+    private let opened: FileIdentity?
+
+    private struct FileIdentity: Equatable {
+        let device: dev_t
+        let number: ino_t
+    }
+
+    private static func identity(of file: URL) -> FileIdentity? {
+        StoreFolder.status(file).map { FileIdentity(device: $0.st_dev, number: $0.st_ino) }
     }
 
     private static let name = "the catalog of photos"

@@ -65,7 +65,8 @@ extension Catalog {
     func forget(_ rows: [PhotoRow]) throws(CloakroomError) {
         guard !rows.isEmpty else { return }
         try transaction { database throws(SQLiteError) in
-            for row in rows { try Self.forget(row.id, in: database) }
+            // A photo that was added meanwhile is on this device.
+            for row in rows where try Self.photo(row.id, in: database) == row { try Self.forget(row.id, in: database) }
         }
     }
 

@@ -52,9 +52,14 @@ final class DeviceDocuments {
     }
 
     /// - Returns: `nil` when it is surely absent.
+    /// - Throws: ``CloakroomError/Code/storeFailed`` for one that is damaged, here or in the tier; what the tier throws.
     func read<Document: SharedDocument>(_ name: String, _: Document.Type) async throws -> Document? {
-        guard let bytes = try await tier.document(named: name) else { return nil }
-        return try Document(bytes, named: name)
+        do {
+            guard let bytes = try await tier.document(named: name) else { return nil }
+            return try Document(bytes, named: name)
+        } catch let error as CloakroomError where error.code == .checksumMismatch || error.code == .archived {
+            throw CloakroomError(.storeFailed, "\(name) cannot be read: \(error)")
+        }
     }
 
     /// Whether a device is given up: the document is read, as a damaged one dismisses no device.

@@ -92,6 +92,10 @@ extension TieredPhotoStore {
         do {
             try await tier.fetch(row.descriptor, to: part, progress: progress)
         } catch let error as CloakroomError where error.code == .noSuchObject {
+            if try await documents.removedBeforeNamed([row]).contains(row.id) {
+                try catalog.forget([row])
+                throw Self.noSuchPhoto(PhotoID(rawValue: row.id))
+            }
             try markMissing(row)
             throw CloakroomError(.photoMissing, "photo \(row.id) is in the cold tier no more")
         }

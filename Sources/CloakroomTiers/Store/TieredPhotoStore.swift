@@ -134,21 +134,27 @@ public actor TieredPhotoStore {
             await keepArrivals()
             // Whatever has begun meanwhile writes, too.
         } while isWorking
-        try writeViews()
+        // A full disk is no reason to keep the lock: what is forgotten was viewed less recently.
+        try? writeViews()
         lock = nil
         hasAdoptedOrphans = false
     }
 
-    /// - Throws: ``CloakroomError/Code/storeInUse``.
+    /// - Throws: ``CloakroomError/Code/storeInUse``; ``CloakroomError/Code/storeFailed`` when another process has moved a
+    ///   damaged catalog aside: then the folder has to be opened anew.
     func requireLock() throws {
         guard lock == nil else { return }
         guard let lock = try FolderLock(at: folder.lock) else {
             throw CloakroomError(.storeInUse, "another process writes to \(folder.url.lastPathComponent)")
         }
-        self.lock = lock
+        guard catalog.isInPlace else {
+            throw CloakroomError(
+                .storeFailed, "another process has replaced the catalog of photos: open the store anew")
+        }
         // Another process may have set it.
         if let known = try catalog.policy() { currentPolicy = known }
         try Self.finishInterrupted(catalog, folder)
+        self.lock = lock
     }
 
     package static let inode: @Sendable (URL) -> String? = { file in

@@ -108,7 +108,7 @@ import Testing
         #expect(await device.storage.keyTable.ids.count == 2)
     }
 
-    @Test func `images are released while it runs, and again when that failed`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `images are released while it runs, and again when that failed`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
         try await device.admit("m1", .oneHour, attachments: [.init(assetKey: "chat/1", releaseToken: "token")])

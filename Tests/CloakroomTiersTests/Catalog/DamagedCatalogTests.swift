@@ -50,6 +50,21 @@ import Testing
         #expect(await CloakroomError.code { try await device.add("new") } == nil, comment)
     }
 
+    @Test func `a store does not go on in a catalog that another process has moved aside`() async throws {
+        let device = try await filled(6)
+        try Data().write(to: catalog(in: device.folder).appendingPathExtension("damaged"))
+        let other = try device.secondProcess()
+        #expect(await other.run().stoppedBy == nil)
+        try await other.releaseLock()
+        #expect(await CloakroomError.code { try await device.add("late") } == .storeFailed)
+        #expect(await !device.store.isWriter)
+        try await device.relaunch()
+        for number in 0..<6 {
+            #expect(try await device.read("photo\(number)") == StoreFixture.bytes("photo\(number)"))
+        }
+        #expect(await CloakroomError.code { try await device.add("new") } == nil)
+    }
+
     @Test func `whichever page is damaged, all photos are there after the next launch`() async throws {
         let device = try await filled(30)
         for page in 0..<(try pageCount(of: device.folder)) {

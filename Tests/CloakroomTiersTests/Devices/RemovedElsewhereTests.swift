@@ -3,6 +3,7 @@ import CloakroomKit
 @testable import CloakroomScriptedTier
 import CloakroomTiers
 import Foundation
+import Synchronization
 import Testing
 
 /// A device that was made anew, and then switched off before it had published what it took over.
@@ -38,6 +39,42 @@ import Testing
         #expect(try await rebuilt.store.thumbnails().count == 1)
         let kept = try #require(try await rebuilt.store.photo(named: "kept"))
         #expect(try await rebuilt.read(kept) == first.bytes["kept"])
+    }
+
+    @Test func `opening a photo that was removed meanwhile raises no alarm`() async throws {
+        let (first, rebuilt) = try await devices()
+        try await remove(on: first)
+        let removed = try #require(try await rebuilt.store.photo(named: "removed"))
+        #expect(await CloakroomError.code { _ = try await rebuilt.store.open(removed) } == .noSuchPhoto)
+        #expect(try await rebuilt.store.alarms().isEmpty)
+        #expect(try await rebuilt.store.thumbnails().count == 1)
+    }
+
+    @Test func `a photo that is added while the documents are read stays`() async throws {
+        let first = try StoreFixture()
+        _ = try await first.addOld("kept", "removed")
+        #expect(await first.store.run().evicted == 2)
+        let rebuilt = Mutex<TieredPhotoStore?>(nil)
+        let file = try first.write("again", StoreFixture.bytes("removed"))
+        let date = first.clock.now
+        let isLooking = Mutex(false)
+        let device = try StoreFixture(
+            remote: first.remote, device: "rebuilt",
+            gate: { call, moment in
+                guard call.kind == .document, moment == .before, isLooking.withLock({ exchange(&$0, with: false) })
+                else {
+                    return
+                }
+                _ = try await rebuilt.withLock { $0 }?.add(file, name: "removed", takenAt: date)
+            })
+        rebuilt.withLock { $0 = device.store }
+        #expect(try await device.store.rebuildCatalog().photos == 2)
+        try await remove(on: first)
+        isLooking.withLock { $0 = true }
+        _ = await device.store.run()
+        let id = try #require(try await device.store.photo(named: "removed"))
+        #expect(try await device.read(id) == StoreFixture.bytes("removed"))
+        rebuilt.withLock { $0 = nil }
     }
 
     @Test func `a photo that is gone without having been removed raises the alarm`() async throws {

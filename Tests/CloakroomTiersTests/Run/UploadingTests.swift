@@ -56,6 +56,23 @@ import Testing
         #expect(await device.store.run().uploaded == 1)
     }
 
+    @Test(arguments: [CloakroomError.Code.checksumMismatch, .archived])
+    func `a document that is damaged in the tier keeps no photo from being uploaded`(
+        code: CloakroomError.Code
+    ) async throws {
+        let device = try StoreFixture(gate: { call, _ in
+            if call.kind == .document, call.subject == "intent-other-abc.json" { throw CloakroomError(code, "damaged") }
+        })
+        try await device.tier.putDocument(Data("{}".utf8), named: "intent-other-abc.json")
+        try await device.add("first")
+        _ = await device.store.run()
+        device.clock.pass(days: 8)
+        // The weekly look reads it, too.
+        try await device.add("new")
+        #expect(await device.store.run().uploaded == 1)
+        #expect(device.isStored("new"))
+    }
+
     @Test func `what the user removed makes room in a tier that is full`() async throws {
         let device = try StoreFixture()
         for name in ["removed", "kept"] { try await device.add(name) }
