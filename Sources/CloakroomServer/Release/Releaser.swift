@@ -8,7 +8,7 @@ import CloakroomWire
     package import Foundation
 #endif
 
-/// Releases images of chats before their rule ends them: all at once as far as S3 keeps up, batches taking turns.
+/// Releases images of chats before their rule ends them.
 ///
 /// Nothing is sent for a key outside the prefix of chats, nor for a token that was not made for this key and user.
 @LoopActor
@@ -37,26 +37,24 @@ package final class Releaser {
     private let noncurrentDays: Int
     private let requestDeadline: Duration
     private let metrics: Metrics
-    private let limiter: CopyConcurrencyLimiter
+    private let queue: ObjectQueue
     private let now: @Sendable () -> Date
     private let release: @Sendable (ObjectAddress, ContinuousClock.Instant) async -> Release
-    private var queue = FairQueue<ReleaseBatch>()
-    private var running = 0
 
     /// - Parameters:
     ///   - noncurrentDays: how long a bucket with versions keeps those that are not current.
-    ///   - limiter: told of each attempt at S3 by the code that makes it.
+    ///   - queue: where renewals wait for their turns, too.
     ///   - release: releases one object until a deadline.
     package init(
         _ chat: Settings.Chat, bucket: String, noncurrentDays: Int, requestDeadline: Duration, metrics: Metrics,
-        limiter: CopyConcurrencyLimiter, now: @escaping @Sendable () -> Date = { Date() },
+        queue: ObjectQueue, now: @escaping @Sendable () -> Date = { Date() },
         release: @escaping @Sendable (ObjectAddress, ContinuousClock.Instant) async -> Release
     ) {
         self.chat = chat
         self.noncurrentDays = noncurrentDays
         self.requestDeadline = requestDeadline
         self.metrics = metrics
-        self.limiter = limiter
+        self.queue = queue
         self.now = now
         self.release = release
         tokens = ReleaseTokens(keys: chat.keys, bucket: bucket)
@@ -95,7 +93,12 @@ package final class Releaser {
     }
 
     func run(_ checked: Checked) async -> Outcome {
-        let outcomes = await outcomes(of: checked.objects)
+        let deadline = ContinuousClock.now + requestDeadline
+        let batch = ReleaseBatch(count: checked.objects.count)
+        await queue.perform(checked.objects.count) { [release] position in
+            batch.outcomes[position] = await release(checked.objects[position], deadline)
+        }
+        let outcomes = batch.outcomes
         var retryAfter: Duration?
         var misconfiguration: String?
         for outcome in outcomes {
@@ -127,42 +130,14 @@ package final class Releaser {
         case .misconfigured: return ReleaseResult(key: key, failure: .internalError)
         }
     }
+}
 
-    // MARK: Sending
+/// What became of the objects of one request, by their positions.
+@LoopActor
+private final class ReleaseBatch {
+    var outcomes: [Release]
 
-    private func outcomes(of objects: [ObjectAddress]) async -> [Release] {
-        guard !objects.isEmpty else { return [] }
-        let batch = ReleaseBatch(objects, deadline: ContinuousClock.now + requestDeadline)
-        return await batch.finished {
-            queue.join(batch)
-            start()
-        }
-    }
-
-    private func start() {
-        while running < limiter.current, let batch = queue.next() {
-            running += 1
-            let (position, object) = nextObject(of: batch)
-            LoopActor.spawn { [self] in await send(object, position, of: batch) }
-        }
-    }
-
-    private func nextObject(of batch: ReleaseBatch) -> (position: Int, object: ObjectAddress) {
-        let next = batch.nextObject()
-        if batch.hasMore { queue.rejoin(batch) }
-        return next
-    }
-
-    private func send(_ object: ObjectAddress, _ position: Int, of batch: ReleaseBatch) async {
-        var (object, position, batch) = (object, position, batch)
-        while true {
-            batch.finish(position, await release(object, batch.deadline))
-            guard running <= limiter.current, let next = queue.next() else { break }
-            (batch, (position, object)) = (next, nextObject(of: next))
-            if running < limiter.current { start() }
-        }
-        running -= 1
-    }
+    init(count: Int) { outcomes = Array(repeating: .unavailable(retryAfter: nil, code: "NotSent"), count: count) }
 }
 
 extension Date {

@@ -1,35 +1,21 @@
 import CloakroomAWS
 import CloakroomLoop
 
-/// The keys of one request on their way: what has not been sent yet, and what became of the rest.
+/// What the keys of one request have in common while they are renewed.
 @LoopActor
 final class RenewalBatch {
     let deadline: ContinuousClock.Instant
-    private let keys: [String]
-    private var next = 0
-    private var left: Int
-    private var outcomes: [Renewal.Outcome]
+    /// By the positions of the keys.
+    var outcomes: [Renewal.Outcome]
     /// By the positions of keys that S3 refused, perhaps for what they are.
-    private(set) var refusals: [Int: [RenewalPermissions.Refusal]] = [:]
+    var refusals: [Int: [RenewalPermissions.Refusal]] = [:]
     /// By whole key, where several keys may lead to one object: what became of it, and who waits for that.
     private var renewals: [String: Renewal] = [:]
     private var waiting: [String: [CheckedContinuation<Renewal, Never>]] = [:]
-    private var whenDone: CheckedContinuation<[Renewal.Outcome], Never>?
 
-    /// - Parameter keys: whole, and each once; at least one.
-    init(_ keys: [String], deadline: ContinuousClock.Instant) {
-        self.keys = keys
+    init(count: Int, deadline: ContinuousClock.Instant) {
         self.deadline = deadline
-        left = keys.count
-        outcomes = Array(repeating: .unavailable(retryAfter: nil, code: "NotSent"), count: keys.count)
-    }
-
-    var hasMore: Bool { next < keys.count }
-
-    /// - Precondition: there is one.
-    func nextKey() -> (position: Int, key: String) {
-        defer { next += 1 }
-        return (next, keys[next])
+        outcomes = Array(repeating: .unavailable(retryAfter: nil, code: "NotSent"), count: count)
     }
 
     /// Renews an object once, however many keys of the batch lead to it.
@@ -44,27 +30,6 @@ final class RenewalBatch {
         renewals[key] = shared
         waiting.removeValue(forKey: key)?.forEach { $0.resume(returning: shared) }
         return renewal
-    }
-
-    func finish(_ position: Int, _ outcome: Renewal.Outcome) {
-        outcomes[position] = outcome
-        left -= 1
-        guard left == 0 else { return }
-        whenDone?.resume(returning: outcomes)
-        whenDone = nil
-    }
-
-    func finish(_ position: Int, _ outcome: Renewal.Outcome, refusals: [RenewalPermissions.Refusal]) {
-        if !refusals.isEmpty { self.refusals[position] = refusals }
-        finish(position, outcome)
-    }
-
-    /// - Returns: by the positions of the keys.
-    func finished(_ start: () -> Void) async -> [Renewal.Outcome] {
-        await withCheckedContinuation { continuation in
-            whenDone = continuation
-            start()
-        }
     }
 }
 

@@ -15,11 +15,11 @@ extension Renewer {
     ///   - waits: whether a copy that goes on beside the request is waited for, beyond the deadline too.
     package convenience init(
         _ settings: Settings.Renewal, s3: S3Client, requestDeadline: Duration, metrics: Metrics,
-        copyLimiter: CopyConcurrencyLimiter? = nil, testPrefix: String = "", waits: Bool = false,
+        queue: ObjectQueue? = nil, testPrefix: String = "", waits: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.init(
-            settings: settings, requestDeadline: requestDeadline, metrics: metrics, copyLimiter: copyLimiter,
+            settings: settings, requestDeadline: requestDeadline, metrics: metrics, queue: queue,
             permissions: RenewalPermissions(
                 kmsKey: { key, deadline throws(AWSError) in try await s3.kmsKey(of: key, deadline: deadline) },
                 test: { await s3.testRenewal(under: testPrefix + $0, deadline: $1) }),

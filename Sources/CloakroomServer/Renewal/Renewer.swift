@@ -8,7 +8,7 @@ package import CloakroomLoop
     package import Foundation
 #endif
 
-/// Renews the objects of a batch, each key once: all at once as far as S3 keeps up, batches taking turns.
+/// Renews the objects of a batch, each key once.
 @LoopActor
 package final class Renewer {
     /// What became of a batch.
@@ -26,20 +26,18 @@ package final class Renewer {
     private let metrics: Metrics
     private let now: @Sendable () -> Date
     private let rules: KeyRules
-    private let copyLimiter: CopyConcurrencyLimiter
+    private let queue: ObjectQueue
     private let permissions: RenewalPermissions
     private let chatImage: @Sendable (String, ContinuousClock.Instant) async -> Renewal.Outcome
-    private var queue = FairQueue<RenewalBatch>()
-    private var running = 0
 
     /// - Parameters:
-    ///   - copyLimiter: told of each attempt at S3 by the code that makes it.
+    ///   - queue: `nil` for one of its own.
     ///   - permissions: tells whether a refusal is the key's own; `nil` where only other keys can prove it.
     ///   - chatImage: what a name comes to that is in no place of assets, by the key that it has as an image of a chat.
     ///   - renew: renews one object by its whole key until a deadline.
     package init(
         settings: Settings.Renewal, requestDeadline: Duration, metrics: Metrics,
-        copyLimiter: CopyConcurrencyLimiter? = nil,
+        queue: ObjectQueue? = nil,
         permissions: RenewalPermissions? = nil,
         now: @escaping @Sendable () -> Date = { Date() },
         chatImage: @escaping @Sendable (String, ContinuousClock.Instant) async -> Renewal.Outcome = { _, _ in .notFound
@@ -52,7 +50,8 @@ package final class Renewer {
         self.metrics = metrics
         self.now = now
         rules = KeyRules(settings)
-        self.copyLimiter = copyLimiter ?? CopyConcurrencyLimiter(maximum: settings.maximumInFlight, metrics: metrics)
+        self.queue =
+            queue ?? ObjectQueue(CopyConcurrencyLimiter(maximum: settings.maximumInFlight, metrics: metrics))
         self.permissions = permissions ?? RenewalPermissions(test: nil)
         self.chatImage = chatImage
     }
@@ -101,48 +100,18 @@ package final class Renewer {
     // MARK: Copying
 
     private func outcomes(of keys: [String]) async -> [Renewal.Outcome] {
-        guard !keys.isEmpty else { return [] }
-        let batch = RenewalBatch(keys, deadline: ContinuousClock.now + requestDeadline)
-        let outcomes = await batch.finished {
-            queue.join(batch)
-            startCopying()
-        }
-        return batch.refusals.isEmpty ? outcomes : await tested(outcomes, of: batch)
-    }
-
-    /// A key that waits for its turn is a string in its batch; a task is one copy after the other.
-    private func startCopying() {
-        while running < copyLimiter.current, let batch = queue.next() {
-            running += 1
-            let (position, key) = nextKey(of: batch)
-            LoopActor.spawn { [self] in await copy(key, position, of: batch) }
-        }
-    }
-
-    private func nextKey(of batch: RenewalBatch) -> (position: Int, key: String) {
-        let next = batch.nextKey()
-        if batch.hasMore { queue.rejoin(batch) }
-        return next
-    }
-
-    private func copy(_ key: String, _ position: Int, of batch: RenewalBatch) async {
-        var (key, position, batch) = (key, position, batch)
-        while true {
+        let batch = RenewalBatch(count: keys.count, deadline: ContinuousClock.now + requestDeadline)
+        await queue.perform(keys.count) { [self] position in
+            let key = keys[position]
             let refusals = permissions.lastRefusal
             let renewal = await renewOnce(key, of: batch)
             // Whatever became of it: the others go on, for what is renewed need not be renewed again.
-            if renewal.outcome.isSuccess {
-                if permissions.isAwaited { recordProof(renewal, of: key, sentAfter: refusals) }
-                metrics.renewed(renewal.outcome)
-                batch.finish(position, renewal.outcome)
-            } else {
-                await finish(position, of: batch, renewal.outcome, at: key)
-            }
-            guard running <= copyLimiter.current, let next = queue.next() else { break }
-            (batch, (position, key)) = (next, nextKey(of: next))
-            if running < copyLimiter.current { startCopying() }
+            guard renewal.outcome.isSuccess else { return await finish(position, of: batch, renewal.outcome, at: key) }
+            if permissions.isAwaited { recordProof(renewal, of: key, sentAfter: refusals) }
+            metrics.renewed(renewal.outcome)
+            batch.outcomes[position] = renewal.outcome
         }
-        running -= 1
+        return batch.refusals.isEmpty ? batch.outcomes : await tested(batch.outcomes, of: batch)
     }
 
     private func renewOnce(_ key: String, of batch: RenewalBatch) async -> Renewal {
@@ -179,7 +148,8 @@ package final class Renewer {
             refusals = []
             metrics.renewed(outcome)
         }
-        batch.finish(position, outcome, refusals: refusals)
+        if !refusals.isEmpty { batch.refusals[position] = refusals }
+        batch.outcomes[position] = outcome
     }
 
     /// Which refusals are the keys' own. Each may take a request for its object's KMS key: as many at once as may be copied.
@@ -187,7 +157,7 @@ package final class Renewer {
         var outcomes = outcomes
         var refused = Array(batch.refusals)[...]
         while !refused.isEmpty {
-            let running = refused.prefix(copyLimiter.current).map { position, refusals in
+            let running = refused.prefix(queue.allowed).map { position, refusals in
                 let task = LoopActor.spawn { [self] in await cause(of: refusals, until: batch.deadline) }
                 return (position, refusals, task)
             }

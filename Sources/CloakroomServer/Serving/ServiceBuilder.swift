@@ -61,10 +61,11 @@ package struct ServiceBuilder {
             copyLimiter.observe(attempt)
         }
         s3 = upstreams.s3
+        let queue = ObjectQueue(copyLimiter)
         let releaser = settings.uploads.chat.map { [s3] chat in
             Releaser(
                 chat, bucket: settings.bucket, noncurrentDays: settings.lifecycle.noncurrentDays,
-                requestDeadline: deadline, metrics: metrics, limiter: copyLimiter, now: runtime.wallClock
+                requestDeadline: deadline, metrics: metrics, queue: queue, now: runtime.wallClock
             ) { object, deadline in await s3.release(object, chat.mode, deadline: deadline) }
         }
 
@@ -78,7 +79,7 @@ package struct ServiceBuilder {
                     sts: upstreams.sts, settings: settings.vending, requestDeadline: deadline, metrics: metrics,
                     shared: Self.sharedCache(settings, dependencies, redisFailed), now: runtime.wallClock),
                 renewer: Renewer(
-                    settings.renewal, s3: s3, requestDeadline: deadline, metrics: metrics, copyLimiter: copyLimiter,
+                    settings.renewal, s3: s3, requestDeadline: deadline, metrics: metrics, queue: queue,
                     now: runtime.wallClock),
                 releaser: releaser,
                 uploader: Uploader(

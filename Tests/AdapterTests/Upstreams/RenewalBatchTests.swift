@@ -26,10 +26,10 @@ struct RenewalBatchTests {
 
     @LoopActor private func renewer(
         _ upstreams: TestUpstreams, _ failure: Settings.Renewal.PartialFailure = .retry,
-        copyLimiter: CopyConcurrencyLimiter? = nil
+        queue: ObjectQueue? = nil
     ) throws -> Renewer {
         try upstreams.s3.renewer(
-            failure, inFlight: 8, copyLimiter: copyLimiter, now: { Date(timeIntervalSince1970: 1_795_183_200) })
+            failure, inFlight: 8, queue: queue, now: { Date(timeIntervalSince1970: 1_795_183_200) })
     }
 
     private static func keys(_ prefix: String, _ count: Int) -> [String] { (0..<count).map { "\(prefix)\($0).bin" } }
@@ -55,7 +55,7 @@ struct RenewalBatchTests {
         let copyLimiter = CopyConcurrencyLimiter(maximum: 8, metrics: try Metrics())
         let upstreams = try TestUpstreams(
             server: server, onAttempt: { attempt in LoopActor.assumeIsolated { copyLimiter.observe(attempt) } })
-        let renewer = try renewer(upstreams, copyLimiter: copyLimiter)
+        let renewer = try renewer(upstreams, queue: ObjectQueue(copyLimiter))
         let until = Date(timeIntervalSince1970: 1_795_183_200 + 30 * 86_400)
         func renewed(_ keys: [String]) -> Renewer.Outcome {
             .results(keys.map { RenewResult(key: $0, renewedUntil: until) })

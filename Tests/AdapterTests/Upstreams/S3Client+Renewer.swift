@@ -11,7 +11,7 @@ extension S3Client {
     ///   in a worker; otherwise only other keys can.
     @LoopActor func renewer(
         _ failure: Settings.Renewal.PartialFailure, others: [String] = [], inFlight: Int = 32,
-        copyLimiter: CopyConcurrencyLimiter? = nil, testsPermissions: Bool = false,
+        queue: ObjectQueue? = nil, testsPermissions: Bool = false,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws -> Renewer {
         let settings = Settings.Renewal(
@@ -20,10 +20,10 @@ extension S3Client {
         let (metrics, requestDeadline) = (try Metrics(), Duration.seconds(15))
         guard testsPermissions else {
             return Renewer(
-                settings: settings, requestDeadline: requestDeadline, metrics: metrics, copyLimiter: copyLimiter,
+                settings: settings, requestDeadline: requestDeadline, metrics: metrics, queue: queue,
                 now: now, renew: { [self] in await renew(key: $0, deadline: $1) })
         }
         return Renewer(
-            settings, s3: self, requestDeadline: requestDeadline, metrics: metrics, copyLimiter: copyLimiter, now: now)
+            settings, s3: self, requestDeadline: requestDeadline, metrics: metrics, queue: queue, now: now)
     }
 }
