@@ -4,6 +4,7 @@
 passed=0
 failed=0
 left_out=()
+failures=()
 
 # check NAME COMMAND…: one line with its outcome; what the command said only when it failed.
 check() {
@@ -13,10 +14,16 @@ check() {
         passed=$((passed + 1))
         printf '✓ %s\n' "$name"
     else
-        failed=$((failed + 1))
-        printf '✗ %s\n' "$name"
+        count_failure "$name"
         [[ -z $said ]] || printf '%s\n' "$said" | tail -n 40 | sed 's/^/    /'
     fi
+}
+
+# count_failure NAME: what failed is named where it is found, and again above the totals.
+count_failure() {
+    failed=$((failed + 1))
+    failures+=("$1")
+    printf '✗ %s\n' "$1"
 }
 
 # leave_out WHAT WHY: what this machine cannot check is no failure; it stands above the totals.
@@ -32,26 +39,45 @@ same() {
     }
 }
 
-# add_totals FILE: the totals of another script, from the last line of its output, and what it left out.
+# add_totals NAME FILE: the totals of another script, from the last line of its output, what it left out, and what failed.
 add_totals() {
     local totals what
-    while read -r what; do left_out+=("$what"); done < <(sed -n 's/^left out: //p' "$1")
-    totals=$(tail -n 1 "$1")
+    while read -r what; do left_out+=("$what"); done < <(sed -n 's/^left out: //p' "$2")
+    totals=$(tail -n 1 "$2")
     if [[ $totals == "0 passed, 0 failed" ]]; then
-        printf '✗ it checked nothing\n'
-        failed=$((failed + 1))
+        count_failure "$1 checked nothing"
     elif [[ $totals =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
         passed=$((passed + BASH_REMATCH[1]))
         failed=$((failed + BASH_REMATCH[2]))
+        while read -r what; do failures+=("$1: $what"); done < <(sed -n 's/^failed: //p' "$2")
     else
-        printf '✗ it ended without totals\n'
-        failed=$((failed + 1))
+        count_failure "$1 ended without totals"
     fi
+}
+
+# add_swift_totals STATUS FILE: what `swift test` printed, run after run, and the worst status that it ended with.
+add_swift_totals() {
+    local ran wrong what
+    # How many ran stands in the last line of each run; lines of tests that end at once may run into each other. A test is
+    # one line when it has failed, however many arguments it has.
+    ran=$(grep -oE 'Test run with [0-9]+ tests?' "$2" | awk '{ sum += $4 } END { print sum + 0 }')
+    wrong=$(grep -E '^[^ ]+ +Test .* failed after [0-9.]+ seconds' "$2" | grep -cvE '^[^ ]+ +Test (run with|case) ' || :)
+    while read -r what; do failures+=("$what"); done < \
+        <(sed -nE 's/^[^ ]+ +(Test .* recorded an issue .*)/\1/p' "$2" | cut -c 1-400 | head -n 20)
+    # A crash leaves no line: the status does.
+    if (($1 != 0 && wrong == 0)); then
+        wrong=1
+        failures+=("swift test ended with status $1")
+    fi
+    passed=$((passed + ran - (ran < wrong ? ran : wrong)))
+    failed=$((failed + wrong))
+    check "there are Swift tests" test "$ran" -gt 0
 }
 
 # report: the totals alone on the last line; its status is the outcome. Without a check there is nothing that holds.
 report() {
     ((${#left_out[@]} == 0)) || printf 'left out: %s\n' "${left_out[@]}"
+    ((${#failures[@]} == 0)) || printf 'failed: %s\n' "${failures[@]}"
     printf '%s passed, %s failed\n' "$passed" "$failed"
     ((failed == 0 && passed > 0))
 }
