@@ -26,7 +26,7 @@ enum CatalogSetting: String {
     /// In bytes: what was published of changes, and all that was written as snapshots.
     case changedBytes = "snapshot_changed_bytes"
     case writtenBytes = "snapshot_written_bytes"
-    /// The ids of devices that have had snapshots in the tier, with blanks between them.
+    /// ``KnownDevices``: those that have had snapshots in the tier.
     case knownDevices = "known_devices"
     /// The latest time that the device's clock showed while a deletion waited, where the store tells no time.
     case deletionClock = "deletion_clock"

@@ -3,14 +3,19 @@ import CloakroomSQLite
 import Foundation
 
 extension DeviceDocuments {
-    /// The devices that have published something and were not given up, latest first.
+    /// The devices that have published something and were not given up, latest first; also those whose documents are gone.
     func devices() async throws -> [PhotoDevice] {
         let (listing, _) = try await list()
-        let devices = listing.snapshots.compactMap { device, snapshots -> PhotoDevice? in
-            guard listing.dismissals[device] == nil, let last = snapshots.map(\.modified).max() else { return nil }
-            return PhotoDevice(
-                id: device, isThisOne: device == self.device, lastPublished: last,
-                snapshotBytes: snapshots.reduce(0) { $0 + Int64($1.byteCount) })
+        var published = try otherDevices(in: listing).mapValues { Date(milliseconds: $0) }
+        published[device] = listing.snapshots[device]?.map(\.modified).max()
+        // What one announces keeps photos on all devices, also when it has published nothing else.
+        for intent in listing.intents where published[intent.device] == nil {
+            published[intent.device] = intent.document.modified
+        }
+        let devices = published.filter { listing.dismissals[$0.key] == nil }.map { id, date in
+            PhotoDevice(
+                id: id, isThisOne: id == device, lastPublished: date,
+                snapshotBytes: (listing.snapshots[id] ?? []).reduce(0) { $0 + Int64($1.byteCount) })
         }
         return devices.sorted { ($1.lastPublished, $1.id.rawValue) < ($0.lastPublished, $0.id.rawValue) }
     }
@@ -24,15 +29,11 @@ extension DeviceDocuments {
             throw CloakroomError(.invalidRequest, "a device cannot give itself up")
         }
         let (listing, _) = try await list()
-        guard listing.snapshots[other] != nil || listing.intents.contains(where: { $0.device == other }) else {
-            guard try !knownDevices().contains(other) else {
-                let document = DismissalDocument(device: other, dismissedBy: device)
-                return try await tier.putDocument(
-                    try document.encoded(), named: DeviceDocumentName.dismissed(other).text)
-            }
+        guard listing.dismissals[other] == nil else { return }
+        let isKnown = try otherDevices(in: listing)[other] != nil
+        guard isKnown || listing.intents.contains(where: { $0.device == other }) else {
             throw CloakroomError(.notFound, "no device of the user has this id")
         }
-        guard listing.dismissals[other] == nil else { return }
         let document = DismissalDocument(device: other, dismissedBy: device)
         try await tier.putDocument(try document.encoded(), named: DeviceDocumentName.dismissed(other).text)
     }

@@ -18,11 +18,24 @@ extension DeviceDocuments {
         let identity = try await tier.identity
         try beginInTier(identity)
         try await publishPages(of: identity, isRewriting: false)
-        if try planRewriting() {
-            try await publishPages(of: identity, isRewriting: true)
-            try retire()
-        }
+        let isRewriting = try planRewriting()
+        if isRewriting { try await publishPages(of: identity, isRewriting: true) }
+        try await publishPresence()
+        if isRewriting { try retire() }
         try await deleteObsoleteDocuments()
+    }
+
+    /// This device has shared something, and has no document that stays: other devices take one without documents for
+    /// one that was robbed of them, and delete nothing any more.
+    static let isAbsentSQL = """
+        EXISTS (SELECT 1 FROM setting WHERE name = 'snapshot_sequence')
+        AND NOT EXISTS (SELECT 1 FROM segment WHERE is_confirmed AND NOT is_retiring)
+        """
+
+    /// Uploads an empty document where this device would have none.
+    private func publishPresence() async throws {
+        guard try catalog.count("SELECT \(Self.isAbsentSQL)") != 0 else { return }
+        try await publish(SnapshotPage(), isRewriting: false)
     }
 
     /// Documents are in one tier. In another one this is another device, of which nothing is published yet.

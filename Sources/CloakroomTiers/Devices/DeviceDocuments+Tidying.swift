@@ -23,13 +23,24 @@ extension DeviceDocuments {
         }
         if isPlanned { return true }
         let segments = try catalog.perform { database throws(SQLiteError) in try database.segments() }
-        guard let plan = try retiring(segments), !plan.isEmpty else { return false }
+        guard var plan = try retiring(segments) else { return false }
+        if let last = Self.lastToStay(segments, plan) { plan.removeAll { $0 == last } }
+        guard !plan.isEmpty else { return false }
         try catalog.transaction { database throws(SQLiteError) in
             for sequence in plan {
                 try database.run("UPDATE segment SET is_retiring = 1 WHERE sequence = ?", [.integer(sequence)])
             }
         }
         return true
+    }
+
+    /// Where nothing would be written in the place of all documents the last one stays, so that this device has one.
+    private static func lastToStay(_ segments: [SnapshotSegment], _ plan: [Int64]) -> Int64? {
+        let confirmed = segments.filter(\.isConfirmed)
+        guard segments.allSatisfy({ $0.photoCount == 0 }), Set(plan).isSuperset(of: confirmed.map(\.sequence)) else {
+            return nil
+        }
+        return confirmed.last?.sequence
     }
 
     private func retiring(_ segments: [SnapshotSegment]) throws(CloakroomError) -> [Int64]? {
@@ -107,6 +118,8 @@ struct SnapshotSegment: Sendable {
     var photoCount: Int64
     var removalCount: Int64
     var isMerged: Bool
+    /// The store has said that it has it.
+    var isConfirmed: Bool
 
     var liveBytes: Int64 { entryCount > 0 ? byteCount * photoCount / entryCount : 0 }
     var isUseless: Bool { photoCount == 0 && removalCount == 0 }
@@ -118,7 +131,7 @@ extension SQLiteDatabase {
         try rows(
             """
             SELECT sequence, byte_count, entry_count, (SELECT count(*) FROM photo WHERE photo.segment = sequence),
-                ifnull(removals.count, 0), is_merged
+                ifnull(removals.count, 0), is_merged, is_confirmed
             FROM segment LEFT JOIN
                 (SELECT segment AS said_by, count(*) AS count FROM removal GROUP BY segment) AS removals ON said_by = sequence
             ORDER BY sequence
@@ -126,7 +139,8 @@ extension SQLiteDatabase {
         ) { row in
             SnapshotSegment(
                 sequence: row.integer(0), byteCount: row.integer(1), entryCount: row.integer(2),
-                photoCount: row.integer(3), removalCount: row.integer(4), isMerged: row.integer(5) != 0)
+                photoCount: row.integer(3), removalCount: row.integer(4), isMerged: row.integer(5) != 0,
+                isConfirmed: row.integer(6) != 0)
         }
     }
 }

@@ -33,24 +33,6 @@ final class DeviceDocuments {
         return (try DeviceListing(try await tier.documents()), number)
     }
 
-    /// Devices that had snapshots once and have none now, though they were not given up: what they rely on is not known
-    /// any more, as when a rule of the store deleted their documents.
-    func vanishedDevices(in listing: DeviceListing) throws(CloakroomError) -> [DeviceID] {
-        let known = try knownDevices()
-        let present = Set(listing.snapshots.keys)
-        let new = known.union(present).subtracting(listing.dismissals.keys).subtracting([device])
-        if new != known {
-            let names = new.map(\.rawValue).sorted().joined(separator: " ")
-            try catalog.set(.knownDevices, to: names)
-        }
-        return new.subtracting(present).sorted { $0.rawValue < $1.rawValue }
-    }
-
-    func knownDevices() throws(CloakroomError) -> Set<DeviceID> {
-        let text = try catalog.setting(.knownDevices) ?? ""
-        return Set(text.split(separator: " ").compactMap { DeviceID(rawValue: String($0)) })
-    }
-
     /// - Returns: `nil` when it is surely absent.
     /// - Throws: ``CloakroomError/Code/storeFailed`` for one that is damaged, here or in the tier; what the tier throws.
     func read<Document: SharedDocument>(_ name: String, _: Document.Type) async throws -> Document? {
@@ -72,6 +54,9 @@ final class DeviceDocuments {
         }
         return true
     }
+
+    /// Goes on as the device that the catalog names: another process may have changed it.
+    func adopt(_ device: DeviceID) { self.device = device }
 
     /// Begins anew as another device: no snapshot names anything yet.
     ///

@@ -25,9 +25,10 @@ public struct DeviceID: RawRepresentable, Sendable, Hashable, Codable {
 public struct PhotoDevice: Sendable, Hashable {
     public var id: DeviceID
     public var isThisOne: Bool
-    /// By the store's clock.
+    /// By the store's clock; 1970 for one whose documents were gone before this device noted their date.
     public var lastPublished: Date
-    /// Of all its snapshot documents.
+    /// Of all its snapshot documents; 0 for one whose documents are gone: until it publishes again or is dismissed, no
+    /// device deletes anything.
     public var snapshotBytes: Int64
 
     public init(id: DeviceID, isThisOne: Bool, lastPublished: Date, snapshotBytes: Int64) {

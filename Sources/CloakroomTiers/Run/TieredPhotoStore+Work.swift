@@ -58,7 +58,7 @@ extension TieredPhotoStore {
             """, [.integer(date.milliseconds)])
     }
 
-    /// Snapshots that name what was uploaded, and deletions to announce or to do.
+    /// Snapshots that name what was uploaded, deletions to announce or to do, and a document for a device without one.
     func hasDocumentsToWrite() throws(CloakroomError) -> Bool {
         try catalog.count(
             """
@@ -67,6 +67,8 @@ extension TieredPhotoStore {
                 OR EXISTS (SELECT 1 FROM obsolete_document WHERE deleted_at IS NULL)
                 OR EXISTS (SELECT 1 FROM tombstone WHERE (intent IS NULL OR announced_at <= ?)
                     AND tier = (SELECT value FROM setting WHERE name = 'identity'))
+                OR ((SELECT value FROM setting WHERE name = 'snapshot_tier')
+                    = (SELECT value FROM setting WHERE name = 'identity') AND \(DeviceDocuments.isAbsentSQL))
             """, [.integer((clock() - DeviceDocuments.announcement).milliseconds)]) != 0
     }
 
