@@ -21,8 +21,10 @@ extension DeviceDocuments {
         for _ in 0..<Self.maximumListings {
             let (listing, _) = try await list()
             do {
-                guard let photos = try await removedPhotos(in: listing) else { continue }
-                return Set(candidates.filter { photos.contains($0.sha256 ?? $0.md5) }.map(\.id))
+                // What a device names whose documents are gone is not known.
+                guard try vanishedDevices(in: listing).isEmpty else { return [] }
+                guard let photos = try await photos(in: listing) else { continue }
+                return Set(candidates.filter(photos.isRemoved).map(\.id))
             } catch let error as CloakroomError {
                 guard error.code == .storeFailed else { throw error }
                 return []
@@ -37,27 +39,35 @@ extension DeviceDocuments {
         }
     }
 
-    /// What documents say was removed, and none names.
-    ///
     /// - Returns: `nil` when a document was replaced since the listing.
-    private func removedPhotos(in listing: DeviceListing) async throws -> Set<[UInt8]>? {
-        var removed: Set<[UInt8]> = []
-        var named: Set<[UInt8]> = []
+    private func photos(in listing: DeviceListing) async throws -> SharedPhotos? {
+        var photos = SharedPhotos()
         for snapshots in listing.snapshots.values {
-            var namedByDevice: Set<[UInt8]> = []
+            // By what the entries are of, as a later one of the same photo counts.
+            var named: [[UInt8]: [UInt8]] = [:]
             for snapshot in snapshots {
                 guard snapshot.byteCount <= SharedDocumentRules.maximumBytes else {
                     throw SnapshotDocument.tooLarge(snapshot.name)
                 }
                 guard let document = try await read(snapshot.name, SnapshotDocument.self) else { return nil }
-                namedByDevice.subtract(document.removed)
-                removed.formUnion(document.removed)
-                namedByDevice.formUnion(document.entries.map(\.photo))
+                for photo in document.removed { named[photo] = nil }
+                for entry in document.entries { named[entry.photo] = entry.md5 }
+                photos.removed.formUnion(document.removed)
             }
-            named.formUnion(namedByDevice)
+            photos.named.formUnion(named.values)
         }
-        return removed.subtracting(named)
+        return photos
     }
+}
+
+/// What the documents of all devices say.
+private struct SharedPhotos {
+    /// The SHA-256 of each, or its MD5 where the device knew no SHA-256: also of one whose SHA-256 it learned then.
+    var removed: Set<[UInt8]> = []
+    /// The MD5 of each, which is its name in the tier: one device may know its SHA-256, and another one not.
+    var named: Set<[UInt8]> = []
+
+    func isRemoved(_ row: PhotoRow) -> Bool { removed.contains(row.sha256 ?? row.md5) && !named.contains(row.md5) }
 }
 
 extension Catalog {

@@ -111,6 +111,12 @@ actor TestDevice {
     func advance() async throws -> Int { try await documents.advanceDeletions(try await documents.survey()) }
     func rebuild() async throws -> RebuildReport { try await documents.rebuild(RebuildReport()) }
 
+    /// The MD5s of the photos that would be forgotten if the tier did not have them.
+    func removedElsewhere() async throws -> Set<[UInt8]> {
+        let ids = try catalog.ids("SELECT id FROM photo")
+        return try md5s(Array(try await documents.removedBeforeNamed(try catalog.photos(ids))))
+    }
+
     func md5s(_ ids: [Int64]) throws -> Set<[UInt8]> {
         let list = ids.map(String.init).joined(separator: ",")
         return try catalog.perform { database throws(SQLiteError) in
