@@ -50,11 +50,14 @@ extension TieredPhotoStore {
     /// A photo's thumbnail; on a device that does not have it yet it is fetched, and kept.
     ///
     /// - Returns: `nil` when there is none, here or in the cold tier.
-    /// - Throws: ``CloakroomError/Code/noSuchPhoto``, and what the cold tier throws.
+    /// - Throws: ``CloakroomError/Code/noSuchPhoto``, ``CloakroomError/Code/accountChanged``, and what the cold tier throws.
     public func thumbnail(of id: PhotoID) async throws -> Data? {
         guard let row = try catalog.photo(id.rawValue) else { throw Self.noSuchPhoto(id) }
         if try catalog.hasThumbnail(row.id) { return try catalog.thumbnail(row.id).map { Data($0) } }
         guard row.state.isProven || row.state == .missing else { return nil }
+        guard try await tier.identity == row.tier else {
+            throw CloakroomError(.accountChanged, "photo \(row.id) is in another account")
+        }
         let fetched = try await thumbnailLimit.holding { try await tier.thumbnail(of: row.descriptor) }
         guard let fetched, !fetched.isEmpty, fetched.count <= Thumbnail.maximumBytes else { return nil }
         // A process that only reads shows it and does not keep it.
