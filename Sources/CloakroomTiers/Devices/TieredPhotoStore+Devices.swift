@@ -3,12 +3,18 @@ import Foundation
 
 extension TieredPhotoStore {
     /// The user's devices that have published something and were not dismissed, the latest first: a request to the tier.
-    public func devices() async throws -> [PhotoDevice] { try await documents.devices() }
+    ///
+    /// Also those whose documents are gone, as far as this device has seen them before: they can be dismissed.
+    /// - Throws: what the cold tier throws, as ``CloakroomError``.
+    public func devices() async throws -> [PhotoDevice] {
+        try readDevice()
+        return try await documents.devices()
+    }
 
     /// Gives up a lost device: what only it names may be deleted.
     ///
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notFound``, and ``CloakroomError/Code/invalidRequest`` for
-    ///   this device itself.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notFound``, ``CloakroomError/Code/invalidRequest`` for this
+    ///   device itself, and what the cold tier throws.
     public func dismissDevice(_ id: DeviceID) async throws {
         try requireLock()
         try await documents.dismiss(id)
@@ -46,6 +52,18 @@ extension TieredPhotoStore {
             if row == nil || row?.state == .cold || row?.state == .missing || row?.fileName != name { count += 1 }
         }
         return count
+    }
+
+    /// Another process may have set it. One that is not recorded is recorded by the one who may write.
+    func readDevice() throws(CloakroomError) {
+        let known = try catalog.setting(.device).flatMap { DeviceID(rawValue: $0) }
+        guard let known else {
+            if isWriter { try catalog.set(.device, to: device.rawValue) }
+            return
+        }
+        guard known != device else { return }
+        device = known
+        documents.adopt(known)
     }
 
     /// Uploads what changed in the catalog, for the user's other devices: see ``DeviceDocuments/publish()``.

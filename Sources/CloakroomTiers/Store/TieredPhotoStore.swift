@@ -93,7 +93,7 @@ public actor TieredPhotoStore {
             device = known
         } else {
             device = .random()
-            try catalog.set(.device, to: device.rawValue)
+            if lock != nil { try catalog.set(.device, to: device.rawValue) }
         }
         if let known = try catalog.policy() { currentPolicy = known } else { currentPolicy = policy }
         if catalog.movedAside != nil { try catalog.set(.rebuild, to: "1") }
@@ -155,6 +155,10 @@ public actor TieredPhotoStore {
         if let known = try catalog.policy() { currentPolicy = known }
         try Self.finishInterrupted(catalog, folder)
         self.lock = lock
+        do { try readDevice() } catch {
+            self.lock = nil
+            throw error
+        }
     }
 
     package static let inode: @Sendable (URL) -> String? = { file in
@@ -163,6 +167,10 @@ public actor TieredPhotoStore {
 
     /// A folder that was copied, as by a backup that another phone was restored from, is another device's: with the same
     /// name each would count what the other has as its own.
+    ///
+    /// A copy on another disk can have the same inode. Nothing that a file tells is surely better: the number of the disk
+    /// changes with restarts, and copies keep dates and extended attributes. Such a copy is found out by the documents that
+    /// it did not write, see ``DeviceDocuments/survey()``, as soon as one of the two has published something.
     func checkPlace() throws {
         guard let place = place(folder.lock) else { return }
         let known = try catalog.setting(.place)
