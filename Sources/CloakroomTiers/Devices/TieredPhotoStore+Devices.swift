@@ -5,18 +5,20 @@ extension TieredPhotoStore {
     /// The user's devices that have published something and were not dismissed, the latest first: a request to the tier.
     ///
     /// Also those whose documents are gone, as far as this device has seen them before: they can be dismissed.
-    /// - Throws: what the cold tier throws, as ``CloakroomError``.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/accountChanged``, and what the cold tier throws.
     public func devices() async throws -> [PhotoDevice] {
         try readDevice()
+        try await checkAccount()
         return try await documents.devices()
     }
 
     /// Gives up a lost device: what only it names may be deleted.
     ///
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notFound``, ``CloakroomError/Code/invalidRequest`` for this
-    ///   device itself, and what the cold tier throws.
+    ///   device itself, ``CloakroomError/Code/accountChanged``, and what the cold tier throws.
     public func dismissDevice(_ id: DeviceID) async throws {
         try requireLock()
+        try await checkAccount()
         try await documents.dismiss(id)
     }
 

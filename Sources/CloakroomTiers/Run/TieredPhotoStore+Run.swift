@@ -214,25 +214,6 @@ extension TieredPhotoStore {
         try catalog.compact()
     }
 
-    /// Has each run work for one account.
-    ///
-    /// - Throws: ``CloakroomError/Code/accountChanged`` when another one is signed in.
-    func checkedIdentity() async throws -> TierIdentity {
-        let identity = try await tier.identity
-        guard let known = try catalog.setting(.identity) ?? folder.readIdentity() else {
-            try folder.writeIdentity(identity.description)
-            try catalog.adopt(identity)
-            return identity
-        }
-        guard known == identity.description else {
-            try catalog.raise(.accountChanged, photoCount: 0, example: "", on: clock())
-            throw CloakroomError(.accountChanged, "these photos are those of \(known), not of \(identity)")
-        }
-        try catalog.removeAlarm(.accountChanged)
-        if try catalog.setting(.identity) == nil { try catalog.adopt(identity) }
-        return identity
-    }
-
     /// Looked at before each photo.
     func checkConditions(_ state: RunState) async throws(CloakroomError) {
         guard !Task.isCancelled else { throw .cancelled }

@@ -1,20 +1,44 @@
 import CloakroomKit
 import Foundation
 
+/// Whose photos a folder has.
+enum FolderOwner: Sendable, Equatable {
+    /// Nothing was ever stored in a tier.
+    case none
+    /// The next account that is signed in: the user has said so.
+    case next
+    /// A ``TierIdentity``.
+    case account(String)
+    /// That was known, and is not any more.
+    case unknown
+}
+
 /// Whose photos a folder has, in a file of its own: a catalog that is lost must not make them another user's.
 extension StoreFolder {
-    /// - Returns: `nil` when nothing was ever stored in a tier.
-    func readIdentity() throws(CloakroomError) -> String? {
-        guard Self.status(identity) != nil else { return nil }
-        do { return String(decoding: try Data(contentsOf: identity), as: UTF8.self) } catch {
+    /// No identity: these have no control characters.
+    private static let next = "next\n"
+    private static let maximumIdentityBytes = 4096
+
+    /// - Returns: ``FolderOwner/unknown`` for a file that was damaged, as by a loss of power.
+    func readOwner() throws(CloakroomError) -> FolderOwner {
+        guard Self.status(identity) != nil else { return .none }
+        let bytes: Data
+        do { bytes = try Data(contentsOf: identity) } catch {
             throw CloakroomError(of: error, otherwise: .unreadableFile, "whose photos these are")
         }
+        guard (1...Self.maximumIdentityBytes).contains(bytes.count), let text = String(data: bytes, encoding: .utf8)
+        else { return .unknown }
+        if text == Self.next { return .next }
+        return text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? .unknown : .account(text)
     }
 
-    /// - Parameter name: `nil` for the next account that is signed in.
-    func writeIdentity(_ name: String?) throws(CloakroomError) {
-        guard let name else { return try Self.remove(identity) }
-        try Self.write(Data(name.utf8), to: identity)
+    /// - Parameter owner: one that is known, or ``FolderOwner/next``.
+    func write(_ owner: FolderOwner) throws(CloakroomError) {
+        switch owner {
+        case .none, .unknown: return
+        case .next: try Self.write(Data(Self.next.utf8), to: identity)
+        case .account(let name): try Self.write(Data(name.utf8), to: identity)
+        }
         try Self.sync(url)
     }
 }

@@ -233,7 +233,7 @@ public actor TieredPhotoStore {
     /// reach; those that are go to the present one.
     public func dismissAlarm(_ kind: TierAlarm.Kind) throws {
         try requireLock()
-        if kind == .accountChanged { try folder.writeIdentity(nil) }
+        if kind == .accountChanged { try folder.write(.next) }
         try catalog.transaction { database throws(SQLiteError) in
             try database.run("DELETE FROM alarm WHERE kind = ?", [.text(kind.rawValue)])
             try database.set(.lastLook, to: nil)
