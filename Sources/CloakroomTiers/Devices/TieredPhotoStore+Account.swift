@@ -8,7 +8,7 @@ extension TieredPhotoStore {
     /// - Throws: ``CloakroomError/Code/accountChanged`` when another one is signed in, or when it is not known any more
     ///   whose photos these are.
     func checkedIdentity() async throws -> TierIdentity {
-        try restoreIdentityFile()
+        try Self.keepOwner(in: folder, by: catalog)
         let identity = try await tier.identity
         // Nothing happens in between from here on.
         let owner = try owner()
@@ -36,7 +36,7 @@ extension TieredPhotoStore {
         case .account(let name): name == identity.description
         case .next: true
         case .unknown: false
-        // A catalog that was lost together with the file said it.
+        // The catalog is a new one, and the file was lost together with the one before.
         case .none: try catalog.setting(.rebuild) == nil
         }
     }
@@ -48,14 +48,16 @@ extension TieredPhotoStore {
         return .account(recorded)
     }
 
-    /// Writes the file again that is lost or damaged, by what the catalog says.
-    private func restoreIdentityFile() throws(CloakroomError) {
-        guard let recorded = try catalog.setting(.identity) else { return }
-        switch try? folder.readOwner() {
-        case .account: return
-        case nil, .some(.none), .next, .unknown:
-            // The catalog says it as long as there is one: a full disk stops no run here.
+    /// Writes the file again that is lost or damaged, by what the catalog says; for the one who has the lock.
+    static func keepOwner(in folder: StoreFolder, by catalog: Catalog) throws(CloakroomError) {
+        let known = try? folder.readOwner()
+        if case .account = known { return }
+        // The catalog says it as long as there is one: a full disk stops nothing here.
+        if let recorded = try catalog.setting(.identity) {
             try? folder.write(.account(recorded))
+        } else if known == .some(.none), try catalog.setting(.rebuild) == nil {
+            // From now on one that is not there was lost.
+            try? folder.write(.next)
         }
     }
 

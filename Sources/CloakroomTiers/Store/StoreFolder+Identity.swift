@@ -3,9 +3,9 @@ import Foundation
 
 /// Whose photos a folder has.
 enum FolderOwner: Sendable, Equatable {
-    /// Nothing was ever stored in a tier.
+    /// There is no file: it was lost, or is yet to be written.
     case none
-    /// The next account that is signed in: the user has said so.
+    /// The next account that is signed in: nothing was stored in a tier before, or the user has said so.
     case next
     /// A ``TierIdentity``.
     case account(String)

@@ -97,6 +97,7 @@ public actor TieredPhotoStore {
         }
         if let known = try catalog.policy() { currentPolicy = known } else { currentPolicy = policy }
         if catalog.movedAside != nil { try catalog.set(.rebuild, to: "1") }
+        if lock != nil { try Self.keepOwner(in: self.folder, by: catalog) }
     }
 
     /// One that turns out to be damaged while it is opened is moved aside by a second attempt.

@@ -103,10 +103,34 @@ import Testing
     {
         let device = try StoreFixture()
         #expect(try await device.store.devices() == [])
-        #expect(try owner(of: device) == FolderOwner.none)
+        #expect(try owner(of: device) == .next)
         device.tier.signIn("another")
         try await device.add("a")
         #expect(await device.store.run().stoppedBy == nil)
         #expect(device.remote.account("another").objects.count == 1)
+    }
+
+    @Test func `a store that was never in an account is the first one's, also when its catalog was damaged`()
+        async throws
+    {
+        let device = try StoreFixture()
+        try await device.add("a")
+        try await device.destroyCatalog()
+        #expect(await device.store.run().stoppedBy == nil)
+        #expect(try owner(of: device) == user)
+        #expect(device.isStored("a"))
+    }
+
+    @Test func `a folder of an earlier version that was in no account has no file, and gets one`() async throws {
+        let device = try StoreFixture()
+        try FileManager.default.removeItem(at: identity(of: device))
+        #expect(try device.secondProcess().folder.readOwner() == FolderOwner.none)
+        try await device.relaunch()
+        #expect(try owner(of: device) == .next)
+        try await device.store.releaseLock()
+        try FileManager.default.removeItem(at: identity(of: device))
+        try await device.add("a")
+        #expect(await device.store.run().stoppedBy == nil)
+        #expect(try owner(of: device) == user)
     }
 }
