@@ -7,8 +7,8 @@ import Foundation
 final class FetchCallers: @unchecked Sendable {
     private struct Caller {
         let continuation: CheckedContinuation<URL, any Error>
-        /// Of its timeout.
-        let number: Int
+        /// Of its timeout, where it has one.
+        let number: Int?
     }
 
     private let timeouts: Timeouts
@@ -21,8 +21,9 @@ final class FetchCallers: @unchecked Sendable {
 
     /// Waits for the result; the caller's cancellation ends its own wait.
     ///
+    /// - Parameter within: `nil` for as long as it takes.
     /// - Throws: ``CloakroomError/Code/timedOut``, what the fetch failed with, `CancellationError`.
-    func wait(within: Duration) async throws -> URL {
+    func wait(within: Duration?) async throws -> URL {
         let number = lock.withLock {
             lastNumber += 1
             return lastNumber
@@ -46,16 +47,18 @@ final class FetchCallers: @unchecked Sendable {
             return callers.values
         }
         for caller in waiting {
-            timeouts.remove(caller.number)
+            if let timeout = caller.number { timeouts.remove(timeout) }
             caller.continuation.resume(with: result)
         }
     }
 
-    private func add(_ continuation: CheckedContinuation<URL, any Error>, _ number: Int, _ within: Duration) {
+    private func add(_ continuation: CheckedContinuation<URL, any Error>, _ number: Int, _ within: Duration?) {
         let known: Result<URL, any Error>? = lock.withLock {
             if let result { return result }
-            let timeout = timeouts.add(after: within) { [weak self] in
-                self?.leave(number, CloakroomError(.timedOut, "the photo is still on its way"))
+            let timeout = within.map { within in
+                timeouts.add(after: within) { [weak self] in
+                    self?.leave(number, CloakroomError(.timedOut, "the photo is still on its way"))
+                }
             }
             callers[number] = Caller(continuation: continuation, number: timeout)
             return nil
@@ -66,7 +69,7 @@ final class FetchCallers: @unchecked Sendable {
     /// Does nothing for one that has its result.
     private func leave(_ number: Int, _ error: any Error) {
         guard let caller = lock.withLock({ callers.removeValue(forKey: number) }) else { return }
-        timeouts.remove(caller.number)
+        if let timeout = caller.number { timeouts.remove(timeout) }
         caller.continuation.resume(throwing: error)
     }
 }

@@ -31,8 +31,8 @@ final class PhotoFetch: Sendable {
         }
     }
 
-    /// Waits for it as long as the caller wants to; it goes on without the caller.
-    func file(within: Duration) async throws -> URL {
+    /// Waits for it as long as the caller wants to, `nil` for as long as it takes; it goes on without the caller.
+    func file(within: Duration?) async throws -> URL {
         // It was begun for something less urgent: waiting for a task raises its priority.
         if Task.currentPriority > priority { Task { [task] in _ = try? await task.value } }
         return try await callers.wait(within: within)

@@ -65,8 +65,10 @@ extension TieredPhotoStore {
                     running += 1
                     group.addTask { [self] in
                         do {
-                            // Not `open`: that would count as viewed.
-                            let url = try await fetch(PhotoID(rawValue: id)).task.value
+                            try Task.checkCancellation()
+                            // Not `open`: that would count as viewed. Cancelled, it waits no longer, and the photos that are
+                            // under way arrive by themselves.
+                            let url = try await fetch(PhotoID(rawValue: id)).file(within: nil)
                             return (id, .success(StoreFolder.status(url).map { Int64($0.st_size) } ?? 0))
                         } catch {
                             return (id, .failure(CloakroomError(of: error)))
@@ -75,6 +77,11 @@ extension TieredPhotoStore {
                 }
                 guard running > 0, let (id, result) = try await group.next() else { break }
                 running -= 1
+                // It is not done: it may be on its way.
+                if case .failure(let error) = result, error.code == .cancelled {
+                    stop = error
+                    continue
+                }
                 done += 1
                 progress?(done, ids.count)
                 switch result {
@@ -83,7 +90,6 @@ extension TieredPhotoStore {
                     report.restored += 1
                     report.restoredBytes += size
                 case .failure(let error) where error.code == .photoMissing: report.missing += 1
-                case .failure(let error) where error.code == .cancelled: stop = error
                 case .failure(let error):
                     if report.failures.count < 100 {
                         report.failures.append(.init(photo: PhotoID(rawValue: id), error: error))

@@ -13,6 +13,7 @@ import Testing
         private let hasWaiter = Mutex(false)
 
         var isWaitedAt: Bool { hasWaiter.withLock { $0 } }
+        var wasOpened: Bool { isOpen.withLock { $0 } }
         func open() { isOpen.withLock { $0 = true } }
 
         func pass() async throws {
@@ -25,7 +26,9 @@ import Testing
     }
 
     private func isMet(_ condition: () -> Bool) async -> Bool {
-        for _ in 0..<100_000 where !condition() { await Task.yield() }
+        // However busy the machine is.
+        let end = ContinuousClock.now + .seconds(20)
+        while !condition(), ContinuousClock.now < end { await Task.yield() }
         return condition()
     }
 
@@ -52,6 +55,54 @@ import Testing
         #expect(device.photoFiles.isEmpty)
         #expect(await store.restoreAll().restored == 3)
         for (id, name) in zip(ids, ["a", "b", "c"]) { #expect(try await device.read(id) == device.bytes[name]) }
+    }
+
+    @Test func `the lock is given up at once while many photos come, also those that are about to`() async throws {
+        let (began, observer) = AsyncStream.makeStream(of: Void.self)
+        let isReleasing = DispatchSemaphore(value: 0)
+        let passed = Mutex(0)
+        let isOver = Gate()
+        // The first one comes, and all others hang until they are cancelled.
+        let device = try StoreFixture(gate: { call, moment in
+            guard call.kind == .fetch, moment == .before else { return }
+            let number = passed.withLock { passed in
+                passed += 1
+                return passed
+            }
+            if number > 1 { try await isOver.pass() }
+        })
+        for number in 0..<40 { try await device.add("photo\(number)") }
+        device.clock.pass(days: 31)
+        #expect(await device.store.run().evicted == 40)
+        let store = device.store
+        let download = Task.detached(priority: .background) {
+            await store.restoreAll { done, _ in
+                guard done == 1 else { return }
+                // The next photo is chosen after this, by the store, and fetched by a task that waits for the store: later
+                // than the one that gives up the lock.
+                observer.yield()
+                _ = isReleasing.wait(timeout: .now() + 5)
+            }
+        }
+        let release = Task.detached(priority: .high) {
+            _ = await began.first { _ in true }
+            isReleasing.signal()
+            try await store.releaseLock()
+            return passed.withLock { $0 }
+        }
+        // One that waits for the downloads ends by this, and has more of them begun.
+        let timeout = Task {
+            try await Task.sleep(for: .seconds(20))
+            isOver.open()
+        }
+        let begun = try await release.value
+        #expect(await download.value.stoppedBy?.code == .cancelled)
+        #expect(!timeout.isCancelled && !isOver.wasOpened)
+        timeout.cancel()
+        isOver.open()
+        #expect(begun < 40)
+        #expect(await store.restoreAll().stoppedBy == nil)
+        #expect(device.photoFiles.count == 40)
     }
 
     @Test func `a photo that is being added is added before the lock is given up`() async throws {
