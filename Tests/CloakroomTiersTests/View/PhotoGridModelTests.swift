@@ -87,6 +87,27 @@ import Testing
         #expect(!model.state.isLoading)
     }
 
+    @Test func `reads the next page after the grid was read anew, while one of before is still being read`() async {
+        let gate = Gate()
+        await gate.letOnePass()
+        let (model, store) = model(200, gates: ["thumbnails": gate])
+        await model.refresh()
+        let late = Task { await model.itemAppeared(PhotoID(rawValue: 141)) }
+        await gate.arrival()
+        let refresh = Task { await model.refresh() }
+        await gate.letLastPass(of: 2)
+        await refresh.value
+        let next = Task { await model.itemAppeared(PhotoID(rawValue: 141)) }
+        let pass = Task { await gate.letLastPass(of: 2) }
+        await next.value
+        #expect(model.state.items.count == 120)
+        #expect(store.count(of: "thumbnails before 141") == 2)
+        await gate.open()
+        await late.value
+        #expect(ids(model) == Array((81...200).reversed()))
+        pass.cancel()
+    }
+
     @Test func `reads anew as many photos as are shown, and shows the old ones until then`() async {
         let gate = Gate()
         let (model, store) = model(150, gates: ["thumbnails": gate])

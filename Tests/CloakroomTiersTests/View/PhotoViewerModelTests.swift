@@ -123,6 +123,69 @@ import Testing
         #expect(text(model.state.phase) == "closed")
     }
 
+    @Test func `a photo that arrives as it is dismissed is let go, and not shown`() async {
+        let (model, store) = model([[.progress(fraction: 0.1)]], staysOpen: true)
+        let late = file()
+        let opening = Task { await model.open() }
+        for await state in model.states(buffering: .unbounded) {
+            if case .loading(0.1) = state.phase { break }
+        }
+        #expect(leases.isOpen(7))
+        // Nothing runs in between: the file is on its way to the model.
+        store.send(.file(late))
+        model.dismiss()
+        await opening.value
+        #expect(text(model.state.phase) == "closed")
+        #expect(!leases.isOpen(7))
+        late.close()
+    }
+
+    @Test func `a photo that an earlier attempt brings is let go, and not shown`() async {
+        let (model, store) = model([[.progress(fraction: 0.1)], []], staysOpen: true)
+        let first = Task { await model.open() }
+        for await state in model.states(buffering: .unbounded) {
+            if case .loading(0.1) = state.phase { break }
+        }
+        let late = file()
+        store.send(.file(late))
+        let second = Task {
+            model.dismiss()
+            await model.open()
+        }
+        await first.value
+        #expect(text(model.state.phase) == "loading ")
+        #expect(!leases.isOpen(7))
+        late.close()
+        model.dismiss()
+        await second.value
+    }
+
+    /// - Parameter isDismissed: or its caller was cancelled.
+    @Test(arguments: [true, false])
+    func `the end of an earlier attempt does not end the one that is under way`(isDismissed: Bool) async {
+        let (model, store) = model([[.progress(fraction: 0.1)], []], staysOpen: true)
+        let first = Task { await model.open() }
+        for await state in model.states(buffering: .unbounded) {
+            if case .loading(0.1) = state.phase { break }
+        }
+        // The next attempt begins before the end of the first one is known.
+        let second = Task {
+            if isDismissed { model.dismiss() } else { first.cancel() }
+            await model.open()
+        }
+        await first.value
+        #expect(text(model.state.phase) == "loading ")
+        #expect(store.calls.count == 2)
+        store.send(.file(file()))
+        for await state in model.states(buffering: .unbounded) {
+            if case .loading = state.phase { continue }
+            break
+        }
+        #expect(text(model.state.phase) == "shown 7.jpg")
+        model.dismiss()
+        await second.value
+    }
+
     @Test func `holds the photo while it shows it, and lets go of it when dismissed`() async {
         let (model, _) = model([[.file(file())]])
         await model.open()

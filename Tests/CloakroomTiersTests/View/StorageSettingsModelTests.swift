@@ -91,6 +91,48 @@ import Testing
         #expect(model.state.policy.period == .forever)
     }
 
+    @Test func `what was read before a period was chosen is not shown, and is read again`() async {
+        let gate = Gate()
+        let (model, store) = model(gates: ["policy": gate]) { $0.usage.hotBytes = 5 }
+        let states = model.states(buffering: .unbounded)
+        let refresh = Task { await model.refresh() }
+        await gate.arrival()
+        let choice = Task { await model.choose(.forever) }
+        await gate.letLastPass(of: 2)
+        await choice.value
+        await gate.open()
+        await refresh.value
+        var periods: [RetentionPolicy.Period] = []
+        for await state in states {
+            if state.policy.period != periods.last { periods.append(state.policy.period) }
+            if state == model.state { break }
+        }
+        #expect(periods == [.month, .forever])
+        #expect(model.state.usage?.hotBytes == 5)
+        #expect(store.count(of: "usage") == 2)
+    }
+
+    @Test func `an alarm dismissed while the settings are read does not come back`() async {
+        let gate = Gate()
+        let alarm = TierAlarm(kind: .missing, photoCount: 1, example: "", since: Date(milliseconds: 0))
+        let (model, _) = model(gates: ["alarms": gate]) { $0.alarms = [alarm] }
+        let refresh = Task { await model.refresh() }
+        await gate.arrival()
+        let dismissal = Task { await model.dismissAlarm(.missing) }
+        await gate.letLastPass(of: 2)
+        await dismissal.value
+        await gate.open()
+        await refresh.value
+        #expect(model.state.alarms.isEmpty)
+        #expect(model.state.usage != nil)
+    }
+
+    @Test func `reading the settings once needs no second time`() async {
+        let (model, store) = model()
+        await model.refresh()
+        #expect(store.count(of: "usage") == 1)
+    }
+
     @Test func `frees nothing before the user has seen what that does`() async {
         let (model, store) = model { $0.preview = report(evicted: 0, bytes: 0, kept: 3) }
         await model.freeSpace()
