@@ -30,6 +30,32 @@ import Testing
         #expect((result?.bytes ?? 1001) <= 1000)
     }
 
+    @Test func `a picture of exactly as many bytes as allowed is kept`() {
+        let result = steps.first(picture: { $0 }) { size, _ in Data(count: size == 256 ? 1000 : 1) }
+        #expect(result?.picture == 256)
+        let larger = steps.first(picture: { $0 }) { size, _ in Data(count: size == 256 ? 1001 : 1) }
+        #expect(larger?.picture == 192)
+    }
+
+    @Test func `a picture that is wanted smaller than any is made is made once`() {
+        let small = ThumbnailSteps(maximumPixelSize: 20, maximumBytes: 1000)
+        #expect(small.first(picture: { $0 }, encode: { _, _ in Data(count: 1) })?.picture == 20)
+        var sizes: [Int] = []
+        let result = small.first(picture: { sizes.append($0) }, encode: { _, _ in Data(count: 1001) })
+        #expect(result == nil)
+        #expect(sizes == [20])
+    }
+
+    @Test func `what cannot be encoded is not attempted again`() {
+        var attempts = 0
+        let result = steps.first(picture: { $0 }) { _, _ -> Data? in
+            attempts += 1
+            return attempts == 1 ? nil : Data(count: 1)
+        }
+        #expect(result == nil)
+        #expect(attempts == 1)
+    }
+
     @Test func `gives up on what never becomes small enough, or cannot be encoded`() {
         let (result, tried) = attempts(bytesPerPixel: 100)
         #expect(result?.size == nil)
@@ -51,5 +77,7 @@ import Testing
         #expect(!steps.isDecodable(width: 60_000, height: 60_000))
         #expect(!steps.isDecodable(width: Int.max, height: Int.max))
         #expect(!steps.isDecodable(width: 0, height: 10))
+        #expect(!steps.isDecodable(width: 10, height: 0))
+        #expect(!steps.isDecodable(width: -10, height: -10))
     }
 }

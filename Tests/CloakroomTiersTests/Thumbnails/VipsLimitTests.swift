@@ -38,7 +38,8 @@
 
         @Test func `a program that takes too long is ended`() async throws {
             let number = pictures.file("process")
-            let program = try pictures.program("echo $$ >'\(number.path)'\nexec sleep 600")
+            // Once: with a second attempt there were two numbers.
+            let program = try pictures.program("echo $$ >>'\(number.path)'\nexec sleep 600")
             let thumbnailer = VipsThumbnailer(program: program, limits: .init(time: .milliseconds(500)))
             let file = try pictures.plain(9, 9, "9 9 9", to: "a.jpg")
             #expect(await code { try await thumbnailer.thumbnail(of: file, maximumPixelSize: 256) } == .timedOut)
@@ -112,13 +113,19 @@
                 exec 3>'\(trace.path)'
                 exec 4>&1
                 stat -L -c '%a %h' /proc/$$/fd/4 >&3
-                { ulimit -v; ulimit -c; pwd; env | grep -c HOME; } >&3
+                { ulimit -v; ulimit -c; ulimit -t; ulimit -f; pwd; env | grep -c HOME; } >&3
+                env | grep -e VIPS -e MALLOC -e LC_ | sort >&3
                 """)
             let file = try pictures.plain(9, 9, "9 9 9", to: "a.jpg")
-            _ = try? await VipsThumbnailer(program: program, limits: .init(memory: 1 << 28))
+            _ = try? await VipsThumbnailer(program: program, limits: .init(time: .seconds(9), memory: 1 << 28))
                 .thumbnail(of: file, maximumPixelSize: 256)
             let lines = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
-            #expect(lines == ["600 0", "262144", "0", "/", "0"])
+            #expect(lines.prefix(7) == ["600 0", "262144", "0", "19", "\((1 << 20) / 512)", "/", "0"])
+            #expect(
+                lines.dropFirst(7) == [
+                    "LC_ALL=C.UTF-8", "MALLOC_ARENA_MAX=1", "VIPS_BLOCK_UNTRUSTED=1", "VIPS_CONCURRENCY=1",
+                    "VIPS_DISC_THRESHOLD=268435456", "VIPS_WARNING=0",
+                ])
         }
 
         @Test(arguments: ["echo this is no picture", "exit 1", "kill -9 $$", "printf '\\377\\330\\377\\331'", "yes"])
@@ -126,6 +133,48 @@
             let thumbnailer = VipsThumbnailer(program: try pictures.program(lines))
             let file = try pictures.plain(9, 9, "9 9 9", to: "a.jpg")
             #expect(await code { try await thumbnailer.thumbnail(of: file, maximumPixelSize: 256) } == .unreadableFile)
+        }
+
+        /// A JPEG by its header, and zeros.
+        private func jpeg(width: Int, height: Int, zeros: Int) -> String {
+            let size = [height / 256, height % 256, width / 256, width % 256].map { "\\" + String($0, radix: 8) }
+                .joined()
+            return "printf '\\377\\330\\377\\300\\0\\21\\10\(size)\\3'\nhead -c \(zeros) /dev/zero"
+        }
+
+        @Test func `a thumbnail that stays too large, or is of more pixels than wanted, is none`() async throws {
+            let file = try pictures.plain(9, 9, "9 9 9", to: "a.jpg")
+            for (width, zeros) in [(1, Thumbnail.maximumBytes), (257, 9)] {
+                let thumbnailer = VipsThumbnailer(
+                    program: try pictures.program(jpeg(width: width, height: 1, zeros: zeros)))
+                let code = await code { try await thumbnailer.thumbnail(of: file, maximumPixelSize: 256) }
+                #expect(code == .unreadableFile)
+            }
+            let good = VipsThumbnailer(program: try pictures.program(jpeg(width: 256, height: 1, zeros: 9)))
+            #expect(try await good.thumbnail(of: file, maximumPixelSize: 256).width == 256)
+        }
+
+        @Test(arguments: ["", "%PDF-1.7", "P3 1 1 255 0 0 0", "<svg/>"])
+        func `no program is started for what is no photo`(content: String) async throws {
+            let trace = pictures.file("trace")
+            let thumbnailer = VipsThumbnailer(program: try pictures.program("touch '\(trace.path)'"))
+            let file = try pictures.write(content.utf8, to: "photo.jpg")
+            #expect(await code { try await thumbnailer.thumbnail(of: file, maximumPixelSize: 256) } == .unreadableFile)
+            #expect(!FileManager.default.fileExists(atPath: trace.path))
+        }
+
+        @Test func `at least one program runs, however few are allowed`() async throws {
+            let file = try pictures.plain(9, 9, "9 9 9", to: "a.jpg")
+            let thumbnailer = VipsThumbnailer(concurrency: 0)
+            #expect(try await thumbnailer.thumbnail(of: file, maximumPixelSize: 256).width == 9)
+        }
+
+        @Test func `a program that may not be run is as one that is not there`() async throws {
+            let program = try pictures.write("#!/bin/sh\n".utf8, to: "program")
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: program.path)
+            let file = try pictures.plain(9, 9, "9 9 9", to: "a.jpg")
+            let thumbnailer = VipsThumbnailer(program: program)
+            #expect(await code { try await thumbnailer.thumbnail(of: file, maximumPixelSize: 256) } == .unavailable)
         }
 
         @Test func `without the program the error says so`() async throws {

@@ -47,6 +47,8 @@
         @Test func `the quality is lowered until it fits, and then the size`() async throws {
             let noise = try await thumbnail(of: try pictures.noise(256, 256, to: "noise.png"))
             #expect(noise.bytes.count <= Thumbnail.maximumBytes)
+            // The quality first.
+            #expect(noise.width == 256)
             // As large as it can be.
             #expect(noise.bytes.count > Thumbnail.maximumBytes / 4)
             let large = try await thumbnailer.thumbnail(
@@ -58,6 +60,21 @@
         @Test func `a small picture is not made larger`() async throws {
             let thumbnail = try await thumbnail(of: try pictures.plain(40, 20, "9 9 9", to: "small.png"))
             #expect((thumbnail.width, thumbnail.height) == (40, 20))
+        }
+
+        @Test(arguments: [(0, 1, 1), (-7, 1, 1), (100, 100, 50), (1 << 40, 400, 200)])
+        func `any size can be wanted`(wanted: Int, width: Int, height: Int) async throws {
+            let file = try pictures.plain(400, 200, "9 9 9", to: "picture.png")
+            let thumbnail = try await thumbnailer.thumbnail(of: file, maximumPixelSize: wanted)
+            #expect((thumbnail.width, thumbnail.height) == (width, height))
+        }
+
+        @Test func `no picture is made of more pixels than a screen has`() async throws {
+            let trace = pictures.file("trace")
+            let program = try pictures.program("echo \"$*\" >'\(trace.path)'")
+            let file = try pictures.plain(9, 9, "9 9 9", to: "a.jpg")
+            _ = try? await VipsThumbnailer(program: program).thumbnail(of: file, maximumPixelSize: 1 << 40)
+            #expect(try String(contentsOf: trace, encoding: .utf8).contains("--size 4096x4096>"))
         }
 
         @Test func `a picture of one line keeps its proportions as far as it can`() async throws {
