@@ -14,6 +14,9 @@ final class RunState {
     /// The device's clock shows a time before one that it has shown: nothing leaves.
     var isClockBehind: Bool
 
+    /// By which photos were chosen that leave for its number of bytes.
+    var policy: RetentionPolicy?
+
     private var failures = ConsecutiveFailures(most: 8)
     private var pace: Pace
     private let progress: (@Sendable (Int, Int) -> Void)?

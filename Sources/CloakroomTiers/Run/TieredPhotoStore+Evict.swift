@@ -44,6 +44,7 @@ extension TieredPhotoStore {
         }
         // It may have been changed while the run went on.
         let rule = state.isFreeing ? rule : policy.rule(at: state.date)
+        let excess = try stillInExcess(excess, rule, state)
         let pending = views
         let leaving = try catalog.transaction { database throws(SQLiteError) in
             try Catalog.keepViews(pending, in: database)
@@ -63,6 +64,15 @@ extension TieredPhotoStore {
             try? Self.endEvictions(catalog, folder)
             throw error
         }
+    }
+
+    /// Those that leave for the number of bytes of the policy as it is now.
+    private func stillInExcess(
+        _ excess: Set<Int64>, _ rule: DueRule?, _ state: RunState
+    ) throws(CloakroomError) -> Set<Int64> {
+        guard !excess.isEmpty, policy != state.policy else { return excess }
+        let due = try rule.map { rule throws(CloakroomError) in try dueIDs(rule) } ?? []
+        return excess.intersection(try dueByBytes(excluding: due))
     }
 
     /// A clock that was ahead once, and is right now, has not gone back.

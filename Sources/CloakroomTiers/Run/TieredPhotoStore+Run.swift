@@ -145,6 +145,7 @@ extension TieredPhotoStore {
         }
         let due = try rule.map { try dueIDs($0) } ?? []
         let excess = try dueByBytes(excluding: due)
+        state.policy = policy
         let leaving = Set(due + excess)
         let uploads = try uploadIDs(at: state.date).filter { !leaving.contains($0) }
         state.total = uploads.count + leaving.count

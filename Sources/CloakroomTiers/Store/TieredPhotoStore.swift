@@ -55,7 +55,7 @@ public actor TieredPhotoStore {
 
     /// - Parameters:
     ///   - folder: made when it is not there, for its user alone. One user's: another user's photos need another one.
-    ///   - policy: of a new store; later ``setPolicy(_:)`` changes it.
+    ///   - policy: of a new store, which keeps it; later ``setPolicy(_:)`` changes it, and this one no longer counts.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unwritableFile``, ``CloakroomError/Code/diskFull``,
     ///   ``CloakroomError/Code/storeFailed``.
     public init(
@@ -95,7 +95,13 @@ public actor TieredPhotoStore {
             device = .random()
             if lock != nil { try catalog.set(.device, to: device.rawValue) }
         }
-        if let known = try catalog.policy() { currentPolicy = known } else { currentPolicy = policy }
+        if let known = try catalog.policy() {
+            currentPolicy = known
+        } else {
+            currentPolicy = policy
+            // Of a store without one. A full disk is no reason not to open it: then the next one that writes keeps it.
+            if lock != nil { try? catalog.setPolicy(policy) }
+        }
         if catalog.movedAside != nil { try catalog.set(.rebuild, to: "1") }
         if lock != nil { try Self.keepOwner(in: self.folder, by: catalog) }
     }
@@ -153,7 +159,7 @@ public actor TieredPhotoStore {
                 .storeFailed, "another process has replaced the catalog of photos: open the store anew")
         }
         // Another process may have set it.
-        if let known = try catalog.policy() { currentPolicy = known }
+        if let known = try catalog.policy() { currentPolicy = known } else { try catalog.setPolicy(currentPolicy) }
         try Self.finishInterrupted(catalog, folder)
         self.lock = lock
         do { try readDevice() } catch {
@@ -185,7 +191,7 @@ public actor TieredPhotoStore {
 
     // MARK: The policy
 
-    /// How long photos stay on the device; kept over restarts once it is set.
+    /// How long photos stay on the device; kept over restarts.
     public var policy: RetentionPolicy { currentPolicy }
 
     public func setPolicy(_ policy: RetentionPolicy) throws {

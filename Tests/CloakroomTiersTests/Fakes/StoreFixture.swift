@@ -60,12 +60,24 @@ final class StoreFixture {
         return store
     }
 
+    /// The same with another observer of its steps.
+    func reopened(step: @escaping @Sendable (TierStep) -> Void) async throws -> TieredPhotoStore {
+        try await store.releaseLock()
+        let clock = clock
+        store = try TieredPhotoStore(
+            folder: folder, tier: tier, thumbnailer: thumbnailer, policy: policy, conditions: conditions,
+            clock: { clock.now }, step: step)
+        return store
+    }
+
     /// A store on the same folder, as another process of the app has it, in front of the same cold tier.
-    func secondProcess() throws -> TieredPhotoStore {
+    ///
+    /// - Parameter policy: `nil` for the same.
+    func secondProcess(_ policy: RetentionPolicy? = nil) throws -> TieredPhotoStore {
         let clock = clock
         return try TieredPhotoStore(
             folder: folder, tier: ScriptedTier(remote, device: "second process"), thumbnailer: thumbnailer,
-            policy: policy, conditions: conditions, clock: { clock.now })
+            policy: policy ?? self.policy, conditions: conditions, clock: { clock.now })
     }
 
     /// Has a copy of another folder in the place of this one, as a phone that is restored from a backup, and launches.
