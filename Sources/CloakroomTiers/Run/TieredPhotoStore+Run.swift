@@ -85,6 +85,7 @@ extension TieredPhotoStore {
             let isNew = try catalog.setting(.rebuild) != nil
             if !isNew { report.inboxFailure = try await emptyInbox() }
             await keepArrivals()
+            if fetches.isEmpty { try Self.removeParts(catalog, folder) }
             try writeViews()
             try await makeMissingThumbnails()
             guard let state = try await begin(run, rule, isFreeing: isFreeing, progress) else {

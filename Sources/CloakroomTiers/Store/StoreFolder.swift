@@ -20,7 +20,7 @@ struct StoreFolder: Sendable {
     let photos: URL
     // With a slash at their ends: photos are opened too often for a URL to be taken apart each time.
     private let photosPath: String
-    private let incomingPath: String
+    let incomingPath: String
     /// What is being copied in, or fetched: nothing in it is a photo's only copy.
     let incoming: URL
     /// What another process left for the one that writes: each `{random}.photo` with its `{random}.json`.
@@ -55,13 +55,6 @@ struct StoreFolder: Sendable {
     }
 
     func photo(_ name: String) -> URL { URL(fileURLWithPath: photosPath + name, isDirectory: false) }
-
-    /// What has come so far of a photo that is being fetched.
-    func part(of md5: [UInt8]) -> URL {
-        URL(fileURLWithPath: "\(incomingPath)\(Self.partPrefix)\(md5.hexadecimal)", isDirectory: false)
-    }
-
-    static let partPrefix = "fetch-"
 
     /// - Returns: `nil` when there is no regular file.
     static func status(_ file: URL) -> stat? {

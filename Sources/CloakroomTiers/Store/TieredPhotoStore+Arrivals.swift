@@ -4,9 +4,14 @@ import Foundation
 
 /// A photo that has come from the cold tier: its file has its name, and is not surely on the disk.
 struct Arrival: Sendable {
+    /// Another one for each.
+    let number: Int
     let file: URL
     let content: PhotoContent
     let row: PhotoRow
+
+    /// Whether the file is there still, as far as its size says.
+    var isHere: Bool { StoreFolder.status(file).map { Int64($0.st_size) } == content.byteCount }
 }
 
 /// Callers get a photo as soon as its bytes are there, and the disk takes its time: many share the waiting for it.
@@ -16,8 +21,9 @@ struct Arrival: Sendable {
 extension TieredPhotoStore {
     private static let pause: Duration = .milliseconds(500)
 
-    func arrive(_ arrival: Arrival) {
-        arrivals[arrival.row.id] = arrival
+    func arrive(_ file: URL, _ content: PhotoContent, of row: PhotoRow) {
+        lastArrival += 1
+        arrivals[row.id] = Arrival(number: lastArrival, file: file, content: content, row: row)
         guard arrivalTask == nil else { return }
         // A store that is let go must not hold its lock until then.
         arrivalTask = Task { [weak self] in
@@ -27,27 +33,46 @@ extension TieredPhotoStore {
     }
 
     /// Records what has arrived so far.
-    func keepArrivals() async {
+    ///
+    /// - Parameter sync: has the disk hold photos, and their names in a folder; it gives those that it holds then.
+    func keepArrivals(
+        _ sync: @Sendable ([Arrival], URL) async -> [Arrival] = { await TieredPhotoStore.sync($0, in: $1) }
+    ) async {
         arrivalTask?.cancel()
         arrivalTask = nil
         let batch = Array(arrivals.values)
         guard !batch.isEmpty else { return }
-        do {
-            try await Self.sync(batch.map(\.file), in: folder.photos)
-            // Without the lock it is left to the next one who has it.
-            if isWriter { try record(batch) }
-        } catch {
-            // They are fetched again when they are opened again.
-        }
-        for arrival in batch {
+        let kept = await sync(batch, folder.photos)
+        // Without the lock it is left to the next one who has it. What is not recorded is fetched again when it is opened
+        // again.
+        if isWriter { try? record(kept) }
+        // Another call may have been here first, and a later fetch may be under way by now.
+        for arrival in batch where arrivals[arrival.row.id]?.number == arrival.number {
             arrivals[arrival.row.id] = nil
             fetches[arrival.row.id] = nil
+            folder.removeEmptyPart(of: arrival.row.md5)
         }
     }
 
-    @concurrent private static func sync(_ files: [URL], in folder: URL) async throws(CloakroomError) {
-        for file in files where StoreFolder.status(file) != nil { try StoreFolder.syncFile(file) }
-        try StoreFolder.sync(folder)
+    /// - Parameter syncFile: has the bytes of a file survive a loss of power.
+    /// - Returns: those that are on the disk then.
+    @concurrent static func sync(
+        _ arrivals: [Arrival], in folder: URL,
+        syncFile: @Sendable (URL) throws(CloakroomError) -> Void = { file throws(CloakroomError) in
+            try StoreFolder.syncFile(file)
+        }
+    ) async -> [Arrival] {
+        // A photo that was removed meanwhile, or a part of the disk that fails, is no reason to fetch the others again.
+        let synced = arrivals.filter { arrival in
+            do throws(CloakroomError) {
+                try syncFile(arrival.file)
+                return true
+            } catch {
+                return false
+            }
+        }
+        do throws(CloakroomError) { try StoreFolder.sync(folder) } catch { return [] }
+        return synced
     }
 
     private func record(_ batch: [Arrival]) throws(CloakroomError) {
@@ -55,7 +80,8 @@ extension TieredPhotoStore {
             for arrival in batch {
                 let (row, content) = (arrival.row, arrival.content)
                 // Removed meanwhile.
-                guard let now = try Catalog.photo(row.id, in: database), now.md5 == row.md5 else { continue }
+                guard let now = try Catalog.photo(row.id, in: database), now.md5 == row.md5, arrival.isHere
+                else { continue }
                 // A photo without a known SHA-256 may turn out to be one that is here under another id: both may have
                 // the file.
                 let isTaken = try database.first(

@@ -14,22 +14,32 @@ extension TieredPhotoStore {
         for name in names where name.hasPrefix(copyPrefix) {
             try StoreFolder.remove(folder.incoming.appendingPathComponent(name, isDirectory: false))
         }
-        try removeParts(names, catalog, folder)
         try endEvictions(catalog, folder)
+        try removeParts(catalog, folder)
     }
 
-    /// Removes what came of photos that were removed since.
-    private static func removeParts(
-        _ names: [String], _ catalog: Catalog, _ folder: StoreFolder
-    ) throws(CloakroomError) {
-        for name in names where name.hasPrefix(StoreFolder.partPrefix) {
-            let md5 = [UInt8](hexadecimal: name.dropFirst(StoreFolder.partPrefix.count).utf8)
-            let count = try md5.map { md5 throws(CloakroomError) in
-                try catalog.count("SELECT count(*) FROM photo WHERE md5 = ?", [.blob(md5)])
+    /// Removes what came of photos that need it no more: they were removed since, or their files are here.
+    ///
+    /// While nothing is being fetched.
+    static func removeParts(_ catalog: Catalog, _ folder: StoreFolder) throws(CloakroomError) {
+        // A catalog that is to be made anew does not know yet what it needs.
+        guard catalog.movedAside == nil, try catalog.setting(.rebuild) == nil else { return }
+        for name in folder.partNames() {
+            let md5 = folder.md5(ofPart: name)
+            let rows = try md5.map { md5 throws(CloakroomError) in
+                try catalog.photos(catalog.ids("SELECT id FROM photo WHERE md5 = ?", [.blob(md5)]))
             }
-            guard (count ?? 0) == 0 else { continue }
-            try StoreFolder.remove(folder.incoming.appendingPathComponent(name, isDirectory: false))
+            let isNeeded = rows?.contains { !isHere($0, folder) } ?? false
+            // What cannot be removed now is only in the way.
+            if !isNeeded { try? folder.removePart(named: name) }
         }
+    }
+
+    /// Whether a photo's file is on the device, as far as its size says.
+    private static func isHere(_ row: PhotoRow, _ folder: StoreFolder) -> Bool {
+        guard row.state.isLocal, let name = row.fileName, let status = StoreFolder.status(folder.photo(name))
+        else { return false }
+        return Int64(status.st_size) == row.byteCount
     }
 
     /// Photos that were proven, and allowed to leave the device: the files of some have.
@@ -59,19 +69,20 @@ extension TieredPhotoStore {
             let known = try catalog.photo(sha256: sha256)
             if let known, !known.state.hasLeft { continue }
             let file = folder.photo(name)
-            guard let status = StoreFolder.status(file) else { continue }
+            guard let stamp = FileStamp(of: file) else { continue }
             // One that cannot be read stays, and keeps no other from being adopted.
             guard let content = try await content(ofOrphan: file), content.sha256 == sha256 else { continue }
-            // Under its first name: the app may have added it meanwhile.
-            let isRecorded = try catalog.photo(sha256: sha256).map { !$0.state.hasLeft } ?? false
-            guard !isRecorded, try !catalog.removedFiles().contains(name) else { continue }
             let thumbnail = await makeThumbnail(of: file)
+            // The app may have added it meanwhile, or removed it.
+            let isRecorded = try catalog.photo(sha256: sha256).map { !$0.state.hasLeft } ?? false
+            guard !isRecorded, try !catalog.removedFiles().contains(name), FileStamp(of: file) == stamp
+            else { continue }
             let row =
                 try catalog.photo(sha256: sha256)
                 ?? catalog.unreadPhoto(md5: content.md5, byteCount: content.byteCount)
             let format = String(name.dropFirst(65))
             _ = try catalog.record(
-                content, format: format, known: row, name: nil, takenAt: Date(modified: status), addedAt: clock(),
+                content, format: format, known: row, name: nil, takenAt: stamp.modified, addedAt: clock(),
                 thumbnail)
             adopted += 1
             step(.adopted)
@@ -80,11 +91,22 @@ extension TieredPhotoStore {
         return adopted
     }
 
+    /// - Returns: `nil` for one that cannot be read, or that the disk does not hold: it may have come from the cold tier
+    ///   just before the process ended.
     private func content(ofOrphan file: URL) async throws -> PhotoContent? {
-        do { return try await PhotoContent(of: file) } catch {
+        do throws(CloakroomError) {
+            let content = try await PhotoContent(of: file)
+            try await Self.syncOrphan(file, in: folder.photos)
+            return content
+        } catch {
             guard error.code != .cancelled else { throw error }
             return nil
         }
+    }
+
+    @concurrent private static func syncOrphan(_ file: URL, in folder: URL) async throws(CloakroomError) {
+        try StoreFolder.syncFile(file)
+        try StoreFolder.sync(folder)
     }
 
     /// - Returns: `nil` for a file that is no photo's.

@@ -53,9 +53,13 @@ extension TieredPhotoStore {
         let lease = leases.open(id.rawValue)
         defer { lease.end() }
         let url = try await fetch.file(within: within)
+        guard let status = StoreFolder.status(url) else {
+            // Removed between its arrival and now.
+            guard try catalog.photo(id.rawValue) != nil else { throw Self.noSuchPhoto(id) }
+            throw CloakroomError(.photoDamaged, "the file of photo \(id.rawValue) is gone or damaged")
+        }
         noteView(id.rawValue)
-        let count = StoreFolder.status(url).map { Int64($0.st_size) } ?? 0
-        return PhotoFile(id: id, url: url, byteCount: count, leases: leases)
+        return PhotoFile(id: id, url: url, byteCount: Int64(status.st_size), leases: leases)
     }
 
     /// The fetch that is under way, or a new one.
@@ -67,11 +71,9 @@ extension TieredPhotoStore {
         }
         let fetch = PhotoFetch(timeouts, isolation: self) { [self] progress in
             do {
-                let (url, content) = try await fetched(row) { progress.report($0) }
-                await arrive(Arrival(file: url, content: content, row: row))
-                return url
+                return try await fetched(row) { progress.report($0) }
             } catch {
-                await end(row.id)
+                await end(row)
                 throw CloakroomError(of: error)
             }
         }
@@ -79,16 +81,21 @@ extension TieredPhotoStore {
         return fetch
     }
 
-    private func end(_ id: Int64) { fetches[id] = nil }
+    /// After a failure; what came so far of a photo that was removed meanwhile goes with it.
+    private func end(_ row: PhotoRow) {
+        fetches[row.id] = nil
+        // Where that fails, the next run removes it.
+        try? removePart(of: row.id, md5: row.md5)
+        folder.removeEmptyPart(of: row.md5)
+    }
 
-    private func fetched(
-        _ row: PhotoRow, progress: @escaping TransferProgress.Observer
-    ) async throws -> (URL, PhotoContent) {
+    private func fetched(_ row: PhotoRow, progress: @escaping TransferProgress.Observer) async throws -> URL {
         try requireLock()
         guard try await tier.identity == row.tier else {
             throw CloakroomError(.accountChanged, "photo \(row.id) is in another account")
         }
         let part = folder.part(of: row.md5)
+        try folder.makePartFolder(of: row.md5)
         do {
             try await tier.fetch(row.descriptor, to: part, progress: progress)
         } catch let error as CloakroomError where error.code == .noSuchObject {
@@ -106,15 +113,13 @@ extension TieredPhotoStore {
             throw CloakroomError(.checksumMismatch, "what arrived of photo \(row.id) is not what was stored")
         }
         // Removed meanwhile.
-        guard try catalog.photo(row.id) != nil else {
-            unlink(part.path)
-            throw Self.noSuchPhoto(PhotoID(rawValue: row.id))
-        }
+        guard try catalog.photo(row.id) != nil else { throw Self.noSuchPhoto(PhotoID(rawValue: row.id)) }
         let format = row.sha256 == nil ? content.format : row.format
         let file = folder.photo(PhotoRow.fileName(sha256: content.sha256, format: format))
         try StoreFolder.move(part, to: file)
         step(.fetched)
-        return (file, content)
+        arrive(file, content, of: row)
+        return file
     }
 
     private func content(of part: URL, fetchedAs row: PhotoRow) async throws -> PhotoContent {

@@ -40,9 +40,9 @@ extension TieredPhotoStore {
 
 extension TieredPhotoStore {
     /// What had come of a photo that is no more; a fetch that is under way removes it itself.
-    private func removePart(of id: Int64, md5: [UInt8]?) throws {
+    func removePart(of id: Int64, md5: [UInt8]?) throws {
         guard let md5, fetches[id] == nil, try catalog.photo(id) == nil else { return }
-        try StoreFolder.remove(folder.part(of: md5))
+        try folder.removePart(of: md5)
     }
 }
 

@@ -1,0 +1,145 @@
+import CloakroomCrypto
+import CloakroomKit
+import CloakroomKitTestSupport
+@testable import CloakroomScriptedTier
+import CloakroomTiers
+import Foundation
+import Testing
+
+extension StoreFixture {
+    var incoming: URL { folder.appendingPathComponent("incoming", isDirectory: true) }
+    var incomingNames: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: incoming.path).sorted() }
+    }
+
+    /// Leaves files as a fetch does that did not end.
+    func leavePart(_ name: String, _ files: String...) throws {
+        let part = incoming.appendingPathComponent(name, isDirectory: true)
+        try FileManager.default.createDirectory(at: part, withIntermediateDirectories: true)
+        for file in files.isEmpty ? ["photo", ".cloakroom-00.partial", ".cloakroom-00.tag"] : files {
+            try Data().write(to: part.appendingPathComponent(file))
+        }
+    }
+}
+
+/// What fetches that did not end leave on the device, and how long.
+@Suite(.serialized) struct FetchedPartsTests {
+    private static func hash(_ name: String) -> String { MD5.hash(StoreFixture.bytes(name)).hexadecimal }
+
+    @Test func `what had come of a photo goes when the photo is on the device again`() async throws {
+        let device = try StoreFixture()
+        let lost = try await device.addOld("a", "b", "lost")[2]
+        #expect(await device.store.run().evicted == 3)
+        #expect(try await device.read(lost) == device.bytes["lost"])
+        try await device.add("a")
+        for name in ["a", "b", "lost"] { try device.leavePart("fetch-\(Self.hash(name))") }
+        // Damaged on the device, so that it will be fetched.
+        try FileManager.default.removeItem(at: device.photoFile(StoreFixture.bytes("lost")))
+        try await device.relaunch()
+        #expect(try device.incomingNames == ["b", "lost"].map { "fetch-\(Self.hash($0))" }.sorted())
+        #expect(try await device.read(lost) == device.bytes["lost"])
+    }
+
+    @Test func `a run removes what no photo needs, and nothing of one that is being fetched`() async throws {
+        let gate = Gate()
+        let device = try StoreFixture(gate: { call, moment in
+            if call.kind == .fetch, moment == .before { await gate.pass() }
+        })
+        let id = try await device.addOld("a")[0]
+        #expect(await device.store.run().evicted == 1)
+        let store = device.store
+        let opening = Task { try await store.open(id) }
+        await gate.arrival()
+        try device.leavePart("fetch-x")
+        #expect(await store.run().stoppedBy == nil)
+        #expect(try device.incomingNames == ["fetch-\(Self.hash("a"))", "fetch-x"])
+        await gate.open()
+        #expect(try Data(contentsOf: await opening.value.url) == device.bytes["a"])
+        #expect(await store.run().stoppedBy == nil)
+        #expect(try device.incomingNames == [])
+    }
+
+    @Test func `while the catalog is made anew, what had come of photos stays`() async throws {
+        let device = try StoreFixture()
+        let id = try await device.addOld("a")[0]
+        #expect(await device.store.run().evicted == 1)
+        device.tier.script.add(.half(.scriptedOutage), on: .fetch)
+        #expect(await CloakroomError.code { _ = try await device.store.open(id) } == .unreachable)
+        try await device.destroyCatalog()
+        try await device.relaunch()
+        #expect(try device.incomingNames == ["fetch-\(Self.hash("a"))"])
+        #expect(await device.store.run().stoppedBy == nil)
+        #expect(try await device.read("a") == device.bytes["a"])
+    }
+
+    @Test func `what an earlier version left of fetches goes, and is in no one's way`() async throws {
+        let device = try StoreFixture()
+        let id = try await device.addOld("a")[0]
+        #expect(await device.store.run().evicted == 1)
+        for name in ["fetch-\(Self.hash("a"))", ".cloakroom-0011.partial", ".cloakroom-0011.tag"] {
+            try Data("half".utf8).write(to: device.incoming.appendingPathComponent(name))
+        }
+        try await device.relaunch()
+        #expect(try device.incomingNames == [])
+        #expect(try await device.read(id) == device.bytes["a"])
+    }
+
+    @Test func `a fetch that arrives leaves nothing beside the photo`() async throws {
+        let device = try StoreFixture()
+        let id = try await device.addOld("a")[0]
+        #expect(await device.store.run().evicted == 1)
+        #expect(try await device.read(id) == device.bytes["a"])
+        try await device.store.releaseLock()
+        #expect(try device.incomingNames == [])
+        #expect(device.photoFiles.count == 1)
+    }
+
+    @Test func `a fetch that fails before its first byte leaves nothing`() async throws {
+        let device = try StoreFixture()
+        let id = try await device.addOld("a")[0]
+        #expect(await device.store.run().evicted == 1)
+        device.tier.script.add(.failBefore(.scriptedOutage), on: .fetch)
+        #expect(await CloakroomError.code { _ = try await device.store.open(id) } == .unreachable)
+        #expect(try device.incomingNames == [])
+    }
+
+    /// - Parameter fault: how the fetch ends then; `nil`: well.
+    @Test(arguments: [TierScript.Fault.half(.scriptedOutage), nil])
+    func `what comes of a photo that is removed meanwhile goes when its fetch ends`(fault: TierScript.Fault?)
+        async throws
+    {
+        let gate = Gate()
+        let device = try StoreFixture(gate: { call, moment in
+            if call.kind == .fetch, moment == .before { await gate.pass() }
+        })
+        let id = try await device.addOld("a")[0]
+        #expect(await device.store.run().evicted == 1)
+        if let fault { device.tier.script.add(fault, on: .fetch) }
+        let store = device.store
+        let opening = Task { await CloakroomError.code { _ = try await store.open(id) } }
+        await gate.arrival()
+        try device.leavePart("fetch-\(Self.hash("a"))", "half.partial")
+        try await store.remove(id)
+        await gate.open()
+        #expect(await opening.value == (fault == nil ? .noSuchPhoto : .unreachable))
+        #expect(try device.incomingNames == [])
+        #expect(device.photoFiles == [])
+    }
+
+    @Test func `what had come of a photo goes with it`() async throws {
+        let device = try StoreFixture()
+        let ids = try await device.addOld("a", "b")
+        _ = await device.store.run()
+        for id in ids {
+            device.tier.script.add(.half(.scriptedOutage), on: .fetch)
+            #expect(await CloakroomError.code { _ = try await device.store.open(id) } == .unreachable)
+        }
+        #expect(try device.incomingNames.count == 2)
+        // Another one's, such as the kit has beside what it writes.
+        for name in ["a", "b"] { try device.leavePart("fetch-\(Self.hash(name))") }
+        try await device.store.remove(ids[0])
+        #expect(try device.incomingNames == ["fetch-\(Self.hash("b"))"])
+        try await device.store.remove(name: "b")
+        #expect(try device.incomingNames == [])
+    }
+}
