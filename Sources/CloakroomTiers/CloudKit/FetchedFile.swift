@@ -1,4 +1,3 @@
-import CloakroomCrypto
 import CloakroomKit
 import Foundation
 
@@ -8,9 +7,8 @@ struct FetchedFile: Sendable {
     private let destination: URL
 
     init(of destination: URL) {
-        let name = SHA256.hash(Array(destination.lastPathComponent.utf8)).prefix(12).hexadecimal
-        url = destination.deletingLastPathComponent()
-            .appendingPathComponent(".cloakroom-\(name).asset", isDirectory: false)
+        let name = PartialFile.hiddenName(of: destination.lastPathComponent)
+        url = destination.deletingLastPathComponent().appendingPathComponent("\(name).asset", isDirectory: false)
         self.destination = destination
     }
 

@@ -50,7 +50,6 @@ extension TieredPhotoStore {
         for arrival in batch where arrivals[arrival.row.id]?.number == arrival.number {
             arrivals[arrival.row.id] = nil
             fetches[arrival.row.id] = nil
-            folder.removeEmptyPart(of: arrival.row.md5)
         }
     }
 

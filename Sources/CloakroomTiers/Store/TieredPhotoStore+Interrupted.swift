@@ -24,15 +24,15 @@ extension TieredPhotoStore {
     static func removeParts(_ catalog: Catalog, _ folder: StoreFolder) throws(CloakroomError) {
         // A catalog that is to be made anew does not know yet what it needs.
         guard catalog.movedAside == nil, try catalog.setting(.rebuild) == nil else { return }
-        for name in folder.partNames() {
-            let md5 = folder.md5(ofPart: name)
-            let rows = try md5.map { md5 throws(CloakroomError) in
-                try catalog.photos(catalog.ids("SELECT id FROM photo WHERE md5 = ?", [.blob(md5)]))
-            }
-            let isNeeded = rows?.contains { !isHere($0, folder) } ?? false
-            // What cannot be removed now is only in the way.
-            if !isNeeded { try? folder.removePart(named: name) }
+        let known = try catalog.perform { database throws(SQLiteError) in
+            try database.rows("SELECT DISTINCT md5 FROM photo") { $0.blob(0) }
         }
+        var needed: [[UInt8]] = []
+        for md5 in folder.withParts(known) {
+            let rows = try catalog.photos(catalog.ids("SELECT id FROM photo WHERE md5 = ?", [.blob(md5)]))
+            if rows.contains(where: { !isHere($0, folder) }) { needed.append(md5) }
+        }
+        folder.removeParts(but: needed)
     }
 
     /// Whether a photo's file is on the device, as far as its size says.
@@ -69,20 +69,20 @@ extension TieredPhotoStore {
             let known = try catalog.photo(sha256: sha256)
             if let known, !known.state.hasLeft { continue }
             let file = folder.photo(name)
-            guard let stamp = FileStamp(of: file) else { continue }
+            guard let stamp = try? FileStamp(path: file.path) else { continue }
             // One that cannot be read stays, and keeps no other from being adopted.
             guard let content = try await content(ofOrphan: file), content.sha256 == sha256 else { continue }
             let thumbnail = await makeThumbnail(of: file)
             // The app may have added it meanwhile, or removed it.
             let isRecorded = try catalog.photo(sha256: sha256).map { !$0.state.hasLeft } ?? false
-            guard !isRecorded, try !catalog.removedFiles().contains(name), FileStamp(of: file) == stamp
+            guard !isRecorded, try !catalog.removedFiles().contains(name), (try? FileStamp(path: file.path)) == stamp
             else { continue }
             let row =
                 try catalog.photo(sha256: sha256)
                 ?? catalog.unreadPhoto(md5: content.md5, byteCount: content.byteCount)
             let format = String(name.dropFirst(65))
             _ = try catalog.record(
-                content, format: format, known: row, name: nil, takenAt: stamp.modified, addedAt: clock(),
+                content, format: format, known: row, name: nil, takenAt: stamp.date, addedAt: clock(),
                 thumbnail)
             adopted += 1
             step(.adopted)

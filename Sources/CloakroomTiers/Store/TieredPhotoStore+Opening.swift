@@ -86,7 +86,6 @@ extension TieredPhotoStore {
         fetches[row.id] = nil
         // Where that fails, the next run removes it.
         try? removePart(of: row.id, md5: row.md5)
-        folder.removeEmptyPart(of: row.md5)
     }
 
     private func fetched(_ row: PhotoRow, progress: @escaping TransferProgress.Observer) async throws -> URL {
@@ -95,7 +94,6 @@ extension TieredPhotoStore {
             throw CloakroomError(.accountChanged, "photo \(row.id) is in another account")
         }
         let part = folder.part(of: row.md5)
-        try folder.makePartFolder(of: row.md5)
         do {
             try await tier.fetch(row.descriptor, to: part, progress: progress)
         } catch let error as CloakroomError where error.code == .noSuchObject {

@@ -39,11 +39,11 @@ extension TieredPhotoStore {
         for id in ids {
             try Task.checkCancellation()
             guard let row = try catalog.photo(id), let name = row.fileName,
-                let stamp = FileStamp(of: folder.photo(name))
+                let stamp = try? FileStamp(path: folder.photo(name).path)
             else { continue }
             let result = await makeThumbnail(of: folder.photo(name))
             // Of a file that went meanwhile, or was replaced, it says nothing of the photo.
-            guard FileStamp(of: folder.photo(name)) == stamp else { continue }
+            guard (try? FileStamp(path: folder.photo(name).path)) == stamp else { continue }
             try catalog.transaction { database throws(SQLiteError) in
                 guard try Catalog.photo(id, in: database) != nil else { return }
                 try Catalog.record(result, of: id, in: database)

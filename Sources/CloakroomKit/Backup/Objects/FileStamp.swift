@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 
 /// Shows without reading that a file is unchanged: by stat(2), as git's index does.
-struct FileStamp: Sendable, Hashable {
+package struct FileStamp: Sendable, Hashable {
     let device: UInt64
     let inode: UInt64
     let byteCount: Int64
@@ -25,7 +25,7 @@ struct FileStamp: Sendable, Hashable {
     /// Of a regular file, itself and not what a symbolic link leads to.
     ///
     /// - Throws: ``CloakroomError/Code/unreadableFile``.
-    init(path: String) throws(CloakroomError) {
+    package init(path: String) throws(CloakroomError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw .unreadable(path, errno) }
         guard status.isRegularFile else {
@@ -33,6 +33,9 @@ struct FileStamp: Sendable, Hashable {
         }
         self.init(status)
     }
+
+    /// When it was last written.
+    package var date: Date { Date(timeIntervalSince1970: Double(modified) / 1_000_000_000) }
 
     /// Whether nothing was written in between. The system changes ``changed`` also when attributes are set, as it does
     /// by itself.

@@ -2,7 +2,7 @@ import CloakroomCrypto
 import Foundation
 
 /// What has arrived of a download, beside the file that it is to become, with the entity tag of the object.
-struct PartialFile: Sendable {
+package struct PartialFile: Sendable {
     // Paths and not URLs, which are taken apart anew for each use.
     private let path: String
     private let tagPath: String
@@ -16,12 +16,19 @@ struct PartialFile: Sendable {
         let folder = whole[..<name.startIndex]
         self.destination = whole
         self.name = String(name)
-        let hidden = SHA256.hash(Array(name.utf8)).prefix(12).hexadecimal
-        path = "\(folder).cloakroom-\(hidden).partial"
-        tagPath = "\(folder).cloakroom-\(hidden).tag"
+        let hidden = Self.hiddenName(of: String(name))
+        path = "\(folder)\(hidden).partial"
+        tagPath = "\(folder)\(hidden).tag"
     }
 
     var url: URL { URL(fileURLWithPath: path, isDirectory: false) }
+
+    /// What the names of all files begin with, up to a dot, that are kept beside a file until it is whole.
+    package static func hiddenName(of name: String) -> String {
+        hiddenPrefix + SHA256.hash(Array(name.utf8)).prefix(12).hexadecimal
+    }
+
+    package static let hiddenPrefix = ".cloakroom-"
 
     /// How many bytes are there; 0 when there is no file.
     var byteCount: Int64 {
