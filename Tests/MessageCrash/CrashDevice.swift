@@ -31,7 +31,7 @@ struct CrashDevice {
         let now = ContinuousClock.now
         retention = await MessageRetention(
             of: user, storage: storage, handlers: [LoggingHandler(file: folder.appendingPathComponent("handled.txt"))],
-            runtime: RuntimeDependencies(now: { now }),
+            chatKeyPrefix: "chat/", runtime: RuntimeDependencies(now: { now }),
             read: {
                 points.cross()
                 return reading
@@ -40,6 +40,7 @@ struct CrashDevice {
     }
 
     func perform(_ scenario: Scenario) async throws {
+        let user = retention.participant
         guard let conversation = ConversationID(rawValue: "c1"), let peer = ParticipantID(rawValue: "peer") else {
             throw MessageCrash.UsageError()
         }
@@ -57,11 +58,13 @@ struct CrashDevice {
                     ] : []
                 let policy = [MessageRetentionPolicy.oneHour, .oneDay, .keep][index % 3]
                 let message = IncomingMessage(
-                    id: id, sender: AuthenticatedSender(peer, in: conversation), stamp: MessageStamp(policy: policy),
+                    id: id, sender: AuthenticatedSender(index % 5 == 0 ? user : peer, in: conversation),
+                    stamp: MessageStamp(policy: policy),
                     body: Data("the body of m\(index)".utf8), attachments: attachments)
                 _ = try await retention.admit(message)
                 if index % 7 == 0 {
-                    _ = try await retention.keepAttachment(Data("the file of m\(index)".utf8), at: 0, of: id)
+                    _ = try await retention.keepAttachment(
+                        Data("the file of m\(index)".utf8), at: 0, of: message.reference)
                 }
             }
         case .purge: try check(await retention.purge())
@@ -105,11 +108,11 @@ struct KillingVault: KeyVault {
 struct LoggingHandler: ExpiredMessageHandler {
     let file: URL
 
-    func remove(_ ids: [MessageID]) async throws {
+    func remove(_ messages: [MessageReference]) async throws {
         if !FileManager.default.fileExists(atPath: file.path) { try Data().write(to: file) }
         let handle = try FileHandle(forWritingTo: file)
         try handle.seekToEnd()
-        try handle.write(contentsOf: Data(ids.map { "\($0.rawValue)\n" }.joined().utf8))
+        try handle.write(contentsOf: Data(messages.map { "\($0.id.rawValue)\n" }.joined().utf8))
         try handle.close()
     }
 }

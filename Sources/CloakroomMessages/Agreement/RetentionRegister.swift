@@ -1,6 +1,8 @@
 /// What orders the policies of one participant.
 package struct RegisterVersion: Sendable, Hashable, Comparable {
     package static let last: Int64 = 1 << 53 - 1
+    /// The largest one that the time gives: whatever a clock says, there is room for changes behind it.
+    package static let latestFirst: Int64 = 1 << 52
 
     /// 0 for messages of the first app's format, else from 1 to ``last``.
     package let number: Int64
@@ -55,16 +57,21 @@ package struct RetentionRegister: Sendable, Hashable {
     /// The author's own change.
     ///
     /// The version follows the author's own former one: counting those of others would let a peer who sends the last
-    /// version keep this participant from ever changing anything.
+    /// version keep this participant from ever changing anything. The first change on a device that knows no earlier one
+    /// has the time as its version: peers may know of changes that were made before this device was erased, or on another
+    /// one, which began the same way and have gone on by one each.
     ///
     /// - Parameters:
+    ///   - time: by the clock that all share.
     ///   - newestBase: of all messages of the conversation on this device; `nil` when there are none. It is what
     ///     ``HistoryScope/history`` reaches back from: a clock could be wrong.
     /// - Returns: `nil` when the last version has been used.
     package func changed(
-        to policy: MessageRetentionPolicy, applyingTo scope: HistoryScope, newestBase: Milliseconds?
+        to policy: MessageRetentionPolicy, applyingTo scope: HistoryScope, newestBase: Milliseconds?,
+        at time: Milliseconds
     ) -> Self? {
-        guard let next = version.next else { return nil }
+        guard var next = version.next else { return nil }
+        if version <= .first { next = max(next, RegisterVersion(min(time, RegisterVersion.latestFirst)) ?? next) }
         var cuts = cuts
         if scope == .history, let newestBase {
             cuts = cuts.joined(RetentionCuts(policy, before: newestBase.plus(1)))

@@ -1,8 +1,7 @@
 /// What is known of all participants of a conversation, also of those who left: their cuts still bind.
 package struct RetentionState: Sendable, Hashable {
     package var registers: [ParticipantID: RetentionRegister]
-    /// Who has sent a message of a later version of the protocol: what they want now is unknown. Not stored: they send
-    /// it again at the next connect, when this app may understand it.
+    /// Who has sent a message of a later version of the protocol: what they want now is unknown.
     package var laterVersions: Set<ParticipantID>
 
     package init(

@@ -63,6 +63,20 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     /// Whether the server's time has been heard since the device started.
     package var isServerTimeKnown: Bool { heardRun == run }
 
+    /// Whether ``shared`` has ever been the server's or a relay's time, and not only this device's wall clock.
+    package var isSharedTimeKnown: Bool { source != .wall }
+
+    /// What the wall clock shows.
+    package var wall: Milliseconds { last.wall }
+
+    /// What is to be added to times by ``shared`` that were noted before, as ``shared`` has become known since.
+    ///
+    /// - Returns: `nil` when it was known, or still is not.
+    package func correction(since former: Self) -> Milliseconds? {
+        guard !former.isSharedTimeKnown, isSharedTimeKnown else { return nil }
+        return shared.minus(former.shared.plus(device.minus(former.device)))
+    }
+
     /// Hide what is due by these.
     package var plausible: ClockTimes {
         ClockTimes(

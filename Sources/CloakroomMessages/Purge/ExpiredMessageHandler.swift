@@ -3,8 +3,8 @@
 /// It is called before messages are purged, and again with the same ones when the process ended meanwhile or when it
 /// threw. While it throws, the messages stay hidden and their keys go all the same.
 public protocol ExpiredMessageHandler: Sendable {
-    /// - Parameter ids: of messages that are over; also of those that this handler removed before.
-    func remove(_ ids: [MessageID]) async throws
+    /// - Parameter messages: those that are over; also those that this handler removed before.
+    func remove(_ messages: [MessageReference]) async throws
 }
 
 /// An app's cache of images, as a purge writes to it.

@@ -54,23 +54,25 @@ extension MessageRetention {
 
     private func removeMessages(_ report: inout PurgeReport) async throws {
         let times = try await storage.clock(at: await read()).trusted
-        try await removeFromMemory(await memory.removeDue(times))
+        try await storage.writeDeletions()
+        await storage.endNotes(await memory.removeDue(times).map(\.reference))
+        report.releaseCount += try await removeNotes()
         for conversation in try await storage.pendingCuts() { try await applyCuts(in: conversation) }
         var size = BatchSize()
         while let batch = try await storage.nextBatch(
-            limit: size.count, needsIDs: !handlers.isEmpty, otherAssets: await memory.assetKeys)
+            limit: size.count, needsReferences: !handlers.isEmpty)
         {
             guard !Task.isCancelled else { throw CloakroomError.cancelled }
             let step = storage.step
             try step(.handled(.before))
-            for handler in handlers { try await handler.remove(batch.ids) }
+            for handler in handlers { try await handler.remove(batch.messages) }
             try step(.handled(.after))
             try step(.recoveriesRemoved(.before))
-            try await removeRecoveries(Set(batch.assetKeys))
+            try await removeRecoveries(Set(batch.endedKeys))
             try step(.recoveriesRemoved(.after))
             try step(.filesRemoved(.before))
             try await storage.removeFiles(of: batch)
-            for key in batch.assetKeys { try await cache?.removeCachedContent(forKey: key) }
+            for key in batch.cachedKeys { try await cache?.removeCachedContent(forKey: key) }
             try step(.filesRemoved(.after))
             try step(.releasesJournaled(.before))
             report.releaseCount += try await storage.journalReleases(of: batch)
@@ -107,12 +109,22 @@ extension MessageRetention {
         if report.isComplete { try await storage.closePurge() }
     }
 
-    /// What handlers and the bucket have of messages that were in memory.
-    func removeFromMemory(_ drafts: [MessageDraft]) async throws {
-        guard !drafts.isEmpty else { return }
-        try await storage.release(drafts.flatMap(\.attachments), otherAssets: await memory.assetKeys)
-        let ids = drafts.map(\.id)
-        for handler in handlers { try await handler.remove(ids) }
+    /// Removes what handlers, caches and the bucket have of messages that were in memory, also in former processes.
+    ///
+    /// - Returns: how many images are recorded for the bucket to delete.
+    @discardableResult
+    func removeNotes() async throws -> Int {
+        var count = 0
+        while let ended = try await storage.nextEndedNotes() {
+            guard !Task.isCancelled else { throw CloakroomError.cancelled }
+            let messages = ended.notes.map(\.reference)
+            if !messages.isEmpty { for handler in handlers { try await handler.remove(messages) } }
+            try await removeRecoveries(Set(ended.endedKeys))
+            for key in ended.cachedKeys { try await cache?.removeCachedContent(forKey: key) }
+            count += try await storage.finish(ended)
+            await Task.yield()
+        }
+        return count
     }
 
     /// Sends what purges have recorded to the releaser.
@@ -124,7 +136,7 @@ extension MessageRetention {
         guard let releaser else { return 0 }
         var count = 0
         while true {
-            let now = Milliseconds(runtime.wallClock())
+            let now = try await storage.clock(at: await read()).device
             let images = try await storage.releases(now: now, limit: 100)
             guard !images.isEmpty else { return count }
             do {

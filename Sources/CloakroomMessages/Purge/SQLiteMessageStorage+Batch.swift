@@ -6,32 +6,30 @@ import Foundation
 struct PurgeBatch: Sendable {
     var count: Int
     /// Empty where no handler needs them.
-    var ids: [MessageID]
+    var messages: [MessageReference]
     var files: [AttachmentFile]
-    /// Of images that no other message has.
-    var assetKeys: [String]
-    /// Whether one of its attachments is an image.
-    var hasAssets: Bool
+    /// Images of which the app's cache is to have nothing.
+    var cachedKeys: [String]
+    /// Images that no longer count as one of a message.
+    var endedKeys: [String]
+    /// Images of this user's messages.
+    var ownKeys: [String]
 }
 
 /// Steps 1 to 6: a batch at a time, each short enough that other writers need not wait.
 extension SQLiteMessageStorage {
     /// The batch that is in the journal; without one, some of what is due is put into it.
     ///
-    /// - Parameters:
-    ///   - needsIDs: whether handlers wait for them.
-    ///   - otherAssets: images of messages that are in memory.
+    /// - Parameter needsReferences: whether handlers wait for them.
     /// - Returns: `nil` when nothing is due.
-    func nextBatch(
-        limit: Int, needsIDs: Bool, otherAssets: Set<String>
-    ) throws -> PurgeBatch? {
+    func nextBatch(limit: Int, needsReferences: Bool) throws -> PurgeBatch? {
         if try journaledCount() == 0 {
             try step(.journaled(.before))
             guard try journal(limit: limit) else { return nil }
             try step(.journaled(.after))
         }
         return try database.perform { database throws(SQLiteError) in
-            try Self.batch(in: database, needsIDs: needsIDs, otherAssets: otherAssets)
+            try batch(in: database, needsReferences: needsReferences)
         }
     }
 
@@ -85,35 +83,33 @@ extension SQLiteMessageStorage {
         return count > 0
     }
 
-    private static func batch(
-        in database: SQLiteDatabase, needsIDs: Bool, otherAssets: Set<String>
+    private func batch(
+        in database: SQLiteDatabase, needsReferences: Bool
     ) throws(SQLiteError) -> PurgeBatch {
         let count = try database.first("SELECT count(*) FROM condemned") { Int($0.integer(0)) } ?? 0
-        let names =
-            needsIDs
-            ? try database.rows("SELECT name FROM condemned CROSS JOIN message USING (seq)") { $0.text(0) } : []
+        let messages =
+            needsReferences
+            ? try database.rows(
+                """
+                SELECT message.name, author, conversation.name FROM condemned CROSS JOIN message USING (seq)
+                JOIN conversation ON conversation.id = message.conversation
+                """
+            ) { MessageReference($0, from: 0) } : []
         let attachments = try database.rows(
-            "SELECT file, asset_key FROM condemned CROSS JOIN attachment ON message = seq"
-        ) { ($0.textIfPresent(0), $0.textIfPresent(1)) }
-        var keys = Set(attachments.compactMap(\.1))
-        let hasAssets = !keys.isEmpty
-        for key in keys {
-            let isLive = try isLive(key, in: database)
-            if isLive || otherAssets.contains(key) { keys.remove(key) }
-        }
-        return PurgeBatch(
-            count: count, ids: names.compactMap { MessageID(rawValue: $0) },
-            files: attachments.compactMap { $0.0.flatMap { AttachmentFile(rawValue: $0) } }, assetKeys: keys.sorted(),
-            hasAssets: hasAssets)
-    }
-
-    /// Whether a message has an image that is not in the journal.
-    private static func isLive(_ key: String, in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
-        try database.first(
             """
-            SELECT 1 FROM attachment WHERE asset_key = ? AND NOT EXISTS (SELECT 1 FROM condemned WHERE seq = message)
-            """, [.text(key)]
-        ) { _ in true } ?? false
+            SELECT file, asset_key, author FROM condemned CROSS JOIN attachment ON attachment.message = condemned.seq
+            CROSS JOIN message ON message.seq = condemned.seq
+            """
+        ) { ($0.textIfPresent(0), $0.textIfPresent(1), $0.text(2)) }
+        var images: ImageKeys = [:]
+        for case (_, let key?, let author) in attachments {
+            images[key, default: false] = images[key] == true || author == reader?.rawValue
+        }
+        let (cached, ended) = try sorted(images, in: database)
+        return PurgeBatch(
+            count: count, messages: messages.compactMap { $0 },
+            files: attachments.compactMap { $0.0.flatMap { AttachmentFile(rawValue: $0) } }, cachedKeys: cached,
+            endedKeys: ended, ownKeys: images.filter(\.value).keys.sorted())
     }
 
     /// Removes the files of a batch.
@@ -125,28 +121,22 @@ extension SQLiteMessageStorage {
     ///
     /// - Returns: how many.
     func journalReleases(of batch: PurgeBatch) throws(CloakroomError) -> Int {
-        guard batch.hasAssets else { return 0 }
-        let ids = batch.assetKeys.map { ($0, assetID($0)) }
+        guard !batch.endedKeys.isEmpty || !batch.ownKeys.isEmpty else { return 0 }
         return try database.transaction { database throws(SQLiteError) in
-            // The token stays with the last message that has the image.
-            try database.run(
-                """
-                UPDATE attachment SET release_token = (
-                    SELECT other.release_token FROM condemned CROSS JOIN attachment AS other ON other.message = seq
-                    WHERE other.asset_key = attachment.asset_key AND other.release_token IS NOT NULL)
-                WHERE release_token IS NULL AND asset_key IN (
-                    SELECT other.asset_key FROM condemned CROSS JOIN attachment AS other ON other.message = seq
-                    WHERE other.release_token IS NOT NULL)
-                """)
-            var count = 0
             // A message with the same image may have come since the batch was made.
-            for (key, id) in ids where try !Self.isLive(key, in: database) {
-                try database.run("INSERT INTO ended_asset (id) VALUES (?) ON CONFLICT DO NOTHING", [.blob(id)])
-                count += try database.run(
+            let ended = try sorted(
+                ImageKeys(batch.endedKeys.map { ($0, batch.ownKeys.contains($0)) }) { $0 || $1 }, in: database
+            ).ended
+            for key in ended { try end(key, in: database) }
+            var count = 0
+            for key in batch.ownKeys {
+                let token = try database.first(
                     """
-                    INSERT INTO release (asset_key, token) SELECT asset_key, release_token FROM attachment
-                    WHERE asset_key = ? AND release_token IS NOT NULL LIMIT 1 ON CONFLICT (asset_key) DO NOTHING
-                    """, [.text(key)])
+                    SELECT release_token FROM condemned CROSS JOIN attachment ON attachment.message = condemned.seq
+                    WHERE asset_key = ? AND release_token IS NOT NULL
+                    """, [.text(key)]
+                ) { $0.text(0) }
+                if try release(key, token, in: database) { count += 1 }
             }
             return count
         }

@@ -5,32 +5,72 @@ import Foundation
 extension SQLiteMessageStorage {
     /// Marks all messages of a conversation as deleted: none is returned any more, and the next purge removes them.
     ///
-    /// When the disk is full, the keys go all the same.
+    /// What seals them retires at once. When that cannot be written, as on a full disk, the keys go all the same, and it is
+    /// written by the next purge.
     func deleteAll(in name: ConversationID) throws(CloakroomError) {
         guard let conversation = try conversation(name) else { return }
-        do throws(CloakroomError) {
-            try database.perform { database throws(SQLiteError) in
-                try database.run(
-                    """
-                    UPDATE conversation SET deleted_through =
-                        ifnull((SELECT seq FROM sqlite_sequence WHERE sqlite_sequence.name = 'message'), 0) WHERE id = ?
-                    """, [.integer(conversation.id)])
-            }
-        } catch {
+        unwrittenDeletions[name] = try lastSequence()
+        do throws(CloakroomError) { try writeDeletions() } catch {
             keys.drop(keys.table.ids.filter { $0.conversation == conversation.id })
-            throw error
         }
         conversations[name] = nil
     }
 
-    /// Erases everything: first the master key, so that nothing can be opened any longer whatever comes next; then the
-    /// files, also those that were moved aside.
-    func eraseEverything(_ reading: RetentionClock.Reading) async throws {
+    /// Writes down which messages are deleted, where that has failed before.
+    func writeDeletions() throws(CloakroomError) {
+        for (name, through) in unwrittenDeletions {
+            try database.transaction { database throws(SQLiteError) in
+                try database.run(
+                    "UPDATE conversation SET deleted_through = max(deleted_through, ?) WHERE name = ?",
+                    [.integer(through), .text(name.rawValue)])
+                // Whether a handler lets the rows go or not.
+                try database.run(
+                    """
+                    INSERT INTO retiring_key (conversation, slot) SELECT DISTINCT conversation, slot FROM message
+                    WHERE conversation = (SELECT id FROM conversation WHERE name = ?) AND seq <= ?
+                    ON CONFLICT DO NOTHING
+                    """, [.text(name.rawValue), .integer(through)])
+            }
+            unwrittenDeletions[name] = nil
+            retiring = try database.retiringKeys()
+        }
+    }
+
+    /// Erasing begins: nothing can be opened any longer, whatever comes next. When the process ends before
+    /// ``finishErasing(_:)``, the next one continues.
+    func beginErasing() async throws(CloakroomError) {
+        try folder.markErasing()
+        isErasing = true
+        try await keys.erase()
+    }
+
+    /// The messages that are being erased, for handlers, some at a time.
+    ///
+    /// - Parameter sequence: of the last one before; 0 to begin.
+    /// - Returns: `nil` after the last.
+    func erasedReferences(
+        after sequence: Int64, limit: Int = 1000
+    ) throws(CloakroomError) -> (messages: [MessageReference], last: Int64)? {
+        let rows = try database.perform { database throws(SQLiteError) in
+            try database.rows(
+                """
+                SELECT message.name, author, conversation.name, seq FROM message
+                JOIN conversation ON conversation.id = message.conversation WHERE seq > ? ORDER BY seq LIMIT ?
+                """, [.integer(sequence), SQLiteValue(limit)]
+            ) { (MessageReference($0, from: 0), $0.integer(3)) }
+        }
+        return rows.last.map { (rows.compactMap(\.0), $0.1) }
+    }
+
+    /// Removes the files, also those that were moved aside, and begins anew.
+    func finishErasing(_ reading: RetentionClock.Reading) async throws {
         try await keys.erase()
         let former = database
         former.database.close()
         conversations = [:]
         retiring = []
+        unwrittenDeletions = [:]
+        endedNotes = []
         try Self.removeFiles(of: folder)
         try files.removeAll(except: [])
         let (keys, _) = try await MessageKeys.open(in: folder.keys.path, vault: vault)
@@ -41,6 +81,8 @@ extension SQLiteMessageStorage {
         }
         clock.advance(to: reading)
         losses = []
+        try folder.unmarkErasing()
+        isErasing = false
     }
 
     /// The database, what was moved aside, and their logs.

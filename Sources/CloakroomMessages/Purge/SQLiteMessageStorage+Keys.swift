@@ -4,7 +4,7 @@ import Foundation
 
 /// Steps 7 to 9: what was deleted cannot be opened any more, and is in no log.
 extension SQLiteMessageStorage {
-    /// Moves some of what a retiring key still seals to another key.
+    /// Moves some of what a retiring key still seals, and what is not over, to another key.
     ///
     /// - Returns: whether there may be more.
     func emptyRetiringKeys(limit: Int = 128) throws(CloakroomError) -> Bool {
@@ -49,11 +49,11 @@ extension SQLiteMessageStorage {
                 """
                 SELECT \(MessageRow.columns), conversation.name FROM message
                 JOIN conversation ON conversation.id = message.conversation
-                WHERE message.conversation = ? AND slot = ? LIMIT ?
+                WHERE message.conversation = ? AND slot = ? AND NOT \(Self.isOver) LIMIT ?
                 """,
-                [.integer(id.conversation), .integer(id.slot.rawValue), SQLiteValue(limit)]
+                [.integer(id.conversation), .integer(id.slot.rawValue)] + clock.trusted.values + [SQLiteValue(limit)]
             ) { row throws(SQLiteError) in
-                guard let name = ConversationID(rawValue: row.text(14)) else { throw .corrupt }
+                guard let name = ConversationID(rawValue: row.text(15)) else { throw .corrupt }
                 return try MessageRow(row, conversation: name)
             }
         }
@@ -68,6 +68,15 @@ extension SQLiteMessageStorage {
         let times = clock.trusted
         var ended: [MessageKeyID] = []
         for id in keys.table.ids where id != Self.hashKeyID {
+            if id.conversation < 0 {
+                let isNeeded = try database.perform { database throws(SQLiteError) in
+                    try database.first(
+                        "SELECT 1 FROM memory_note WHERE conversation = ?", [.integer(-id.conversation)]
+                    ) { _ in true } ?? false
+                }
+                if !isNeeded { ended.append(id) }
+                continue
+            }
             let hasEnded = !id.slot.isEndless && id.slot.rawValue <= max(times.shared, times.device) / 1000
             guard hasEnded || retiring.contains(id) else { continue }
             let isNeeded = try database.perform { database throws(SQLiteError) in

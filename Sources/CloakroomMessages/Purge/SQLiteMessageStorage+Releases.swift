@@ -4,12 +4,13 @@ import Foundation
 
 /// The images that the bucket is to delete: recorded by purges, and sent when the network is there.
 extension SQLiteMessageStorage {
-    /// - Parameter now: by the wall clock, which only decides when one is tried again.
+    /// - Parameter now: by the device's time, which cannot be set: only it decides when one is tried again.
     func releases(now: Milliseconds, limit: Int) throws(CloakroomError) -> [ImageRelease] {
         try database.perform { database throws(SQLiteError) in
             try database.rows(
-                "SELECT asset_key, token FROM release WHERE retry_at <= ? ORDER BY retry_at LIMIT ?",
-                [.integer(now), SQLiteValue(limit)]
+                """
+                SELECT asset_key, token FROM release WHERE retry_at <= ?1 OR \(Self.isBeyond) ORDER BY retry_at LIMIT ?2
+                """, [.integer(now), SQLiteValue(limit)]
             ) { ImageRelease(objectKey: $0.text(0), releaseToken: $0.text(1)) }
         }
     }
@@ -17,9 +18,16 @@ extension SQLiteMessageStorage {
     /// Until the next image can be released; `nil` when there is none.
     func releasesRemaining(now: Milliseconds) throws(CloakroomError) -> Milliseconds? {
         try database.perform { database throws(SQLiteError) in
-            try database.first("SELECT min(retry_at) FROM release") { $0.integerIfPresent(0) } ?? nil
+            try database.first(
+                """
+                SELECT min(CASE WHEN \(Self.isBeyond) THEN ?1 ELSE retry_at END) FROM release WHERE retry_at < \(Self.held)
+                """, [.integer(now)]
+            ) { $0.integerIfPresent(0) } ?? nil
         }.map { max(0, $0.minus(now)) }
     }
+
+    /// Later than any attempt is set for, as when the record of the time was lost.
+    private static let isBeyond = "retry_at > ?1 + 86400000 AND retry_at < \(held)"
 
     /// Records what became of them.
     ///
@@ -41,28 +49,6 @@ extension SQLiteMessageStorage {
                             retry_at = ? + min(60000 << min(attempts, 11), 86400000) WHERE asset_key = ?
                         """, [.integer(now), .text(image.objectKey)])
                 }
-            }
-        }
-    }
-
-    /// Records images of messages that were in memory.
-    func release(_ attachments: [MessageAttachment], otherAssets: Set<String>) throws(CloakroomError) {
-        let ended = attachments.compactMap { attachment in
-            attachment.assetKey.flatMap { key in otherAssets.contains(key) ? nil : (key, attachment.releaseToken) }
-        }
-        guard !ended.isEmpty else { return }
-        let ids = ended.map { ($0.0, $0.1, assetID($0.0)) }
-        try database.transaction { database throws(SQLiteError) in
-            for (key, token, id) in ids {
-                let isLive = try database.first("SELECT 1 FROM attachment WHERE asset_key = ?", [.text(key)]) { _ in
-                    true
-                }
-                guard isLive == nil else { continue }
-                try database.run("INSERT INTO ended_asset (id) VALUES (?) ON CONFLICT DO NOTHING", [.blob(id)])
-                guard let token else { continue }
-                try database.run(
-                    "INSERT INTO release (asset_key, token) VALUES (?, ?) ON CONFLICT (asset_key) DO NOTHING",
-                    [.text(key), .text(token)])
             }
         }
     }

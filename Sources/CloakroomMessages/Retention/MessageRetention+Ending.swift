@@ -7,26 +7,59 @@ extension MessageRetention {
     /// - Returns: of the purge that follows.
     @discardableResult
     public func deleteAll(in conversation: ConversationID) async throws -> PurgeReport {
-        let drafts = await memory.close(conversation)
+        await storage.endNotes(await memory.close(conversation).map(\.reference))
         try await storage.deleteAll(in: conversation)
-        try await removeFromMemory(drafts)
         wake()
         return try await purge()
     }
 
     /// Ends a conversation's messages that are in memory only; call it when the user leaves it.
     public func close(_ conversation: ConversationID) async throws {
-        try await removeFromMemory(await memory.close(conversation))
+        await storage.endNotes(await memory.close(conversation).map(\.reference))
+        wake()
+        try await removeNotes()
     }
 
-    /// Removes everything, keys first, also of what was damaged and moved aside. Policies begin anew; peers and the bucket
-    /// are not told.
+    /// Removes everything, keys first, also of what was damaged and moved aside, and has handlers remove what they have.
+    /// Policies begin anew; peers and the bucket are not told.
+    ///
+    /// When the process ends meanwhile, the next launch completes it. A handler that throws does not stop it, and is not
+    /// called again.
+    ///
+    /// - Throws: what a handler threw, when all is removed; ``CloakroomError``, such as
+    ///   ``CloakroomError/Code/vaultLocked``, when it is not: repeat it.
     public func eraseEverything() async throws {
         currentPurge?.cancel()
         _ = await currentPurge?.result
         await memory.closeAll()
-        try await storage.eraseEverything(await read())
+        let inMemory = (try? await storage.noteReferences()) ?? []
+        try await storage.beginErasing()
+        try await finishErasing(inMemory)
+    }
+
+    /// - Parameter inMemory: messages whose names can no longer be read.
+    func finishErasing(_ inMemory: [MessageReference] = []) async throws {
+        var failure = await handlersFail(toRemove: inMemory)
+        var sequence: Int64 = 0
+        // Names of a database that cannot be read are no reason to keep it.
+        while !handlers.isEmpty, let page = try? await storage.erasedReferences(after: sequence) {
+            let next = await handlersFail(toRemove: page.messages)
+            failure = failure ?? next
+            sequence = page.last
+        }
+        try await storage.finishErasing(await read())
         wake()
+        if let failure { throw failure }
+    }
+
+    /// - Returns: what the first of those that failed threw.
+    private func handlersFail(toRemove messages: [MessageReference]) async -> (any Error)? {
+        guard !messages.isEmpty else { return nil }
+        var failure: (any Error)?
+        for handler in handlers {
+            do { try await handler.remove(messages) } catch { failure = failure ?? error }
+        }
+        return failure
     }
 
     // MARK: Time
@@ -49,7 +82,8 @@ extension MessageRetention {
             next.append(RetentionClock.agreement.minus(clock.agreed))
         }
         next.append(try await storage.openPurgeRemaining(now: runtime.now()))
-        if releaser != nil { next.append(try await storage.releasesRemaining(now: Milliseconds(runtime.wallClock()))) }
+        if releaser != nil { next.append(try await storage.releasesRemaining(now: clock.device)) }
+        if await !storage.endedNotes.isEmpty { next.append(0) }
         return next.compactMap { $0 }.min().map { min($0, 36_525 * .day) }
     }
 

@@ -13,10 +13,10 @@ extension MessageRetention {
     /// age.
     ///
     /// - Returns: `nil` when it is not here any more: do not send it.
-    public func stamp(of id: MessageID) async throws -> MessageStamp? {
+    public func stamp(of message: MessageReference) async throws -> MessageStamp? {
         let clock = try await storage.clock(at: await read())
-        var record = await memory.record(id)
-        if record == nil { record = try await storage.row(id)?.0.record }
+        var record = await memory.record(message)
+        if record == nil { record = try await storage.record(message, hiding: clock.plausible) }
         guard let record, !clock.plausible.isDue(record.term.local, base: record.base) else { return nil }
         let now = record.base.clock.isDevice ? clock.device : clock.shared
         return MessageStamp(policy: record.draft.stamp, age: .milliseconds(max(0, now.minus(record.base.time))))
@@ -25,11 +25,17 @@ extension MessageRetention {
     /// Keeps a message of this user, under the policy that holds now.
     ///
     /// - Returns: its stamp, to be sent with it.
-    /// - Throws: ``CloakroomError/Code/invalidRequest`` for an id that was used before, besides
+    /// - Throws: ``CloakroomError/Code/invalidRequest`` for an id that this user has used before in this conversation, and
+    ///   for a quote that is over, or of another conversation, besides
     ///   ``CloakroomError/Code/diskFull`` and ``CloakroomError/Code/storeFailed``.
     public func keep(_ message: OutgoingMessage) async throws -> MessageStamp {
         var stamp = try await stamp(in: message.conversation)
-        if let quotes = message.quotes { stamp.policy = try await policy(stamp.policy, quoting: quotes) }
+        if let quotes = message.quotes {
+            guard quotes.conversation == message.conversation else {
+                throw CloakroomError(.invalidRequest, "the message that is quoted is of another conversation")
+            }
+            stamp.policy = try await policy(stamp.policy, quoting: quotes)
+        }
         let draft = MessageDraft(
             id: message.id, conversation: message.conversation, author: participant, stamp: stamp.policy,
             body: message.body, attachments: message.attachments.map(\.withoutFile), quotes: message.quotes)
@@ -42,11 +48,11 @@ extension MessageRetention {
 
     /// Peers who do not have the quoted message learn of its end by the stamp.
     private func policy(
-        _ policy: MessageRetentionPolicy, quoting id: MessageID
+        _ policy: MessageRetentionPolicy, quoting message: MessageReference
     ) async throws -> MessageRetentionPolicy {
         let clock = try await storage.clock(at: await read())
-        var quoted = await memory.record(id).map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
-        if quoted == nil { quoted = try await storage.quotedTerm(id) }
+        var quoted = await memory.record(message).map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
+        if quoted == nil { quoted = try await storage.quotedTerm(message) }
         guard let quoted else { return policy }
         return policy.quoting(
             until: quoted.term.shared, at: quoted.clock.isDevice ? clock.device : clock.shared)
@@ -66,7 +72,8 @@ extension MessageRetention {
                 let draft = MessageDraft(
                     id: message.id, conversation: message.sender.conversation, author: message.sender.participant,
                     stamp: message.stamp.policy, body: message.body,
-                    attachments: message.attachments.map(\.withoutFile), quotes: message.quotes)
+                    attachments: message.attachments.map(\.withoutFile),
+                    quotes: message.quotes.flatMap { $0.conversation == message.sender.conversation ? $0 : nil })
                 return (draft, message.relayTime, message.stamp.age)
             })
     }
@@ -78,9 +85,7 @@ extension MessageRetention {
         var arriving: [ArrivingMessage] = []
         for (draft, relayTime, age) in messages {
             var quoted: QuotedTerm?
-            if let id = draft.quotes, let record = await memory.record(id),
-                record.draft.conversation == draft.conversation
-            {
+            if let quotes = draft.quotes, let record = await memory.record(quotes) {
                 quoted = QuotedTerm(term: record.term, clock: record.base.clock)
             }
             arriving.append(
@@ -125,10 +130,10 @@ extension MessageRetention {
     }
 
     /// - Returns: `nil` for a message that is not here, or over.
-    public func message(_ id: MessageID) async throws -> StoredMessage? {
+    public func message(_ message: MessageReference) async throws -> StoredMessage? {
         let times = try await storage.clock(at: await read()).plausible
         for part in [memory, storage] as [any MessageStorage] {
-            if let message = try await part.message(id, hiding: times) { return message }
+            if let message = try await part.message(message, hiding: times) { return message }
         }
         return nil
     }
@@ -141,32 +146,32 @@ extension MessageRetention {
     /// - Returns: `nil` when the message is not here, or has no such attachment.
     @discardableResult
     public func keepAttachment(
-        _ bytes: Data, at position: Int, of id: MessageID
+        _ bytes: Data, at position: Int, of message: MessageReference
     ) async throws -> AttachmentFile? {
         let file = SealedAttachments.newFile()
-        if await memory.keep(bytes, as: file, position: position, of: id) { return file }
-        return try await storage.keep(.bytes(bytes), position: position, of: id)
+        if await memory.keep(bytes, as: file, position: position, of: message) { return file }
+        return try await storage.keep(.bytes(bytes), position: position, of: message)
     }
 
     /// The same for a file of the app's, which is read in pieces; the app removes it.
     @discardableResult
     public func keepAttachment(
-        contentsOf file: URL, at position: Int, of id: MessageID
+        contentsOf file: URL, at position: Int, of message: MessageReference
     ) async throws -> AttachmentFile? {
-        if await memory.record(id) != nil {
+        if await memory.record(message) != nil {
             let bytes: Data
             do { bytes = try Data(contentsOf: file) } catch {
                 throw CloakroomError(of: error, otherwise: .unreadableFile, file.lastPathComponent)
             }
-            return try await keepAttachment(bytes, at: position, of: id)
+            return try await keepAttachment(bytes, at: position, of: message)
         }
-        return try await storage.keep(.file(file), position: position, of: id)
+        return try await storage.keep(.file(file), position: position, of: message)
     }
 
     /// - Throws: ``CloakroomError/Code/unreadableFile`` when there is no such file, or its message is over.
     public func attachment(_ file: AttachmentFile) async throws -> Data {
         let times = try await storage.clock(at: await read()).plausible
-        if let bytes = await memory.bytes(file) { return bytes }
+        if let bytes = await memory.bytes(file, hiding: times) { return bytes }
         return try await storage.data(of: file, hiding: times)
     }
 }

@@ -41,23 +41,27 @@ public actor MessageRetention {
     ///   - recoveries: the journal of the app's ``AssetRecovery``: what it holds of purged images goes.
     ///   - cache: the app's cache of images.
     ///   - releaser: deletes images from the bucket, as a ``CloakroomClient`` does; `nil` leaves them to the bucket's rule.
+    ///   - chatKeyPrefix: what the keys of images for chats begin with, the worker's `uploads.chatKeyPrefix`. Of images that
+    ///     peers name, only those end with their messages: another one may be a group's picture. `nil`: images of this user's
+    ///     own messages alone.
     public init(
         of participant: ParticipantID, storage: SQLiteMessageStorage, limits: RetentionLimits = RetentionLimits(),
         client: CloakroomClient? = nil, handlers: [any ExpiredMessageHandler] = [],
         recoveries: (any RecoveryJournal)? = nil, cache: (any PurgeableAssetCache)? = nil,
-        releaser: (any ImageReleaser)? = nil
+        releaser: (any ImageReleaser)? = nil, chatKeyPrefix: String? = nil
     ) async {
         let clock = client?.serverClock
         await self.init(
             of: participant, storage: storage, limits: limits, handlers: handlers, recoveries: recoveries, cache: cache,
-            releaser: releaser, runtime: RuntimeDependencies(), read: { .current(server: await clock?.current) })
+            releaser: releaser, chatKeyPrefix: chatKeyPrefix, runtime: RuntimeDependencies(),
+            read: { .current(server: await clock?.current) })
     }
 
     /// - Parameter read: gives what the clocks show.
     package init(
         of participant: ParticipantID, storage: SQLiteMessageStorage, limits: RetentionLimits = RetentionLimits(),
         handlers: [any ExpiredMessageHandler] = [], recoveries: (any RecoveryJournal)? = nil,
-        cache: (any PurgeableAssetCache)? = nil, releaser: (any ImageReleaser)? = nil,
+        cache: (any PurgeableAssetCache)? = nil, releaser: (any ImageReleaser)? = nil, chatKeyPrefix: String? = nil,
         runtime: RuntimeDependencies = RuntimeDependencies(),
         read: @escaping @Sendable () async -> RetentionClock.Reading
     ) async {
@@ -70,7 +74,9 @@ public actor MessageRetention {
         self.releaser = releaser
         self.runtime = runtime
         self.read = read
-        await storage.begin(for: participant, limits: limits)
+        await storage.begin(for: participant, limits: limits, chatKeyPrefix: chatKeyPrefix)
+        // What fails is repeated at the next launch, or by the app; until then nothing new is kept.
+        if await storage.isErasing { try? await finishErasing() }
     }
 
     // MARK: The agreement
@@ -155,8 +161,10 @@ public actor MessageRetention {
         } while scan != nil
         let clock = await storage.clock
         let state = try await storage.conversation(conversation)?.state ?? RetentionState()
-        var quoted: [MessageID: QuotedTerm] = [:]
-        for id in await memory.quotes(in: conversation) { quoted[id] = try await storage.quotedTerm(id) }
+        var quoted: [MessageReference: QuotedTerm] = [:]
+        for message in await memory.quotes(in: conversation) {
+            quoted[message] = try await storage.quotedTerm(message)
+        }
         let (participant, limits) = (participant, limits)
         await memory.lower(
             in: conversation, clock: clock,

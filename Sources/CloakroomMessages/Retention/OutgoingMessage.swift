@@ -7,14 +7,14 @@ public struct OutgoingMessage: Sendable {
     public var body: Data
     /// Their bytes follow with ``MessageRetention/keepAttachment(_:at:of:)-(Data,_,_)``.
     public var attachments: [MessageAttachment]
-    /// The message that this one quotes: it ends no later than that one.
-    public var quotes: MessageID?
+    /// The message that this one quotes: it ends no later than that one. It is of the same conversation.
+    public var quotes: MessageReference?
     /// Of the relay that all participants receive through, when it is known already; `nil` without one.
     public var relayTime: Date?
 
     public init(
         id: MessageID, in conversation: ConversationID, body: Data, attachments: [MessageAttachment] = [],
-        quotes: MessageID? = nil, relayTime: Date? = nil
+        quotes: MessageReference? = nil, relayTime: Date? = nil
     ) {
         self.id = id
         self.conversation = conversation

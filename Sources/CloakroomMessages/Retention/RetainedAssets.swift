@@ -2,7 +2,8 @@ public import CloakroomKit
 
 /// The app's images without those whose messages have all ended: they are not renewed, and so not recovered.
 ///
-/// Images that no message ever had, such as avatars, are passed.
+/// Images that no message ever had, such as avatars, are passed. So are those that only other participants have named,
+/// unless their keys begin as those of images for chats: a peer cannot end what this user renews.
 ///
 /// ```swift
 /// let collector = RetainedAssets(database, retention: retention, baseURLs: baseURLs)
@@ -54,8 +55,10 @@ public struct RetainedAssetCache: AssetCache {
 
 extension MessageRetention {
     /// Whether an image was one of messages, and no message has it any more.
+    ///
+    /// Other participants' messages count for images that were uploaded for chats alone: see
+    /// ``MessageRetention/init(of:storage:limits:client:handlers:recoveries:cache:releaser:chatKeyPrefix:)``.
     public func hasEnded(assetKey: String) async throws -> Bool {
-        guard await !memory.assetKeys.contains(assetKey) else { return false }
-        return try await storage.hasEnded(assetKey: assetKey)
+        try await storage.hasEnded(assetKey: assetKey)
     }
 }

@@ -13,6 +13,9 @@ struct MessageFolder: Sendable {
     /// That of the key file.
     let keys: URL
 
+    /// A file that is there from the begin to the end of erasing everything.
+    private static let erasingMark = "erasing"
+
     init(_ url: URL) {
         self.url = url
         database = url.appendingPathComponent("messages.sqlite", isDirectory: false)
@@ -30,6 +33,32 @@ struct MessageFolder: Sendable {
         do { try protect() } catch {
             throw CloakroomError(of: error, otherwise: .storeFailed, "the folder of messages cannot be protected")
         }
+    }
+
+    /// Whether erasing everything has begun, and not been completed.
+    var isErasing: Bool {
+        FileManager.default.fileExists(
+            atPath: url.appendingPathComponent(Self.erasingMark, isDirectory: false).path)
+    }
+
+    func markErasing() throws(CloakroomError) {
+        try converted { () throws(PrivateFolderError) in
+            let folder = try PrivateFolder(making: url.path)
+            try folder.write([], to: Self.erasingMark)
+            try folder.syncNames()
+        }
+    }
+
+    func unmarkErasing() throws(CloakroomError) {
+        try converted { () throws(PrivateFolderError) in
+            let folder = try PrivateFolder(making: url.path)
+            try folder.remove(Self.erasingMark)
+            try folder.syncNames()
+        }
+    }
+
+    private func converted(_ work: () throws(PrivateFolderError) -> Void) throws(CloakroomError) {
+        do throws(PrivateFolderError) { try work() } catch { throw CloakroomError(error, of: "the folder of messages") }
     }
 
     private func protect() throws {

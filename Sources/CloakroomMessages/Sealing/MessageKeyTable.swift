@@ -30,7 +30,7 @@ struct MessageKeyTable: Sendable {
     static let maximumByteCount = 64 << 20
 
     /// The first byte of the file.
-    private static let version: UInt8 = 1
+    static let version: UInt8 = 1
     private static let context = Array("Cloakroom message keys 1".utf8)
 
     /// Version, then sealed: flags, and for each conversation its row, the number of its keys, and each key behind its

@@ -34,13 +34,15 @@ extension MessageKeys {
     ///
     /// - Parameter path: of the folder for the key file.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/vaultLocked`` until the first unlock after a start of the device,
-    ///   ``CloakroomError/Code/storeFailed``, ``CloakroomError/Code/diskFull``. Nothing was changed; repeat it later.
+    ///   ``CloakroomError/Code/laterVersion``, ``CloakroomError/Code/storeFailed``, ``CloakroomError/Code/diskFull``.
+    ///   Nothing was changed; repeat it later.
     static func open(
         in path: String, vault: any KeyVault
     ) async throws(CloakroomError) -> (keys: MessageKeys, origin: Origin) {
         let opened = try KeyFiles(in: path)
         let current = opened.current
         let next = opened.next
+        for file in [current, next] { try refuseLaterVersion(of: file?.first, MessageKeyTable.version) }
         // Only after the files: before the first unlock they cannot be read, and then a vault that says it has nothing
         // proves nothing.
         switch try await vault.master() {
@@ -97,6 +99,17 @@ extension MessageKeys {
         await withCheckedContinuation { waiting.append($0) }
         // It may have stored its master key meanwhile, under which the disk may keep a file.
         try await eraseAll()
+    }
+
+    /// Erases the keys of a storage that was not opened, as when the process ended while it erased everything.
+    static func erase(in path: String, vault: any KeyVault) async throws(CloakroomError) {
+        do { try await vault.erase() } catch { throw CloakroomError(of: error, otherwise: .storeFailed, "the vault") }
+        do throws(PrivateFolderError) {
+            let folder = try PrivateFolder(making: path)
+            for name in [file, nextFile, reserveFile] { try folder.remove(name) }
+        } catch {
+            throw CloakroomError(error, of: "the keys of messages")
+        }
     }
 
     private func eraseAll() async throws(CloakroomError) {

@@ -18,9 +18,10 @@ extension SQLiteMessageStorage {
     /// - Returns: `nil` for a conversation that nothing is known of.
     func conversation(_ name: ConversationID) throws(CloakroomError) -> ConversationRow? {
         if let known = conversations[name] { return known }
-        let row = try database.perform { database throws(SQLiteError) in
+        var row = try database.perform { database throws(SQLiteError) in
             try Self.conversation(name, in: database)
         }
+        if let through = unwrittenDeletions[name] { row?.deletedThrough = through }
         // Few of many are in use at a time.
         if conversations.count >= 256 { conversations = [:] }
         conversations[name] = row
@@ -29,6 +30,9 @@ extension SQLiteMessageStorage {
 
     /// The same; it is made when it is not there.
     func requireConversation(_ name: ConversationID) throws(CloakroomError) -> ConversationRow {
+        guard !isErasing else {
+            throw CloakroomError(.storeFailed, "the messages are being erased, which has failed: repeat it")
+        }
         if let known = try conversation(name) { return known }
         try database.perform { database throws(SQLiteError) in
             try database.run("INSERT INTO conversation (name) VALUES (?)", [.text(name.rawValue)])
@@ -55,7 +59,12 @@ extension SQLiteMessageStorage {
                 $0.text(0)
             }
             .compactMap { ParticipantID(rawValue: $0) })
-        row.state = RetentionState(registers: try registers(row.id, in: database))
+        let laterVersions = try database.rows(
+            "SELECT author FROM later_version WHERE conversation = ?", [.integer(row.id)]
+        ) { $0.text(0) }
+        row.state = RetentionState(
+            registers: try registers(row.id, in: database),
+            laterVersions: Set(laterVersions.compactMap { ParticipantID(rawValue: $0) }))
         return row
     }
 
@@ -86,13 +95,20 @@ extension SQLiteMessageStorage {
 
     /// Joins what one participant says into what is known, and records it.
     ///
+    /// - Parameter isCertain: whether its cuts are by a time that all share; those that are not follow it when it is known.
     /// - Returns: whether it said anything new.
     @discardableResult
     func join(
-        _ register: RetentionRegister, of author: ParticipantID, in name: ConversationID
+        _ register: RetentionRegister, of author: ParticipantID, in name: ConversationID, isCertain: Bool = true
     ) throws(CloakroomError) -> Bool {
         var conversation = try requireConversation(name)
-        conversation.state.laterVersions.remove(author)
+        if conversation.state.laterVersions.remove(author) != nil {
+            try database.perform { database throws(SQLiteError) in
+                try database.run(
+                    "DELETE FROM later_version WHERE conversation = ? AND author = ?",
+                    [.integer(conversation.id), .text(author.rawValue)])
+            }
+        }
         let former = conversation.state.registers[author]
         guard conversation.state.join(register, of: author), let joined = conversation.state.registers[author] else {
             conversations[name] = conversation
@@ -102,6 +118,7 @@ extension SQLiteMessageStorage {
         if cutsDeeper { conversation.areCutsPending = true }
         try database.transaction { database throws(SQLiteError) in
             try Self.store(joined, of: author, in: conversation.id, database)
+            try Self.store(register.cuts, of: author, in: conversation.id, isCertain: isCertain, database)
             if cutsDeeper {
                 try database.run("UPDATE conversation SET cuts_pending = 1 WHERE id = ?", [.integer(conversation.id)])
             }
@@ -125,22 +142,44 @@ extension SQLiteMessageStorage {
                 .integer(conversation), .text(author.rawValue), .integer(register.version.number),
                 .integer(register.version.legacyTime), SQLiteValue(register.policy),
             ])
-        for cut in register.cuts.all {
+    }
+
+    private static func store(
+        _ cuts: RetentionCuts, of author: ParticipantID, in conversation: Int64, isCertain: Bool,
+        _ database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        for cut in cuts.all {
             try database.run(
                 """
-                INSERT INTO cut (conversation, author, after_sent, before) VALUES (?, ?, ?, ?)
-                ON CONFLICT (conversation, author, after_sent) DO UPDATE SET before = max(before, excluded.before)
+                INSERT INTO cut (conversation, author, after_sent, before, certain) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (conversation, author, after_sent)
+                DO UPDATE SET before = max(before, excluded.before), certain = max(certain, excluded.certain)
                 """,
                 [
                     .integer(conversation), .text(author.rawValue), .integer(cut.seconds), .integer(cut.before),
+                    .integer(isCertain ? cut.before : 0),
                 ])
         }
+    }
+
+    /// This user's cuts that were made while only a wall clock told the time follow the right one: what they are before was
+    /// received by the same clock.
+    static func moveUncertainCuts(by difference: Milliseconds, in database: SQLiteDatabase) throws(SQLiteError) {
+        try database.run(
+            "UPDATE cut SET before = max(certain, min(before + ?, ?), 0) WHERE before > certain",
+            [.integer(difference), .integer(.latestTime)])
+        try database.run("UPDATE cut SET certain = before WHERE before > certain")
     }
 
     /// A message of a later version: what its author wants now is unknown.
     func noteLaterVersion(of author: ParticipantID, in name: ConversationID) throws(CloakroomError) {
         var conversation = try requireConversation(name)
-        conversation.state.laterVersions.insert(author)
+        guard conversation.state.laterVersions.insert(author).inserted else { return }
+        try database.perform { database throws(SQLiteError) in
+            try database.run(
+                "INSERT INTO later_version (conversation, author) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                [.integer(conversation.id), .text(author.rawValue)])
+        }
         conversations[name] = conversation
     }
 

@@ -4,7 +4,6 @@ import Foundation
 /// Messages that are never written: they end when their conversation closes, or with the process.
 package actor MemoryMessageStorage: MessageStorage {
     private var conversations: [ConversationID: [MessageRecord]] = [:]
-    private var places: [MessageID: ConversationID] = [:]
     private var files: [AttachmentFile: Data] = [:]
     /// Behind those that are stored when both were sent in the same millisecond.
     private var lastSequence: Int64 = 1 << 62
@@ -13,7 +12,7 @@ package actor MemoryMessageStorage: MessageStorage {
 
     /// - Returns: `false` when it is here already.
     func insert(_ record: MessageRecord) -> Bool {
-        guard places[record.draft.id] == nil else { return false }
+        guard self.record(record.draft.reference) == nil else { return false }
         var record = record
         lastSequence += 1
         record.sequence = lastSequence
@@ -21,12 +20,11 @@ package actor MemoryMessageStorage: MessageStorage {
         let place = records.firstIndex { $0.cursor > record.cursor } ?? records.endIndex
         records.insert(record, at: place)
         conversations[record.draft.conversation] = records
-        places[record.draft.id] = record.draft.conversation
         return true
     }
 
-    func record(_ id: MessageID) -> MessageRecord? {
-        places[id].flatMap { conversations[$0]?.first { $0.draft.id == id } }
+    func record(_ message: MessageReference) -> MessageRecord? {
+        conversations[message.conversation]?.first { $0.draft.reference == message }
     }
 
     /// Removes what is due; what is hidden and not certainly over stays.
@@ -39,14 +37,8 @@ package actor MemoryMessageStorage: MessageStorage {
     /// Removes all messages of a conversation.
     func close(_ conversation: ConversationID) -> [MessageDraft] { remove(from: conversation) { _ in true } }
 
-    /// Of all images of its messages.
-    var assetKeys: Set<String> {
-        Set(conversations.values.joined().flatMap { $0.draft.attachments.compactMap(\.assetKey) })
-    }
-
     func closeAll() {
         conversations = [:]
-        places = [:]
         files = [:]
     }
 
@@ -58,7 +50,6 @@ package actor MemoryMessageStorage: MessageStorage {
         guard !removed.isEmpty else { return [] }
         conversations[conversation] = records.count == removed.count ? nil : records.filter { !isRemoved($0) }
         for record in removed {
-            places[record.draft.id] = nil
             for attachment in record.draft.attachments { attachment.file.map { files[$0] = nil } }
         }
         return removed.map(\.draft)
@@ -69,14 +60,14 @@ package actor MemoryMessageStorage: MessageStorage {
     /// - Parameter term: of one message, without what it quotes; what it quotes elsewhere is in the second result.
     func lower(
         in conversation: ConversationID, clock: RetentionClock, _ term: (MessageRecord) -> MessageTerm,
-        quoted: [MessageID: QuotedTerm]
+        quoted: [MessageReference: QuotedTerm]
     ) {
         guard var records = conversations[conversation] else { return }
         for index in records.indices {
             let record = records[index]
             var fallen = term(record)
             // What is in memory has a tombstone, too.
-            if let quoted = record.draft.quotes.flatMap({ id in self.quoted(id, in: records) ?? quoted[id] }) {
+            if let quoted = record.draft.quotes.flatMap({ self.quoted($0, in: records) ?? quoted[$0] }) {
                 fallen = fallen.quoting(quoted.converted(to: record.base.clock, clock))
             }
             records[index].term.local = MessageTerm.first(record.term.local, fallen.local)
@@ -85,21 +76,21 @@ package actor MemoryMessageStorage: MessageStorage {
         conversations[conversation] = records
     }
 
-    private func quoted(_ id: MessageID, in records: [MessageRecord]) -> QuotedTerm? {
-        records.first { $0.draft.id == id }.map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
+    private func quoted(_ message: MessageReference, in records: [MessageRecord]) -> QuotedTerm? {
+        records.first { $0.draft.reference == message }.map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
     }
 
     /// What the messages of a conversation quote.
-    func quotes(in conversation: ConversationID) -> Set<MessageID> {
+    func quotes(in conversation: ConversationID) -> Set<MessageReference> {
         Set(conversations[conversation, default: []].compactMap(\.draft.quotes))
     }
 
     // MARK: Attachments
 
     /// - Returns: `nil` when there is no such message or attachment.
-    func keep(_ bytes: Data, as file: AttachmentFile, position: Int, of id: MessageID) -> Bool {
-        guard let conversation = places[id],
-            let index = conversations[conversation]?.firstIndex(where: { $0.draft.id == id }),
+    func keep(_ bytes: Data, as file: AttachmentFile, position: Int, of message: MessageReference) -> Bool {
+        let conversation = message.conversation
+        guard let index = conversations[conversation]?.firstIndex(where: { $0.draft.reference == message }),
             conversations[conversation]?[index].draft.attachments.indices.contains(position) == true
         else { return false }
         if let former = conversations[conversation]?[index].draft.attachments[position].file { files[former] = nil }
@@ -108,7 +99,15 @@ package actor MemoryMessageStorage: MessageStorage {
         return true
     }
 
-    func bytes(_ file: AttachmentFile) -> Data? { files[file] }
+    /// - Returns: `nil` when it is not here, or when its message is over.
+    func bytes(_ file: AttachmentFile, hiding times: ClockTimes) -> Data? {
+        guard let bytes = files[file] else { return nil }
+        let isShown = conversations.values.joined().contains { record in
+            record.draft.attachments.contains { $0.file == file }
+                && !times.isDue(record.term.local, base: record.base)
+        }
+        return isShown ? bytes : nil
+    }
 
     // MARK: MessageStorage
 
@@ -121,8 +120,8 @@ package actor MemoryMessageStorage: MessageStorage {
         return records.prefix(max(limit, 0)).map(\.stored)
     }
 
-    package func message(_ id: MessageID, hiding times: ClockTimes) -> StoredMessage? {
-        record(id).flatMap { times.isDue($0.term.local, base: $0.base) ? nil : $0.stored }
+    package func message(_ message: MessageReference, hiding times: ClockTimes) -> StoredMessage? {
+        record(message).flatMap { times.isDue($0.term.local, base: $0.base) ? nil : $0.stored }
     }
 
     package func impact(

@@ -22,11 +22,17 @@ extension MessageDatabase {
         CREATE TABLE cut (
             conversation INTEGER NOT NULL REFERENCES conversation, author TEXT NOT NULL,
             after_sent INTEGER NOT NULL, before INTEGER NOT NULL,
+            certain INTEGER NOT NULL DEFAULT 0,      -- `before` as far as it is by a time that all share
             PRIMARY KEY (conversation, author, after_sent)) WITHOUT ROWID;
+
+        -- Who has sent a message of a later version of the protocol since the last one that was understood.
+        CREATE TABLE later_version (
+            conversation INTEGER NOT NULL REFERENCES conversation, author TEXT NOT NULL,
+            PRIMARY KEY (conversation, author)) WITHOUT ROWID;
 
         CREATE TABLE message (
             seq INTEGER PRIMARY KEY AUTOINCREMENT,
-            id BLOB NOT NULL UNIQUE,                 -- the keyed hash of its name
+            id BLOB NOT NULL UNIQUE,                 -- the keyed hash of its conversation, author and name
             name TEXT NOT NULL,
             conversation INTEGER NOT NULL REFERENCES conversation,
             author TEXT NOT NULL,
@@ -35,7 +41,7 @@ extension MessageDatabase {
             stamp INTEGER, own_policy INTEGER,
             shared INTEGER,                          -- what everybody computes
             deadline INTEGER,                        -- here; NULL: no end
-            quotes TEXT,                             -- the name of the message that it quotes
+            quotes TEXT, quotes_author TEXT,         -- the message of the same conversation that it quotes
             slot INTEGER NOT NULL,                   -- DeadlineSlot: the key of its body
             body BLOB NOT NULL);                     -- sealed
         CREATE INDEX message_due ON message (deadline) WHERE deadline IS NOT NULL AND clock < 2;
@@ -44,7 +50,6 @@ extension MessageDatabase {
         CREATE INDEX message_device ON message (clock) WHERE clock >= 2;
         CREATE INDEX message_key ON message (conversation, slot);
         CREATE INDEX message_base ON message (conversation, base);
-        CREATE INDEX message_quotes ON message (quotes) WHERE quotes IS NOT NULL;
         -- By another clock the same deadline is another number.
         CREATE TRIGGER deadline_rises BEFORE UPDATE OF deadline, shared ON message
         WHEN NEW.clock = OLD.clock
@@ -58,10 +63,22 @@ extension MessageDatabase {
             PRIMARY KEY (message, position)) WITHOUT ROWID;
         CREATE INDEX attachment_asset ON attachment (asset_key) WHERE asset_key IS NOT NULL;
         CREATE TABLE tombstone (
-            id BLOB PRIMARY KEY,                     -- the keyed hash of the message's name
+            id BLOB PRIMARY KEY,                     -- as that of the message
             until INTEGER                            -- days since 1970; NULL: for ever
         ) WITHOUT ROWID;
         CREATE INDEX tombstone_until ON tombstone (until) WHERE until IS NOT NULL;
+        -- What handlers and the bucket have of messages in memory: each as long as its message, and then until that is gone.
+        CREATE TABLE memory_note (
+            id BLOB PRIMARY KEY,                     -- as that of the message
+            conversation INTEGER NOT NULL REFERENCES conversation,
+            content BLOB NOT NULL                    -- sealed with a key of the conversation's for its notes
+        ) WITHOUT ROWID;
+        CREATE INDEX memory_note_conversation ON memory_note (conversation);
+        -- Images of messages in memory, as long as these are here: keyed hashes.
+        CREATE TABLE memory_image (
+            message BLOB NOT NULL, asset BLOB NOT NULL, is_own INTEGER NOT NULL,
+            PRIMARY KEY (message, asset)) WITHOUT ROWID;
+        CREATE INDEX memory_image_asset ON memory_image (asset);
 
         -- At most one at a time; the messages of its present batch are in `condemned`.
         CREATE TABLE purge (id INTEGER PRIMARY KEY CHECK (id = 1), step INTEGER NOT NULL);
@@ -69,10 +86,11 @@ extension MessageDatabase {
         -- Keys that have sealed what was purged before the end of their slot: what is left there goes to other keys.
         CREATE TABLE retiring_key (
             conversation INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (conversation, slot)) WITHOUT ROWID;
-        -- Images that the bucket is to delete.
+        -- Images that the bucket is to delete; those with the largest retry_at wait for a message in memory.
         CREATE TABLE release (
             asset_key TEXT PRIMARY KEY, token TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
-            retry_at INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+            retry_at INTEGER NOT NULL DEFAULT 0      -- by the clock that cannot be set
+        ) WITHOUT ROWID;
         CREATE INDEX release_retry ON release (retry_at);
         -- Keyed hashes of images that no message has any more.
         CREATE TABLE ended_asset (id BLOB PRIMARY KEY) WITHOUT ROWID;

@@ -77,9 +77,10 @@ final class MessageDatabase {
 
     // MARK: A vault that was lost
 
-    /// Whether messages are here that no key opens any more.
-    func isUnreadable(_ origin: MessageKeys.Origin) throws(CloakroomError) -> Bool {
-        guard origin != .stored else { return false }
+    /// Whether messages are here that no key opens any more: keys that have no key for names yet have begun anew, also when
+    /// the process that began them ended at once.
+    func isUnreadable(with keys: MessageKeys) throws(CloakroomError) -> Bool {
+        guard keys.key(SQLiteMessageStorage.hashKeyID) == nil else { return false }
         return try perform { database throws(SQLiteError) in
             try database.first("SELECT 1 FROM message UNION ALL SELECT 1 FROM tombstone") { _ in true } != nil
         }
@@ -88,7 +89,12 @@ final class MessageDatabase {
     /// Removes all that is worth nothing without the former keys.
     func removeUnreadable() throws(CloakroomError) {
         try transaction { database throws(SQLiteError) in
-            for table in ["attachment", "message", "tombstone", "ended_asset", "condemned", "purge", "retiring_key"] {
+            let tables = [
+                "attachment", "message", "tombstone", "ended_asset", "condemned", "purge", "retiring_key",
+                "memory_note",
+                "memory_image",
+            ]
+            for table in tables {
                 try database.run("DELETE FROM \(table)")
             }
         }

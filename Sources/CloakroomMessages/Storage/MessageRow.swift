@@ -10,7 +10,8 @@ struct MessageRow: Sendable {
     var body: [UInt8]
 
     static let columns = """
-        seq, message.name, author, clock, base, wall_lead, stamp, own_policy, shared, deadline, quotes, slot, body, conversation
+        seq, message.name, author, clock, base, wall_lead, stamp, own_policy, shared, deadline, quotes, slot, body,
+        conversation, quotes_author
         """
 
     init(_ row: borrowing SQLiteRow, conversation: ConversationID) throws(SQLiteError) {
@@ -25,12 +26,32 @@ struct MessageRow: Sendable {
             sequence: row.integer(0),
             draft: MessageDraft(
                 id: id, conversation: conversation, author: author, stamp: stamp, body: Data(), attachments: [],
-                quotes: row.textIfPresent(10).flatMap { MessageID(rawValue: $0) }),
+                quotes: Self.quotes(row, in: conversation)),
             base: MessageBase(time: row.integer(4), clock: clock, wallLead: row.integer(5)), ownPolicy: ownPolicy,
             term: MessageTerm(shared: row.integerIfPresent(8), local: row.integerIfPresent(9), isStored: true))
     }
 
+    private static func quotes(_ row: borrowing SQLiteRow, in conversation: ConversationID) -> MessageReference? {
+        guard let id = row.textIfPresent(10).flatMap({ MessageID(rawValue: $0) }),
+            let author = row.textIfPresent(14).flatMap({ ParticipantID(rawValue: $0) })
+        else { return nil }
+        return MessageReference(id, by: author, in: conversation)
+    }
+
     var keyID: MessageKeyID { MessageKeyID(conversation: conversation, slot: slot) }
+}
+
+extension MessageReference {
+    /// Of three columns: the message's name, its author and its conversation.
+    ///
+    /// - Returns: `nil` for what is no name.
+    init?(_ row: borrowing SQLiteRow, from column: Int32) {
+        guard let id = MessageID(rawValue: row.text(column)),
+            let author = ParticipantID(rawValue: row.text(column + 1)),
+            let conversation = ConversationID(rawValue: row.text(column + 2))
+        else { return nil }
+        self.init(id, by: author, in: conversation)
+    }
 }
 
 extension SQLiteRow {

@@ -13,11 +13,14 @@ public struct StoredMessage: Sendable, Hashable {
     public let body: Data
     public let attachments: [MessageAttachment]
     /// The message that it quotes.
-    public let quotes: MessageID?
+    public let quotes: MessageReference?
     /// `false`: it is in memory, until the conversation closes.
     public let isStored: Bool
     /// Where a page ends that ends with this message.
     public let cursor: MessageCursor
+
+    /// What it is known by.
+    public var reference: MessageReference { MessageReference(id, by: author, in: conversation) }
 }
 
 /// A place in a conversation, between two messages.
@@ -41,7 +44,7 @@ package protocol MessageStorage: Sendable {
         of conversation: ConversationID, before: MessageCursor?, limit: Int, hiding times: ClockTimes
     ) async throws(CloakroomError) -> [StoredMessage]
 
-    func message(_ id: MessageID, hiding times: ClockTimes) async throws(CloakroomError) -> StoredMessage?
+    func message(_ message: MessageReference, hiding times: ClockTimes) async throws(CloakroomError) -> StoredMessage?
 
     /// How many messages would be over by a policy that reaches back.
     func impact(
@@ -64,7 +67,9 @@ package struct MessageDraft: Sendable {
     package var stamp: MessageRetentionPolicy
     package var body: Data
     package var attachments: [MessageAttachment]
-    package var quotes: MessageID?
+    package var quotes: MessageReference?
+
+    package var reference: MessageReference { MessageReference(id, by: author, in: conversation) }
 }
 
 /// A message as both storages have it.

@@ -5,6 +5,7 @@ extension SQLiteMessageStorage {
     /// The clock, with what this reading says.
     func clock(at reading: RetentionClock.Reading) throws(CloakroomError) -> RetentionClock {
         try advance(to: reading)
+        keepTime()
         return clock
     }
 
@@ -31,16 +32,20 @@ extension SQLiteMessageStorage {
     ) throws(CloakroomError) -> RetentionRegister {
         guard let reader else { throw Self.notBegun }
         let newest = [newestInMemory, try newestBase(in: name, clock)].compactMap { $0 }.max()
-        let register = try ownRegister(in: name).changed(to: policy, applyingTo: scope, newestBase: newest)
+        // A cut that reaches further ahead is refused by peers, and with it the policy.
+        let bound = max(clock.trusted.shared, clock.plausible.shared).plus(.day).minus(1)
+        let register = try ownRegister(in: name).changed(
+            to: policy, applyingTo: scope, newestBase: newest.map { min($0, bound) }, at: clock.shared)
         guard let register else {
             throw CloakroomError(.invalidControlMessage, "a policy cannot be changed more than 2^53 - 1 times")
         }
-        try join(register, of: reader, in: name)
+        try join(register, of: reader, in: name, isCertain: clock.isSharedTimeKnown)
         return register
     }
 
     /// The end of a message here that one in memory quotes; `nil` when it is not here.
-    func quotedTerm(_ id: MessageID) throws(CloakroomError) -> QuotedTerm? {
+    func quotedTerm(_ message: MessageReference) throws(CloakroomError) -> QuotedTerm? {
+        let id = rowID(message)
         if let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough {
             return QuotedTerm(term: row.record.term, clock: row.record.base.clock)
         }

@@ -14,9 +14,10 @@ extension SQLiteMessageStorage {
     ///
     /// - Returns: `nil` when the message is not here.
     func keep(
-        _ source: AttachmentSource, position: Int, of id: MessageID
+        _ source: AttachmentSource, position: Int, of message: MessageReference
     ) throws(CloakroomError) -> AttachmentFile? {
-        guard let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough else {
+        guard let (row, conversation) = try row(rowID(message)), row.record.sequence > conversation.deletedThrough
+        else {
             return nil
         }
         let sequence = row.record.sequence
@@ -24,25 +25,46 @@ extension SQLiteMessageStorage {
             try database.first(
                 "SELECT file FROM attachment WHERE message = ? AND position = ?",
                 [.integer(sequence), SQLiteValue(position)]
-            ) { $0.textIfPresent(0) }
+            ) { $0.textIfPresent(0).flatMap { AttachmentFile(rawValue: $0) } }
         }
         guard let former, let key = keys.key(row.keyID) else { return nil }
         let file = SealedAttachments.newFile()
         let fileKey = SealingKey.random()
         let context = SealingContext(conversation: row.conversation, message: sequence)
         let sealedKey = key.seal(fileKey.reveal(), context: context.fileKey(of: file))
+        func name() throws(CloakroomError) {
+            try database.perform { database throws(SQLiteError) in
+                try database.run(
+                    "UPDATE attachment SET file = ?, file_key = ? WHERE message = ? AND position = ?",
+                    [.text(file.rawValue), .blob(sealedKey), .integer(sequence), SQLiteValue(position)])
+            }
+        }
         // The row first: a file that no row names is removed, and one that is named is purged.
-        try database.perform { database throws(SQLiteError) in
-            try database.run(
-                "UPDATE attachment SET file = ?, file_key = ? WHERE message = ? AND position = ?",
-                [.text(file.rawValue), .blob(sealedKey), .integer(sequence), SQLiteValue(position)])
+        guard let former else {
+            try name()
+            try write(source, to: file, key: fileKey, context: context)
+            return file
         }
-        switch source {
-        case .bytes(let bytes): try files.write(bytes, to: file, key: fileKey, context: context)
-        case .file(let url): try files.write(contentsOf: url, to: file, key: fileKey, context: context)
+        // One that takes the place of another: that one is there until this one is. The file's key is written with its name,
+        // so that what is left when the process ends in between cannot be opened.
+        do throws(CloakroomError) {
+            try write(source, to: file, key: fileKey, context: context)
+            try name()
+        } catch {
+            try? files.remove(file)
+            throw error
         }
-        if let former = former.flatMap({ AttachmentFile(rawValue: $0) }) { try files.remove(former) }
+        try files.remove(former)
         return file
+    }
+
+    private func write(
+        _ source: AttachmentSource, to file: AttachmentFile, key: SealingKey, context: SealingContext
+    ) throws(CloakroomError) {
+        switch source {
+        case .bytes(let bytes): try files.write(bytes, to: file, key: key, context: context)
+        case .file(let url): try files.write(contentsOf: url, to: file, key: key, context: context)
+        }
     }
 
     /// - Throws: ``CloakroomError/Code/unreadableFile`` when there is no such file, or its message is over.
@@ -50,14 +72,15 @@ extension SQLiteMessageStorage {
         let found = try database.perform { database throws(SQLiteError) in
             try database.first(
                 """
-                SELECT attachment.file_key, message.name FROM attachment JOIN message ON message.seq = attachment.message
+                SELECT attachment.file_key, message.id FROM attachment JOIN message ON message.seq = attachment.message
                 WHERE file = ?
                 """, [.text(file.rawValue)]
-            ) { ($0.blob(0), $0.text(1)) }
+            ) { ($0.blob(0), $0.blob(1)) }
         }
-        guard let (sealedKey, name) = found, let id = MessageID(rawValue: name),
-            let (row, conversation) = try row(id), try message(id, hiding: times) != nil
-        else { throw CloakroomError(.unreadableFile, "there is no such attachment") }
+        var chains = QuoteChains()
+        guard let (sealedKey, id) = found, let (row, conversation) = try visibleRow(id, hiding: times, &chains) else {
+            throw CloakroomError(.unreadableFile, "there is no such attachment")
+        }
         let context = SealingContext(conversation: conversation.id, message: row.record.sequence)
         guard let bytes = keys.key(row.keyID)?.open(sealedKey, context: context.fileKey(of: file)),
             let fileKey = SealingKey(bytes)

@@ -11,33 +11,42 @@ extension SQLiteMessageStorage {
         return state.term(of: record.inputs(clock), reader: reader, limits: limits)
     }
 
-    /// What a message's end will be when all cuts were applied, what it quotes included.
+    /// What a message's end will be when all cuts were applied: those of what it quotes, and of what that quotes,
+    /// included.
     ///
-    /// - Returns: `nil` when it stays.
-    func pendingTerm(
-        of record: MessageRecord, in conversation: ConversationRow
-    ) throws(CloakroomError) -> MessageTerm? {
-        var fallen = term(of: record, in: conversation.state, clock)
-        if let quotes = record.draft.quotes, let (quoted, _) = try row(quotes),
-            quoted.conversation == conversation.id
-        {
-            // Longer chains are followed when the deadlines are written.
-            let ends = term(of: quoted.record, in: conversation.state, clock)
-            let first = MessageTerm(
-                shared: MessageTerm.first(ends.shared, quoted.record.term.shared),
-                local: MessageTerm.first(ends.local, quoted.record.term.local), isStored: true)
-            fallen = fallen.quoting(
-                QuotedTerm(term: first, clock: quoted.record.base.clock).converted(to: record.base.clock, clock))
+    /// - Parameter chains: what was found so far, with the cuts and the clock of now.
+    func settledTerm(
+        of record: MessageRecord, in conversation: ConversationRow, _ chains: inout QuoteChains
+    ) throws(CloakroomError) -> MessageTerm {
+        if let known = chains.terms[record.sequence] { return known.term }
+        var chain = [record]
+        var met: Set<Int64> = [record.sequence]
+        var end: QuotedTerm?
+        var isCycle = false
+        while end == nil, let quotes = chain.last?.draft.quotes, let (quoted, _) = try row(rowID(quotes)) {
+            isCycle = !met.insert(quoted.record.sequence).inserted
+            if isCycle { break }
+            if let settled = chains.settledThrough, quoted.record.cursor <= settled {
+                end = QuotedTerm(term: quoted.record.term, clock: quoted.record.base.clock)
+            } else if let known = chains.terms[quoted.record.sequence] {
+                end = known
+            } else {
+                chain.append(quoted.record)
+            }
         }
-        return lowered(record.term, by: fallen)
-    }
-
-    /// - Returns: `nil` when neither deadline falls.
-    private func lowered(_ term: MessageTerm, by other: MessageTerm) -> MessageTerm? {
-        let lowered = MessageTerm(
-            shared: MessageTerm.first(term.shared, other.shared), local: MessageTerm.first(term.local, other.local),
-            isStored: term.isStored)
-        return lowered == term ? nil : lowered
+        var settled = record.term
+        for link in chain.reversed() {
+            var term = term(of: link, in: conversation.state, clock)
+            if let end { term = term.quoting(end.converted(to: link.base.clock, clock)) }
+            settled = MessageTerm(
+                shared: MessageTerm.first(link.term.shared, term.shared),
+                local: MessageTerm.first(link.term.local, term.local), isStored: true)
+            let quoted = QuotedTerm(term: settled, clock: link.base.clock)
+            // Of messages that quote each other only the first has met all of them.
+            if !isCycle || link.sequence == record.sequence { chains.terms[link.sequence] = quoted }
+            end = quoted
+        }
+        return settled
     }
 
     /// Conversations whose deadlines do not follow their cuts.
@@ -52,6 +61,9 @@ extension SQLiteMessageStorage {
         fileprivate var cursor: MessageCursor?
         /// What ``SQLiteMessageStorage/cutChanges`` was at its begin.
         fileprivate let changes: Int
+        fileprivate var chains = QuoteChains()
+
+        fileprivate init(changes: Int) { self.changes = changes }
     }
 
     /// Applies a conversation's cuts to some of its messages.
@@ -74,8 +86,16 @@ extension SQLiteMessageStorage {
         let rows = try database.perform { database throws(SQLiteError) in
             try database.rows(sql, values) { row throws(SQLiteError) in try MessageRow(row, conversation: name) }
         }
-        var falls = Falls()
-        for row in rows { try falls.add(row, of: conversation, in: self) }
+        // What was found with other cuts, or before the right time was known, is not what holds now.
+        if scan.changes != cutChanges || scan.chains.terms.count > 4096 { scan.chains = QuoteChains() }
+        scan.chains.settledThrough = scan.changes == cutChanges ? scan.cursor : nil
+        var falls: [MessageRow] = []
+        for var row in rows {
+            let term = try settledTerm(of: row.record, in: conversation, &scan.chains)
+            guard term != row.record.term else { continue }
+            row.record.term = term
+            falls.append(row)
+        }
         try write(falls, in: conversation)
         guard rows.count == limit, let last = rows.last else {
             // Cuts that came meanwhile are for the messages before the cursor, too.
@@ -91,12 +111,12 @@ extension SQLiteMessageStorage {
     }
 
     /// Writes deadlines that fall, and seals those messages with the keys of their new slots.
-    private func write(_ falls: Falls, in conversation: ConversationRow) throws(CloakroomError) {
-        guard !falls.rows.isEmpty else { return }
+    private func write(_ falls: [MessageRow], in conversation: ConversationRow) throws(CloakroomError) {
+        guard !falls.isEmpty else { return }
         var written: [(row: MessageRow, slot: DeadlineSlot, body: [UInt8], fileKeys: [FileKey])] = []
         var left: Set<MessageKeyID> = []
         var moves: [(MessageRow, DeadlineSlot)] = []
-        for row in falls.rows.values {
+        for row in falls {
             // What is to be purged at once is not sealed again, nor what no longer can be.
             let isOver = clock.trusted.isDue(row.record.term.local, base: row.record.base)
             let slot = freeSlot(of: row.record, in: conversation.id)
@@ -172,50 +192,12 @@ struct FileKey: Sendable {
     }
 }
 
-/// Messages whose deadlines fall, with those that quote them.
-private struct Falls {
-    /// By their sequence, with the new deadlines.
-    var rows: [Int64: MessageRow] = [:]
-
-    mutating func add(
-        _ row: MessageRow, of conversation: ConversationRow, in storage: isolated SQLiteMessageStorage
-    ) throws(CloakroomError) {
-        guard let term = try storage.pendingTerm(of: row.record, in: conversation) else { return }
-        try add(row, term, of: conversation, in: storage)
-    }
-
-    private mutating func add(
-        _ row: MessageRow, _ term: MessageTerm, of conversation: ConversationRow,
-        in storage: isolated SQLiteMessageStorage
-    ) throws(CloakroomError) {
-        var waiting = [(row, term)]
-        while let (row, term) = waiting.popLast() {
-            var row = rows[row.record.sequence] ?? row
-            let lowered = MessageTerm(
-                shared: MessageTerm.first(row.record.term.shared, term.shared),
-                local: MessageTerm.first(row.record.term.local, term.local), isStored: true)
-            guard lowered != row.record.term else { continue }
-            row.record.term = lowered
-            rows[row.record.sequence] = row
-            let quoted = QuotedTerm(term: lowered, clock: row.record.base.clock)
-            for other in try storage.rows(quoting: row.record.draft.id, in: conversation) {
-                waiting.append((other, quoted.converted(to: other.record.base.clock, storage.clock)))
-            }
-        }
-    }
-}
-
-extension SQLiteMessageStorage {
-    fileprivate func rows(
-        quoting id: MessageID, in conversation: ConversationRow
-    ) throws(CloakroomError) -> [MessageRow] {
-        try database.perform { database throws(SQLiteError) in
-            try database.rows(
-                "SELECT \(MessageRow.columns) FROM message WHERE quotes = ? AND conversation = ?",
-                [.text(id.rawValue), .integer(conversation.id)]
-            ) { row throws(SQLiteError) in try MessageRow(row, conversation: conversation.name) }
-        }
-    }
+/// The ends of messages that quote each other, as far as they were followed.
+struct QuoteChains: Sendable {
+    /// By the row of the message.
+    fileprivate(set) var terms: [Int64: QuotedTerm] = [:]
+    /// The deadlines of messages up to this one follow all cuts already; `nil`: of none.
+    fileprivate(set) var settledThrough: MessageCursor?
 }
 
 extension MessageDatabase {

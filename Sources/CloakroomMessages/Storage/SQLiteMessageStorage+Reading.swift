@@ -9,10 +9,11 @@ extension SQLiteMessageStorage: MessageStorage {
         guard limit > 0, let conversation = try conversation(name) else { return [] }
         var messages: [StoredMessage] = []
         var cursor = before
+        var chains = QuoteChains()
         while messages.count < limit {
             let rows = try rows(of: conversation, before: cursor, limit: limit - messages.count, hiding: times)
             for row in rows {
-                if let message = try opened(row, in: conversation, hiding: times) { messages.append(message) }
+                if let message = try opened(row, in: conversation, hiding: times, &chains) { messages.append(message) }
             }
             guard rows.count > 0, let last = rows.last else { break }
             cursor = last.record.cursor
@@ -21,12 +22,28 @@ extension SQLiteMessageStorage: MessageStorage {
     }
 
     package func message(
-        _ id: MessageID, hiding times: ClockTimes
+        _ message: MessageReference, hiding times: ClockTimes
     ) throws(CloakroomError) -> StoredMessage? {
+        var chains = QuoteChains()
+        guard let (row, conversation) = try visibleRow(rowID(message), hiding: times, &chains) else { return nil }
+        return try opened(row, in: conversation, hiding: times, &chains)
+    }
+
+    /// A message that is here, and not over.
+    func record(_ message: MessageReference, hiding times: ClockTimes) throws(CloakroomError) -> MessageRecord? {
+        var chains = QuoteChains()
+        return try visibleRow(rowID(message), hiding: times, &chains)?.0.record
+    }
+
+    /// - Parameter id: as ``rowID(_:)`` gives it.
+    func visibleRow(
+        _ id: [UInt8], hiding times: ClockTimes, _ chains: inout QuoteChains
+    ) throws(CloakroomError) -> (MessageRow, ConversationRow)? {
         guard let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough,
-            !times.isDue(row.record.term.local, base: row.record.base)
+            !times.isDue(row.record.term.local, base: row.record.base),
+            try !isEnded(row.record, by: conversation, hiding: times, &chains)
         else { return nil }
-        return try opened(row, in: conversation, hiding: times)
+        return (row, conversation)
     }
 
     package func impact(
@@ -129,8 +146,9 @@ extension SQLiteMessageStorage: MessageStorage {
     }
 
     /// A message of any state.
-    func row(_ id: MessageID) throws(CloakroomError) -> (MessageRow, ConversationRow)? {
-        let id = rowID(id)
+    ///
+    /// - Parameter id: as ``rowID(_:)`` gives it.
+    func row(_ id: [UInt8]) throws(CloakroomError) -> (MessageRow, ConversationRow)? {
         let name = try database.perform { database throws(SQLiteError) in
             try database.first(
                 """
@@ -154,18 +172,23 @@ extension SQLiteMessageStorage: MessageStorage {
     /// - Returns: `nil` for a message that a cut has ended which its deadline does not follow yet, and for one whose key is
     ///   gone.
     private func opened(
-        _ row: MessageRow, in conversation: ConversationRow, hiding times: ClockTimes
+        _ row: MessageRow, in conversation: ConversationRow, hiding times: ClockTimes, _ chains: inout QuoteChains
     ) throws(CloakroomError) -> StoredMessage? {
-        if conversation.areCutsPending, let pending = try pendingTerm(of: row.record, in: conversation),
-            times.isDue(pending.local, base: row.record.base)
-        {
-            return nil
-        }
+        guard try !isEnded(row.record, by: conversation, hiding: times, &chains) else { return nil }
         guard let body = keys.open(row.body, message: row.record.sequence, under: row.keyID) else { return nil }
         var record = row.record
         record.draft.body = Data(body)
         record.draft.attachments = try attachments(of: record.sequence)
         return record.stored
+    }
+
+    /// Whether a cut has ended a message whose deadline does not follow it yet.
+    private func isEnded(
+        _ record: MessageRecord, by conversation: ConversationRow, hiding times: ClockTimes, _ chains: inout QuoteChains
+    ) throws(CloakroomError) -> Bool {
+        guard conversation.areCutsPending else { return false }
+        let term = try settledTerm(of: record, in: conversation, &chains)
+        return times.isDue(term.local, base: record.base)
     }
 
     private func attachments(of sequence: Int64) throws(CloakroomError) -> [MessageAttachment] {

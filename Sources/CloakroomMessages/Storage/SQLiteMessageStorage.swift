@@ -20,7 +20,7 @@ public actor SQLiteMessageStorage {
     let folder: MessageFolder
     let files: SealedAttachments
     let vault: any KeyVault
-    /// Replaced by ``eraseEverything(_:)``.
+    /// Replaced by ``finishErasing(_:)``.
     var database: MessageDatabase
     var keys: MessageKeys
     var clock: RetentionClock
@@ -34,9 +34,19 @@ public actor SQLiteMessageStorage {
     var retiring: Set<MessageKeyID> = []
     /// Counts what a scan of the messages for cuts has to begin anew for.
     var cutChanges = 0
+    /// Deletions that could not be written, by the last message each: see ``writeDeletions()``.
+    var unwrittenDeletions: [ConversationID: Int64] = [:]
+    /// From ``beginErasing()`` to ``finishErasing(_:)``, also across launches: nothing new is kept.
+    var isErasing: Bool
+    /// The device's time and the wall clock when the clock was last written.
+    var writtenTimes: (device: Milliseconds, wall: Milliseconds)?
     /// What cuts are measured with.
     var reader: ParticipantID?
     var limits = RetentionLimits()
+    /// What keys of images for chats begin with; `nil`: unknown.
+    var chatKeyPrefix: String?
+    /// Messages in memory that have ended, and whose notes are still to be worked off.
+    var endedNotes: Set<[UInt8]> = []
     let step: @Sendable (PurgeStep) throws -> Void
     /// `nil` after ``close()``.
     private var lock: FolderLock?
@@ -47,7 +57,7 @@ public actor SQLiteMessageStorage {
     ///   - folder: made when it is not there, for its user alone. One user's: another user's messages need another one.
     ///   - vault: outside of the folder, and of backups.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/vaultLocked`` until the first unlock after a start of the device,
-    ///   ``CloakroomError/Code/storeInUse``, ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``.
+    ///   ``CloakroomError/Code/laterVersion``, ``CloakroomError/Code/storeInUse``, ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``.
     public init(folder: URL, vault: any KeyVault) async throws {
         try await self.init(folder: folder, vault: vault, reading: .current(), step: { _ in })
     }
@@ -64,6 +74,8 @@ public actor SQLiteMessageStorage {
         guard let lock = try FolderLock(at: folder.url.appendingPathComponent("lock", isDirectory: false)) else {
             throw CloakroomError(.storeInUse, "another process has the messages open")
         }
+        let isErasing = folder.isErasing
+        if isErasing { try await MessageKeys.erase(in: folder.keys.path, vault: vault) }
         let opened = try await MessageKeys.open(in: folder.keys.path, vault: vault)
         let (database, isReplaced) = try Self.openDatabase(folder, keys: opened.keys, reading)
         self.folder = folder
@@ -73,8 +85,10 @@ public actor SQLiteMessageStorage {
         files = SealedAttachments(in: folder.attachments)
         keys = opened.keys
         self.database = database
-        losses = isReplaced ? [.database] : []
-        if try database.isUnreadable(opened.origin) {
+        losses = isReplaced && !isErasing ? [.database] : []
+        self.isErasing = isErasing
+        // Names of messages that are being erased are needed for handlers.
+        if !isErasing, try database.isUnreadable(with: opened.keys) {
             try database.removeUnreadable()
             losses.insert(.vault)
         }
@@ -82,6 +96,7 @@ public actor SQLiteMessageStorage {
         clock = try database.clock() ?? RetentionClock(at: reading)
         retiring = try database.retiringKeys()
         try advance(to: reading)
+        try endFormerNotes()
         try removeOrphans()
     }
 
@@ -91,14 +106,21 @@ public actor SQLiteMessageStorage {
     /// For a folder that an app shares with its extensions: the system ends apps that hold a lock there while they are
     /// suspended.
     public func close() {
+        writeClock()
+        release()
+    }
+
+    /// Gives the folder back as it is, as the end of the process does.
+    func release() {
         database.database.close()
         lock = nil
     }
 
     /// Whose storage it is, and within which limits; before anything else.
-    func begin(for reader: ParticipantID, limits: RetentionLimits) {
+    func begin(for reader: ParticipantID, limits: RetentionLimits, chatKeyPrefix: String?) {
         self.reader = reader
         self.limits = limits
+        self.chatKeyPrefix = chatKeyPrefix
     }
 
     /// A database that is damaged is moved aside.
@@ -145,35 +167,14 @@ public actor SQLiteMessageStorage {
     }
 
     /// What a message is known by when it is gone: 96 bits, for which no second name can be found without the key.
-    func rowID(_ id: MessageID) -> [UInt8] { Array(hash.authenticate(Array(id.rawValue.utf8)).prefix(12)) }
+    func rowID(_ message: MessageReference) -> [UInt8] {
+        // Names have no control characters, so no two references are the same bytes.
+        let names = [message.conversation.rawValue, message.author.rawValue, message.id.rawValue]
+        return Array(hash.authenticate(Array(names.joined(separator: "\0").utf8)).prefix(12))
+    }
 
     /// The same of an image.
     func assetID(_ key: String) -> [UInt8] { Array(hash.authenticate([0] + Array(key.utf8)).prefix(12)) }
-
-    // MARK: The clock
-
-    /// Takes a reading, before anything that depends on the time.
-    func advance(to reading: RetentionClock.Reading) throws(CloakroomError) {
-        var clock = clock
-        let rebasing = clock.advance(to: reading)
-        if let rebasing {
-            try database.transaction { database throws(SQLiteError) in
-                try database.run(
-                    """
-                    UPDATE message SET base = base + ?1, shared = shared + ?1, deadline = deadline + ?1, clock = ?2,
-                        wall_lead = 0 WHERE clock >= 2 AND clock = ?3
-                    """,
-                    [
-                        .integer(rebasing.difference), .integer(MessageBase.Clock.server.rawValue),
-                        .integer(MessageBase.Clock.device(run: rebasing.run).rawValue),
-                    ])
-                try MessageDatabase.store(clock, in: database)
-            }
-            // In another order now.
-            cutChanges += 1
-        }
-        self.clock = clock
-    }
 
     // MARK: Starting
 

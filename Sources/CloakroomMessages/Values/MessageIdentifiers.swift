@@ -24,7 +24,7 @@ public struct ConversationID: RawRepresentable, Sendable, Hashable, Codable {
     }
 }
 
-/// A message, by a name that no other message has: made by its author, such as a UUID.
+/// A message, by its author's own name for it, such as a UUID: the same name of another author is another message.
 public struct MessageID: RawRepresentable, Sendable, Hashable, Codable {
     /// 1 to 128 bytes of UTF-8, without control characters.
     public let rawValue: String
@@ -32,6 +32,21 @@ public struct MessageID: RawRepresentable, Sendable, Hashable, Codable {
     public init?(rawValue: String) {
         guard MessageIdentifiers.isValid(rawValue) else { return nil }
         self.rawValue = rawValue
+    }
+}
+
+/// Which message: its author's name for it, in a conversation.
+///
+/// The author is as the channel has authenticated them, so that no participant can give a message another one's name.
+public struct MessageReference: Sendable, Hashable {
+    public let id: MessageID
+    public let author: ParticipantID
+    public let conversation: ConversationID
+
+    public init(_ id: MessageID, by author: ParticipantID, in conversation: ConversationID) {
+        self.id = id
+        self.author = author
+        self.conversation = conversation
     }
 }
 

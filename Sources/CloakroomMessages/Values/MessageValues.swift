@@ -23,12 +23,12 @@ public struct IncomingMessage: Sendable {
     public var relayTime: Date?
     public var body: Data
     public var attachments: [MessageAttachment]
-    /// The message that this one quotes: it ends no later than that one.
-    public var quotes: MessageID?
+    /// The message that this one quotes: it ends no later than that one. One of another conversation is left out.
+    public var quotes: MessageReference?
 
     public init(
         id: MessageID, sender: AuthenticatedSender, stamp: MessageStamp, relayTime: Date? = nil, body: Data,
-        attachments: [MessageAttachment] = [], quotes: MessageID? = nil
+        attachments: [MessageAttachment] = [], quotes: MessageReference? = nil
     ) {
         self.id = id
         self.sender = sender
@@ -38,13 +38,19 @@ public struct IncomingMessage: Sendable {
         self.attachments = attachments
         self.quotes = quotes
     }
+
+    /// What it is known by.
+    public var reference: MessageReference {
+        MessageReference(id, by: sender.participant, in: sender.conversation)
+    }
 }
 
 /// An image, or another file, of a message.
 public struct MessageAttachment: Sendable, Hashable {
     /// The object's key in the bucket; `nil` for a file that was never uploaded.
     public var assetKey: String?
-    /// What lets this user delete the object (from the presigned upload); `nil` for images of others.
+    /// What lets this user delete the object (from the presigned upload); `nil` for images of others, whose messages are
+    /// kept without one.
     public var releaseToken: String?
     /// Beside the database, sealed; `nil` when only the object exists.
     public var file: AttachmentFile?

@@ -44,19 +44,41 @@ import Testing
 
     @Test func `a change has the next version, and none follows the last`() throws {
         let changed = try #require(
-            try register(6, .oneDay).changed(to: .keep, applyingTo: .newMessages, newestBase: 50))
+            try register(6, .oneDay).changed(to: .keep, applyingTo: .newMessages, newestBase: 50, at: 99))
         #expect(changed == (try register(7, .keep)))
         let last = try register(RegisterVersion.last, .oneDay)
-        #expect(last.changed(to: .keep, applyingTo: .newMessages, newestBase: nil) == nil)
+        #expect(last.changed(to: .keep, applyingTo: .newMessages, newestBase: nil, at: 99) == nil)
+    }
+
+    @Test func `the first change on a device is after all that peers may know, and leaves room behind it`() throws {
+        let time: Milliseconds = 1_800_000_000_000
+        let first = try #require(
+            RetentionRegister(policy: .noStorage).changed(
+                to: .keep, applyingTo: .newMessages, newestBase: nil, at: time))
+        #expect(first.version == RegisterVersion(time))
+        let second = try #require(first.changed(to: .oneDay, applyingTo: .newMessages, newestBase: nil, at: time + 9))
+        #expect(second.version == RegisterVersion(time + 1))
+        // The same user's, erased since: a second later.
+        let anew = try #require(
+            RetentionRegister(policy: .noStorage).changed(
+                to: .oneWeek, applyingTo: .newMessages, newestBase: nil, at: time + 1000))
+        #expect(second.joined(anew) == anew)
+        let ahead = try #require(
+            RetentionRegister(policy: .noStorage).changed(
+                to: .keep, applyingTo: .newMessages, newestBase: nil, at: .max))
+        #expect(ahead.version == RegisterVersion(1 << 52))
+        let early = try #require(
+            RetentionRegister(policy: .noStorage).changed(to: .keep, applyingTo: .newMessages, newestBase: nil, at: 0))
+        #expect(early.version == RegisterVersion(2))
     }
 
     @Test func `a change for the history reaches back from the newest message, and never from a clock`() throws {
         let own = try register(1, .oneDay)
-        let changed = try #require(own.changed(to: .oneHour, applyingTo: .history, newestBase: 50))
+        let changed = try #require(own.changed(to: .oneHour, applyingTo: .history, newestBase: 50, at: 99))
         #expect(changed.cuts == RetentionCuts(.oneHour, before: 51))
-        let alone = try #require(own.changed(to: .oneHour, applyingTo: .history, newestBase: nil))
+        let alone = try #require(own.changed(to: .oneHour, applyingTo: .history, newestBase: nil, at: 99))
         #expect(alone.cuts.isEmpty)
-        let kept = try #require(own.changed(to: .keep, applyingTo: .history, newestBase: 50))
+        let kept = try #require(own.changed(to: .keep, applyingTo: .history, newestBase: 50, at: 99))
         #expect(kept.cuts.isEmpty)
     }
 }

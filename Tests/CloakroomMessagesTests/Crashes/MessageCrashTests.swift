@@ -105,9 +105,14 @@ extension MessageCrashFolder {
         return (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? -1
     }
 
+    /// As the program has them: messages with images are this user's.
+    private static func author(of id: String) -> ParticipantID {
+        (Int(id.dropFirst()) ?? 0) % 5 == 0 ? RetentionFixture.own : RetentionFixture.peer
+    }
+
     fileprivate func incoming(_ id: String) throws -> IncomingMessage {
         IncomingMessage(
-            id: try id.asMessage, sender: AuthenticatedSender(RetentionFixture.peer, in: RetentionFixture.conversation),
+            id: try id.asMessage, sender: AuthenticatedSender(Self.author(of: id), in: RetentionFixture.conversation),
             stamp: MessageStamp(policy: .keep), body: Data("again".utf8))
     }
 

@@ -41,15 +41,16 @@ final class Interruption: Sendable {
 
 /// What an app removes elsewhere.
 final class RecordingHandler: ExpiredMessageHandler {
-    private let state = Mutex<(ids: [MessageID], failure: CloakroomError?)>(([], nil))
+    private let state = Mutex<(messages: [MessageReference], failure: CloakroomError?)>(([], nil))
 
-    var ids: [MessageID] { state.withLock { $0.ids } }
+    var messages: [MessageReference] { state.withLock { $0.messages } }
+    var ids: [String] { messages.map(\.id.rawValue) }
 
     func fail(with error: CloakroomError?) { state.withLock { $0.failure = error } }
 
-    func remove(_ ids: [MessageID]) async throws {
+    func remove(_ messages: [MessageReference]) async throws {
         let failure = state.withLock {
-            $0.ids += ids
+            $0.messages += messages
             return $0.failure
         }
         if let failure { throw failure }

@@ -60,6 +60,7 @@ final class RetentionFixture {
     let cache = RecordingCache()
     let releaser = ScriptedReleaser()
     let limits: RetentionLimits
+    let chatKeyPrefix: String?
     let interruption = Interruption()
     private(set) var storage: SQLiteMessageStorage
     private(set) var retention: MessageRetention
@@ -78,12 +79,15 @@ final class RetentionFixture {
         return id
     }
 
-    init(limits: RetentionLimits = RetentionLimits(), server: Bool = true) async throws {
+    init(
+        limits: RetentionLimits = RetentionLimits(), server: Bool = true, chatKeyPrefix: String? = "chat/"
+    ) async throws {
+        self.chatKeyPrefix = chatKeyPrefix
         folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "messages-\(UUID().uuidString)", isDirectory: true)
         (self.limits, vault, clocks) = (limits, MemoryVault(), TestClocks(server: server))
         (storage, retention) = try await Self.open(
-            folder, vault, clocks, limits, handler, recoveries, cache, releaser, interruption)
+            folder, vault, clocks, limits, handler, recoveries, cache, releaser, interruption, chatKeyPrefix)
         try await retention.setMembers([Self.own, Self.peer], of: Self.conversation)
     }
 
@@ -92,7 +96,7 @@ final class RetentionFixture {
     private static func open(
         _ folder: URL, _ vault: MemoryVault, _ clocks: TestClocks, _ limits: RetentionLimits,
         _ handler: RecordingHandler, _ recoveries: MemoryRecoveryJournal, _ cache: RecordingCache,
-        _ releaser: ScriptedReleaser, _ interruption: Interruption
+        _ releaser: ScriptedReleaser, _ interruption: Interruption, _ chatKeyPrefix: String?
     ) async throws -> (SQLiteMessageStorage, MessageRetention) {
         let storage = try await SQLiteMessageStorage(
             folder: folder, vault: vault, reading: clocks.reading, step: { try interruption.cross($0) })
@@ -101,15 +105,26 @@ final class RetentionFixture {
             sleep: { try await interruption.sleep($0) })
         let retention = await MessageRetention(
             of: own, storage: storage, limits: limits, handlers: [handler], recoveries: recoveries, cache: cache,
-            releaser: releaser, runtime: runtime, read: { clocks.reading })
+            releaser: releaser, chatKeyPrefix: chatKeyPrefix, runtime: runtime, read: { clocks.reading })
         return (storage, retention)
     }
 
     /// Another launch of the app.
     func relaunch(vault: MemoryVault? = nil) async throws {
         await storage.close()
+        try await open(vault)
+    }
+
+    /// Another launch after the process was killed.
+    func relaunchKilled() async throws {
+        await storage.release()
+        try await open(nil)
+    }
+
+    private func open(_ vault: MemoryVault?) async throws {
         (storage, retention) = try await Self.open(
-            folder, vault ?? self.vault, clocks, limits, handler, recoveries, cache, releaser, interruption)
+            folder, vault ?? self.vault, clocks, limits, handler, recoveries, cache, releaser, interruption,
+            chatKeyPrefix)
     }
 
     // MARK: Messages
@@ -117,12 +132,13 @@ final class RetentionFixture {
     func incoming(
         _ id: String, _ policy: MessageRetentionPolicy = .keep, from sender: ParticipantID = peer,
         in conversation: ConversationID = conversation, age: Duration = .zero, relayTime: Date? = nil,
-        attachments: [MessageAttachment] = [], quotes: String? = nil
+        attachments: [MessageAttachment] = [], quotes: String? = nil, by quotedAuthor: ParticipantID = peer
     ) throws -> IncomingMessage {
         IncomingMessage(
             id: try id.asMessage, sender: AuthenticatedSender(sender, in: conversation),
             stamp: MessageStamp(policy: policy, age: age), relayTime: relayTime, body: Self.body(id),
-            attachments: attachments, quotes: try quotes.map { try $0.asMessage })
+            attachments: attachments,
+            quotes: try quotes.map { MessageReference(try $0.asMessage, by: quotedAuthor, in: conversation) })
     }
 
     static func body(_ id: String) -> Data { Data("the body of \(id), which must not be found".utf8) }
@@ -130,11 +146,13 @@ final class RetentionFixture {
     @discardableResult
     func admit(
         _ id: String, _ policy: MessageRetentionPolicy = .keep, from sender: ParticipantID = peer,
-        age: Duration = .zero, relayTime: Date? = nil, attachments: [MessageAttachment] = [], quotes: String? = nil
+        age: Duration = .zero, relayTime: Date? = nil, attachments: [MessageAttachment] = [], quotes: String? = nil,
+        by quotedAuthor: ParticipantID = peer
     ) async throws -> Admission {
         try await retention.admit(
             incoming(
-                id, policy, from: sender, age: age, relayTime: relayTime, attachments: attachments, quotes: quotes))
+                id, policy, from: sender, age: age, relayTime: relayTime, attachments: attachments, quotes: quotes,
+                by: quotedAuthor))
     }
 
     /// Keeps what is admitted from now on.
@@ -192,5 +210,15 @@ extension String {
             guard let id = MessageID(rawValue: self) else { throw NoIdentifier() }
             return id
         }
+    }
+
+    /// This user's message of this name.
+    var asOwn: MessageReference {
+        get throws { MessageReference(try asMessage, by: RetentionFixture.own, in: RetentionFixture.conversation) }
+    }
+
+    /// The peer's message of this name.
+    var asReference: MessageReference {
+        get throws { MessageReference(try asMessage, by: RetentionFixture.peer, in: RetentionFixture.conversation) }
     }
 }

@@ -10,11 +10,12 @@ import Testing
     private func prepared() async throws -> RetentionFixture {
         let device = try await RetentionFixture()
         try await device.want(.keep)
-        try await device.admit("m1", .oneHour, attachments: [.init(assetKey: "chat/1", releaseToken: "token")])
-        try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asMessage)
-        try await device.admit("m2", .oneHour, quotes: "m1")
+        try await device.admit(
+            "m1", .oneHour, from: RetentionFixture.own, attachments: [.init(assetKey: "chat/1", releaseToken: "token")])
+        try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asOwn)
+        try await device.admit("m2", .oneHour, quotes: "m1", by: RetentionFixture.own)
         try await device.admit("live", .oneWeek, attachments: [.init(assetKey: "chat/2")])
-        try await device.retention.keepAttachment(Data([2]), at: 0, of: "live".asMessage)
+        try await device.retention.keepAttachment(Data([2]), at: 0, of: "live".asReference)
         // Beyond the end of the slot, so that its key goes too.
         device.clocks.pass(.seconds(3900))
         return device
@@ -24,14 +25,14 @@ import Testing
     private func expectGone(_ device: RetentionFixture, _ comment: Comment) async throws {
         #expect(try await device.shown() == ["live"], comment)
         #expect(device.attachmentFiles.count == 1, comment)
-        #expect(Set(device.handler.ids) == [try "m1".asMessage, try "m2".asMessage], comment)
+        #expect(Set(device.handler.ids) == ["m1", "m2"], comment)
         #expect(device.cache.keys.contains("chat/1") && !device.cache.keys.contains("chat/2"), comment)
         #expect(try device.count("release") == 1, comment)
         #expect(try device.count("tombstone") == 2, comment)
         #expect(try device.count("condemned") == 0, comment)
         #expect(try device.count("purge") == 0, comment)
         #expect(await device.storage.keyTable.ids.count == 2, comment)
-        #expect(try await device.admit("m1", .oneDay) == .replay, comment)
+        #expect(try await device.admit("m1", .oneDay, from: RetentionFixture.own) == .replay, comment)
         #expect(try await device.admit("m2", .oneDay) == .replay, comment)
     }
 

@@ -15,7 +15,7 @@ import Testing
         device.clocks.pass(.seconds(1))
         #expect(try await device.retention.purge().purgedCount == 200)
         #expect(try await device.shown().count == 400)
-        #expect(Set(device.handler.ids) == Set(try (0..<200).map { try "m\($0 * 3)".asMessage }))
+        #expect(Set(device.handler.ids) == Set((0..<200).map { "m\($0 * 3)" }))
         device.clocks.pass(.seconds(86_400))
         #expect(try await device.retention.purge().purgedCount == 200)
         #expect(try await device.shown() == (0..<200).map { "m\($0 * 3 + 2)" })
@@ -26,10 +26,11 @@ import Testing
         try await device.want(.keep)
         let own = MessageAttachment(assetKey: "chat/1", releaseToken: "token 1")
         let shared = MessageAttachment(assetKey: "chat/2", releaseToken: "token 2")
-        try await device.admit("m1", .oneHour, attachments: [own, shared])
-        try await device.admit("m2", .oneDay, attachments: [MessageAttachment(assetKey: "chat/2")])
-        try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asMessage)
-        try await device.retention.keepAttachment(Data([2]), at: 0, of: "m2".asMessage)
+        let author = RetentionFixture.own
+        try await device.admit("m1", .oneHour, from: author, attachments: [own, shared])
+        try await device.admit("m2", .oneDay, from: author, attachments: [MessageAttachment(assetKey: "chat/2")])
+        try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asOwn)
+        try await device.retention.keepAttachment(Data([2]), at: 0, of: "m2".asOwn)
         for key in ["chat/1", "chat/2", "other"] {
             let url = try #require(URL(string: "https://cdn.example.com/\(key)"))
             await device.recoveries.write(
@@ -56,10 +57,12 @@ import Testing
     @Test func `an image that is sent again is not deleted, and goes with the new message`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
-        try await device.admit("m1", .oneHour, attachments: [.init(assetKey: "chat/1", releaseToken: "token")])
+        let author = RetentionFixture.own
+        try await device.admit(
+            "m1", .oneHour, from: author, attachments: [.init(assetKey: "chat/1", releaseToken: "token")])
         device.clocks.pass(.seconds(3600))
         try await device.retention.purge()
-        try await device.admit("m2", .oneHour, attachments: [MessageAttachment(assetKey: "chat/1")])
+        try await device.admit("m2", .oneHour, from: author, attachments: [MessageAttachment(assetKey: "chat/1")])
         #expect(try await device.retention.releaseAssets() == 0)
         device.clocks.pass(.seconds(3600))
         #expect(try await device.retention.purge().releaseCount == 1)
@@ -71,7 +74,8 @@ import Testing
         try await device.want(.keep)
         for index in 0..<3 {
             try await device.admit(
-                "m\(index)", .oneHour, attachments: [.init(assetKey: "chat/\(index)", releaseToken: "token")])
+                "m\(index)", .oneHour, from: RetentionFixture.own,
+                attachments: [.init(assetKey: "chat/\(index)", releaseToken: "token")])
         }
         device.clocks.pass(.seconds(3600))
         #expect(try await device.retention.purge().isComplete)
@@ -93,7 +97,8 @@ import Testing
 
     @Test func `images of messages in memory are released when their conversation closes`() async throws {
         let device = try await RetentionFixture()
-        try await device.admit("m1", attachments: [.init(assetKey: "chat/1", releaseToken: "token")])
+        try await device.admit(
+            "m1", from: RetentionFixture.own, attachments: [.init(assetKey: "chat/1", releaseToken: "token")])
         try await device.retention.close(RetentionFixture.conversation)
         #expect(try await device.retention.releaseAssets() == 1)
     }
@@ -131,7 +136,7 @@ import Testing
         let device = try await RetentionFixture()
         try await device.want(.keep)
         try await device.admit("m1", attachments: [.init(assetKey: "k")])
-        try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asMessage)
+        try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asReference)
         let aside = device.folder.appendingPathComponent("messages.sqlite.corrupt-20270115T080000Z")
         try Data("a copy of the messages".utf8).write(to: aside)
         let key = await device.vault.value
@@ -175,7 +180,9 @@ import Testing
         try await device.admit("theirs")
         try await device.admit(
             "another's", from: RetentionFixture.participant("third"), attachments: [.init(assetKey: "k")])
-        let file = try #require(try await device.retention.keepAttachment(Data([7]), at: 0, of: "another's".asMessage))
+        let another = MessageReference(
+            try "another's".asMessage, by: RetentionFixture.participant("third"), in: RetentionFixture.conversation)
+        let file = try #require(try await device.retention.keepAttachment(Data([7]), at: 0, of: another))
         let former = try #require(await device.storage.keyTable.ids.first { $0.conversation > 0 })
         let key = await device.storage.keyTable[former]?.reveal()
         device.clocks.pass(.seconds(10))

@@ -18,7 +18,8 @@ import Testing
         #expect(agreement.own == .oneWeek)
         #expect(agreement.peers == [RetentionFixture.peer: .oneDay])
         #expect(agreement.effective == .oneDay)
-        #expect(try await device.retention.controlMessage(in: conversation).register?.version == RegisterVersion(2))
+        let version = try await device.retention.controlMessage(in: conversation).register?.version
+        #expect(version == RegisterVersion(device.clocks.reading.wall))
         #expect(try await device.retention.stamp(in: conversation).policy == .oneDay)
     }
 
@@ -132,7 +133,9 @@ import Testing
         #expect(try await device.admit("q1", quotes: "m1") == .kept(until: device.clocks.later(.seconds(3600))))
         try await device.admit("m2")
         try await device.admit("q2", from: RetentionFixture.participant("third"), quotes: "m2")
-        try await device.admit("q3", from: RetentionFixture.participant("third"), quotes: "q2")
+        try await device.admit(
+            "q3", from: RetentionFixture.participant("third"), quotes: "q2",
+            by: RetentionFixture.participant("third"))
         device.clocks.pass(.seconds(10))
         try await device.receive(
             device.said(.noStorage, version: 9, cutBefore: device.clocks.reading.wall))

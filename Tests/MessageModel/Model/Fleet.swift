@@ -68,7 +68,9 @@ struct Fleet {
         let newest = devices[device].held.values.map { clock.sharedTime($0.inputs.base) }.max()
         let scope: HistoryScope = history ? .history : .newMessages
         let own = devices[device].own
-        guard let changed = own.changed(to: policy, applyingTo: scope, newestBase: newest) else { return }
+        guard let changed = own.changed(to: policy, applyingTo: scope, newestBase: newest, at: clock.shared) else {
+            return
+        }
         if history, let newest, let limit = RetentionCuts.duration(of: policy) {
             ledger.cuts.append(.init(author: devices[device].owner, milliseconds: limit, before: newest + 1))
         }

@@ -1,0 +1,125 @@
+import CloakroomKit
+import CloakroomSQLite
+import Foundation
+
+/// What is to be written of a message.
+struct AdmissionPlan: Sendable {
+    let id: [UInt8]
+    let conversation: Int64
+    var record: MessageRecord
+    var decision: Decision
+    /// Of one that is stored.
+    var slot: DeadlineSlot?
+    private var sealedBody: [UInt8] = []
+    /// Of one in memory.
+    private var sealedNote: [UInt8] = []
+
+    init(id: [UInt8], conversation: Int64, record: MessageRecord, decision: Decision) {
+        self.id = id
+        self.conversation = conversation
+        self.record = record
+        self.decision = decision
+    }
+
+    var keyID: MessageKeyID? { slot.map { MessageKeyID(conversation: conversation, slot: $0) } }
+
+    mutating func seal(as sequence: Int64, with keys: MessageKeys) throws(CloakroomError) {
+        guard let keyID else { return }
+        record.sequence = sequence
+        sealedBody = try keys.seal(record.draft.body, message: sequence, under: keyID)
+    }
+
+    /// Of one in memory.
+    var noteKeyID: MessageKeyID? {
+        guard case .inMemory = decision else { return nil }
+        return MemoryNote.keyID(conversation)
+    }
+
+    mutating func sealNote(with keys: MessageKeys) throws(CloakroomError) {
+        guard let key = noteKeyID.flatMap({ keys.key($0) }) else { return }
+        sealedNote = try MemoryNote(record.draft).sealed(as: id, with: key)
+    }
+
+    fileprivate func write(in database: SQLiteDatabase) throws(SQLiteError) {
+        switch decision {
+        case .replay: break
+        case .arrivedExpired:
+            try writeTombstone(in: database)
+            try database.run(
+                "UPDATE conversation SET arrived_expired = arrived_expired + 1 WHERE id = ?", [.integer(conversation)])
+        // Without this it would be new each time that it comes.
+        case .inMemory:
+            try writeTombstone(in: database)
+            try database.run(
+                "INSERT INTO memory_note (id, conversation, content) VALUES (?, ?, ?)",
+                [.blob(id), .integer(conversation), .blob(sealedNote)])
+        case .stored: try writeRow(in: database)
+        }
+    }
+
+    private func writeTombstone(in database: SQLiteDatabase) throws(SQLiteError) {
+        let until = Tombstones.until(record.base, stamp: record.draft.stamp).map { $0 / Milliseconds.day + 1 }
+        try database.run(
+            "INSERT INTO tombstone (id, until) VALUES (?, ?) ON CONFLICT (id) DO NOTHING",
+            [.blob(id), SQLiteValue(until)])
+    }
+
+    private func writeRow(in database: SQLiteDatabase) throws(SQLiteError) {
+        guard let slot else { return }
+        try database.run(
+            """
+            INSERT INTO message (seq, id, name, conversation, author, clock, base, wall_lead, stamp, own_policy, shared,
+                deadline, quotes, quotes_author, slot, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .integer(record.sequence), .blob(id), .text(record.draft.id.rawValue), .integer(conversation),
+                .text(record.draft.author.rawValue), .integer(record.base.clock.rawValue), .integer(record.base.time),
+                .integer(record.base.wallLead), SQLiteValue(record.draft.stamp), SQLiteValue(record.ownPolicy),
+                SQLiteValue(record.term.shared), SQLiteValue(record.term.local),
+                SQLiteValue(record.draft.quotes?.id.rawValue), SQLiteValue(record.draft.quotes?.author.rawValue),
+                .integer(slot.rawValue), .blob(sealedBody),
+            ])
+        for (position, attachment) in record.draft.attachments.enumerated() {
+            try database.run(
+                "INSERT INTO attachment (message, position, asset_key, release_token) VALUES (?, ?, ?, ?)",
+                [
+                    .integer(record.sequence), SQLiteValue(position), SQLiteValue(attachment.assetKey),
+                    SQLiteValue(attachment.releaseToken),
+                ])
+        }
+    }
+}
+
+extension SQLiteMessageStorage {
+    func write(_ plan: AdmissionPlan, in database: SQLiteDatabase) throws(SQLiteError) {
+        try plan.write(in: database)
+        let draft = plan.record.draft
+        let isOwn = draft.author == reader
+        for (position, attachment) in draft.attachments.enumerated() {
+            guard let key = attachment.assetKey else { continue }
+            switch plan.decision {
+            case .replay, .arrivedExpired: continue
+            case .inMemory:
+                try revive(key, isOwn: isOwn, in: database)
+                try database.run(
+                    "INSERT INTO memory_image (message, asset, is_own) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                    [.blob(plan.id), .blob(assetID(key)), .integer(isOwn ? 1 : 0)])
+                // An image that is here again is not deleted before this message ends, too.
+                guard isOwn else { continue }
+                try database.run(
+                    "UPDATE release SET retry_at = ? WHERE asset_key = ?", [.integer(Self.held), .text(key)])
+            case .stored:
+                try revive(key, isOwn: isOwn, in: database)
+                // The same, and its token goes with the message that has it.
+                guard isOwn else { continue }
+                try database.run(
+                    """
+                    UPDATE attachment SET release_token = ifnull(release_token,
+                        (SELECT token FROM release WHERE release.asset_key = attachment.asset_key))
+                    WHERE message = ? AND position = ?
+                    """, [.integer(plan.record.sequence), SQLiteValue(position)])
+                try database.run("DELETE FROM release WHERE asset_key = ?", [.text(key)])
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import CloakroomKit
+import CloakroomSQLite
+
+/// What time it is, as it is written down.
+extension SQLiteMessageStorage {
+    /// Takes a reading, before anything that depends on the time.
+    func advance(to reading: RetentionClock.Reading) throws(CloakroomError) {
+        var clock = clock
+        let rebasing = clock.advance(to: reading)
+        let correction = clock.correction(since: self.clock)
+        if rebasing != nil || correction != nil {
+            let advanced = clock
+            try database.transaction { database throws(SQLiteError) in
+                if let rebasing {
+                    try database.run(
+                        """
+                        UPDATE message SET base = base + ?1, shared = shared + ?1, deadline = deadline + ?1, clock = ?2,
+                            wall_lead = 0 WHERE clock >= 2 AND clock = ?3
+                        """,
+                        [
+                            .integer(rebasing.difference), .integer(MessageBase.Clock.server.rawValue),
+                            .integer(MessageBase.Clock.device(run: rebasing.run).rawValue),
+                        ])
+                }
+                if let correction { try Self.moveUncertainCuts(by: correction, in: database) }
+                try MessageDatabase.store(advanced, in: database)
+            }
+            // In another order now.
+            cutChanges += 1
+            if correction != nil { conversations = [:] }
+        }
+        self.clock = clock
+    }
+
+    /// The relay's time is heard before messages are measured by it: it may be the first that is right.
+    func hear(relay time: Milliseconds?) throws(CloakroomError) {
+        guard let time, !clock.isSharedTimeKnown else { return }
+        var clock = clock
+        _ = clock.base(relayTime: time, age: 0)
+        guard let correction = clock.correction(since: self.clock) else { return }
+        let heard = clock
+        try database.transaction { database throws(SQLiteError) in
+            try Self.moveUncertainCuts(by: correction, in: database)
+            try MessageDatabase.store(heard, in: database)
+        }
+        cutChanges += 1
+        conversations = [:]
+        self.clock = clock
+    }
+
+    /// Writes down what time it is, when a minute has passed since that was done: a clock that is set back, and a new start,
+    /// must not make what was shown last younger.
+    func keepTime() {
+        if let writtenTimes, clock.device.minus(writtenTimes.device).magnitude < 60_000,
+            clock.wall.minus(writtenTimes.wall).magnitude < 60_000
+        {
+            return
+        }
+        writeClock()
+    }
+
+    /// A disk that is full keeps nobody from reading.
+    func writeClock() {
+        let state = clock
+        let isWritten: Void? = try? database.perform { database throws(SQLiteError) in
+            try MessageDatabase.store(state, in: database)
+        }
+        if isWritten != nil { writtenTimes = (state.device, state.wall) }
+    }
+}

@@ -1,0 +1,104 @@
+import CloakroomKit
+import CloakroomSQLite
+
+/// Images of messages that end, and whether a message of this user had each.
+typealias ImageKeys = [String: Bool]
+
+/// Which messages an image lives with.
+///
+/// Keys of objects are no secret, so a peer can name any as an attachment. What the bucket deletes depends on this user's
+/// messages alone, and what is renewed on these and on images that were uploaded for chats.
+extension SQLiteMessageStorage {
+    /// Images that wait for a message in memory, in the place of the time of their next attempt.
+    static let held = Int64.max
+
+    /// Whether an image was uploaded for a chat, by its key.
+    func isChatImage(_ key: String) -> Bool {
+        chatKeyPrefix.map { key.utf8.starts(with: $0.utf8) } ?? false
+    }
+
+    /// Whether a message that is here has an image, one of the journal left out.
+    ///
+    /// - Parameter ofReader: of this user's messages.
+    func isLive(_ key: String, ofReader: Bool, in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        let own = ofReader ? "AND author = ?2" : ""
+        let author = SQLiteValue.text(reader?.rawValue ?? "")
+        let stored = try database.first(
+            """
+            SELECT 1 FROM attachment JOIN message ON seq = attachment.message WHERE asset_key = ?1 \(own)
+            AND NOT EXISTS (SELECT 1 FROM condemned WHERE condemned.seq = message.seq)
+            """, ofReader ? [.text(key), author] : [.text(key)]
+        ) { _ in true }
+        if stored == true { return true }
+        return try isLiveInMemory(key, ofReader: ofReader, in: database)
+    }
+
+    func isLiveInMemory(_ key: String, ofReader: Bool, in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        try database.first(
+            "SELECT 1 FROM memory_image WHERE asset = ?1 \(ofReader ? "AND is_own = 1" : "")",
+            [.blob(assetID(key))]
+        ) { _ in true } ?? false
+    }
+
+    /// - Returns: those of which the app's cache is to have nothing, and those that count as ended.
+    func sorted(
+        _ images: ImageKeys, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> (cached: [String], ended: [String]) {
+        var (cached, ended): ([String], [String]) = ([], [])
+        for (key, isOwn) in images {
+            let isLive = try isLive(key, ofReader: false, in: database)
+            let isChatImage = isChatImage(key)
+            if !isLive, isOwn || isChatImage || chatKeyPrefix == nil { cached.append(key) }
+            let isOwnLive = isOwn ? try self.isLive(key, ofReader: true, in: database) : true
+            if !isOwnLive || isChatImage && !isLive { ended.append(key) }
+        }
+        return (cached.sorted(), ended.sorted())
+    }
+
+    func end(_ key: String, in database: SQLiteDatabase) throws(SQLiteError) {
+        try database.run("INSERT INTO ended_asset (id) VALUES (?) ON CONFLICT DO NOTHING", [.blob(assetID(key))])
+    }
+
+    /// A message has an image: another one that had it before does not end it.
+    ///
+    /// - Parameter isOwn: whether it is this user's message.
+    func revive(_ key: String, isOwn: Bool, in database: SQLiteDatabase) throws(SQLiteError) {
+        guard isOwn || isChatImage(key) else { return }
+        try database.run("DELETE FROM ended_asset WHERE id = ?", [.blob(assetID(key))])
+    }
+
+    /// Records that the bucket is to delete an image of this user's, or leaves that to another message that has it.
+    ///
+    /// - Parameter token: `nil`: one that is recorded already counts.
+    /// - Returns: whether it is recorded now, and was not before.
+    func release(_ key: String, _ token: String?, in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        let recorded = try database.first("SELECT token FROM release WHERE asset_key = ?", [.text(key)]) { $0.text(0) }
+        guard let token = token ?? recorded else { return false }
+        if try isLiveInMemory(key, ofReader: true, in: database) {
+            try record(key, token, retryAt: Self.held, in: database)
+            return false
+        }
+        if try isLive(key, ofReader: true, in: database) {
+            try database.run(
+                """
+                UPDATE attachment SET release_token = ifnull(release_token, ?) WHERE asset_key = ?
+                AND message IN (SELECT seq FROM message WHERE seq = attachment.message AND author = ?)
+                """, [.text(token), .text(key), .text(reader?.rawValue ?? "")])
+            try database.run("DELETE FROM release WHERE asset_key = ?", [.text(key)])
+            return false
+        }
+        return try record(key, token, retryAt: 0, in: database)
+    }
+
+    @discardableResult
+    private func record(
+        _ key: String, _ token: String, retryAt: Int64, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> Bool {
+        let count = try database.run(
+            """
+            INSERT INTO release (asset_key, token, retry_at) VALUES (?1, ?2, ?3) ON CONFLICT (asset_key)
+            DO UPDATE SET retry_at = ?3 WHERE ?3 = \(Self.held) OR retry_at = \(Self.held)
+            """, [.text(key), .text(token), .integer(retryAt)])
+        return count > 0
+    }
+}

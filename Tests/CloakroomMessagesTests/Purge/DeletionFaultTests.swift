@@ -1,0 +1,134 @@
+import CloakroomKit
+@testable import CloakroomMessages
+import CloakroomSQLite
+import Foundation
+import Testing
+
+/// What the user deletes cannot be opened any more, whatever fails.
+@Suite struct DeletionFaultTests {
+    private let conversation = RetentionFixture.conversation
+
+    private func prepared() async throws -> (RetentionFixture, kept: ConversationID) {
+        let device = try await RetentionFixture()
+        let other = RetentionFixture.conversation("c2")
+        try await device.want(.keep)
+        try await device.retention.updateRetentionPolicy(.keep, in: other, applyingTo: .newMessages)
+        try await device.admit("m1", .oneDay)
+        try await device.admit("m2")
+        _ = try await device.retention.admit(device.incoming("kept", in: other))
+        return (device, other)
+    }
+
+    private func expectNoKeys(_ device: RetentionFixture, _ former: MessageKeyTable) async throws {
+        let left = await device.storage.keyTable
+        let keys = left.ids.compactMap { left[$0]?.reveal() }
+        // That of names, and that of the other conversation.
+        #expect(keys.count == 2)
+        #expect(Set(keys).isSubset(of: former.ids.compactMap { former[$0]?.reveal() }))
+        #expect(try await device.shown() == [])
+    }
+
+    @Test func `deleting all drops the keys while a handler throws`() async throws {
+        let (device, other) = try await prepared()
+        let former = await device.storage.keyTable
+        let master = await device.vault.value
+        device.handler.fail(with: CloakroomError(.storeFailed, "the index is locked"))
+        #expect(try await device.retention.deleteAll(in: conversation).stoppedBy?.code == .storeFailed)
+        #expect(await device.vault.value != master)
+        try await expectNoKeys(device, former)
+        device.handler.fail(with: nil)
+        device.clocks.pass(.seconds(60))
+        #expect(try await device.retention.purge().isComplete)
+        #expect(try device.count("message") == 1)
+        #expect(Set(device.handler.ids) == ["m1", "m2"])
+        #expect(try await device.retention.messages(in: other).count == 1)
+        #expect(try await device.admit("m1") == .replay)
+    }
+
+    @Test func `deleting all drops the keys when it cannot be written, and is written later`() async throws {
+        let (device, _) = try await prepared()
+        let former = await device.storage.keyTable
+        let master = await device.vault.value
+        let changes = await device.retention.changes
+        _ = try await device.storage.pragmas(["busy_timeout = 0"])
+        let writer = try device.connect()
+        try writer.run("BEGIN IMMEDIATE")
+        #expect(try await device.retention.deleteAll(in: conversation).stoppedBy != nil)
+        #expect(await device.retention.changes > changes)
+        #expect(await device.vault.value != master)
+        try await expectNoKeys(device, former)
+        #expect(try await device.retention.messageCount(in: conversation) == 0)
+        try writer.run("COMMIT")
+        device.clocks.pass(.seconds(60))
+        #expect(try await device.retention.purge().isComplete)
+        #expect(try device.count("message") == 1)
+        try await device.admit("new")
+        try await device.relaunch()
+        #expect(try await device.shown() == ["new"])
+    }
+
+    @Test func `a message that is deleted and not purged yet gets no stamp`() async throws {
+        let (device, _) = try await prepared()
+        #expect(try await device.retention.stamp(of: "m2".asReference) != nil)
+        device.handler.fail(with: CloakroomError(.storeFailed, "the index is locked"))
+        try await device.retention.deleteAll(in: conversation)
+        #expect(try await device.retention.stamp(of: "m2".asReference) == nil)
+        #expect(try device.count("message") == 3)
+    }
+
+    @Test func `an attachment whose new bytes cannot be kept has the former ones`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1", attachments: [.init(assetKey: "chat/1")])
+        let former = try #require(try await device.retention.keepAttachment(Data([1]), at: 0, of: "m1".asReference))
+        let missing = device.folder.appendingPathComponent("no such file")
+        #expect(
+            await CloakroomError.code {
+                _ = try await device.retention.keepAttachment(contentsOf: missing, at: 0, of: "m1".asReference)
+            } == .unreadableFile)
+        try await device.relaunch()
+        #expect(try await device.retention.message("m1".asReference)?.attachments.first?.file == former)
+        #expect(try await device.retention.attachment(former) == Data([1]))
+        // And those that can be kept replace them.
+        let new = try #require(try await device.retention.keepAttachment(Data([2]), at: 0, of: "m1".asReference))
+        #expect(try await device.retention.attachment(new) == Data([2]))
+        #expect(device.attachmentFiles == [new.rawValue])
+    }
+
+    // MARK: Erasing everything
+
+    @Test func `erasing everything has handlers remove what they have, and a kill does not stop it`() async throws {
+        for isKilled in [false, true] {
+            let (device, _) = try await prepared()
+            try await device.want(.noStorage)
+            try await device.admit("in memory")
+            if isKilled {
+                try await device.storage.beginErasing()
+                try await device.relaunchKilled()
+            } else {
+                device.handler.fail(with: CloakroomError(.storeFailed, "the index is locked"))
+                #expect(await CloakroomError.code { try await device.retention.eraseEverything() } == .storeFailed)
+            }
+            let handled = Set(device.handler.ids)
+            #expect(handled == (isKilled ? ["m1", "m2", "kept"] : ["m1", "m2", "kept", "in memory"]))
+            #expect(await device.storage.losses == [])
+            for table in ["conversation", "message", "tombstone", "memory_note"] {
+                #expect(try device.count(table) == 0, "\(table)")
+            }
+            #expect(try await device.retention.agreement(in: conversation).own == .noStorage)
+            try await device.want(.keep)
+            try await device.admit("m1")
+            try await device.relaunch()
+            #expect(try await device.shown() == ["m1"])
+        }
+    }
+
+    @Test func `nothing is kept while erasing everything has not been completed`() async throws {
+        let (device, _) = try await prepared()
+        try await device.storage.beginErasing()
+        #expect(await CloakroomError.code { try await device.admit("new") } == .storeFailed)
+        try await device.retention.eraseEverything()
+        try await device.want(.keep)
+        #expect(try await device.admit("new") == .kept(until: nil))
+    }
+}
