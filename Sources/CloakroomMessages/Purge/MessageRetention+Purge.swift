@@ -98,12 +98,19 @@ extension MessageRetention {
     }
 
     private func removeKeys(_ report: inout PurgeReport) async throws {
-        while try await storage.emptyRetiringKeys() {
-            guard !Task.isCancelled else { throw CloakroomError.cancelled }
-            await Task.yield()
+        var failure: (any Error)?
+        do {
+            while try await storage.emptyRetiringKeys() {
+                guard !Task.isCancelled else { throw CloakroomError.cancelled }
+                await Task.yield()
+            }
+        } catch {
+            // What cannot be sealed anew keeps its key, and no other one.
+            failure = error
         }
         try await storage.dropKeys()
         report.isRotationPending = try await storage.rotateKeys(now: runtime.now())
+        if let failure { throw failure }
         guard try await storage.isPurgeOpen() else { return }
         report.isCheckpointPending = try await !storage.emptyLog()
         if report.isComplete { try await storage.closePurge() }

@@ -105,7 +105,7 @@ extension SQLiteMessageStorage {
         for case (_, let key?, let author) in attachments {
             images[key, default: false] = images[key] == true || author == reader?.rawValue
         }
-        let (cached, ended) = try sorted(images, in: database)
+        let (cached, ended) = try divide(images, in: database)
         return PurgeBatch(
             count: count, messages: messages.compactMap { $0 },
             files: attachments.compactMap { $0.0.flatMap { AttachmentFile(rawValue: $0) } }, cachedKeys: cached,
@@ -124,7 +124,7 @@ extension SQLiteMessageStorage {
         guard !batch.endedKeys.isEmpty || !batch.ownKeys.isEmpty else { return 0 }
         return try database.transaction { database throws(SQLiteError) in
             // A message with the same image may have come since the batch was made.
-            let ended = try sorted(
+            let ended = try divide(
                 ImageKeys(batch.endedKeys.map { ($0, batch.ownKeys.contains($0)) }) { $0 || $1 }, in: database
             ).ended
             for key in ended { try end(key, in: database) }

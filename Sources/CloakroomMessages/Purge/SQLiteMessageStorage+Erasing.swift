@@ -19,17 +19,14 @@ extension SQLiteMessageStorage {
     /// Writes down which messages are deleted, where that has failed before.
     func writeDeletions() throws(CloakroomError) {
         for (name, through) in unwrittenDeletions {
+            let row = try conversation(name)?.id
+            let sealing = keys.table.ids.filter { $0.conversation == row }
             try database.transaction { database throws(SQLiteError) in
                 try database.run(
                     "UPDATE conversation SET deleted_through = max(deleted_through, ?) WHERE name = ?",
                     [.integer(through), .text(name.rawValue)])
-                // Whether a handler lets the rows go or not.
-                try database.run(
-                    """
-                    INSERT INTO retiring_key (conversation, slot) SELECT DISTINCT conversation, slot FROM message
-                    WHERE conversation = (SELECT id FROM conversation WHERE name = ?) AND seq <= ?
-                    ON CONFLICT DO NOTHING
-                    """, [.text(name.rawValue), .integer(through)])
+                // Whether a handler lets the rows go or not. What came later is sealed anew.
+                for key in sealing { try MessageDatabase.retire(key, in: database) }
             }
             unwrittenDeletions[name] = nil
             retiring = try database.retiringKeys()

@@ -42,11 +42,12 @@ extension SQLiteMessageStorage {
                 case .released?, .refused?:
                     try database.run("DELETE FROM release WHERE asset_key = ?", [.text(image.objectKey)])
                 case .failed?, nil:
-                    // After a minute, two, four, … up to a day.
+                    // One that waits for a message in memory by now goes on waiting. After a minute, two, four, … up to a day.
                     try database.run(
                         """
                         UPDATE release SET attempts = min(attempts + 1, 11),
-                            retry_at = ? + min(60000 << min(attempts, 11), 86400000) WHERE asset_key = ?
+                            retry_at = ? + min(60000 << min(attempts, 11), 86400000)
+                        WHERE asset_key = ? AND retry_at < \(Self.held)
                         """, [.integer(now), .text(image.objectKey)])
                 }
             }

@@ -40,8 +40,10 @@ extension SQLiteMessageStorage {
         ) { _ in true } ?? false
     }
 
+    /// Images of messages that end.
+    ///
     /// - Returns: those of which the app's cache is to have nothing, and those that count as ended.
-    func sorted(
+    func divide(
         _ images: ImageKeys, in database: SQLiteDatabase
     ) throws(SQLiteError) -> (cached: [String], ended: [String]) {
         var (cached, ended): ([String], [String]) = ([], [])

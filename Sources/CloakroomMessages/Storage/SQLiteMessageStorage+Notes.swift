@@ -91,7 +91,7 @@ extension SQLiteMessageStorage {
         }
         let images = ended.images
         (ended.cachedKeys, ended.endedKeys) = try database.perform { database throws(SQLiteError) in
-            try sorted(images, in: database)
+            try divide(images, in: database)
         }
         return ended
     }
@@ -105,7 +105,7 @@ extension SQLiteMessageStorage {
         let count = try database.transaction { database throws(SQLiteError) in
             for id in ended.ids { try database.run("DELETE FROM memory_note WHERE id = ?", [.blob(id)]) }
             // A message with the same image may have come meanwhile.
-            for key in try sorted(ended.images, in: database).ended { try end(key, in: database) }
+            for key in try divide(ended.images, in: database).ended { try end(key, in: database) }
             var count = 0
             for note in ended.notes where isOwn(note) {
                 for image in note.images { count += try release(image.key, image.token, in: database) ? 1 : 0 }

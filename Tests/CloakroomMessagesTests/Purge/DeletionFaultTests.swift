@@ -95,6 +95,32 @@ import Testing
         #expect(device.attachmentFiles == [new.rawValue])
     }
 
+    @Test func `keys that can go do, while what another one has sealed cannot be sealed anew`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1", .oneHour)
+        try await device.admit("theirs")
+        try await device.admit("another's", from: RetentionFixture.participant("third"))
+        let ended = try #require(await device.storage.keyTable.ids.first { !$0.slot.isEndless })
+        device.clocks.pass(.seconds(4000))
+        try await device.receive(device.said(.oneDay, version: 9, cutBefore: device.clocks.reading.wall))
+        let retiring = try #require(await device.storage.retiring.first)
+        let master = await device.vault.value
+        _ = try await device.storage.pragmas(["busy_timeout = 0"])
+        let writer = try device.connect()
+        try writer.run("BEGIN IMMEDIATE")
+        #expect(try await device.retention.purge().stoppedBy != nil)
+        #expect(await device.vault.value != master)
+        #expect(await !device.storage.keyTable.ids.contains(ended))
+        #expect(await device.storage.keyTable.ids.contains(retiring))
+        #expect(try await device.shown() == ["theirs", "another's"])
+        try writer.run("COMMIT")
+        device.clocks.pass(.seconds(60))
+        #expect(try await device.retention.purge().isComplete)
+        #expect(await !device.storage.keyTable.ids.contains(retiring))
+        #expect(try await device.shown() == ["theirs", "another's"])
+    }
+
     // MARK: Erasing everything
 
     @Test func `erasing everything has handlers remove what they have, and a kill does not stop it`() async throws {

@@ -81,6 +81,23 @@ import Testing
         #expect(try device.count("release") == 0)
     }
 
+    @Test func `an image that is here again while its release fails is not released before it ends`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1", .oneHour, from: own, attachments: image())
+        device.clocks.pass(.seconds(3600))
+        try await device.retention.purge()
+        let now = await device.storage.clock.device
+        let sent = try await device.storage.releases(now: now, limit: 100)
+        #expect(sent.count == 1)
+        try await device.admit("m2", .noStorage, from: own, attachments: image(nil))
+        try await device.storage.finish(sent, [], now: now)
+        device.clocks.pass(.seconds(90_000))
+        #expect(try await device.retention.releaseAssets() == 0)
+        try await device.retention.close(conversation)
+        #expect(try await device.retention.releaseAssets() == 1)
+    }
+
     @Test func `a token of a message in memory goes to the stored message that has its image`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
