@@ -153,8 +153,18 @@ import Testing
         let (device, _) = try await prepared()
         try await device.storage.beginErasing()
         #expect(await CloakroomError.code { try await device.admit("new") } == .storeFailed)
-        try await device.retention.eraseEverything()
+        // Nor by the next launch, as long as it has not gone on with it.
+        await device.storage.release()
+        let storage = try await SQLiteMessageStorage(
+            folder: device.folder, vault: device.vault, reading: device.clocks.reading, step: { _ in })
+        let conversation = conversation
+        #expect(
+            await CloakroomError.code { try await storage.setMembers([RetentionFixture.own], of: conversation) }
+                == .storeFailed)
+        await storage.release()
+        try await device.relaunch()
         try await device.want(.keep)
         #expect(try await device.admit("new") == .kept(until: nil))
+        #expect(try await device.shown() == ["new"])
     }
 }
