@@ -5,7 +5,7 @@ import Foundation
 
 /// What a device does between two kills.
 enum Scenario: String, CaseIterable {
-    case admit, purge, shorten, delete, erase
+    case admit, purge, shorten, delete, erase, memory
 }
 
 /// A device in a folder:
@@ -73,6 +73,17 @@ struct CrashDevice {
             try check(await retention.purge())
         case .delete: try check(await retention.deleteAll(in: conversation))
         case .erase: try await retention.eraseEverything()
+        case .memory:
+            for index in 0..<5 {
+                guard let id = MessageID(rawValue: "s\(index)") else { throw MessageCrash.UsageError() }
+                let message = IncomingMessage(
+                    id: id, sender: AuthenticatedSender(user, in: conversation),
+                    stamp: MessageStamp(policy: .noStorage), body: Data("the body of s\(index)".utf8),
+                    attachments: [MessageAttachment(assetKey: "chat/s\(index)", releaseToken: "token")])
+                _ = try await retention.admit(message)
+            }
+            try await retention.close(conversation)
+            try check(await retention.purge())
         }
     }
 

@@ -66,6 +66,18 @@ import Testing
         }
     }
 
+    @Test func `killed while messages are in memory, their handlers and the bucket are told all the same`() async throws
+    {
+        try await MessageCrashFolder.with { folder in
+            try await folder.killEverywhere("memory", after: 0, atLeast: 12) { folder, storage, _ in
+                #expect(folder.handled == Set((0..<5).map { "s\($0)" }))
+                #expect(await storage.count("SELECT count(*) FROM release WHERE retry_at = 0") == 5)
+                #expect(await storage.count("SELECT count(*) FROM memory_note") == 0)
+                #expect(await storage.count("SELECT count(*) FROM message") == 0)
+            }
+        }
+    }
+
     @Test func `killed at any point of erasing everything, a new beginning is possible and nothing is left`()
         async throws
     {
