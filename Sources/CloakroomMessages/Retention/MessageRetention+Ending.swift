@@ -4,7 +4,9 @@ public import Foundation
 extension MessageRetention {
     /// Removes all messages of a conversation from this device, and nothing at peers.
     ///
-    /// - Returns: of the purge that follows.
+    /// None is returned any more, and none can be opened, also when a handler fails or the disk is full.
+    ///
+    /// - Returns: of the purge that follows; what it could not do, or write down, the next one does.
     @discardableResult
     public func deleteAll(in conversation: ConversationID) async throws -> PurgeReport {
         await storage.endNotes(await memory.close(conversation).map(\.reference))
@@ -14,6 +16,9 @@ extension MessageRetention {
     }
 
     /// Ends a conversation's messages that are in memory only; call it when the user leaves it.
+    ///
+    /// - Throws: what a handler throws, or ``CloakroomError``: the messages have ended all the same, and the next purge does
+    ///   the rest.
     public func close(_ conversation: ConversationID) async throws {
         await storage.endNotes(await memory.close(conversation).map(\.reference))
         wake()

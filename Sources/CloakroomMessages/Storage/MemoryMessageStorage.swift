@@ -1,7 +1,8 @@
 import CloakroomKit
 import Foundation
 
-/// Messages that are never written: they end when their conversation closes, or with the process.
+/// Messages that are in memory only: they end when their conversation closes, or with the process. What is then left to be
+/// done is in a ``MemoryNote`` each.
 package actor MemoryMessageStorage: MessageStorage {
     private var conversations: [ConversationID: [MessageRecord]] = [:]
     private var files: [AttachmentFile: Data] = [:]

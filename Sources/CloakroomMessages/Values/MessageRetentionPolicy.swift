@@ -3,7 +3,7 @@ public struct MessageRetentionPolicy: Sendable, Hashable {
     /// How long after it was sent a message is removed; `nil`: no limit. Zero is ``noStorage``.
     public let afterSent: Duration?
 
-    /// Messages are never written: they are in memory until the conversation closes.
+    /// Messages are in memory until the conversation closes: nothing of what they say is written.
     public static let noStorage = Self(seconds: 0)
     public static let oneHour = Self(seconds: 3600)
     public static let oneDay = Self(seconds: 86_400)
