@@ -45,7 +45,7 @@ extension SQLiteMessageStorage {
             try write(source, to: file, key: fileKey, context: context)
             return file
         }
-        // One that takes the place of another: that one is there until this one is. The file's key is written with its name,
+        // One that replaces another: that one is there until this one is. The file's key is written with its name,
         // so that what is left when the process ends in between cannot be opened.
         do throws(CloakroomError) {
             try write(source, to: file, key: fileKey, context: context)

@@ -3,7 +3,7 @@ import CloakroomSQLite
 
 /// What time it is, as it is written down.
 extension SQLiteMessageStorage {
-    /// Takes a reading, before anything that depends on the time.
+    /// Goes on to a reading, before anything that depends on the time.
     func advance(to reading: RetentionClock.Reading) throws(CloakroomError) {
         var clock = clock
         let rebasing = clock.advance(to: reading)
@@ -59,7 +59,7 @@ extension SQLiteMessageStorage {
         writeClock()
     }
 
-    /// A disk that is full keeps nobody from reading.
+    /// What cannot be written, as on a full disk, is no reason not to read.
     func writeClock() {
         let state = clock
         let isWritten: Void? = try? database.perform { database throws(SQLiteError) in

@@ -45,7 +45,7 @@ public actor SQLiteMessageStorage {
     var limits = RetentionLimits()
     /// What keys of images for chats begin with; `nil`: unknown.
     var chatKeyPrefix: String?
-    /// Messages in memory that have ended, and whose notes are still to be worked off.
+    /// Messages in memory that have ended, and whose notes handlers have not had yet.
     var endedNotes: Set<[UInt8]> = []
     let step: @Sendable (PurgeStep) throws -> Void
     /// `nil` after ``close()``.

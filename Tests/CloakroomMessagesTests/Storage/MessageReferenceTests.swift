@@ -3,12 +3,12 @@ import CloakroomKit
 import Foundation
 import Testing
 
-/// A message is its author's, in its conversation: nobody else can use its name up.
+/// A message is its author's, in its conversation: no other participant can use its name up.
 @Suite struct MessageReferenceTests {
     private let third = RetentionFixture.participant("third")
     private let other = RetentionFixture.conversation("c2")
 
-    @Test func `another participant who uses an id first keeps nobody else's message out`() async throws {
+    @Test func `another participant who uses an id first keeps no other author's message out`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
         try await device.admit("m1", .oneHour, from: third)
