@@ -128,7 +128,7 @@ let package = Package(
         .executableTarget(
             name: "CloakroomSample",
             dependencies: [
-                "CloakroomKit", "CloakroomTiers",
+                "CloakroomKit", "CloakroomTiers", "CloakroomMessages", "CloakroomAWS",
                 .target(name: "CloakroomCLinux", condition: .when(platforms: [.linux])),
                 .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
             ],
@@ -225,7 +225,7 @@ let package = Package(
             name: "CloakroomMessagesTests",
             dependencies: [
                 "CloakroomMessages", "CloakroomKit", "CloakroomAWS", "CloakroomCrypto",
-                "CloakroomSQLite", "CloakroomMessageCrash", "CloakroomMessageModel",
+                "CloakroomJSON", "CloakroomSQLite", "CloakroomMessageCrash", "CloakroomMessageModel",
             ],
             resources: [.copy("Wire/Golden")], swiftSettings: swiftSettings),
         .testTarget(name: "SQLiteTests", dependencies: ["CloakroomSQLite"], swiftSettings: swiftSettings),

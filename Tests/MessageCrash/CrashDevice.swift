@@ -5,15 +5,18 @@ import Foundation
 
 /// What a device does between two kills.
 enum Scenario: String, CaseIterable {
-    case admit, purge, shorten, delete, erase, memory
+    case admit, purge, shorten, delete, erase, memory, migrate
 }
 
 /// A device in a folder:
 ///
 /// - `messages` is the storage's folder, and `vault` that of the master key;
+/// - `older` has the files of an app from before the library, one for each conversation;
 /// - `handled.txt` has a line for each message that a handler was told of.
 struct CrashDevice {
     let retention: MessageRetention
+    private let older: URL
+    private let points: KillPoints
 
     /// An hour, a day, and without an end; every fifth with an image, every seventh with a file.
     static let count = 30
@@ -21,6 +24,8 @@ struct CrashDevice {
     init(folder: URL, points: KillPoints, seconds: Int64) async throws {
         let reading = RetentionClock.Reading(
             wall: seconds * 1000, continuous: seconds * 1000, boot: "boot", server: seconds * 1000)
+        older = folder.appendingPathComponent("older", isDirectory: true)
+        self.points = points
         points.cross()
         let storage = try await SQLiteMessageStorage(
             folder: folder.appendingPathComponent("messages", isDirectory: true),
@@ -84,6 +89,24 @@ struct CrashDevice {
             }
             try await retention.close(conversation)
             try check(await retention.purge())
+        case .migrate: try await migrate(from: peer)
+        }
+    }
+
+    private func migrate(from peer: ParticipantID) async throws {
+        var files = LegacyMessageFiles(in: older) { name in
+            ConversationID(rawValue: name).map { LegacySession(conversation: $0, peer: peer, policy: .oneDay) }
+        }
+        let points = points
+        files.step = { points.cross() }
+        for name in ["c1", "c2"] {
+            guard let conversation = ConversationID(rawValue: name) else { throw MessageCrash.UsageError() }
+            guard try await retention.retentionPolicy(in: conversation) != .oneDay else { continue }
+            try await retention.updateRetentionPolicy(.oneDay, in: conversation, applyingTo: .newMessages)
+        }
+        let report = await retention.migrate(try await retention.preview(of: files))
+        guard report.stoppedBy == nil, report.left.isEmpty else {
+            throw report.stoppedBy ?? CloakroomError(.storeFailed, "\(report)")
         }
     }
 

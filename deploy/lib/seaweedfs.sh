@@ -118,11 +118,12 @@ forget_seaweedfs() {
 }
 seaweedfs_ports=()
 
-# The bucket, and the rules that delete assets which are not renewed for 30 days, as `cloakroom lifecycle apply` puts it.
+# The bucket, and the rules that delete assets which are not renewed, and images of chats, after 30 days, as `cloakroom
+# lifecycle apply` puts them.
 make_bucket() {
     local rule=$state/seaweedfs/lifecycle.xml
     cat >"$rule" <<'EOF'
-<LifecycleConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Rule><ID>expire-after-30-days-assets/</ID><Filter><Prefix>assets/</Prefix></Filter><Status>Enabled</Status><Expiration><Days>30</Days></Expiration></Rule><Rule><ID>clean-up</ID><Filter><Prefix></Prefix></Filter><Status>Enabled</Status><AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload></Rule></LifecycleConfiguration>
+<LifecycleConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Rule><ID>expire-after-30-days-assets/</ID><Filter><Prefix>assets/</Prefix></Filter><Status>Enabled</Status><Expiration><Days>30</Days></Expiration></Rule><Rule><ID>expire-after-30-days-chats/</ID><Filter><Prefix>chats/</Prefix></Filter><Status>Enabled</Status><Expiration><Days>30</Days></Expiration></Rule><Rule><ID>clean-up</ID><Filter><Prefix></Prefix></Filter><Status>Enabled</Status><AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload></Rule></LifecycleConfiguration>
 EOF
     as_admin -X PUT "$s3/$bucket" || die "could not create the bucket"
     # curl 7.88 signs a query only with its `=`, and a file only with its digest given.

@@ -32,8 +32,10 @@ write_settings() {
   // Tiered photo storage needs catalogs beside the defaults.
   vending: {roleARN: "$role", store: "$store", prefixes: ["photos", "thumbnails", "metadata", "catalogs"]},
   // Assets have a prefix of their own: the lifecycle rule is for them, and not for what users keep in their folders.
-  uploads: {keyPrefix: "assets/", idKeys: [{file: "$state/secrets/uploads"}]},
+  // Images of chats have one, too, which is off by default: apps release them, and a rule of their own ends the rest.
+  uploads: {keyPrefix: "assets/", chatKeyPrefix: "chats/", idKeys: [{file: "$state/secrets/uploads"}]},
   lifecycle: {prefixes: ["assets/"]},
+  release: {mode: "delete", keys: [{file: "$state/secrets/release"}]},
   // The demonstration renews objects that are a second old; in production a day is the least that makes sense.
   renewal: {keyPrefix: "", minimumAgeSeconds: 0},
   redis: {address: "unix:${sockets:?}/redis.sock"},

@@ -16,6 +16,7 @@ enum Sample {
             case "renew": return try await Renew.run(rest)
             case "expiring": return try await Expiring.run(rest)
             case "tier": return try await Tier.run(rest)
+            case "chat": return try await Chat.run(rest)
             case "--help", "-h", "help": return Console.print(help)
             case let other: throw UsageError(other.map { "there is no command \($0)" } ?? "a command is missing")
             }
@@ -31,9 +32,9 @@ enum Sample {
     private static let help = """
         Usage: cloakroom-sample COMMAND …
 
-        What an app does with CloakroomKit and CloakroomTiers, as a program: backs up a folder of photos, renews
-        uploaded images, shows what expires when, and keeps recent photos here and older ones in S3. It works against
-        the stack that deploy/run starts.
+        What an app does with CloakroomKit, CloakroomTiers and CloakroomMessages, as a program: backs up a folder of
+        photos, renews uploaded images, shows what expires when, keeps recent photos here and older ones in S3, and has
+        a conversation whose messages end. It works against the stack that deploy/run starts.
 
         Commands:
           sign-in           keeps the account, for all other commands
@@ -44,6 +45,7 @@ enum Sample {
           renew [FILE]      renews the images whose URLs stand in a file; without one, those that were uploaded
           expiring          when each of these is renewed next, and when it would expire
           tier COMMAND      photos in tiers: add, list, open, run, free, restore, usage, rebuild
+          chat [STEP…]      a conversation between processes, whose messages end
 
         Options of every command:
           --state FOLDER    where it keeps its records; ~/.local/state/cloakroom-sample

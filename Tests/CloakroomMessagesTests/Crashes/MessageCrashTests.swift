@@ -97,6 +97,25 @@ import Testing
             }
         }
     }
+
+    @Test func `killed at any point of a migration, each message is there once, and no file of the older app`()
+        async throws
+    {
+        try await MessageCrashFolder.with { folder in
+            let older = try OlderApp(in: folder.url)
+            let now = Milliseconds(MessageCrashFolder.begin * 1000)
+            // More than are stored in one transaction, and some that are over.
+            try older.write("c1", (0..<300).map { older.message("a\($0)", sentAt: now - 1000, isOwn: $0 % 2 == 0) })
+            try older.write("c2", (0..<9).map { older.message("b\($0)", sentAt: now - Milliseconds($0) * .day / 4) })
+            try await folder.killEverywhere("migrate", after: 0, atLeast: 20, stride: 2) { folder, storage, retention in
+                let shown = try await retention.shown()
+                #expect(shown == (0..<300).map { "a\($0)" })
+                #expect(await storage.count("SELECT count(*) FROM message") == 304)
+                #expect(await storage.count("SELECT count(*) FROM message WHERE author = 'own'") == 150)
+                #expect(try OlderApp(in: folder.url).names == [])
+            }
+        }
+    }
 }
 
 extension MessageRetention {

@@ -165,7 +165,7 @@ package struct PrivateFolder: ~Copyable {
     static let infix = ".new-"
 
     /// Has what was written survive a loss of power.
-    static func sync(_ file: Int32) -> Bool {
+    package static func sync(_ file: Int32) -> Bool {
         #if canImport(Darwin)
             // There, fsync alone does not reach the medium; file systems that cannot do better have fsync.
             if fcntl(file, F_FULLFSYNC) == 0 { return true }
