@@ -26,6 +26,7 @@ let package = Package(
         .executable(name: "tier-model", targets: ["CloakroomTierModel"]),
         .executable(name: "message-crash", targets: ["CloakroomMessageCrash"]),
         .executable(name: "message-model", targets: ["CloakroomMessageModel"]),
+        .executable(name: "message-bench", targets: ["CloakroomMessageBench"]),
         .executable(name: "tier-bench", targets: ["CloakroomTierBench"]),
         .executable(name: "scripted-s3", targets: ["CloakroomScriptedS3Command"]),
         .library(name: "CloakroomKit", targets: ["CloakroomKit"]),
@@ -173,6 +174,8 @@ let package = Package(
                 "CloakroomKit", .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
             ],
             path: "Tests/KitBench", swiftSettings: swiftSettings),
+        // What programs that are measured share.
+        .target(name: "CloakroomBenchSupport", path: "Tests/BenchSupport", swiftSettings: swiftSettings),
         // What the kit's tests, those of tiers and their programs share; it runs wherever the kit does.
         .target(
             name: "CloakroomKitTestSupport",
@@ -203,7 +206,8 @@ let package = Package(
         .executableTarget(
             name: "CloakroomTierBench",
             dependencies: [
-                "CloakroomTiers", "CloakroomKit", "CloakroomCrypto", "CloakroomKitTestSupport", "CloakroomSQLite",
+                "CloakroomTiers", "CloakroomKit", "CloakroomBenchSupport", "CloakroomCrypto", "CloakroomKitTestSupport",
+                "CloakroomSQLite",
                 .target(name: "CloakroomCSQLite", condition: .when(platforms: [.linux])),
                 .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
             ],
@@ -221,11 +225,19 @@ let package = Package(
         .executableTarget(
             name: "CloakroomMessageCrash", dependencies: ["CloakroomMessages", "CloakroomKit", "CloakroomAWS"],
             path: "Tests/MessageCrash", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "CloakroomMessageBench",
+            dependencies: [
+                "CloakroomMessages", "CloakroomKit", "CloakroomAWS", "CloakroomBenchSupport",
+                "CloakroomKitTestSupport", "CloakroomSQLite",
+            ],
+            path: "Tests/MessageBench", swiftSettings: swiftSettings),
         .testTarget(
             name: "CloakroomMessagesTests",
             dependencies: [
                 "CloakroomMessages", "CloakroomKit", "CloakroomAWS", "CloakroomCrypto",
-                "CloakroomJSON", "CloakroomSQLite", "CloakroomMessageCrash", "CloakroomMessageModel",
+                "CloakroomJSON", "CloakroomKitTestSupport", "CloakroomSQLite", "CloakroomMessageCrash",
+                "CloakroomMessageModel",
             ],
             resources: [.copy("Wire/Golden")], swiftSettings: swiftSettings),
         .testTarget(name: "SQLiteTests", dependencies: ["CloakroomSQLite"], swiftSettings: swiftSettings),

@@ -1,3 +1,4 @@
+import CloakroomBenchSupport
 import CloakroomKit
 import CloakroomTiers
 import Foundation

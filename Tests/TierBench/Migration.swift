@@ -1,3 +1,4 @@
+import CloakroomBenchSupport
 import CloakroomKit
 import CloakroomSQLite
 import CloakroomTiers

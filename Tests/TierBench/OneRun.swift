@@ -1,3 +1,4 @@
+import CloakroomBenchSupport
 import CloakroomKit
 import CloakroomTiers
 import Foundation
@@ -48,28 +49,5 @@ struct OneRun {
             "requests": Double(requests.requests), "wal_bytes": Double(writes.walBytes - before.walBytes),
             "writes": Double(writes.calls - before.calls), "peak_mb": try Memory.peakMegabytes(),
         ]
-    }
-}
-
-/// What this process has in memory, in MB of 10^6 bytes.
-enum Memory {
-    /// The most that was resident, since ``resetPeak()`` or the beginning.
-    static func peakMegabytes() throws -> Double { try megabytes("VmHWM:") }
-
-    static func residentMegabytes() throws -> Double { try megabytes("VmRSS:") }
-
-    /// Source: proc(5), `/proc/[pid]/clear_refs`.
-    static func resetPeak() throws {
-        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "/proc/self/clear_refs"))
-        try file.write(contentsOf: Data("5".utf8))
-        try file.close()
-    }
-
-    private static func megabytes(_ name: String) throws -> Double {
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix(name) }),
-            let kilobytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
-        else { throw BenchError("the system does not say what is resident") }
-        return kilobytes * 1024 / 1e6
     }
 }

@@ -1,3 +1,4 @@
+import CloakroomBenchSupport
 import CloakroomCrypto
 import CloakroomKit
 import CloakroomTiers

@@ -1,3 +1,4 @@
+import CloakroomBenchSupport
 import Foundation
 
 #if os(Linux)

@@ -1,3 +1,4 @@
+import CloakroomBenchSupport
 import CloakroomKit
 import CloakroomTiers
 import Foundation
@@ -49,40 +50,4 @@ import Foundation
         default: throw BenchError(usage)
         }
     }
-}
-
-struct BenchError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
-/// The scenario, its folder, and values by their names.
-struct Arguments: Sendable {
-    let scenario: String
-    let folder: URL
-    private var values: [String: String] = [:]
-
-    init(_ words: [String]) throws {
-        guard words.count >= 2 else { throw BenchError("a scenario and a folder are missing; see --help") }
-        scenario = words[0]
-        folder = URL(fileURLWithPath: words[1], isDirectory: true)
-        for word in words.dropFirst(2) {
-            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-            guard parts.count == 2 else { throw BenchError("\(word) is not NAME=VALUE") }
-            values[parts[0]] = parts[1]
-        }
-    }
-
-    func text(_ name: String) throws -> String {
-        guard let value = values[name] else { throw BenchError("\(name)= is missing") }
-        return value
-    }
-
-    func number(_ name: String) throws -> Int {
-        guard let number = Int(try text(name)) else { throw BenchError("\(name) is no number") }
-        return number
-    }
-
-    func has(_ name: String) -> Bool { values[name] != nil }
 }

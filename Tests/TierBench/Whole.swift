@@ -1,3 +1,4 @@
+import CloakroomBenchSupport
 import Foundation
 
 /// Reads whole files with the least that it takes: open, its size, read, close.

@@ -14,7 +14,8 @@ import stack
 from bench import Bench
 from processes import NotMeasured
 
-_LONGEST_RUN = 900          # seconds, for everything together
+_LONGEST_RUN = 900          # seconds, for everything but retention
+_LONGEST_RETENTION = 900    # besides, when messages that end are measured
 
 
 class Stopped(BaseException):
@@ -23,7 +24,7 @@ class Stopped(BaseException):
 
 def _report(bench, state, how):
     results = bench.results()
-    lines = limits.lines(bench.values, bench.only) + [f"fault: {each}" for each in bench.faults]
+    lines = limits.lines(bench.values, bench.only, bench.smoke) + [f"fault: {each}" for each in bench.faults]
     if results:
         print(f"\n{report.machine()}\n{how}\nCPU: CPU-seconds per 10,000 requests of worker (or floor), nginx, Redis\n")
         print(report.table(results))
@@ -47,7 +48,7 @@ def _stop(number, _):
     # The end, with its stopping and reporting, is not to be interrupted again.
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_IGN)
-    raise Stopped(f"stopped after {_LONGEST_RUN} s" if number == signal.SIGALRM else "stopped by a signal")
+    raise Stopped("the time is up" if number == signal.SIGALRM else "stopped by a signal")
 
 
 def main():
@@ -58,6 +59,8 @@ def main():
     parser.add_argument("--kit-bench", default="")
     parser.add_argument("--sample", default="")
     parser.add_argument("--tier-bench", default="")
+    parser.add_argument("--message-bench", default="")
+    parser.add_argument("--message-model", default="")
     parser.add_argument("--only")
     parser.add_argument("--instructions", action="store_const", const="instructions", dest="only")
     parser.add_argument("--quick", action="store_true")
@@ -76,16 +79,19 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     for number in _SIGNALS:
         signal.signal(number, _stop)
-    signal.alarm(_LONGEST_RUN)
+    signal.alarm(_LONGEST_RUN + (_LONGEST_RETENTION if options.only in (None, "retention") else 0))
 
     with stack.Stack(options.state, options.worker, options.scripted_s3, options.log_level,
-                     options.kit_bench, options.sample, options.tier_bench) as parts:
+                     options.kit_bench, options.sample, options.tier_bench, options.message_bench,
+                     options.message_model) as parts:
         bench = Bench(parts, options.only, options.quick, options.counter, options.smoke)
         how = (f"{bench.rounds} rounds of {bench.seconds} s in turns (1,000 clients: 2 rounds), wrk -t1 -c64, "
                f"medians; CPU ratios are medians of pairs of neighbouring rounds; system calls counted by "
                f"{bench.counter}; worker's log level: {options.log_level}")
         if options.only == "instructions":
             how = f"instructions counted by callgrind; worker's log level: {options.log_level}"
+        if options.only == "retention":
+            how = f"each step in a process of its own, from a copy of the same files; release_100: {how}"
         if options.only == "tiers":
             how = "each scenario in a process of its own, once; ratios of what was done in turns"
         try:
@@ -94,7 +100,8 @@ def main():
             bench.faults.append(str(reason))
     bench.compare()
     _report(bench, options.state, how)
-    unmeasured = bench.faults or any(name not in bench.values for name, *_ in limits.expected(options.only))
+    unmeasured = bench.faults or any(
+        name not in bench.values for name, *_ in limits.expected(options.only, options.smoke))
     return 1 if unmeasured else 0
 
 

@@ -11,8 +11,10 @@ import kit
 import load
 import measure
 import renewals
+import retention
 import sharing
 import tiers
+from limits import BROUGHT_ALONG
 from processes import NotMeasured, memory_megabytes
 from scenarios import all_scenarios, rs256_scenarios
 
@@ -39,16 +41,19 @@ class Bench:
         self.beside_seconds = 4 if quick else 8
         self.checked_keys = 10_000 if quick else 100_000
         self.warm_up = not quick
+        self.smoke = smoke
         self.tiers_size = tiers.SMOKE if smoke else tiers.QUICK if quick else tiers.FULL
+        self.retention_size = retention.SMOKE if smoke else retention.QUICK if quick else retention.FULL
+        wanted = {only} | BROUGHT_ALONG.get(only, set())
         self.scenarios = [each for each in all_scenarios()
-                          if only in (None, each.part_of or each.name) or each.floor and only in _COMPARED_WITH_FLOORS]
+                          if only is None or (each.part_of or each.name) in wanted or each.floor and only in _COMPARED_WITH_FLOORS]
         self.measured = collections.defaultdict(list)
         self.turns = []                                 # of each round: [(scenario's name, result)], in order
         self.more = collections.defaultdict(dict)       # syscalls, rss, peak
         self.values = {}
         self.faults = []
         self.notes = []
-        self.counter = None if only in ("instructions", "tiers") else self._try(load.counter, counter)
+        self.counter = None if smoke or only in ("instructions", "tiers", "retention") else self._try(load.counter, counter)
 
     def run(self):
         if self.only in (None, "vend_rs256"):
@@ -56,6 +61,11 @@ class Bench:
         if self.only == "tiers":
             self._tiers()
             return
+        if self.only == "retention":
+            self._retention()
+            if self.smoke:
+                self.notes.append("release_100: left out, for its rounds of load.")
+                return
         redis = self.parts.start_redis()
         if self.only == "instructions":
             self._try(self._instructions)
@@ -79,6 +89,7 @@ class Bench:
             self._try(self._backup)
         if self.only is None:
             self._tiers()
+            self._retention()
         self.backends = {each.name: process for each in self.scenarios if (process := self._try(self._backend, each))}
         self.scenarios = [each for each in self.scenarios if each.name in self.backends]
         if not self.scenarios:
@@ -180,6 +191,25 @@ class Bench:
                             ("making a catalog anew", measured.rebuild),
                             ("running with nothing to do", measured.idle),
                             ("moving photos out of a table", measured.migration)):
+            print(title, flush=True)
+            self._try(step)
+        self.values |= measured.values
+        self.notes += measured.notes
+
+    def _retention(self):
+        measured = self._try(retention.Retention, self.parts, self.retention_size)
+        if measured is None:
+            return
+        for title, step in (("storing messages", measured.fill),
+                            ("looking for the next deadline", measured.deadlines),
+                            ("purging messages beside plain SQL", measured.purges),
+                            ("purging beside another connection", measured.locks),
+                            ("purging many conversations", measured.keys),
+                            ("admitting messages beside plain SQL", measured.inserts),
+                            ("looking for what is left of purged messages", measured.remnants),
+                            ("running schedules of devices", measured.model),
+                            ("waiting with nothing to do", measured.idle),
+                            ("releasing images on Ceph", measured.images)):
             print(title, flush=True)
             self._try(step)
         self.values |= measured.values

@@ -145,10 +145,19 @@ def releases(images):
 def release(client, *keys):
     """One batch of a client with this number, who uploaded them all."""
     user = f"u_{client}"
-    images = [{"key": key, "releaseToken": _release_token(key, user)} for key in keys]
-    return Request("POST", "/v2/assets/release-batch",
-                   {"X-Convos-AuthToken": _token(user, f"device_{client}"), "Content-Type": "application/json"},
-                   json.dumps({"images": images}).encode())
+    return release_of(user, [(key, _release_token(key, user)) for key in keys])
+
+
+def release_of(user, images):
+    """One batch of a user: images are (key, release token)."""
+    batch = [{"key": key, "releaseToken": token} for key, token in images]
+    return Request("POST", "/v2/assets/release-batch", {**bearer(user), "Content-Type": "application/json"},
+                   json.dumps({"images": batch}).encode())
+
+
+def bearer(user):
+    """What a user's request is signed in by."""
+    return {"X-Convos-AuthToken": _token(user, user.replace("u_", "device_", 1))}
 
 
 def _release_token(key, user):

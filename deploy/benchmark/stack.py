@@ -31,7 +31,7 @@ _ENVIRONMENT = {
 class Stack:
     """Starts parts on 127.0.0.1 and on unix sockets, and stops all of them at the end of a `with`."""
 
-    def __init__(self, state, worker, scripted_s3, log_level, kit_bench, sample, tier_bench):
+    def __init__(self, state, worker, scripted_s3, log_level, kit_bench, sample, tier_bench, message_bench, message_model):
         self.state = pathlib.Path(state)
         self.binaries = self.state / "bin"
         self.logs = self.state / "logs"
@@ -40,6 +40,8 @@ class Stack:
         self.kit_bench = kit_bench
         self.sample = sample
         self.tier_bench = tier_bench
+        self.message_bench = message_bench
+        self.message_model = message_model
         self._log_level = log_level
         self._started = []
 
@@ -122,11 +124,16 @@ class Stack:
         public_key: the file with the key of RS256 tokens, which else are HS256; region: of S3; timeout: of one try,
         in milliseconds; partial_failure: how keys are told of that still fail after retries; minimum_age: of an
         object that is renewed, in seconds; slowed: by an instrument, so that time limits are long;
-        chats: images of chats have a place of their own, and can be released.
+        chats: images of chats have a place of their own, and can be released; ceph: the store and how images are
+        released there, in place of the upstream.
         """
-        arguments, environment, path = self.worker_command(name, upstream_port, **how)
+        arguments, environment, _ = self.worker_command(name, upstream_port, **how)
+        return self.start_command(name, arguments, environment)
+
+    def start_command(self, name, arguments, environment):
+        """A worker, by what `worker_command` gives."""
         worker = self.start(name, arguments, environment)
-        wait_until(lambda: fastcgi.answers(path), worker)
+        wait_until(lambda: fastcgi.answers(self.run / f"{name}.sock"), worker)
         return worker
 
     def start_front(self, backends):
@@ -162,7 +169,7 @@ class Stack:
 
     def _settings(self, upstream_port, credential_cache=True, shares=False, records=True, public_key=None,
                   region="us-east-1", timeout=5000, partial_failure="retry", minimum_age=86_400, slowed=False,
-                  chats=False):
+                  chats=False, ceph=None):
         """The defaults, but for endpoints, places, and rate limits that no client reaches."""
         upstream = f"http://127.0.0.1:{upstream_port}"
         limit = {"requests": 1_000_000, "windowSeconds": 3600}
@@ -172,7 +179,7 @@ class Stack:
             "uploads": {"keyPrefix": "assets/", "chatKeyPrefix": CHATS}, "lifecycle": {"prefixes": ["assets/"]},
             "release": {"keys": [{"env": "CLOAKROOM_SEALING_SECRET"}]},
         } if chats else {}
-        return {
+        settings = {
             **of_chats,
             "region": region,
             "bucket": BUCKET,
@@ -201,6 +208,20 @@ class Stack:
             "server": {"requestDeadlineMilliseconds": 60_000, "drainSeconds": 60} if slowed else {},
             "log": {"level": self._log_level},
         }
+        return _on_ceph(settings, *ceph) if ceph else settings
+
+
+def _on_ceph(settings, place, mode):
+    """The same for the store that deploy/ceph has started; in its short days only what is released is to go."""
+    return settings | {
+        "region": place["region"], "bucket": place["bucket"],
+        "aws": settings["aws"] | {"accessKeyID": place["id"], "stsEndpoint": place["endpoint"],
+                                  "s3Endpoint": place["endpoint"], "timeoutMilliseconds": 10_000},
+        "vending": settings["vending"] | {"roleARN": place["roleARN"], "store": "ceph"},
+        "uploads": settings["uploads"] | {"chatRetentionDays": 3000},
+        "release": settings["release"] | {"mode": mode},
+        "server": {"drainSeconds": 20, "requestDeadlineMilliseconds": 15_000},
+    }
 
 
 def free_port():

@@ -78,9 +78,7 @@ extension MessageRetention {
             report.releaseCount += try await storage.journalReleases(of: batch)
             try step(.releasesJournaled(.after))
             try step(.rowsRemoved(.before))
-            let start = ContinuousClock.now
-            try await storage.removeRows(journalingNext: size.count)
-            size.adapt(to: ContinuousClock.now - start)
+            size.adapt(to: try await storage.removeRows(of: batch, journalingNext: size.count))
             try step(.rowsRemoved(.after))
             report.purgedCount += batch.count
             // Those who read messages need not wait for the whole purge.
@@ -158,12 +156,12 @@ extension MessageRetention {
     }
 }
 
-/// How many messages are purged together: as many as keep writers waiting for some 20 milliseconds.
+/// How many messages are purged together: as many as keep writers waiting for some 25 milliseconds.
 private struct BatchSize {
     private(set) var count = 512
 
     mutating func adapt(to duration: Duration) {
-        if duration < .milliseconds(12) { count = min(count * 2, 4096) }
-        if duration > .milliseconds(25) { count = max(count / 2, 64) }
+        let change = min(max(Duration.milliseconds(25) / max(duration, .milliseconds(1)), 0.5), 1.5)
+        count = min(max(Int(Double(count) * change), 64), 4096)
     }
 }

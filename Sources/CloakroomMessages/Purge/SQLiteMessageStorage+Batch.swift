@@ -142,12 +142,16 @@ extension SQLiteMessageStorage {
         }
     }
 
-    /// Deletes the rows of the batch and leaves their tombstones; the same transaction begins the next batch, as each one
-    /// waits for the disk.
-    func removeRows(journalingNext limit: Int) throws(CloakroomError) {
+    /// Deletes the rows of the batch and leaves their tombstones; the same transaction begins the next batch.
+    ///
+    /// It does not wait for the disk: rows that are back after the power failed are over, and are purged again.
+    ///
+    /// - Returns: how long others could not write.
+    func removeRows(of batch: PurgeBatch, journalingNext limit: Int) throws(CloakroomError) -> Duration {
         let times = clock.trusted
         let state = clock
-        let left = try database.transaction { database throws(SQLiteError) in
+        let start = ContinuousClock.now
+        let left = try database.repeatableTransaction { database throws(SQLiteError) in
             try database.run(
                 """
                 INSERT INTO tombstone (id, until)
@@ -164,8 +168,19 @@ extension SQLiteMessageStorage {
             _ = try Self.journal(limit: limit, state, in: database)
             return early
         }
+        let duration = ContinuousClock.now - start
         retiring.formUnion(left)
+        unwrittenRows += batch.count
+        if unwrittenRows >= Self.mostUnwrittenRows {
+            // Whatever it cannot do now is done by the next one.
+            _ = try database.perform { database throws(SQLiteError) in try database.checkpoint(.passive) }
+            unwrittenRows = 0
+        }
+        return duration
     }
+
+    /// Rows that are purged until the log is written back: a log of some 80 MB, and few pages that are written back twice.
+    private static let mostUnwrittenRows = 8192
 
     /// Keys that sealed messages of the batch, and that last longer than a slot is wide.
     private static let earlySQL = """

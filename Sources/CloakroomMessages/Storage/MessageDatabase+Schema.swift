@@ -66,7 +66,6 @@ extension MessageDatabase {
             id BLOB PRIMARY KEY,                     -- as that of the message
             until INTEGER                            -- days since 1970; NULL: for ever
         ) WITHOUT ROWID;
-        CREATE INDEX tombstone_until ON tombstone (until) WHERE until IS NOT NULL;
         -- What handlers and the bucket have of messages in memory: each as long as its message, and then until that is gone.
         CREATE TABLE memory_note (
             id BLOB PRIMARY KEY,                     -- as that of the message

@@ -37,6 +37,30 @@ final class MessageDatabase {
         }
     }
 
+    /// The same without waiting for the disk: the failure of power may undo it, with what came after it, until another
+    /// transaction or a checkpoint has waited. For what is done again then.
+    ///
+    /// Others who write need not wait for the disk either. The log is not written back meanwhile: that is up to the caller.
+    @discardableResult
+    func repeatableTransaction<Value>(
+        _ body: (SQLiteDatabase) throws(SQLiteError) -> Value
+    ) throws(CloakroomError) -> Value {
+        try perform { database throws(SQLiteError) in
+            try database.run(
+                script: "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -8192")
+            defer { _ = try? database.run(script: "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000") }
+            return try database.transaction { () throws(SQLiteError) in try body(database) }
+        }
+    }
+
+    /// Reads one state of the database, and asks the system for it once: of many short queries that takes most of the time.
+    func reading(_ body: () throws(CloakroomError) -> Void) throws(CloakroomError) {
+        try perform { database throws(SQLiteError) in try database.run("BEGIN") }
+        // Nothing was written, so that nothing can be lost with it.
+        defer { _ = try? database.run("ROLLBACK") }
+        try body()
+    }
+
     static func failure(_ error: SQLiteError) -> CloakroomError { CloakroomError(error, of: name) }
 
     // MARK: Damage

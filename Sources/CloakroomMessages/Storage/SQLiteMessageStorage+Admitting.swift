@@ -32,8 +32,10 @@ extension SQLiteMessageStorage {
         try hear(relay: messages.lazy.compactMap(\.relayTime).first)
         var clock = clock
         var plans: [AdmissionPlan] = []
-        for message in messages {
-            plans.append(try plan(message, after: plans, clock: &clock))
+        // Before the others are read together, as it may write.
+        for message in messages { _ = try requireConversation(message.draft.conversation) }
+        try database.reading { () throws(CloakroomError) in
+            for message in messages { plans.append(try plan(message, after: plans, clock: &clock)) }
         }
         try keys.prepare(plans.compactMap { $0.keyID ?? $0.noteKeyID })
         var last = try lastSequence()

@@ -32,6 +32,8 @@ public actor SQLiteMessageStorage {
     var conversations: [ConversationID: ConversationRow] = [:]
     /// Keys that are about to be dropped: nothing new is sealed with them.
     var retiring: Set<MessageKeyID> = []
+    /// Purged since the log was written back last.
+    var unwrittenRows = 0
     /// Counts what a scan of the messages for cuts has to begin anew for.
     var cutChanges = 0
     /// Deletions that could not be written, by the last message each: see ``writeDeletions()``.

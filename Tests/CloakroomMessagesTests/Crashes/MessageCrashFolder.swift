@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomKit
+import CloakroomKitTestSupport
 @testable import CloakroomMessages
 import CloakroomSQLite
 import Foundation
@@ -7,9 +8,7 @@ import Testing
 
 /// A device as files, with the program `message-crash` as its app.
 struct MessageCrashFolder {
-    enum End: Equatable { case finished, killed }
-
-    struct ProgramError: Error { var output: String }
+    private static let program = MortalProgram("message-crash", variable: "CLOAKROOM_MESSAGE_CRASH")
 
     let url: URL
     static let begin: Int64 = 1_800_000_100
@@ -38,33 +37,10 @@ struct MessageCrashFolder {
     ///   - point: counts from 1; 0 is never reached.
     ///   - seconds: since the begin.
     @discardableResult
-    func launch(_ scenario: String, killedAt point: Int = 0, after seconds: Int64) async throws -> End {
-        let process = Process()
-        process.executableURL = Self.program
-        process.arguments = [scenario, url.path, String(point), String(Self.begin + seconds)]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        let ended = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in ended.continuation.finish() }
-        try process.run()
-        // A few lines, which the pipe holds.
-        for await _ in ended.stream {}
-        switch (process.terminationReason, process.terminationStatus) {
-        case (.exit, 0): return .finished
-        case (.uncaughtSignal, SIGKILL): return .killed
-        default:
-            throw ProgramError(output: String(decoding: output.fileHandleForReading.availableData, as: UTF8.self))
-        }
-    }
-
-    /// Beside the tests, where the package manager puts both, unless the environment says otherwise.
-    private static var program: URL {
-        if let path = ProcessInfo.processInfo.environment["CLOAKROOM_MESSAGE_CRASH"] {
-            return URL(fileURLWithPath: path)
-        }
-        let tests = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        return tests.appendingPathComponent("message-crash")
+    func launch(
+        _ scenario: String, killedAt point: Int = 0, after seconds: Int64
+    ) async throws -> MortalProgram.End {
+        try await Self.program.run([scenario, url.path, String(point), String(Self.begin + seconds)])
     }
 
     var messages: URL { url.appendingPathComponent("messages", isDirectory: true) }

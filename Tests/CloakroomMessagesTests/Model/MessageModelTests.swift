@@ -1,3 +1,4 @@
+import CloakroomMessages
 import Testing
 
 @testable import CloakroomMessageModel
@@ -34,6 +35,30 @@ import Testing
         let steps = noise[..<9] + [deliver, .kill(device: 0)] + noise[9...30] + [deliver, deliver] + noise[31...]
         let shortest = shrinker.shrink(Array(steps))
         #expect(shortest == [.kill(device: 0), .deliver(device: 1, packet: 0, again: false)])
+    }
+
+    @Test func `schedules that are measured are run to their ends, and what is wrong is counted`() throws {
+        var runner = try #require(ScheduleRunner())
+        for seed in 1..<6 { runner.measure(Schedule(seed: UInt64(seed))) }
+        let measures = runner.measures
+        #expect(measures.schedules == 5 && measures.failed == 0)
+        #expect((measures.divergent, measures.purgedEarly, measures.missed) == (0, 0, 0))
+        #expect((1...60_000).contains(measures.latest))
+
+        // What a device ends that it has just got, and what it never learns of.
+        var fleet = Fleet(Schedule(seed: 1).setup, conversation: runner.conversation)
+        fleet.perform(.policy(device: 0, .keep, history: false))
+        fleet.perform(.send(device: 0, quotes: nil))
+        fleet.ended([0], 0)
+        #expect(fleet.measures.purgedEarly == 1)
+        fleet.heal()
+        #expect(fleet.measures.isDivergent == false)
+        fleet.devices[4].state = RetentionState()
+        fleet.compareStates()
+        #expect(fleet.measures.isDivergent)
+        var total = TotalMeasures()
+        total.add(fleet.measures, hasFailed: true)
+        #expect(total.lines == ["schedules 1", "divergent 1", "early 1", "missed 0", "late_seconds 0.0", "failed 1"])
     }
 
     @Test func `options that cannot be are none`() {

@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomKitTestSupport
 import CloakroomMessages
 import Foundation
 import Testing
@@ -100,12 +101,11 @@ import Testing
         #expect(place.content(file) == value)
     }
 
-    @Test(.enabled(if: SealingDisk.isPossible)) func `on a full disk the former value stays`() async throws {
-        try FileManager.default.createDirectory(atPath: place.path("app"), withIntermediateDirectories: true)
-        let disk = try SealingDisk(at: place.url.appendingPathComponent("app"), kibibytes: 64)
+    @Test(.enabled(if: SmallDisk.isPossible)) func `on a full disk the former value stays`() async throws {
+        let disk = try SmallDisk(byteCount: 65_536, at: place.url.appendingPathComponent("app"))
         defer { disk.unmount() }
         try await vault.store(value)
-        disk.fill()
+        try disk.fill()
         #expect(await CloakroomError.codeOf { try await vault.store(Data(count: 33)) } == .diskFull)
         #expect(try await vault.load() == value)
         #expect(try place.names(in: "app/vault") == ["messages.master"])

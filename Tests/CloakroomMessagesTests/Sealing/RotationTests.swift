@@ -1,5 +1,6 @@
 import CloakroomCrypto
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -257,10 +258,9 @@ import Testing
         #expect(try await device.stored().rotationDelay(at: .now) == nil)
     }
 
-    @Test(.enabled(if: SealingDisk.isPossible))
+    @Test(.enabled(if: SmallDisk.isPossible))
     func `a full disk keeps no key from being put out of reach`() async throws {
-        try FileManager.default.createDirectory(atPath: device.path, withIntermediateDirectories: true)
-        let disk = try SealingDisk(at: URL(fileURLWithPath: device.path), kibibytes: 256)
+        let disk = try SmallDisk(byteCount: 262_144, at: URL(fileURLWithPath: device.path))
         defer { disk.unmount() }
         let vault = FileKeyVault(folder: URL(fileURLWithPath: device.path).appendingPathComponent("vault"))
         let keys = try await MessageKeys.open(in: device.path, vault: vault).keys
@@ -268,7 +268,7 @@ import Testing
         try keys.prepare([KeyFixture.dropped] + many)
         let sealed = try keys.seal(body, message: 1, under: many[7])
         let former = try device.files()
-        disk.fill()
+        try disk.fill()
         #expect(await CloakroomError.codeOf { try keys.prepare([KeyFixture.later]) } == .diskFull)
         #expect(keys.key(KeyFixture.later) == nil)
         keys.drop([KeyFixture.dropped])

@@ -1,5 +1,6 @@
 import CloakroomCrypto
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -160,10 +161,8 @@ import Testing
         #expect(try place.names(in: "attachments") == [])
     }
 
-    @Test(.enabled(if: SealingDisk.isPossible)) func `on a full disk there is no file, and the others stay`() throws {
-        try FileManager.default.createDirectory(
-            atPath: place.path("attachments"), withIntermediateDirectories: true)
-        let disk = try SealingDisk(at: place.url.appendingPathComponent("attachments"), kibibytes: 512)
+    @Test(.enabled(if: SmallDisk.isPossible)) func `on a full disk there is no file, and the others stay`() throws {
+        let disk = try SmallDisk(byteCount: 524_288, at: place.url.appendingPathComponent("attachments"))
         defer { disk.unmount() }
         try files.write(bytes(100_000), to: file, key: key, context: context)
         let error = #expect(throws: CloakroomError.self) {

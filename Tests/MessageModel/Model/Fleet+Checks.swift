@@ -9,6 +9,7 @@ extension Fleet {
             let earliest = ledger.earliestEnd(of: id, on: devices[device], hasRelay: hasRelay)
             ledger.entries[id].arrivals[device]?.endedAt = truth
             guard let earliest, earliest <= truth + 1000 else {
+                measures.purgedEarly += 1
                 let early = earliest.map { "\(($0 - truth) / 1000) s" } ?? "for ever"
                 wrong = wrong ?? "message \(id) is purged too early on device \(device): \(early)"
                 continue
@@ -30,6 +31,7 @@ extension Fleet {
                 case .relay, .server: device.clock.isServerTimeKnown
                 case .device(let run): run == device.clock.run
                 }
+            if isCertain { measures.latest = max(measures.latest, truth - end) }
             if isCertain, end + 60_000 < truth {
                 wrong = wrong ?? "message \(id) is purged too late on device \(index)"
             }
@@ -68,14 +70,18 @@ extension Fleet {
         for index in devices.indices { perform(.deliverAll(device: index)) }
     }
 
-    private mutating func compareStates() {
+    mutating func compareStates() {
         for device in devices where device.state.registers != devices[0].state.registers {
+            measures.isDivergent = true
             wrong = wrong ?? "device \(device.index) has other registers than device 0"
         }
         guard hasRelay else { return }
         for id in ledger.entries.indices {
             let deadlines = Set(devices.compactMap { $0.held[id].map(\.term.shared) })
-            if deadlines.count > 1 { wrong = wrong ?? "message \(id) ends at different times" }
+            if deadlines.count > 1 {
+                measures.isDivergent = true
+                wrong = wrong ?? "message \(id) ends at different times"
+            }
         }
     }
 
@@ -86,6 +92,7 @@ extension Fleet {
                 guard isLimited else { continue }
                 let isOld = entry.writtenAt + Milliseconds(MessageRetentionPolicy.longest) <= truth
                 if device.held[id] != nil {
+                    measures.missed += 1
                     wrong = wrong ?? "message \(id) is still on device \(device.index)"
                 } else if device.tombstones[id] == nil, !(isOld && hasRelay) {
                     wrong = wrong ?? "message \(id) has no tombstone on device \(device.index)"

@@ -16,6 +16,7 @@ struct Fleet {
     let hasRelay: Bool
     /// The first thing that went wrong.
     var wrong: String?
+    var measures = Measures()
 
     init(_ setup: Schedule.Setup, conversation: ConversationID) {
         self.conversation = conversation

@@ -6,10 +6,16 @@ struct Options: Equatable {
     /// Cases of each law.
     var laws = 100_000
     var seed = UInt64.random(in: 0...999_999_999)
+    /// Run all schedules, and write numbers.
+    var measures = false
 
     init?(_ arguments: some Collection<String>) {
         var rest = Array(arguments)[...]
         while let name = rest.popFirst() {
+            if name == "--measure" {
+                measures = true
+                continue
+            }
             guard let value = rest.popFirst() else { return nil }
             switch name {
             case "--schedules":
@@ -35,6 +41,16 @@ func checkLaws(_ options: Options) -> Bool {
         return false
     }
     print("the laws held for \(options.laws) cases each from seed \(options.seed)")
+    return true
+}
+
+/// Runs all schedules, and writes what went wrong as lines `NAME VALUE`.
+///
+/// - Returns: whether they were run.
+func measureSchedules(_ options: Options) -> Bool {
+    guard var runner = ScheduleRunner() else { return false }
+    for number in 0..<options.schedules { runner.measure(Schedule(seed: options.seed &+ UInt64(number))) }
+    for line in runner.measures.lines { print(line) }
     return true
 }
 

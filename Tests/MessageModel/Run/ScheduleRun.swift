@@ -19,6 +19,7 @@ struct Experience: Equatable, Sendable {
 
 struct ScheduleRunner {
     private(set) var experience = Experience()
+    private(set) var measures = TotalMeasures()
     let conversation: ConversationID
 
     init?() {
@@ -40,5 +41,13 @@ struct ScheduleRunner {
         }
         fleet.heal()
         return fleet.wrong.map { Violation(step: steps.count, text: $0) }
+    }
+
+    /// Runs all of a schedule, whatever goes wrong in it, and adds what it did to ``measures``.
+    mutating func measure(_ schedule: Schedule) {
+        var fleet = Fleet(schedule.setup, conversation: conversation)
+        for step in schedule.steps { fleet.perform(step) }
+        fleet.heal()
+        measures.add(fleet.measures, hasFailed: fleet.wrong != nil)
     }
 }
