@@ -39,5 +39,9 @@ extension Catalog {
                 segment = CASE WHEN sha256 IS NULL THEN NULL ELSE segment END WHERE id = ?
             """,
             [.blob(content.sha256), .text(format), .integer(state.rawValue), .integer(row.id)])
+        // One of the same bytes was removed, and its file is still to go: this is another one.
+        try database.run(
+            "DELETE FROM removed_file WHERE name = ?",
+            [.text(PhotoRow.fileName(sha256: content.sha256, format: format))])
     }
 }

@@ -84,7 +84,8 @@ extension DeviceDocuments {
         let now = clock()
         for (name, document) in known where document.isConfirmed && knownBefore[name]?.isConfirmed == true {
             let age = now.timeIntervalSince(Date(milliseconds: document.sequence))
-            guard listed[name] == nil, age > Self.listingLag else { continue }
+            // One from a time to come was published by a wrong clock.
+            guard listed[name] == nil, abs(age) > Self.listingLag else { continue }
             try catalog.transaction { database throws(SQLiteError) in
                 let values: [SQLiteValue] = [.integer(document.sequence)]
                 try database.run("UPDATE photo SET segment = NULL WHERE segment = ?", values)

@@ -36,7 +36,7 @@ extension TieredPhotoStore {
         case .account(let name): name == identity.description
         case .next: true
         case .unknown: false
-        // The catalog is a new one, and the file was lost together with the one before.
+        // A catalog was lost, and the file with it.
         case .none: try catalog.setting(.rebuild) == nil
         }
     }

@@ -138,8 +138,9 @@ extension TieredPhotoStore {
 
     private func work(_ state: RunState, _ rule: DueRule?) async throws {
         if let failure = await tier.availability().failure { throw failure }
+        var refusal: CloakroomError?
         if try isLookDue(at: state.date) {
-            try await look(state)
+            refusal = try await lookFailure(state)
         } else if try catalog.setting(.lastLook) == nil {
             // There is nothing to look at yet.
             try catalog.set(.lastLook, to: String(state.date.milliseconds))
@@ -152,7 +153,7 @@ extension TieredPhotoStore {
         state.total = uploads.count + leaving.count
         do {
             try await upload(uploads, state)
-            try await evict(due + excess, Set(excess), rule, state)
+            try await evict(due + excess, Set(excess), rule, state, refusal)
         } catch {
             // Room is made by what the user removed, and there may be no other way to it.
             guard CloakroomError(of: error).code == .storageQuotaExceeded else { throw error }
@@ -160,6 +161,17 @@ extension TieredPhotoStore {
             throw error
         }
         try await writeDocuments(state)
+    }
+
+    /// Looks at what is in the tier.
+    ///
+    /// - Returns: why it could not be looked at now: then nothing leaves, and what is new is uploaded all the same.
+    private func lookFailure(_ state: RunState) async throws -> CloakroomError? {
+        do { try await look(state) } catch let error as CloakroomError {
+            guard error.code == .timedOut || error.code == .tooManyRequests else { throw error }
+            return error
+        }
+        return nil
     }
 
     private func upload(_ ids: [Int64], _ state: RunState) async throws {
@@ -171,8 +183,12 @@ extension TieredPhotoStore {
     }
 
     /// What keeps photos on the device keeps none of them from being uploaded.
-    private func evict(_ ids: [Int64], _ excess: Set<Int64>, _ rule: DueRule?, _ state: RunState) async throws {
-        var refusal: CloakroomError?
+    ///
+    /// - Parameter refusal: why none leaves, where that is known.
+    private func evict(
+        _ ids: [Int64], _ excess: Set<Int64>, _ rule: DueRule?, _ state: RunState, _ refusal: CloakroomError?
+    ) async throws {
+        var refusal = refusal
         for batch in ids.batches() {
             if refusal == nil {
                 do {

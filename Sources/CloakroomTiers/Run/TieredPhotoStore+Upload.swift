@@ -6,7 +6,7 @@ extension TieredPhotoStore {
     /// Photos under way at once; what of them is in memory is bounded by the tier.
     private static let photosAtOnce = 16
     /// How long a photo that failed is left alone, in seconds.
-    private static let retryInterval: TimeInterval = 3600
+    static let retryInterval: TimeInterval = 3600
 
     /// Uploads those photos of a batch that are not in the cold tier yet, with their thumbnails.
     ///
@@ -172,7 +172,8 @@ extension TieredPhotoStore {
         }
     }
 
-    /// What concerns this photo alone is not tried again with every run.
+    /// What concerns this photo alone is not tried again with every run; what may pass is, after all others, so that no run
+    /// ends at the same photos as the one before.
     private func note(_ error: CloakroomError, of row: PhotoRow, _ state: RunState) throws {
         let kind: TierAlarm.Kind?
         switch error.code {
@@ -184,8 +185,8 @@ extension TieredPhotoStore {
         if let kind {
             try catalog.raise(kind, photoCount: 1, example: row.remoteKey ?? row.md5.hexadecimal, on: state.date)
         }
-        guard !error.isRetryable else { return }
-        let retry = state.date + Self.retryInterval
+        guard error.code != .cancelled else { return }
+        let retry = error.isRetryable ? state.date : state.date + Self.retryInterval
         try catalog.transaction { database throws(SQLiteError) in
             try Catalog.postpone(row.id, until: retry, in: database)
         }

@@ -4,13 +4,17 @@ import Foundation
 
 /// What there is to do.
 extension TieredPhotoStore {
+    /// Of a photo that failed, at a time in milliseconds; a time that is too far ahead was set by a wrong clock.
+    private static let mayBeTriedSQL =
+        "(retry_at IS NULL OR retry_at - ? NOT BETWEEN 1 AND \(Int64(retryInterval * 1000)))"
+
     /// Photos on the device that may leave it by a rule, the oldest first; those that failed are left out until their
     /// time comes.
     func dueIDs(_ rule: DueRule) throws(CloakroomError) -> [Int64] {
         try catalog.ids(
             """
             SELECT id FROM photo WHERE \(PhotoState.localSQL) AND sha256 IS NOT NULL AND \(DueRule.condition)
-            AND (retry_at IS NULL OR retry_at <= ?) ORDER BY added_at
+            AND \(Self.mayBeTriedSQL) ORDER BY retry_at IS NOT NULL, added_at
             """, rule.values + [.integer(clock().milliseconds)]
         ).filter { !leases.isOpen($0) }
     }
@@ -30,7 +34,7 @@ extension TieredPhotoStore {
             try database.forEach(
                 """
                 SELECT id, byte_count FROM photo WHERE \(PhotoState.localSQL) AND sha256 IS NOT NULL AND \(DueRule.condition)
-                AND (retry_at IS NULL OR retry_at <= ?) ORDER BY coalesce(viewed_at, added_at), id
+                AND \(Self.mayBeTriedSQL) ORDER BY coalesce(viewed_at, added_at), id
                 """, rule.values + [.integer(now.milliseconds)]
             ) { row in
                 let id = row.integer(0)
@@ -53,19 +57,21 @@ extension TieredPhotoStore {
         let new = policy.uploadTime == .whenAdded ? PhotoState.sql(.hot, .uploading) : PhotoState.sql(.uploading)
         return try catalog.ids(
             """
-            SELECT id FROM photo WHERE (\(new) OR (\(late))) AND sha256 IS NOT NULL AND (retry_at IS NULL OR retry_at <= ?)
-            ORDER BY added_at
+            SELECT id FROM photo WHERE (\(new) OR (\(late))) AND sha256 IS NOT NULL AND \(Self.mayBeTriedSQL)
+            ORDER BY retry_at IS NOT NULL, added_at
             """, [.integer(date.milliseconds)])
     }
 
     /// Snapshots that name what was uploaded, deletions to announce or to do, and a document for a device without one.
     func hasDocumentsToWrite() throws(CloakroomError) -> Bool {
-        try catalog.count(
+        // Longer than that no deletion waits: its announcement has the time of a wrong clock.
+        let wait = Int64(DeviceDocuments.announcement * 1000)
+        return try catalog.count(
             """
             SELECT EXISTS (SELECT 1 FROM photo WHERE segment IS NULL AND NOT \(PhotoState.sql(.hot)) AND sha256 IS NOT NULL
                     AND tier = (SELECT value FROM setting WHERE name = 'identity'))
                 OR EXISTS (SELECT 1 FROM obsolete_document WHERE deleted_at IS NULL)
-                OR EXISTS (SELECT 1 FROM tombstone WHERE (intent IS NULL OR announced_at <= ?)
+                OR EXISTS (SELECT 1 FROM tombstone WHERE (intent IS NULL OR announced_at - ? NOT BETWEEN 1 AND \(wait))
                     AND tier = (SELECT value FROM setting WHERE name = 'identity'))
                 OR ((SELECT value FROM setting WHERE name = 'snapshot_tier')
                     = (SELECT value FROM setting WHERE name = 'identity') AND \(DeviceDocuments.isAbsentSQL))

@@ -7,12 +7,13 @@ import Foundation
 extension TieredPhotoStore {
     /// The steps that need no reading of photos; for the one who has the lock.
     static func finishInterrupted(_ catalog: Catalog, _ folder: StoreFolder) throws(CloakroomError) {
-        for file in try catalog.removedFiles() { try catalog.removeFile(file, in: folder) }
+        // A file that cannot be removed now is no reason to show no photo: the next one who gets the lock tries it again.
+        for file in try catalog.removedFiles() { try? catalog.removeFile(file, in: folder) }
         // Copies that were not finished: their sources are where they were.
         // Where the folder cannot be listed they stay, until it can: nothing in it is a photo's only copy.
         let names = (try? StoreFolder.names(in: folder.incoming)) ?? []
         for name in names where name.hasPrefix(copyPrefix) {
-            try StoreFolder.remove(folder.incoming.appendingPathComponent(name, isDirectory: false))
+            try? StoreFolder.remove(folder.incoming.appendingPathComponent(name, isDirectory: false))
         }
         try endEvictions(catalog, folder)
         try removeParts(catalog, folder)
@@ -64,6 +65,7 @@ extension TieredPhotoStore {
     func adoptOrphans() async throws -> Int {
         guard !hasAdoptedOrphans else { return 0 }
         var adopted = 0
+        var isComplete = true
         for name in try StoreFolder.names(in: folder.photos) {
             guard let sha256 = Self.sha256(ofFile: name) else { continue }
             let known = try catalog.photo(sha256: sha256)
@@ -71,12 +73,19 @@ extension TieredPhotoStore {
             let file = folder.photo(name)
             guard let stamp = try? FileStamp(path: file.path) else { continue }
             // One that cannot be read stays, and keeps no other from being adopted.
-            guard let content = try await content(ofOrphan: file), content.sha256 == sha256 else { continue }
+            guard let content = try await content(ofOrphan: file) else {
+                isComplete = false
+                continue
+            }
+            guard content.sha256 == sha256 else { continue }
             let thumbnail = await makeThumbnail(of: file)
             // The app may have added it meanwhile, or removed it.
             let isRecorded = try catalog.photo(sha256: sha256).map { !$0.state.hasLeft } ?? false
-            guard !isRecorded, try !catalog.removedFiles().contains(name), (try? FileStamp(path: file.path)) == stamp
-            else { continue }
+            guard !isRecorded, try !catalog.removedFiles().contains(name) else { continue }
+            guard let now = try? FileStamp(path: file.path), now.isOfSameBytes(as: stamp) else {
+                isComplete = false
+                continue
+            }
             let row =
                 try catalog.photo(sha256: sha256)
                 ?? catalog.unreadPhoto(md5: content.md5, byteCount: content.byteCount)
@@ -87,7 +96,8 @@ extension TieredPhotoStore {
             adopted += 1
             step(.adopted)
         }
-        hasAdoptedOrphans = true
+        // The next run looks again at those that could not be read, or that changed meanwhile.
+        hasAdoptedOrphans = isComplete
         return adopted
     }
 

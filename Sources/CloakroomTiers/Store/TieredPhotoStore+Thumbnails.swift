@@ -43,7 +43,9 @@ extension TieredPhotoStore {
             else { continue }
             let result = await makeThumbnail(of: folder.photo(name))
             // Of a file that went meanwhile, or was replaced, it says nothing of the photo.
-            guard (try? FileStamp(path: folder.photo(name).path)) == stamp else { continue }
+            guard let now = try? FileStamp(path: folder.photo(name).path), now.isOfSameBytes(as: stamp) else {
+                continue
+            }
             try catalog.transaction { database throws(SQLiteError) in
                 guard try Catalog.photo(id, in: database) != nil else { return }
                 try Catalog.record(result, of: id, in: database)

@@ -90,12 +90,13 @@ public actor TieredPhotoStore {
         lock = try FolderLock(at: self.folder.lock)
         photosFolder = try FolderDescriptor(self.folder.photos)
         catalog = try Self.openCatalog(self.folder, isWriter: lock != nil, on: clock())
-        if let known = try catalog.setting(.device).flatMap(DeviceID.init(rawValue:)) {
-            device = known
-        } else {
-            device = .random()
-            if lock != nil { try catalog.set(.device, to: device.rawValue) }
-        }
+        let known = try catalog.setting(.device).flatMap(DeviceID.init(rawValue:))
+        // Before anything else is written: a launch that ends here must not leave a catalog that seems to be complete.
+        let isNew = if lock != nil { known == nil } else { false }
+        if catalog.movedAside != nil { try catalog.set(.rebuild, to: "1") }
+        if isNew, try Self.hadCatalog(self.folder) { try catalog.set(.rebuild, to: "1") }
+        device = known ?? .random()
+        if isNew { try catalog.set(.device, to: device.rawValue) }
         if let known = try catalog.policy() {
             currentPolicy = known
         } else {
@@ -103,8 +104,17 @@ public actor TieredPhotoStore {
             // Of a store without one. A full disk is no reason not to open it: then the next one that writes keeps it.
             if lock != nil { try? catalog.setPolicy(policy) }
         }
-        if catalog.movedAside != nil { try catalog.set(.rebuild, to: "1") }
         if lock != nil { try Self.keepOwner(in: self.folder, by: catalog) }
+    }
+
+    /// Whether a folder with a new catalog had another one, which is lost.
+    private static func hadCatalog(_ folder: StoreFolder) throws(CloakroomError) -> Bool {
+        switch try? folder.readOwner() {
+        case .account, .unknown, nil: true
+        // No photo was in a tier yet: the files are all there is.
+        case .next: false
+        case .some(.none): try !StoreFolder.names(in: folder.photos).isEmpty
+        }
     }
 
     /// One that turns out to be damaged while it is opened is moved aside by a second attempt.

@@ -88,6 +88,29 @@ import Testing
         try await expectAll(device.bytes, in: copy, "\(pages) pages")
     }
 
+    @Test func `a catalog that is gone is made anew, and all photos are there`() async throws {
+        let device = try StoreFixture()
+        _ = try await device.addOld("a", "b")
+        #expect(await device.store.run().evicted == 2)
+        try await device.add("c")
+        _ = await device.store.run()
+        try await device.loseCatalog()
+        #expect(await device.store.run().stoppedBy == nil)
+        for name in ["a", "b", "c"] { #expect(try await device.read(name) == device.bytes[name]) }
+    }
+
+    @Test func `photos whose catalog and account are gone are not uploaded to the next account`() async throws {
+        let device = try StoreFixture()
+        try await device.add("a")
+        try await device.loseCatalog { try FileManager.default.removeItem(at: $0.appendingPathComponent("identity")) }
+        #expect(await device.store.run().stoppedBy?.code == .accountChanged)
+        #expect(!device.isStored("a"))
+        #expect(device.photoFiles.count == 1)
+        try await device.store.dismissAlarm(.accountChanged)
+        #expect(await device.store.run().stoppedBy == nil)
+        #expect(device.isStored("a"))
+    }
+
     @Test func `a process that only reads moves no catalog aside`() async throws {
         let device = try StoreFixture()
         try await device.add("a")

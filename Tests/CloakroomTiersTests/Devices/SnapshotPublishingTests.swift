@@ -162,6 +162,19 @@ import Testing
         #expect(try store.named(by: await device.id) == [TestPhoto(1).md5])
     }
 
+    @Test func `a document that was published while the clock was ahead is published again when the store lost it`()
+        async throws
+    {
+        let device = try TestDevice("a", store)
+        try await device.add(TestPhoto(1))
+        store.clock.pass(days: 365)
+        try await device.publish()
+        store.clock.pass(days: -365)
+        store.change { $0.documents = [:] }
+        _ = try await device.survey()
+        #expect(try await device.integers("SELECT count(*) FROM photo WHERE segment IS NULL") == [1])
+    }
+
     @Test func `a copy of the catalog on another device gets a name of its own, and both keep what they name`()
         async throws
     {

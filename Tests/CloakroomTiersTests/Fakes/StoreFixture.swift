@@ -100,6 +100,18 @@ final class StoreFixture {
         try await relaunch()
     }
 
+    /// Has there be no catalog any more, and launches.
+    ///
+    /// - Parameter change: what else happens to the folder.
+    func loseCatalog(_ change: (URL) throws -> Void = { _ in }) async throws {
+        try await store.releaseLock()
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent("catalog.sqlite\(suffix)"))
+        }
+        try change(folder)
+        try await relaunch()
+    }
+
     /// A run on each of so many days to come.
     @discardableResult
     func runDaily(_ days: Int) async -> [TieringReport] {

@@ -156,6 +156,25 @@ import Testing
         #expect(report.uploaded == 1)
     }
 
+    @Test func `a look that takes too long keeps photos from leaving, and none from being uploaded`() async throws {
+        let slow = Mutex<String?>(nil)
+        let device = try StoreFixture(gate: { call, moment in
+            if call.kind == .verify, moment == .before, call.subject == slow.withLock({ $0 }) {
+                throw CloakroomError(.timedOut, "too slow")
+            }
+        })
+        _ = try await device.addOld("a")
+        #expect(await device.store.run().evicted == 1)
+        slow.withLock { $0 = StoreFixture.key("a") }
+        _ = try await device.addOld("due")
+        try await device.add("new")
+        let report = await device.store.run()
+        #expect(report.stoppedBy?.code == .timedOut)
+        #expect(report.uploaded == 2)
+        #expect(report.evicted == 0)
+        #expect(device.isStored("new") && device.isStored("due"))
+    }
+
     @Test func `snapshots that are gone are published again`() async throws {
         let (device, _) = try await evicted(3)
         let names = Set(device.remote.account().documents.keys)

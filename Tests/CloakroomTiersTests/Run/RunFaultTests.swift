@@ -28,6 +28,53 @@ import Testing
         #expect(try await device.read(other) == device.bytes["b"])
     }
 
+    @Test func `a removed photo whose file cannot be removed keeps no store from being opened`() async throws {
+        let device = try StoreFixture()
+        let id = try await device.add("a")
+        try await device.add("b")
+        let file = device.photoFile(StoreFixture.bytes("a"))
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+            at: device.folder.appendingPathComponent("incoming/copy-1"), withIntermediateDirectories: false)
+        await #expect(throws: CloakroomError.self) { try await device.store.remove(id) }
+        try await device.relaunch()
+        #expect(try await device.read("b") == device.bytes["b"])
+        #expect(await device.store.run().stoppedBy == nil)
+        try FileManager.default.removeItem(at: file)
+        // Again a file, and removed with the next launch.
+        try StoreFixture.bytes("a").write(to: file)
+        try await device.relaunch()
+        #expect(device.photoFiles.count == 1)
+    }
+
+    @Test func `photos that fail in each run keep no others from being uploaded`() async throws {
+        let device = try StoreFixture(gate: { call, moment in
+            let bad = (0..<16).map { StoreFixture.key("bad \($0)") }
+            if call.kind == .put, moment == .before, bad.contains(call.subject) {
+                throw CloakroomError(.internalError, "a part of the store is lost", status: 500)
+            }
+        })
+        for number in 0..<16 { try await device.add("bad \(number)") }
+        device.clock.pass(days: 1)
+        try await device.add("good")
+        #expect(await device.store.run().stoppedBy?.code == .internalError)
+        _ = await device.store.run()
+        _ = await device.store.run()
+        #expect(device.isStored("good"))
+    }
+
+    @Test func `what failed while the clock was ahead is tried again once it is right`() async throws {
+        let device = try StoreFixture()
+        device.clock.pass(days: 400)
+        device.tier.script.add(.failBefore(CloakroomError(.forbidden, "not now", status: 403)), on: .put)
+        try await device.add("a")
+        #expect(await device.store.run().uploaded == 0)
+        device.clock.pass(days: -400)
+        #expect(await device.store.run().uploaded == 1)
+        #expect(device.isStored("a"))
+    }
+
     @Test func `alarms are in the report also when what is due cannot be counted`() async throws {
         let interruption = Interruption()
         let device = try StoreFixture(gate: interruption.gate)

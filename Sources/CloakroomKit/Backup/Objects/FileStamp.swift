@@ -39,7 +39,7 @@ package struct FileStamp: Sendable, Hashable {
 
     /// Whether nothing was written in between. The system changes ``changed`` also when attributes are set, as it does
     /// by itself.
-    func isOfSameBytes(as other: FileStamp) -> Bool {
+    package func isOfSameBytes(as other: FileStamp) -> Bool {
         (device, inode, byteCount, modified) == (other.device, other.inode, other.byteCount, other.modified)
     }
 
