@@ -19,17 +19,36 @@ struct Arrival: Sendable {
 /// Until it is over, the record says that the photo is in the cold tier alone, as it is for all that the disk knows. A file
 /// that is left by the end of the process is adopted after hashing.
 extension TieredPhotoStore {
+    /// Without an arrival: while one photo after the other is opened, the disk has nothing to wait for.
     private static let pause: Duration = .milliseconds(500)
+    /// However many come.
+    private static let longestPause: Duration = .seconds(5)
 
     func arrive(_ file: URL, _ content: PhotoContent, of row: PhotoRow) {
-        lastArrival += 1
-        arrivals[row.id] = Arrival(number: lastArrival, file: file, content: content, row: row)
+        lastArrival.number += 1
+        lastArrival.time = .now
+        arrivals[row.id] = Arrival(number: lastArrival.number, file: file, content: content, row: row)
         guard arrivalTask == nil else { return }
+        let end = ContinuousClock.now + Self.longestPause
         // A store that is let go must not hold its lock until then.
         arrivalTask = Task { [weak self] in
-            try? await Task.sleep(for: Self.pause)
+            while let next = await self?.nextLook(before: end) {
+                do { try await Task.sleep(until: next, clock: .continuous) } catch { return }
+            }
             await self?.keepArrivals()
         }
+    }
+
+    private func nextLook(before end: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        Self.nextLook(after: lastArrival.time, before: end, now: .now)
+    }
+
+    /// - Returns: `nil` when there was no arrival for long enough, or when it has taken too long.
+    static func nextLook(
+        after last: ContinuousClock.Instant, before end: ContinuousClock.Instant, now: ContinuousClock.Instant
+    ) -> ContinuousClock.Instant? {
+        let next = min(last + pause, end)
+        return next > now ? next : nil
     }
 
     /// Records what has arrived so far.

@@ -42,7 +42,7 @@ public actor TieredPhotoStore {
     var localPhotos = LocalPhotos()
     /// Photos that were fetched, and are not yet recorded.
     var arrivals: [Int64: Arrival] = [:]
-    var lastArrival = 0
+    var lastArrival = (number: 0, time: ContinuousClock.now)
     /// Records them soon.
     var arrivalTask: Task<Void, Never>?
     let photosFolder: FolderDescriptor

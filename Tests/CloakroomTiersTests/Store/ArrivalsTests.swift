@@ -47,6 +47,26 @@ import Testing
         #expect(await CloakroomError.code { _ = try await store.open(ids[0]) } == .photoDamaged)
     }
 
+    @Test func `photos are recorded half a second after the last arrival, and however many come within five`() {
+        let (start, half) = (ContinuousClock.now, Duration.milliseconds(500))
+        let end = start + .seconds(5)
+        func next(_ last: Duration, _ now: Duration) -> ContinuousClock.Instant? {
+            TieredPhotoStore.nextLook(after: start + last, before: end, now: start + now)
+        }
+        #expect(next(.zero, .milliseconds(1)) == start + half)
+        #expect(next(.milliseconds(200), half) == start + .milliseconds(700))
+        #expect(next(.milliseconds(200), .milliseconds(700)) == nil)
+        #expect(next(.milliseconds(4900), .milliseconds(4950)) == end)
+        #expect(next(.milliseconds(4999), .seconds(5)) == nil)
+    }
+
+    @Test func `what has arrived is recorded by itself`() async throws {
+        let (device, ids) = try await evicted("a")
+        #expect(try await device.read(ids[0]) == device.bytes["a"])
+        while await !device.store.arrivals.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(try await device.place(of: ids[0]) == .both)
+    }
+
     @Test func `of many that arrived those are recorded that the disk holds`() async throws {
         let (device, ids) = try await evicted("a", "b", "c")
         for (id, name) in zip(ids, ["a", "b", "c"]) { #expect(try await device.read(id) == device.bytes[name]) }
