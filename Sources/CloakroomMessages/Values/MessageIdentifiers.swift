@@ -8,6 +8,11 @@ public struct ParticipantID: RawRepresentable, Sendable, Hashable, Codable, Comp
         self.rawValue = rawValue
     }
 
+    /// By its bytes, as it is stored and sent: Swift calls texts equal that Unicode writes in two ways.
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.utf8.elementsEqual(right.rawValue.utf8) }
+
+    public func hash(into hasher: inout Hasher) { MessageIdentifiers.hash(rawValue, into: &hasher) }
+
     public static func < (left: Self, right: Self) -> Bool {
         left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
     }
@@ -22,6 +27,11 @@ public struct ConversationID: RawRepresentable, Sendable, Hashable, Codable {
         guard MessageIdentifiers.isValid(rawValue) else { return nil }
         self.rawValue = rawValue
     }
+
+    /// By its bytes, as it is stored and sent: Swift calls texts equal that Unicode writes in two ways.
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.utf8.elementsEqual(right.rawValue.utf8) }
+
+    public func hash(into hasher: inout Hasher) { MessageIdentifiers.hash(rawValue, into: &hasher) }
 }
 
 /// A message, by its author's own name for it, such as a UUID: the same name of another author is another message.
@@ -33,6 +43,11 @@ public struct MessageID: RawRepresentable, Sendable, Hashable, Codable {
         guard MessageIdentifiers.isValid(rawValue) else { return nil }
         self.rawValue = rawValue
     }
+
+    /// By its bytes, as it is stored and sent: Swift calls texts equal that Unicode writes in two ways.
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.utf8.elementsEqual(right.rawValue.utf8) }
+
+    public func hash(into hasher: inout Hasher) { MessageIdentifiers.hash(rawValue, into: &hasher) }
 }
 
 /// Which message: its author's name for it, in a conversation.
@@ -55,6 +70,12 @@ enum MessageIdentifiers {
     static func isValid(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+
+    static func hash(_ text: String, into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
+        // So that two names after each other are not one.
+        hasher.combine(0xFF as UInt8)
     }
 }
 
