@@ -109,6 +109,19 @@ struct Rebuilding {
     }
 }
 
+/// A device that starts with what others of its user have uploaded.
+struct Joining {
+    let arguments: Arguments
+
+    init(_ arguments: Arguments) { self.arguments = arguments }
+
+    func run() async throws -> [String: Double] {
+        let report = try await BenchStore.real(arguments).store.rebuildCatalog()
+        guard report.unnamed == 0, report.missing == 0 else { throw BenchError("\(report)") }
+        return ["photos": Double(report.photos)]
+    }
+}
+
 /// A run that has nothing to do, after one that had.
 struct IdleRun {
     let arguments: Arguments

@@ -11,6 +11,7 @@ import Foundation
         On the store that s3=URL, worker=URL, user=U and token=FILE name:
           fill         adds photos to a store in FOLDER: count, bytes, days (since then), upload (added or due)
           run          runs that store once: writes=yes counts what SQLite writes
+          join         makes the catalog of one more device, in an empty FOLDER
           cold         opens its photos from number first on, count of them, each beside a plain GET
           callers      100 callers open its photo of number first
 
@@ -39,6 +40,7 @@ import Foundation
         switch arguments.scenario {
         case "fill": try await Fill(arguments).run()
         case "run": try await OneRun(arguments).run()
+        case "join": try await Joining(arguments).run()
         case "cold": try await ColdOpening(arguments).run()
         case "callers": try await Callers(arguments).run()
         case "hot": try await HotOpening(arguments).run()

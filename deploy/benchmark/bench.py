@@ -183,8 +183,8 @@ class Bench:
         measured = self._try(tiers.Tiers, self.parts, self.tiers_size)
         if measured is None:
             return
-        for title, step in (("tiering a year of photos beside rclone", measured.a_year),
-                            ("counting requests, opening photos that are not on the device", measured.transfers),
+        for title, step in (("opening photos that are not on the device, counting requests", measured.transfers),
+                            ("tiering a year of photos beside rclone", measured.a_year),
                             ("opening photos that are on the device", measured.hot),
                             ("reading thumbnails", measured.thumbnails),
                             ("publishing snapshots", measured.snapshots),
