@@ -66,6 +66,9 @@ public struct LegacyMessageFormat: Sendable {
     public var dates = Dates.sinceReferenceDate
     /// Other members, which need not be kept. A message with one that is not named here makes its file stay.
     public var ignored: Set<String> = []
+    /// Members of a file beside the array `messages`, which need not be kept. A file with one that is not named here
+    /// stays, unless it is `null`.
+    public var ignoredInFile: Set<String> = []
     /// Makes the body of the new message from the whole JSON of the old one, its other members included; `nil`: the
     /// body is the text, in UTF-8. What it throws makes the file stay.
     public var body: (@Sendable (_ message: Data) throws -> Data)?
