@@ -116,6 +116,17 @@ import Testing
         #expect(await device.retention.migrate(preview) == Migration.report(imported: 1, known: 1, erased: 1))
     }
 
+    @Test func `a file stays when the app makes another body of a message each time`() async throws {
+        let (device, older) = try await Migration.device()
+        try older.write("c1", [older.message("m1", sentAt: device.now)])
+        var format = LegacyMessageFormat()
+        format.body = { message in Data(UUID().uuidString.utf8) + message }
+        let files = LegacyMessageFiles(in: older.folder, format: format) { _ in Migration.session(.oneHour) }
+        let preview = try await device.retention.preview(of: files)
+        #expect(await device.retention.migrate(preview) == report(imported: 1, left: .conflicting))
+        #expect(try older.names == ["c1.json"])
+    }
+
     // MARK: What the preview did not count
 
     @Test func `a cut that the preview knows is counted, and one that comes later keeps the file`() async throws {
