@@ -49,6 +49,8 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     private(set) package var run: Int64 = 0
     /// When the server's time was last heard.
     private var heardRun: Int64?
+    /// The first run in which a time by ``shared`` was noted that is not certain; `nil`: none was.
+    private var uncertainRun: Int64?
     /// For how long the clocks have agreed.
     private(set) package var agreed: Milliseconds = 0
 
@@ -63,19 +65,51 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     /// Whether the server's time has been heard since the device started.
     package var isServerTimeKnown: Bool { heardRun == run }
 
-    /// Whether ``shared`` has ever been the server's or a relay's time, and not only this device's wall clock.
-    package var isSharedTimeKnown: Bool { source != .wall }
+    /// Whether ``shared`` has ever been the server's time. A relay's is known only as far as its messages were delayed.
+    package var isSharedTimeCertain: Bool { source == .server }
 
     /// What the wall clock shows.
     package var wall: Milliseconds { last.wall }
 
-    /// What is to be added to times by ``shared`` that were noted before, as ``shared`` has become known since.
+    // MARK: Times that are not certain
+
+    /// A time by ``shared`` is being noted that is to follow what becomes known later.
+    package mutating func noteUncertainTime() {
+        guard !isSharedTimeCertain else { return }
+        uncertainRun = min(uncertainRun ?? run, run)
+    }
+
+    /// What is to be added to such times, which are certain then: the server's time has become known.
     ///
+    /// - Parameter former: before that.
     /// - Returns: `nil` when it was known, or still is not.
     package func correction(since former: Self) -> Milliseconds? {
-        guard !former.isSharedTimeKnown, isSharedTimeKnown else { return nil }
-        return shared.minus(former.shared.plus(device.minus(former.device)))
+        guard !former.isSharedTimeCertain, isSharedTimeCertain else { return nil }
+        return difference(from: former)
     }
+
+    /// What is to be added to such times, as a relay's was heard: it is no earlier than any of its messages says.
+    ///
+    /// The first one can have been on its way for long. Each one that was less delayed takes some of that back.
+    ///
+    /// - Parameter former: just before that.
+    /// - Returns: `nil` when it says nothing new, or the server's time is known.
+    package func relayCorrection(since former: Self) -> Milliseconds? {
+        guard source == .relay else { return nil }
+        let difference = difference(from: former)
+        let correction = former.source == .relay ? max(0, difference) : difference
+        return correction == 0 ? nil : correction
+    }
+
+    private func difference(from former: Self) -> Milliseconds {
+        let byDevice = shared.minus(former.shared.plus(device.minus(former.device)))
+        guard former.uncertainRun != run else { return byDevice }
+        // The device started anew since: the time that it was off is in this difference, and nothing was wrong by that.
+        // Of the two the one by which less ends.
+        return min(byDevice, shared.minus(last.wall.minus(former.sharedLead)))
+    }
+
+    // MARK: Times to compare with
 
     /// Hide what is due by these.
     package var plausible: ClockTimes {
@@ -170,6 +204,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         guard let server = reading.server?.asTime else { return nil }
         let isFirst = !isServerTimeKnown
         source = .server
+        uncertainRun = nil
         heardRun = run
         shared = server
         sharedLead = reading.wall.minus(server)

@@ -9,6 +9,8 @@ struct LegacyElements {
     private var names: Set<String> = []
     private var isFirst = true
     private var isAtEnd = false
+    /// Members of the object that are not `null`, besides the array; all of them at the end.
+    private(set) var otherMembers: [String] = []
 
     private static let notJSON = LegacyFileFault.damaged("it is not JSON, or has a name twice")
     private static let noArray = LegacyFileFault.damaged("it has no array of messages")
@@ -57,7 +59,7 @@ struct LegacyElements {
             guard take(":") else { throw Self.notJSON }
             skipSpace()
             if name == Self.arrayName, position < bytes.count, bytes[position] == UInt8(ascii: "[") { return true }
-            _ = try value()
+            if try value() != .null { otherMembers.append(name) }
         }
     }
 

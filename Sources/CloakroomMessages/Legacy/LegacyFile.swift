@@ -17,7 +17,9 @@ struct LegacyFolder: ~Copyable {
     private let path: String
 
     /// What a file is called from the moment on that its messages are stored: only erasing is left to be done.
-    private static let suffix = ".cloakroom-erased"
+    static let suffix = ".cloakroom-erased"
+    /// What it is called before, while its content is compared: what replaced it in between is not to be erased.
+    private static let comparedSuffix = ".cloakroom-compared"
     private static let largest = 64 << 20
 
     /// - Returns: `nil` when there is no folder.
@@ -35,14 +37,34 @@ struct LegacyFolder: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// What it has, in the order of names, and what is to be erased of that.
-    func names() throws(CloakroomError) -> (files: [String], unfinished: [String]) {
+    /// What it has, in the order of names: what may be files of messages, the names without ``suffix`` of what is to be
+    /// erased, and what has that suffix, but is no such file.
+    func names() throws(CloakroomError) -> (files: [String], unfinished: [String], others: [String]) {
         let names: [String]
         do { names = try FileManager.default.contentsOfDirectory(atPath: path).sorted() } catch {
             throw CloakroomError(of: error, otherwise: .unreadableFile, "the folder of older messages")
         }
-        let unfinished = names.filter { $0.hasSuffix(Self.suffix) }.map { String($0.dropLast(Self.suffix.count)) }
-        return (names.filter { !$0.hasSuffix(Self.suffix) }, unfinished)
+        let condemned = names.filter { $0.hasSuffix(Self.suffix) }
+        let unfinished = condemned.filter { status(of: $0).map(Self.isSingleFile) ?? false }
+        return (
+            names.filter { !$0.hasSuffix(Self.suffix) }, unfinished.map { String($0.dropLast(Self.suffix.count)) },
+            condemned.filter { !unfinished.contains($0) }
+        )
+    }
+
+    /// The name of a file before a migration that was ended gave it another one.
+    static func originalName(of name: String) -> String {
+        name.hasSuffix(comparedSuffix) ? String(name.dropLast(comparedSuffix.count)) : name
+    }
+
+    /// - Returns: `nil` when there is nothing of that name.
+    private func status(of name: String) -> stat? {
+        var status = stat()
+        return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+    }
+
+    private static func isSingleFile(_ status: stat) -> Bool {
+        status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1
     }
 
     /// The content of a file, which is no symbolic link and has no second name.
@@ -54,9 +76,7 @@ struct LegacyFolder: ~Copyable {
         }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
-            throw LegacyFileFault(.otherFile)
-        }
+        guard fstat(file, &status) == 0, Self.isSingleFile(status) else { throw LegacyFileFault(.otherFile) }
         guard status.st_size <= Self.largest else { throw .damaged("it has more than 64 MiB") }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0
@@ -73,58 +93,93 @@ struct LegacyFolder: ~Copyable {
         return bytes
     }
 
+    // MARK: Erasing
+
     /// Says for good that all messages of a file are stored; what is left is to erase it.
     ///
-    /// - Returns: `false` when its bytes are others now: then it stays.
-    /// - Throws: also when there is an unfinished one of that name.
+    /// It is renamed twice. What a rename reaches may be another file than the one that was compared before, so it is
+    /// compared again under a name that says nothing yet: a process that is killed there leaves a file to be counted.
+    ///
+    /// - Returns: what ``erase(_:step:)`` takes; `nil` when its bytes are others now: then it stays.
+    /// - Throws: ``LegacyFileFault``: something else has a name that is needed.
     func condemn(
-        _ name: String, withHash hash: [UInt8], _ hashed: ([UInt8]) -> [UInt8]
-    ) throws(CloakroomError) -> Bool {
-        guard let bytes = try? read(name), hashed(bytes) == hash else { return false }
-        let condemned = name + Self.suffix
+        _ name: String, withHash hash: [UInt8], _ hashed: ([UInt8]) -> [UInt8], step: () throws -> Void
+    ) throws -> String? {
+        let original = Self.originalName(of: name)
+        let (compared, condemned) = (original + Self.comparedSuffix, original + Self.suffix)
+        for taken in [compared, condemned] where taken != name && status(of: taken) != nil {
+            throw LegacyFileFault(.nameTaken(taken))
+        }
+        guard let bytes = try? read(name), hashed(bytes) == hash else { return nil }
+        if compared != name {
+            try rename(name, to: compared)
+            try step()
+        }
+        guard let bytes = try? read(compared), hashed(bytes) == hash else {
+            try restore(compared, as: original)
+            return nil
+        }
+        try rename(compared, to: condemned)
+        return original
+    }
+
+    private func rename(_ name: String, to other: String) throws(CloakroomError) {
         try Self.converted { () throws(PrivateFolderError) in
-            guard faccessat(descriptor, condemned, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else {
-                throw .init("rename", number: EEXIST)
+            guard renameat(descriptor, name, descriptor, other) == 0 else { throw .init("rename") }
+            try sync(descriptor)
+        }
+    }
+
+    /// Gives a file its name back, unless another one has it since: then both stay, and are counted.
+    private func restore(_ compared: String, as name: String) throws(CloakroomError) {
+        guard linkat(descriptor, compared, descriptor, name, 0) == 0 else { return }
+        try Self.converted { () throws(PrivateFolderError) in
+            guard unlinkat(descriptor, compared, 0) == 0 else { throw .init("unlink") }
+            try sync(descriptor)
+        }
+    }
+
+    /// Goes on where a process was killed while it gave a file its name back, which has two names since.
+    func finishRestoring() throws(CloakroomError) {
+        for name in try names().files where name.hasSuffix(Self.comparedSuffix) {
+            guard let status = status(of: name), let other = self.status(of: Self.originalName(of: name)),
+                status.st_mode & S_IFMT == S_IFREG, (status.st_dev, status.st_ino) == (other.st_dev, other.st_ino)
+            else { continue }
+            try Self.converted { () throws(PrivateFolderError) in
+                guard unlinkat(descriptor, name, 0) == 0 else { throw .init("unlink") }
+                try sync(descriptor)
             }
-            guard renameat(descriptor, name, descriptor, condemned) == 0 else { throw .init("rename") }
-            try sync(descriptor)
         }
-        // Replaced by another file in between.
-        if let bytes = try? read(condemned), hashed(bytes) == hash { return true }
-        try Self.converted { () throws(PrivateFolderError) in
-            guard linkat(descriptor, condemned, descriptor, name, 0) == 0 else { throw .init("link") }
-            guard unlinkat(descriptor, condemned, 0) == 0 else { throw .init("unlink") }
-            try sync(descriptor)
-        }
-        return false
     }
 
     /// Writes zeros over a condemned file, as far as the file system writes in place, and removes it.
-    func erase(_ name: String, step: () throws -> Void) throws {
+    ///
+    /// - Returns: `false` for what is no such file: it stays.
+    func erase(_ name: String, step: () throws -> Void) throws -> Bool {
         let name = name + Self.suffix
+        guard let status = status(of: name) else { return true }
+        guard Self.isSingleFile(status) else { return false }
         let file = openat(descriptor, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        if file >= 0 {
-            defer { close(file) }
-            try Self.converted { () throws(PrivateFolderError) in try overwrite(file) }
-            try step()
-            try Self.converted { () throws(PrivateFolderError) in
-                guard ftruncate(file, 0) == 0 else { throw .init("ftruncate") }
-                try sync(file)
-            }
-            try step()
-        } else if errno != ENOENT {
-            throw Self.failure(.init("open"))
+        guard file >= 0 else { throw Self.failure(.init("open")) }
+        defer { close(file) }
+        try Self.converted { () throws(PrivateFolderError) in try overwrite(file) }
+        try step()
+        try Self.converted { () throws(PrivateFolderError) in
+            guard ftruncate(file, 0) == 0 else { throw .init("ftruncate") }
+            try sync(file)
         }
+        try step()
         try Self.converted { () throws(PrivateFolderError) in
             guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .init("unlink") }
             try sync(descriptor)
         }
+        return true
     }
 
     private func overwrite(_ file: Int32) throws(PrivateFolderError) {
         var status = stat()
         guard fstat(file, &status) == 0 else { throw .init("fstat") }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else { throw .init("fstat", number: EPERM) }
+        guard Self.isSingleFile(status) else { throw .init("fstat", number: EPERM) }
         let zeros = [UInt8](repeating: 0, count: 65_536)
         var offset: off_t = 0
         while offset < status.st_size {

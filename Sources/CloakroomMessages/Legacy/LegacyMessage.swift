@@ -18,23 +18,36 @@ struct LegacyMessage: Sendable, Equatable {
 struct LegacyMessages {
     private var elements: LegacyElements
     private let format: LegacyMessageFormat
-    private let now: Milliseconds
-    private var ids: Set<MessageID> = []
+    private let times: LegacyTimes
+    private var ids: Set<AuthoredID> = []
     private var index = 0
 
-    /// - Parameter now: nothing was sent more than a day later than that, so that dates of another kind are no dates.
-    init(_ bytes: [UInt8], _ format: LegacyMessageFormat, now: Milliseconds) throws(LegacyFileFault) {
+    /// Each author has ids of their own.
+    private struct AuthoredID: Hashable {
+        let id: MessageID
+        let isOwn: Bool
+    }
+
+    /// - Parameter times: nothing was sent more than a day later than now, so that dates of another kind are no dates.
+    init(_ bytes: [UInt8], _ format: LegacyMessageFormat, _ times: LegacyTimes) throws(LegacyFileFault) {
         elements = try LegacyElements(bytes)
         self.format = format
-        self.now = now
+        self.times = times
     }
 
     /// - Returns: `nil` at the end.
     mutating func next() throws(LegacyFileFault) -> LegacyMessage? {
-        guard let element = try elements.next() else { return nil }
-        let message = try format.message(element, "message \(index)", now: now)
+        guard let element = try elements.next() else {
+            if let other = elements.otherMembers.first(where: { !format.ignoredInFile.contains($0) }) {
+                throw .damaged("it has a member \(other.prefix(64)) beside its messages, which would be lost")
+            }
+            return nil
+        }
+        let message = try format.message(element, "message \(index)", times)
         // The second one would be taken for the first.
-        guard ids.insert(message.id).inserted else { throw .damaged("message \(index) has the id of another one") }
+        guard ids.insert(AuthoredID(id: message.id, isOwn: message.isOwn)).inserted else {
+            throw .damaged("message \(index) has the id of another one of its author")
+        }
         index += 1
         return message
     }
@@ -49,7 +62,7 @@ struct LegacyMessages {
 
 extension LegacyMessageFormat {
     fileprivate func message(
-        _ json: JSON, _ name: String, now: Milliseconds
+        _ json: JSON, _ name: String, _ times: LegacyTimes
     ) throws(LegacyFileFault) -> LegacyMessage {
         guard let object = json.object else { throw .damaged("\(name) is no object") }
         guard let id = object[id]?.string.flatMap({ MessageID(rawValue: $0) }) else {
@@ -57,8 +70,13 @@ extension LegacyMessageFormat {
         }
         guard let text = object[text]?.string else { throw .damaged("\(name) has no \(self.text)") }
         guard let isOwn = object[isOwn]?.bool else { throw .damaged("\(name) has no \(self.isOwn)") }
-        guard let sentAt = object[sentAt].flatMap(date), (Self.earliest...now.plus(.day)).contains(sentAt) else {
+        guard let sentAt = object[sentAt].flatMap(date), sentAt >= Self.earliest else {
             throw .damaged("\(name) has no date in \(self.sentAt), or one of another kind")
+        }
+        guard sentAt <= times.now.plus(.day) else {
+            // The device's clock may be years behind.
+            guard times.isCertain else { throw LegacyFileFault(.timeUncertain) }
+            throw .damaged("\(name) has a date in \(self.sentAt) that is yet to come, or one of another kind")
         }
         var expiration: Milliseconds?
         if let json = object[self.expiration], json != .null {
@@ -104,39 +122,49 @@ extension LegacyMessageFormat {
 
 /// When older messages end.
 struct LegacyTimes {
-    /// By which their age is measured.
+    /// By which their age is measured: the server's time, or what this device's clock shows.
     let now: Milliseconds
-    /// What is over by this is over for certain.
-    let certain: Milliseconds
+    /// Whether it is the server's: a device's clock that is ahead would end messages early, and for good.
+    let isCertain: Bool
+
+    init(now: Milliseconds, isCertain: Bool = true) {
+        self.now = now
+        self.isCertain = isCertain
+    }
 
     init(_ clock: RetentionClock, wall: Milliseconds) {
-        now = clock.isServerTimeKnown ? clock.shared : wall.asTime
-        certain = clock.isServerTimeKnown ? clock.shared : clock.trusted.wall
+        isCertain = clock.isServerTimeKnown
+        now = isCertain ? clock.shared : wall.asTime
     }
 
-    enum Term: Equatable {
-        /// What to admit it with.
-        case live(MessageStamp)
-        case ended(isCertain: Bool)
-    }
+    /// What apps write for "never": the year 4001.
+    private static let never = Milliseconds(Date.distantFuture)
 
     /// The end that a message had and what the policies say, whichever comes first.
     ///
     /// - Parameter policies: none is ``MessageRetentionPolicy/noStorage``.
-    func term(of message: LegacyMessage, _ policies: [MessageRetentionPolicy]) -> Term {
+    /// - Returns: what to admit it with; `nil`: it is over.
+    func stamp(
+        of message: LegacyMessage, _ policies: [MessageRetentionPolicy]
+    ) throws(LegacyFileFault) -> MessageStamp? {
         // What is of a clock that was ahead counts from now.
         let sentAt = min(message.sentAt, now)
         let age = Duration.milliseconds(now.minus(sentAt))
         var limit = policies.compactMap(\.milliseconds).min()
-        if let expiration = message.expiration {
-            limit = min(limit ?? .max, expiration.minus(sentAt), Milliseconds(MessageRetentionPolicy.longest))
+        if let expiration = message.expiration, expiration < Self.never {
+            let own = expiration.minus(sentAt)
+            guard limit != nil || own <= Milliseconds(MessageRetentionPolicy.longest) else {
+                throw LegacyFileFault(isCertain ? .endTooLate : .timeUncertain)
+            }
+            limit = min(limit ?? own, own)
         }
-        guard let limit else { return .live(MessageStamp(policy: .keep, age: age)) }
+        guard let limit else { return MessageStamp(policy: .keep, age: age) }
+        guard isCertain else { throw LegacyFileFault(.timeUncertain) }
         let seconds = max(0, limit / 1000)
-        let end = sentAt.plus(seconds * 1000)
-        guard end > now, let policy = MessageRetentionPolicy(afterSent: .seconds(seconds)) else {
-            return .ended(isCertain: end <= certain)
+        guard sentAt.plus(seconds * 1000) > now, let policy = MessageRetentionPolicy(afterSent: .seconds(seconds))
+        else {
+            return nil
         }
-        return .live(MessageStamp(policy: policy, age: age))
+        return MessageStamp(policy: policy, age: age)
     }
 }

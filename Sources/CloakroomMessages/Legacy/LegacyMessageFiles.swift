@@ -66,8 +66,14 @@ public struct LegacyMessageFormat: Sendable {
     public var dates = Dates.sinceReferenceDate
     /// Other members, which need not be kept. A message with one that is not named here makes its file stay.
     public var ignored: Set<String> = []
+    /// Members of a file beside the array `messages`, which need not be kept. A file with one that is not named here
+    /// stays, unless it is `null`.
+    public var ignoredInFile: Set<String> = []
     /// Makes the body of the new message from the whole JSON of the old one, its other members included; `nil`: the
     /// body is the text, in UTF-8. What it throws makes the file stay.
+    ///
+    /// The same message gives the same bytes each time, as of a `JSONEncoder` with `sortedKeys`: before a file is erased,
+    /// they are compared with what is stored, and others are ``LegacyFileLeft/Reason/conflicting``.
     public var body: (@Sendable (_ message: Data) throws -> Data)?
 
     public init() {}

@@ -95,11 +95,12 @@ extension SQLiteMessageStorage {
 
     /// Joins what one participant says into what is known, and records it.
     ///
-    /// - Parameter isCertain: whether its cuts are by a time that all share; those that are not follow it when it is known.
+    /// - Parameter certain: which of its cuts are by a time that all share; the others follow it as it becomes known.
+    ///   `nil`: all of them.
     /// - Returns: whether it said anything new.
     @discardableResult
     func join(
-        _ register: RetentionRegister, of author: ParticipantID, in name: ConversationID, isCertain: Bool = true
+        _ register: RetentionRegister, of author: ParticipantID, in name: ConversationID, certain: RetentionCuts? = nil
     ) throws(CloakroomError) -> Bool {
         var conversation = try requireConversation(name)
         if conversation.state.laterVersions.remove(author) != nil {
@@ -118,7 +119,8 @@ extension SQLiteMessageStorage {
         if cutsDeeper { conversation.areCutsPending = true }
         try database.transaction { database throws(SQLiteError) in
             try Self.store(joined, of: author, in: conversation.id, database)
-            try Self.store(register.cuts, of: author, in: conversation.id, isCertain: isCertain, database)
+            try Self.store(
+                register.cuts, certain: certain ?? register.cuts, of: author, in: conversation.id, database)
             if cutsDeeper {
                 try database.run("UPDATE conversation SET cuts_pending = 1 WHERE id = ?", [.integer(conversation.id)])
             }
@@ -145,9 +147,10 @@ extension SQLiteMessageStorage {
     }
 
     private static func store(
-        _ cuts: RetentionCuts, of author: ParticipantID, in conversation: Int64, isCertain: Bool,
+        _ cuts: RetentionCuts, certain: RetentionCuts, of author: ParticipantID, in conversation: Int64,
         _ database: SQLiteDatabase
     ) throws(SQLiteError) {
+        let certain = Dictionary(certain.all.map { ($0.seconds, $0.before) }, uniquingKeysWith: max)
         for cut in cuts.all {
             try database.run(
                 """
@@ -157,18 +160,30 @@ extension SQLiteMessageStorage {
                 """,
                 [
                     .integer(conversation), .text(author.rawValue), .integer(cut.seconds), .integer(cut.before),
-                    .integer(isCertain ? cut.before : 0),
+                    .integer(certain[cut.seconds] ?? 0),
                 ])
         }
     }
 
-    /// This user's cuts that were made while only a wall clock told the time follow the right one: what they are before was
-    /// received by the same clock.
-    static func moveUncertainCuts(by difference: Milliseconds, in database: SQLiteDatabase) throws(SQLiteError) {
+    /// This user's cuts that are not certain follow a time that is known better: what they are before was received by the
+    /// same clock.
+    ///
+    /// - Parameter areCertain: whether that is the server's time, and they are certain from now on.
+    static func moveUncertainCuts(
+        by difference: Milliseconds, areCertain: Bool, in database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        // One that reaches further binds more messages.
+        if difference > 0 {
+            try database.run(
+                """
+                UPDATE conversation SET cuts_pending = 1
+                WHERE id IN (SELECT conversation FROM cut WHERE before > certain)
+                """)
+        }
         try database.run(
             "UPDATE cut SET before = max(certain, min(before + ?, ?), 0) WHERE before > certain",
             [.integer(difference), .integer(.latestTime)])
-        try database.run("UPDATE cut SET certain = before WHERE before > certain")
+        if areCertain { try database.run("UPDATE cut SET certain = before WHERE before > certain") }
     }
 
     /// A message of a later version: what its author wants now is unknown.

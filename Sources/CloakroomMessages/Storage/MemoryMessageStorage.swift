@@ -135,8 +135,8 @@ package actor MemoryMessageStorage: MessageStorage {
         }
     }
 
-    package func newestBase(in conversation: ConversationID, _ clock: RetentionClock) -> Milliseconds? {
-        conversations[conversation, default: []].map { clock.sharedTime($0.base) }.max()
+    package func newestBase(in conversation: ConversationID, _ clock: RetentionClock) -> NewestBase? {
+        conversations[conversation, default: []].reduce(nil) { .later($0, NewestBase($1.base, clock)) }
     }
 
     package func remaining(_ times: ClockTimes) -> Milliseconds? {

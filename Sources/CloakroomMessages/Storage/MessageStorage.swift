@@ -53,10 +53,29 @@ package protocol MessageStorage: Sendable {
 
     /// When the newest message was sent, by the clock that all share; `nil` when there is none.
     func newestBase(in conversation: ConversationID, _ clock: RetentionClock) async throws(CloakroomError)
-        -> Milliseconds?
+        -> NewestBase?
 
     /// How long until the first message is over; `nil` when none has an end.
     func remaining(_ times: ClockTimes) async throws(CloakroomError) -> Milliseconds?
+}
+
+/// When the newest message of a conversation was sent, by the clock that all share.
+package struct NewestBase: Sendable, Hashable {
+    package var time: Milliseconds
+    /// Whether that is known by the device's clock alone.
+    package var isByDevice: Bool
+
+    init(_ base: MessageBase, _ clock: RetentionClock) {
+        time = clock.sharedTime(base)
+        isByDevice = base.clock.isDevice
+    }
+
+    /// Of the same time, the one that is known better.
+    static func later(_ left: Self?, _ right: Self?) -> Self? {
+        guard let left, let right else { return left ?? right }
+        if left.time == right.time { return left.isByDevice ? right : left }
+        return left.time > right.time ? left : right
+    }
 }
 
 /// What a message is, before it has its place.

@@ -28,18 +28,28 @@ extension SQLiteMessageStorage {
     /// This user's change, in one step.
     func change(
         to policy: MessageRetentionPolicy, in name: ConversationID, applyingTo scope: HistoryScope,
-        newestInMemory: Milliseconds?
+        newestInMemory: NewestBase?
     ) throws(CloakroomError) -> RetentionRegister {
         guard let reader else { throw Self.notBegun }
-        let newest = [newestInMemory, try newestBase(in: name, clock)].compactMap { $0 }.max()
+        let newest = NewestBase.later(newestInMemory, try newestBase(in: name, clock))
         // A cut that reaches further ahead is refused by peers, and with it the policy.
         let bound = max(clock.trusted.shared, clock.plausible.shared).plus(.day).minus(1)
         let register = try ownRegister(in: name).changed(
-            to: policy, applyingTo: scope, newestBase: newest.map { min($0, bound) }, at: clock.shared)
+            to: policy, applyingTo: scope, newestBase: newest.map { min($0.time, bound) }, at: clock.shared)
         guard let register else {
             throw CloakroomError(.invalidControlMessage, "a policy cannot be changed more than 2^53 - 1 times")
         }
-        try join(register, of: reader, in: name, isCertain: clock.isSharedTimeKnown)
+        var certain = RetentionCuts()
+        if clock.isSharedTimeCertain {
+            certain = register.cuts
+        } else {
+            // What counts from a relay's message does not follow later ones.
+            if scope == .history, let newest, !newest.isByDevice, newest.time <= bound {
+                certain = RetentionCuts(policy, before: newest.time.plus(1))
+            }
+            clock.noteUncertainTime()
+        }
+        try join(register, of: reader, in: name, certain: certain)
         return register
     }
 

@@ -22,7 +22,7 @@ extension SQLiteMessageStorage {
                             .integer(MessageBase.Clock.device(run: rebasing.run).rawValue),
                         ])
                 }
-                if let correction { try Self.moveUncertainCuts(by: correction, in: database) }
+                if let correction { try Self.moveUncertainCuts(by: correction, areCertain: true, in: database) }
                 try MessageDatabase.store(advanced, in: database)
             }
             // In another order now.
@@ -33,19 +33,23 @@ extension SQLiteMessageStorage {
     }
 
     /// The relay's time is heard before messages are measured by it: it may be the first that is right.
-    func hear(relay time: Milliseconds?) throws(CloakroomError) {
-        guard let time, !clock.isSharedTimeKnown else { return }
+    ///
+    /// - Parameter time: of the latest message of those that came together.
+    /// - Returns: the clock that has heard it, to be stored with the messages.
+    func hear(relay time: Milliseconds?) throws(CloakroomError) -> RetentionClock {
+        guard let time else { return clock }
         var clock = clock
         _ = clock.base(relayTime: time, age: 0)
-        guard let correction = clock.correction(since: self.clock) else { return }
+        guard let correction = clock.relayCorrection(since: self.clock) else { return clock }
         let heard = clock
         try database.transaction { database throws(SQLiteError) in
-            try Self.moveUncertainCuts(by: correction, in: database)
+            try Self.moveUncertainCuts(by: correction, areCertain: false, in: database)
             try MessageDatabase.store(heard, in: database)
         }
         cutChanges += 1
         conversations = [:]
         self.clock = clock
+        return clock
     }
 
     /// Writes down what time it is, when a minute has passed since that was done: a clock that is set back, and a new start,

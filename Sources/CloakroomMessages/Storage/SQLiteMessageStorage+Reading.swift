@@ -71,10 +71,10 @@ extension SQLiteMessageStorage: MessageStorage {
 
     package func newestBase(
         in name: ConversationID, _ clock: RetentionClock
-    ) throws(CloakroomError) -> Milliseconds? {
+    ) throws(CloakroomError) -> NewestBase? {
         guard let conversation = try conversation(name) else { return nil }
         return try database.perform { database throws(SQLiteError) in
-            var newest: Milliseconds?
+            var newest: NewestBase?
             for condition in ["clock < 2", "clock >= 2"] {
                 let base = try database.first(
                     """
@@ -82,10 +82,10 @@ extension SQLiteMessageStorage: MessageStorage {
                     """, [.integer(conversation.id)]
                 ) { row in
                     MessageBase.Clock(rawValue: row.integer(1)).map {
-                        clock.sharedTime(MessageBase(time: row.integer(0), clock: $0))
+                        NewestBase(MessageBase(time: row.integer(0), clock: $0), clock)
                     }
                 }
-                if let base = base ?? nil { newest = max(newest ?? base, base) }
+                newest = NewestBase.later(newest, base ?? nil)
             }
             return newest
         }

@@ -29,9 +29,9 @@ import Testing
         var format = LegacyMessageFormat()
         format.dates = dates
         let json = #"[{"id":"a","text":"b","timestamp":\#(text),"isFromSelf":true,"expiresAt":null}]"#
-        var messages = try LegacyMessages(Array(json.utf8), format, now: 1_800_000_000_000)
+        var messages = try LegacyMessages(Array(json.utf8), format, LegacyTimes(now: 1_800_000_000_000))
         #expect(try messages.next(9).map(\.sentAt) == [time])
-        var early = try LegacyMessages(Array(json.utf8), format, now: time - .day - 1)
+        var early = try LegacyMessages(Array(json.utf8), format, LegacyTimes(now: time - .day - 1))
         #expect(throws: LegacyFileFault.self) { try early.next() }
     }
 }

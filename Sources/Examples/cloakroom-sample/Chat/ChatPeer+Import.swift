@@ -34,8 +34,12 @@ extension ChatPeer {
         case .unreadable(let error): "\(error)"
         case .damaged(let why): why
         case .nothingStored: "nothing would be stored: set a policy first"
-        case .timeUncertain:
-            "only this device's clock says that some of its messages are over: sign in, so that the server's is known"
+        case .timeUncertain: "its messages have an end, and the server's time is not known before a request"
+        case .endTooLate: "a message is to end more than a year after it was sent: set a policy that ends it"
+        case .conflicting: "a message is stored, or in another file, with another content"
+        case .notStored: "a message is here in memory only, or cannot be read"
+        case .endedSincePreview: "messages have ended since they were counted: repeat it"
+        case .nameTaken(let name): "move \(name) elsewhere, whose name is needed"
         case .changed: "it was written to meanwhile"
         }
     }
