@@ -35,10 +35,16 @@ extension SQLiteMessageStorage {
 
     /// Erasing begins: nothing can be opened any longer, whatever comes next. When the process ends before
     /// ``finishErasing(_:)``, the next one continues.
-    func beginErasing() async throws(CloakroomError) {
+    ///
+    /// - Returns: the messages that were in memory, for handlers: their names can no longer be read.
+    @discardableResult
+    func beginErasing() async throws(CloakroomError) -> [MessageReference] {
         try folder.markErasing()
         isErasing = true
+        // Nothing is admitted any more, and the keys are there yet.
+        let inMemory = (try? noteReferences()) ?? []
         try await keys.erase()
+        return inMemory
     }
 
     /// The messages that are being erased, for handlers, some at a time.

@@ -37,8 +37,13 @@ extension MessageRetention {
         currentPurge?.cancel()
         _ = await currentPurge?.result
         await memory.closeAll()
-        let inMemory = (try? await storage.noteReferences()) ?? []
-        try await storage.beginErasing()
+        let inMemory: [MessageReference]
+        do { inMemory = try await storage.beginErasing() } catch {
+            await memory.closeAll()
+            throw error
+        }
+        // What was admitted since the first time; from now on nothing is.
+        await memory.closeAll()
         try await finishErasing(inMemory)
     }
 
