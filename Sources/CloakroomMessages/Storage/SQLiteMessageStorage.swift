@@ -97,6 +97,7 @@ public actor SQLiteMessageStorage {
         hash = try Self.nameHash(opened.keys)
         clock = try database.clock() ?? RetentionClock(at: reading)
         retiring = try database.retiringKeys()
+        try readDeletions()
         try advance(to: reading)
         try endFormerNotes()
         try removeOrphans()
