@@ -101,6 +101,7 @@ extension SQLiteMessageStorage {
             throw MessageDatabase.failure(error)
         }
         clock.advance(to: reading)
+        (heardClock, clockFailure, areFormerImagesHeld) = (nil, nil, false)
         losses = []
         try folder.unmarkErasing()
         isErasing = false

@@ -29,6 +29,7 @@ extension SQLiteMessageStorage {
         _ messages: [ArrivingMessage], reading: RetentionClock.Reading
     ) throws(CloakroomError) -> [Decision] {
         try advance(to: reading)
+        try endFormerImages()
         try hear(relay: messages.lazy.compactMap(\.relayTime).first)
         var clock = clock
         var plans: [AdmissionPlan] = []
