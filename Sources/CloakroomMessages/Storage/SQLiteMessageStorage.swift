@@ -102,7 +102,7 @@ public actor SQLiteMessageStorage {
             losses.insert(.vault)
         }
         hash = try Self.nameHash(opened.keys)
-        clock = try database.clock() ?? RetentionClock(at: reading)
+        clock = try database.clock(at: reading)
         retiring = try database.retiringKeys()
         try readDeletions()
         follow(reading)
