@@ -62,6 +62,28 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         hear(reading)
     }
 
+    /// A clock whose record is lost: behind the right time rather than ahead of it, until that is heard.
+    ///
+    /// Messages are hidden by the wall clock meanwhile. What was noted by the time that all share stays as it is.
+    ///
+    /// - Parameters:
+    ///   - run: a later one than that of any message.
+    ///   - shared: no later than it is by the clock that all share.
+    ///   - device: no later than it is by the device's, and as far from `shared` as that is.
+    package init(recovered reading: Reading, run: Int64, shared: Milliseconds, device: Milliseconds) {
+        last = reading
+        self.device = device.asTime
+        self.shared = shared.asTime
+        self.run = run
+        source = .relay
+        hear(reading)
+    }
+
+    /// Whether it can have become what it is, as far as that shows.
+    package var isPossible: Bool {
+        device == device.asTime && shared == shared.asTime && run >= 0 && agreed >= 0 && (heardRun ?? run) <= run
+    }
+
     /// Whether the server's time has been heard since the device started.
     package var isServerTimeKnown: Bool { heardRun == run }
 

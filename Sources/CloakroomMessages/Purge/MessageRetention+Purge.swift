@@ -55,9 +55,12 @@ extension MessageRetention {
     private func removeMessages(_ report: inout PurgeReport) async throws {
         let times = try await storage.clock(at: await read()).trusted
         try await storage.writeDeletions()
+        // Before any handler: one that throws must not delay them.
+        for conversation in try await storage.pendingCuts() { try await applyCuts(in: conversation) }
         await storage.endNotes(await memory.removeDue(times).map(\.reference))
         report.releaseCount += try await removeNotes()
-        for conversation in try await storage.pendingCuts() { try await applyCuts(in: conversation) }
+        // What is over by a time that is not written down yet goes once it is.
+        if let failure = await storage.clockFailure { throw failure }
         var size = BatchSize()
         while let batch = try await storage.nextBatch(
             limit: size.count, needsReferences: !handlers.isEmpty)

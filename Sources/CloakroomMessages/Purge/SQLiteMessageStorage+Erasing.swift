@@ -5,15 +5,32 @@ import Foundation
 extension SQLiteMessageStorage {
     /// Marks all messages of a conversation as deleted: none is returned any more, and the next purge removes them.
     ///
-    /// What seals them retires at once. When that cannot be written, as on a full disk, the keys go all the same, and it is
-    /// written by the next purge.
-    func deleteAll(in name: ConversationID) throws(CloakroomError) {
+    /// What seals them retires at once. When that cannot be written, as on a full disk, the keys go all the same, it is
+    /// noted with those that are left, and written by the next purge, after a kill too.
+    func deleteAll(in name: ConversationID, now: ContinuousClock.Instant) async throws(CloakroomError) {
         guard let conversation = try conversation(name) else { return }
-        unwrittenDeletions[name] = try lastSequence()
-        do throws(CloakroomError) { try writeDeletions() } catch {
-            keys.drop(keys.table.ids.filter { $0.conversation == conversation.id })
-        }
+        let through = try lastSequence()
+        unwrittenDeletions[name] = through
         conversations[name] = nil
+        do throws(CloakroomError) { try writeDeletions() } catch {
+            keys.delete(conversation.id, through: through)
+            await keys.writeDeletions(now: now)
+        }
+    }
+
+    /// What former processes could not write.
+    func readDeletions() throws(CloakroomError) {
+        for (row, through) in keys.table.deletions {
+            let name = try database.perform { database throws(SQLiteError) in
+                try database.first("SELECT name FROM conversation WHERE id = ?", [.integer(row)]) { $0.text(0) }
+            }
+            // One of a database that was moved aside is not here.
+            if let name = name.flatMap({ ConversationID(rawValue: $0) }) {
+                unwrittenDeletions[name] = through
+            } else {
+                keys.forgetDeletion(row)
+            }
+        }
     }
 
     /// Writes down which messages are deleted, where that has failed before.
@@ -29,16 +46,23 @@ extension SQLiteMessageStorage {
                 for key in sealing { try MessageDatabase.retire(key, in: database) }
             }
             unwrittenDeletions[name] = nil
+            if let row { keys.forgetDeletion(row) }
             retiring = try database.retiringKeys()
         }
     }
 
     /// Erasing begins: nothing can be opened any longer, whatever comes next. When the process ends before
     /// ``finishErasing(_:)``, the next one continues.
-    func beginErasing() async throws(CloakroomError) {
+    ///
+    /// - Returns: the messages that were in memory, for handlers: their names can no longer be read.
+    @discardableResult
+    func beginErasing() async throws(CloakroomError) -> [MessageReference] {
         try folder.markErasing()
         isErasing = true
+        // Nothing is admitted any more, and the keys are there yet.
+        let inMemory = (try? noteReferences()) ?? []
         try await keys.erase()
+        return inMemory
     }
 
     /// The messages that are being erased, for handlers, some at a time.
@@ -77,6 +101,7 @@ extension SQLiteMessageStorage {
             throw MessageDatabase.failure(error)
         }
         clock.advance(to: reading)
+        (heardClock, clockFailure, areFormerImagesHeld) = (nil, nil, false)
         losses = []
         try folder.unmarkErasing()
         isErasing = false

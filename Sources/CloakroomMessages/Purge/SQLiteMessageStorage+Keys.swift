@@ -45,14 +45,15 @@ extension SQLiteMessageStorage {
     }
 
     private func rows(under id: MessageKeyID, limit: Int) throws(CloakroomError) -> [MessageRow] {
-        try database.perform { database throws(SQLiteError) in
+        let times = latestClock.trusted
+        return try database.perform { database throws(SQLiteError) in
             try database.rows(
                 """
                 SELECT \(MessageRow.columns), conversation.name FROM message
                 JOIN conversation ON conversation.id = message.conversation
                 WHERE message.conversation = ? AND slot = ? AND NOT \(Self.isOver) LIMIT ?
                 """,
-                [.integer(id.conversation), .integer(id.slot.rawValue)] + clock.trusted.values + [SQLiteValue(limit)]
+                [.integer(id.conversation), .integer(id.slot.rawValue)] + times.values + [SQLiteValue(limit)]
             ) { row throws(SQLiteError) in
                 guard let name = ConversationID(rawValue: row.text(15)) else { throw .corrupt }
                 return try MessageRow(row, conversation: name)
@@ -66,7 +67,7 @@ extension SQLiteMessageStorage {
     /// Keys of slots that have ended, and those that retire, when they hold only what is over: whether its rows could be
     /// deleted or not.
     private func endedKeys() throws(CloakroomError) -> [MessageKeyID] {
-        let times = clock.trusted
+        let times = latestClock.trusted
         var ended: [MessageKeyID] = []
         for id in keys.table.ids where id != Self.hashKeyID {
             if id.conversation < 0 {
@@ -185,7 +186,7 @@ extension SQLiteMessageStorage {
     /// How long until a key's slot ends, or a rotation that waits is due; `nil` when there is none.
     func keysRemaining(now: ContinuousClock.Instant) throws(CloakroomError) -> Milliseconds? {
         guard try endedKeys().isEmpty else { return 0 }
-        let shared = clock.trusted.shared
+        let shared = latestClock.trusted.shared
         let ends = keys.table.ids.lazy.filter { $0 != Self.hashKeyID && !$0.slot.isEndless }
             .map { ($0.slot.rawValue * 1000).minus(shared) }
         let next = [ends.filter { $0 > 0 }.min(), keys.rotationDelay(at: now).map { Milliseconds($0) }]

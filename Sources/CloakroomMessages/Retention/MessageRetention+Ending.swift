@@ -6,11 +6,15 @@ extension MessageRetention {
     ///
     /// None is returned any more, and none can be opened, also when a handler fails or the disk is full.
     ///
+    /// A deletion lasts when this returns, also when the process is killed on a full disk: it is noted with the keys then, in
+    /// space that is kept for it. Only where there was none for that either, the purge that follows is
+    /// ``PurgeReport/stoppedBy`` that error and a kill can undo it.
+    ///
     /// - Returns: of the purge that follows; what it could not do, or write down, the next one does.
     @discardableResult
     public func deleteAll(in conversation: ConversationID) async throws -> PurgeReport {
         await storage.endNotes(await memory.close(conversation).map(\.reference))
-        try await storage.deleteAll(in: conversation)
+        try await storage.deleteAll(in: conversation, now: runtime.now())
         wake()
         return try await purge()
     }
@@ -37,8 +41,13 @@ extension MessageRetention {
         currentPurge?.cancel()
         _ = await currentPurge?.result
         await memory.closeAll()
-        let inMemory = (try? await storage.noteReferences()) ?? []
-        try await storage.beginErasing()
+        let inMemory: [MessageReference]
+        do { inMemory = try await storage.beginErasing() } catch {
+            await memory.closeAll()
+            throw error
+        }
+        // What was admitted since the first time; from now on nothing is.
+        await memory.closeAll()
         try await finishErasing(inMemory)
     }
 
@@ -89,6 +98,7 @@ extension MessageRetention {
         next.append(try await storage.openPurgeRemaining(now: runtime.now()))
         if releaser != nil { next.append(try await storage.releasesRemaining(now: clock.device)) }
         if await !storage.endedNotes.isEmpty { next.append(0) }
+        if await !storage.unwrittenDeletions.isEmpty { next.append(0) }
         return next.compactMap { $0 }.min().map { min($0, 36_525 * .day) }
     }
 

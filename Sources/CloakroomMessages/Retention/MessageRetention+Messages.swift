@@ -40,9 +40,11 @@ extension MessageRetention {
             id: message.id, conversation: message.conversation, author: participant, stamp: stamp.policy,
             body: message.body, attachments: message.attachments.map(\.withoutFile), quotes: message.quotes)
         switch try await admit([(draft, message.relayTime, .zero)])[0] {
-        case .kept: return stamp
-        case .arrivedExpired: throw CloakroomError(.invalidRequest, "the message that is quoted is over")
-        case .replay: throw CloakroomError(.invalidRequest, "a message has been given this id before")
+        // What was written while the user left the conversation is sent all the same.
+        case .admitted(.kept), .ended: return stamp
+        case .admitted(.arrivedExpired):
+            throw CloakroomError(.invalidRequest, "the message that is quoted is over")
+        case .admitted(.replay): throw CloakroomError(.invalidRequest, "a message has been given this id before")
         }
     }
 
@@ -60,7 +62,8 @@ extension MessageRetention {
 
     /// Keeps a message that has arrived, if it is new and not over.
     ///
-    /// A message of this user, from another device of theirs, is admitted the same way.
+    /// A message of this user, from another device of theirs, is admitted the same way. One that nobody stores, and whose
+    /// conversation is closed or deleted meanwhile, ends with the others there: it counts as arrived too late.
     public func admit(_ message: IncomingMessage) async throws -> Admission { try await admit([message])[0] }
 
     /// The same for many, all or none, as after a connect.
@@ -75,12 +78,25 @@ extension MessageRetention {
                     attachments: message.attachments.map(\.withoutFile),
                     quotes: message.quotes.flatMap { $0.conversation == message.sender.conversation ? $0 : nil })
                 return (draft, message.relayTime, message.stamp.age)
-            })
+            }
+        ).map { outcome in
+            switch outcome {
+            case .admitted(let admission): admission
+            case .ended: .arrivedExpired
+            }
+        }
+    }
+
+    private enum Outcome {
+        case admitted(Admission)
+        /// It is in memory only, and its conversation was closed before it was there.
+        case ended
     }
 
     private func admit(
         _ messages: [(draft: MessageDraft, relayTime: Date?, age: Duration)]
-    ) async throws -> [Admission] {
+    ) async throws -> [Outcome] {
+        let openings = await memory.openings(of: Set(messages.map(\.draft.conversation)))
         let reading = await read()
         var arriving: [ArrivingMessage] = []
         for (draft, relayTime, age) in messages {
@@ -93,19 +109,23 @@ extension MessageRetention {
                     draft: draft, relayTime: relayTime.map { Milliseconds($0) }, age: Milliseconds(age), quoted: quoted)
             )
         }
-        var admissions: [Admission] = []
+        var outcomes: [Outcome] = []
         for decision in try await storage.admit(arriving, reading: reading) {
             switch decision {
-            case .stored(let until): admissions.append(.kept(until: until?.date))
+            case .stored(let until): outcomes.append(.admitted(.kept(until: until?.date)))
             case .inMemory(let record):
-                _ = await memory.insert(record)
-                admissions.append(.kept(until: record.term.local?.date))
-            case .arrivedExpired: admissions.append(.arrivedExpired)
-            case .replay: admissions.append(.replay)
+                if await memory.insert(record, since: openings) {
+                    outcomes.append(.admitted(.kept(until: record.term.local?.date)))
+                } else {
+                    await storage.endNotes([record.draft.reference])
+                    outcomes.append(.ended)
+                }
+            case .arrivedExpired: outcomes.append(.admitted(.arrivedExpired))
+            case .replay: outcomes.append(.admitted(.replay))
             }
         }
         wake()
-        return admissions
+        return outcomes
     }
 
     /// How many messages of a conversation were over when they arrived, for the user to know.

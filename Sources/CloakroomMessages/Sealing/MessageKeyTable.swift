@@ -6,6 +6,9 @@ struct MessageKeyTable: Sendable {
     private(set) var keys: [Int64: [DeadlineSlot: SealingKey]] = [:]
     /// Whether a file under the same master key has held keys that were dropped since.
     var isStale = false
+    /// Deletions that the database does not say yet: of each conversation the last message that is deleted, with all
+    /// before it.
+    var deletions: [Int64: Int64] = [:]
 
     init() {}
 
@@ -18,7 +21,9 @@ struct MessageKeyTable: Sendable {
     }
 
     /// Of the file, in bytes.
-    var byteCount: Int { keys.values.reduce(30) { $0 + 12 + $1.count * 40 } }
+    var byteCount: Int {
+        keys.values.reduce(30 + (deletions.isEmpty ? 0 : 4 + deletions.count * 16)) { $0 + 12 + $1.count * 40 }
+    }
 
     var ids: [MessageKeyID] {
         keys.flatMap { conversation, slots in slots.keys.map { MessageKeyID(conversation: conversation, slot: $0) } }
@@ -33,11 +38,18 @@ struct MessageKeyTable: Sendable {
     static let version: UInt8 = 1
     private static let context = Array("Cloakroom message keys 1".utf8)
 
-    /// Version, then sealed: flags, and for each conversation its row, the number of its keys, and each key behind its
-    /// slot; numbers are big endian.
+    private static let staleFlag: UInt8 = 1
+    private static let deletionsFlag: UInt8 = 2
+
+    /// Version, then sealed: flags; with one of them the number of deletions, and each message behind its conversation; and
+    /// for each conversation its row, the number of its keys, and each key behind its slot. Numbers are big endian.
     func sealed(under master: SealingKey) -> [UInt8] {
-        var bytes: [UInt8] = [isStale ? 1 : 0]
-        bytes.reserveCapacity(1 + keys.values.reduce(0) { $0 + 12 + $1.count * 40 })
+        var bytes = [(isStale ? Self.staleFlag : 0) | (deletions.isEmpty ? 0 : Self.deletionsFlag)]
+        bytes.reserveCapacity(byteCount)
+        if !deletions.isEmpty {
+            bytes += UInt32(deletions.count).bigEndianBytes
+            for (conversation, through) in deletions { bytes += conversation.bigEndianBytes + through.bigEndianBytes }
+        }
         for (conversation, slots) in keys {
             bytes += conversation.bigEndianBytes
             bytes += UInt32(slots.count).bigEndianBytes
@@ -52,10 +64,18 @@ struct MessageKeyTable: Sendable {
     /// - Returns: `nil` for a file under another master key, and for one that is damaged.
     init?(_ file: [UInt8], under master: SealingKey) {
         guard file.first == Self.version, let bytes = master.open(file.dropFirst(), context: Self.context),
-            let flags = bytes.first, flags <= 1
+            let flags = bytes.first, flags & ~(Self.staleFlag | Self.deletionsFlag) == 0
         else { return nil }
-        isStale = flags == 1
+        isStale = flags & Self.staleFlag != 0
         var rest = bytes.dropFirst()
+        if flags & Self.deletionsFlag != 0 {
+            guard let count = UInt32(takingFrom: &rest), count > 0, Int(count) <= rest.count / 16 else { return nil }
+            for _ in 0..<count {
+                guard let conversation = Int64(takingFrom: &rest), let through = Int64(takingFrom: &rest),
+                    deletions.updateValue(through, forKey: conversation) == nil
+                else { return nil }
+            }
+        }
         while !rest.isEmpty {
             guard let conversation = Int64(takingFrom: &rest), let count = UInt32(takingFrom: &rest),
                 count > 0, Int(count) <= rest.count / 40

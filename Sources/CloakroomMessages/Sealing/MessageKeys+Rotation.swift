@@ -94,7 +94,7 @@ extension MessageKeys {
         }
     }
 
-    private func freeingSpace(_ work: () throws(CloakroomError) -> Void) throws(CloakroomError) {
+    func freeingSpace(_ work: () throws(CloakroomError) -> Void) throws(CloakroomError) {
         do throws(CloakroomError) { try work() } catch {
             guard error.code == .diskFull, reserveByteCount > 0 else { throw error }
             removeReserve()

@@ -12,13 +12,15 @@ import Foundation
 final class MessageKeys {
     let folder: PrivateFolder
     let vault: any KeyVault
-    private(set) var table: MessageKeyTable
+    var table: MessageKeyTable
     /// What `keys` is sealed under, and what the vault holds while there is no `next`.
     var master: SealingKey
     /// What `keys.next` is sealed under, while the vault holds this or `master`: a rotation that has begun.
     var next: SealingKey?
     /// Whether a file under `next` has held keys that were dropped since.
     var isNextStale = false
+    /// `false` while a deletion of the table is in no file that is sure to be read.
+    var areDeletionsWritten = true
     var isRotating = false
     /// Those who wait for the end of a rotation.
     var waiting: [CheckedContinuation<Void, Never>] = []
@@ -111,8 +113,10 @@ final class MessageKeys {
         drop(table.ids.filter { !live.contains($0) })
     }
 
-    /// How long until dropped keys are put out of reach: rotations are a minute apart. `nil` while there are none.
+    /// How long until dropped keys are put out of reach: rotations are a minute apart, but for a deletion that is written
+    /// nowhere. `nil` while there are none.
     func rotationDelay(at now: ContinuousClock.Instant) -> Duration? {
+        guard areDeletionsWritten else { return .zero }
         guard table.isStale || next != nil else { return nil }
         return lastRotation.map { max(.zero, .seconds(60) - (now - $0)) } ?? .zero
     }
@@ -120,7 +124,7 @@ final class MessageKeys {
     // MARK: The file
 
     /// Writes what is in the table under all master keys that the vault may hold.
-    private func write() throws(CloakroomError) {
+    func write() throws(CloakroomError) {
         if let next { try write(to: Self.nextFile, under: next, isStale: isNextStale) }
         try write(to: Self.file, under: master, isStale: table.isStale)
     }
@@ -145,6 +149,7 @@ final class MessageKeys {
         }
         master = next
         table.isStale = isNextStale
+        if !isNextStale { areDeletionsWritten = true }
         self.next = nil
         isNextStale = false
     }
@@ -155,6 +160,7 @@ final class MessageKeys {
         table = MessageKeyTable()
         next = nil
         isNextStale = false
+        areDeletionsWritten = true
     }
 
     func refuseErased() throws(CloakroomError) {

@@ -21,7 +21,9 @@ extension SQLiteMessageStorage {
         var row = try database.perform { database throws(SQLiteError) in
             try Self.conversation(name, in: database)
         }
-        if let through = unwrittenDeletions[name] { row?.deletedThrough = through }
+        if let through = unwrittenDeletions[name], let written = row?.deletedThrough {
+            row?.deletedThrough = max(through, written)
+        }
         // Few of many are in use at a time.
         if conversations.count >= 256 { conversations = [:] }
         conversations[name] = row

@@ -8,12 +8,31 @@ package actor MemoryMessageStorage: MessageStorage {
     private var files: [AttachmentFile: Data] = [:]
     /// Behind those that are stored when both were sent in the same millisecond.
     private var lastSequence: Int64 = 1 << 62
+    /// How often conversations were closed, all at once included.
+    private var closings: [ConversationID: Int] = [:]
+    private var allClosings = 0
 
     package init() {}
 
-    /// - Returns: `false` when it is here already.
-    func insert(_ record: MessageRecord) -> Bool {
-        guard self.record(record.draft.reference) == nil else { return false }
+    /// What is noted of conversations before a message is admitted to them: see ``insert(_:since:)``.
+    struct Openings: Sendable {
+        fileprivate var closings: [ConversationID: Int]
+        fileprivate var allClosings: Int
+    }
+
+    func openings(of conversations: Set<ConversationID>) -> Openings {
+        Openings(closings: closings.filter { conversations.contains($0.key) }, allClosings: allClosings)
+    }
+
+    /// - Parameter openings: from before it was decided to keep the message.
+    /// - Returns: `false` when its conversation was closed since, so that the message has ended.
+    func insert(_ record: MessageRecord, since openings: Openings) -> Bool {
+        let conversation = record.draft.conversation
+        guard allClosings == openings.allClosings, closings[conversation] == openings.closings[conversation] else {
+            return false
+        }
+        // It is here already.
+        guard self.record(record.draft.reference) == nil else { return true }
         var record = record
         lastSequence += 1
         record.sequence = lastSequence
@@ -36,9 +55,14 @@ package actor MemoryMessageStorage: MessageStorage {
     }
 
     /// Removes all messages of a conversation.
-    func close(_ conversation: ConversationID) -> [MessageDraft] { remove(from: conversation) { _ in true } }
+    func close(_ conversation: ConversationID) -> [MessageDraft] {
+        closings[conversation, default: 0] += 1
+        return remove(from: conversation) { _ in true }
+    }
 
     func closeAll() {
+        allClosings += 1
+        closings = [:]
         conversations = [:]
         files = [:]
     }

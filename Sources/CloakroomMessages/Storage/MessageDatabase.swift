@@ -83,14 +83,6 @@ final class MessageDatabase {
 
     // MARK: The clock
 
-    func clock() throws(CloakroomError) -> RetentionClock? {
-        let text = try perform { database throws(SQLiteError) in
-            try database.first("SELECT state FROM clock WHERE id = 1") { $0.text(0) }
-        }
-        // One of a later version begins anew: then only what passes from now on is certain.
-        return text.flatMap { try? JSONDecoder().decode(RetentionClock.self, from: Data($0.utf8)) }
-    }
-
     static func store(_ clock: RetentionClock, in database: SQLiteDatabase) throws(SQLiteError) {
         // Numbers and a short text, which JSON can hold.
         guard let state = try? JSONEncoder().encode(clock) else { return }

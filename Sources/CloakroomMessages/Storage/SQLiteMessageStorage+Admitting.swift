@@ -29,6 +29,7 @@ extension SQLiteMessageStorage {
         _ messages: [ArrivingMessage], reading: RetentionClock.Reading
     ) throws(CloakroomError) -> [Decision] {
         try advance(to: reading)
+        try endFormerImages()
         var clock = try hear(relay: messages.lazy.compactMap(\.relayTime).max())
         var plans: [AdmissionPlan] = []
         // Before the others are read together, as it may write.

@@ -1,12 +1,20 @@
 import CloakroomKit
+import CloakroomSQLite
 import Foundation
 
 extension SQLiteMessageStorage {
-    /// The clock, with what this reading says.
+    /// The clock, with what this reading says, also when that cannot be written.
+    ///
+    /// - Throws: ``CloakroomError/Code/storeFailed`` when nothing can be read, either.
     func clock(at reading: RetentionClock.Reading) throws(CloakroomError) -> RetentionClock {
-        try advance(to: reading)
+        follow(reading)
+        if clockFailure != nil {
+            try database.perform { database throws(SQLiteError) in
+                _ = try database.first("SELECT 1 FROM clock") { _ in true }
+            }
+        }
         keepTime()
-        return clock
+        return latestClock
     }
 
     func agreement(in name: ConversationID) throws(CloakroomError) -> RetentionAgreement {

@@ -12,7 +12,7 @@ enum AttachmentSource: Sendable {
 extension SQLiteMessageStorage {
     /// Seals the bytes of an attachment into a file of their own.
     ///
-    /// - Returns: `nil` when the message is not here.
+    /// - Returns: `nil` when the message is not here, or is being purged: its files are removed already.
     func keep(
         _ source: AttachmentSource, position: Int, of message: MessageReference
     ) throws(CloakroomError) -> AttachmentFile? {
@@ -21,6 +21,10 @@ extension SQLiteMessageStorage {
             return nil
         }
         let sequence = row.record.sequence
+        let isCondemned = try database.perform { database throws(SQLiteError) in
+            try database.first("SELECT 1 FROM condemned WHERE seq = ?", [.integer(sequence)]) { _ in true } ?? false
+        }
+        guard !isCondemned else { return nil }
         let former = try database.perform { database throws(SQLiteError) in
             try database.first(
                 "SELECT file FROM attachment WHERE message = ? AND position = ?",

@@ -3,7 +3,9 @@ import CloakroomSQLite
 
 /// What time it is, as it is written down.
 extension SQLiteMessageStorage {
-    /// Goes on to a reading, before anything that depends on the time.
+    /// Goes on to a reading, before something is written that depends on the time.
+    ///
+    /// - Throws: ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``; nothing changed.
     func advance(to reading: RetentionClock.Reading) throws(CloakroomError) {
         var clock = clock
         let rebasing = clock.advance(to: reading)
@@ -30,7 +32,28 @@ extension SQLiteMessageStorage {
             if correction != nil { conversations = [:] }
         }
         self.clock = clock
+        clockFailure = nil
+        if clock.isServerTimeKnown { heardClock = nil } else { heardClock?.advance(to: reading) }
     }
+
+    /// The same for what only reads, and for keys that go: what cannot be written, as on a full disk, is no reason to wait.
+    ///
+    /// The server's time is heard in memory then, and written by a later call.
+    func follow(_ reading: RetentionClock.Reading) {
+        do throws(CloakroomError) { try advance(to: reading) } catch {
+            clockFailure = error
+            var heard = heardClock ?? clock
+            heard.advance(to: reading)
+            // Before that is written, cuts are by the time that was thought to be right.
+            heardClock = heard.correction(since: clock) == nil ? heard : nil
+            var silent = reading
+            silent.server = nil
+            clock.advance(to: silent)
+        }
+    }
+
+    /// What is known of the time, written down or not.
+    var latestClock: RetentionClock { heardClock ?? clock }
 
     /// The relay's time is heard before messages are measured by it: it may be the first that is right.
     ///

@@ -69,6 +69,7 @@ extension SQLiteMessageStorage {
     func nextEndedNotes(limit: Int = 256) throws(CloakroomError) -> EndedNotes? {
         let ids = Array(endedNotes.prefix(limit))
         guard !ids.isEmpty else { return nil }
+        try endFormerImages()
         var ended = EndedNotes(ids: ids, notes: [], cachedKeys: [], endedKeys: [])
         for id in ids {
             let row = try database.perform { database throws(SQLiteError) in
@@ -118,12 +119,23 @@ extension SQLiteMessageStorage {
 
     /// What the process before has left in memory has ended with it.
     func endFormerNotes() throws(CloakroomError) {
-        let ids = try database.transaction { database throws(SQLiteError) in
+        endedNotes = Set(
+            try database.perform { database throws(SQLiteError) in
+                try database.rows("SELECT id FROM memory_note") { $0.blob(0) }
+            })
+        areFormerImagesHeld = true
+        // A full disk is no reason not to read what is stored.
+        _ = try? endFormerImages()
+    }
+
+    /// Images of what former processes had in memory are no longer held; once, and before new ones are.
+    func endFormerImages() throws(CloakroomError) {
+        guard areFormerImagesHeld else { return }
+        try database.transaction { database throws(SQLiteError) in
             try database.run("DELETE FROM memory_image")
             try database.run("UPDATE release SET retry_at = 0 WHERE retry_at = ?", [.integer(Self.held)])
-            return try database.rows("SELECT id FROM memory_note") { $0.blob(0) }
         }
-        endedNotes = Set(ids)
+        areFormerImagesHeld = false
     }
 
     /// The messages in memory, of this process and of former ones, for handlers.

@@ -23,7 +23,12 @@ public actor SQLiteMessageStorage {
     /// Replaced by ``finishErasing(_:)``.
     var database: MessageDatabase
     var keys: MessageKeys
+    /// As it is written, but for what has passed since.
     var clock: RetentionClock
+    /// The same with the server's time, while that could not be written.
+    var heardClock: RetentionClock?
+    /// Why it could not; `nil` when there is nothing to be written.
+    var clockFailure: CloakroomError?
     /// What was lost when the storage was opened; empty mostly.
     public internal(set) var losses: Set<Loss>
     /// What is hashed into names of purged messages.
@@ -49,6 +54,8 @@ public actor SQLiteMessageStorage {
     var chatKeyPrefix: String?
     /// Messages in memory that have ended, and whose notes handlers have not had yet.
     var endedNotes: Set<[UInt8]> = []
+    /// Images of former processes' messages in memory count as if these were here: see ``endFormerImages()``.
+    var areFormerImagesHeld = false
     let step: @Sendable (PurgeStep) throws -> Void
     /// `nil` after ``close()``.
     private var lock: FolderLock?
@@ -95,9 +102,10 @@ public actor SQLiteMessageStorage {
             losses.insert(.vault)
         }
         hash = try Self.nameHash(opened.keys)
-        clock = try database.clock() ?? RetentionClock(at: reading)
+        clock = try database.clock(at: reading)
         retiring = try database.retiringKeys()
-        try advance(to: reading)
+        try readDeletions()
+        follow(reading)
         try endFormerNotes()
         try removeOrphans()
     }

@@ -79,6 +79,50 @@ import Testing
         await next.storage.close()
     }
 
+    @Test(arguments: [false, true])
+    func `what is deleted on a full disk stays deleted after a kill`(isVaultLocked: Bool) async throws {
+        let disk = try SmallDisk(byteCount: 4 << 20)
+        defer { disk.unmount() }
+        let device = try await OpenDevice(in: disk.url)
+        try await device.keepAll()
+        let other = RetentionFixture.conversation("c2")
+        try await device.retention.updateRetentionPolicy(.keep, in: other, applyingTo: .newMessages)
+        let kept = IncomingMessage(
+            id: try "kept".asMessage, sender: AuthenticatedSender(RetentionFixture.peer, in: other),
+            stamp: MessageStamp(policy: .keep), body: Data(count: 100))
+        _ = try await device.retention.admit(kept)
+        // So that the keys were replaced a moment ago.
+        _ = try await device.retention.admit(OpenDevice.message("former", .keep))
+        #expect(try await device.retention.deleteAll(in: RetentionFixture.conversation).isComplete)
+        let messages = try (0..<20).map { number in
+            try OpenDevice.message("m\(number)", number < 10 ? .keep : .oneWeek, byteCount: 3000)
+        }
+        _ = try await device.retention.admit(messages)
+        let master = await device.vault.value
+        try disk.fill()
+        if isVaultLocked { await device.vault.fail(with: CloakroomError(.vaultLocked, "the device is locked")) }
+        #expect(try await device.retention.deleteAll(in: RetentionFixture.conversation).stoppedBy?.code == .diskFull)
+        #expect(try await device.shown() == [])
+        #expect(await device.vault.value == master ? isVaultLocked : !isVaultLocked)
+        #expect(try #require(await device.retention.nextDeadline()) <= Date())
+
+        await device.vault.fail(with: nil)
+        await device.storage.release()
+        try disk.empty()
+        let next = try await device.relaunchedKilled()
+        #expect(try await next.shown() == [])
+        #expect(try await next.retention.messageCount(in: RetentionFixture.conversation) == 0)
+        #expect(try await next.retention.stamp(of: "m1".asReference) == nil)
+        _ = try await next.retention.admit(OpenDevice.message("new", .keep))
+        #expect(try await next.retention.purge().purgedCount == 20)
+        #expect(await next.vault.value != master)
+        let last = try await next.relaunchedKilled()
+        #expect(try await last.shown() == ["new"])
+        #expect(try await last.retention.messages(in: other).map(\.id.rawValue) == ["kept"])
+        #expect(await last.storage.keyTable.deletions == [:])
+        await last.storage.close()
+    }
+
     @Test func `on a full disk messages that arrive are admitted all or none, and again when there is room`()
         async throws
     {

@@ -17,12 +17,14 @@ import Testing
         return table
     }
 
-    @Test(arguments: [true, false]) func `reads what it wrote, and nothing of it in the clear`(isStale: Bool) throws {
+    @Test(arguments: [true, false], [[:], [1: 2], [Int64.min: .max, 7: 0]])
+    func `reads what it wrote, and nothing of it in the clear`(isStale: Bool, deletions: [Int64: Int64]) throws {
         var table = table()
         table.isStale = isStale
+        table.deletions = deletions
         let file = table.sealed(under: master)
         let read = try #require(MessageKeyTable(file, under: master))
-        #expect(Set(read.ids) == Set(ids) && read.isStale == isStale)
+        #expect(Set(read.ids) == Set(ids) && read.isStale == isStale && read.deletions == deletions)
         for id in ids {
             let bytes = try #require(read[id]).reveal()
             #expect(bytes == table[id]?.reveal())
@@ -53,7 +55,8 @@ import Testing
 
     /// Bytes that the right key sealed, as another version of this library might.
     private static let otherForms: [[UInt8]] = [
-        [], [2], [0, 1], [0] + zeros(12), [0] + zeros(8) + [0, 0, 0, 1],
+        [], [2], [4], [2, 0, 0, 0, 0], [2, 0, 0, 0, 1] + zeros(15), [2, 0, 0, 0, 2] + zeros(32),
+        [2, 255, 255, 255, 255] + zeros(16), [0, 1], [0] + zeros(12), [0] + zeros(8) + [0, 0, 0, 1],
         [0] + zeros(8) + [255, 255, 255, 255] + zeros(40),
         [0] + zeros(8) + [0, 0, 0, 1] + zeros(39),
         // A slot twice, and a conversation twice.

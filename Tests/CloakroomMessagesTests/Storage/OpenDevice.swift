@@ -1,6 +1,6 @@
 import CloakroomAWS
 import CloakroomKit
-import CloakroomMessages
+@testable import CloakroomMessages
 import Foundation
 
 /// A device of the user `own` in a folder that the test chooses, with a vault in memory.
@@ -26,6 +26,12 @@ struct OpenDevice {
     /// Another launch of the app.
     func relaunched() async throws -> OpenDevice {
         await storage.close()
+        return try await OpenDevice(in: folder, vault: vault, clocks: clocks)
+    }
+
+    /// Another launch after the process was killed.
+    func relaunchedKilled() async throws -> OpenDevice {
+        await storage.release()
         return try await OpenDevice(in: folder, vault: vault, clocks: clocks)
     }
 
