@@ -119,7 +119,7 @@ extension SQLiteMessageStorage {
             var term = row.record.term
             if conversation.areCutsPending {
                 var chains = QuoteChains()
-                term = try settledTerm(of: row.record, in: conversation, &chains)
+                term = try settledTerm(of: row.record, in: conversation, &chains) ?? term
             }
             return .known(QuotedTerm(term: term, clock: row.record.base.clock))
         }

@@ -11,44 +11,6 @@ extension SQLiteMessageStorage {
         return state.term(of: record.inputs(clock), reader: reader, limits: limits)
     }
 
-    /// What a message's end will be when all cuts were applied: those of what it quotes, and of what that quotes,
-    /// included.
-    ///
-    /// - Parameter chains: what was found so far, with the cuts and the clock of now.
-    func settledTerm(
-        of record: MessageRecord, in conversation: ConversationRow, _ chains: inout QuoteChains
-    ) throws(CloakroomError) -> MessageTerm {
-        if let known = chains.terms[record.sequence] { return known.term }
-        var chain = [record]
-        var met: Set<Int64> = [record.sequence]
-        var end: QuotedTerm?
-        var isCycle = false
-        while end == nil, let quotes = chain.last?.draft.quotes, let (quoted, _) = try row(rowID(quotes)) {
-            isCycle = !met.insert(quoted.record.sequence).inserted
-            if isCycle { break }
-            if let settled = chains.settledThrough, quoted.record.cursor <= settled {
-                end = QuotedTerm(term: quoted.record.term, clock: quoted.record.base.clock)
-            } else if let known = chains.terms[quoted.record.sequence] {
-                end = known
-            } else {
-                chain.append(quoted.record)
-            }
-        }
-        var settled = record.term
-        for link in chain.reversed() {
-            var term = term(of: link, in: conversation.state, clock)
-            if let end { term = term.quoting(end.converted(to: link.base.clock, clock)) }
-            settled = MessageTerm(
-                shared: MessageTerm.first(link.term.shared, term.shared),
-                local: MessageTerm.first(link.term.local, term.local), isStored: true)
-            let quoted = QuotedTerm(term: settled, clock: link.base.clock)
-            // Of messages that quote each other only the first has met all of them.
-            if !isCycle || link.sequence == record.sequence { chains.terms[link.sequence] = quoted }
-            end = quoted
-        }
-        return settled
-    }
-
     /// Conversations whose deadlines do not follow their cuts.
     func pendingCuts() throws(CloakroomError) -> [ConversationID] {
         try database.perform { database throws(SQLiteError) in
@@ -62,8 +24,10 @@ extension SQLiteMessageStorage {
         /// What ``SQLiteMessageStorage/cutChanges`` was at its begin.
         fileprivate let changes: Int
         fileprivate var chains = QuoteChains()
+        /// What it was when the chains were begun.
+        fileprivate var chainChanges: Int
 
-        fileprivate init(changes: Int) { self.changes = changes }
+        fileprivate init(changes: Int) { (self.changes, chainChanges) = (changes, changes) }
     }
 
     /// Applies a conversation's cuts to some of its messages.
@@ -87,17 +51,22 @@ extension SQLiteMessageStorage {
             try database.rows(sql, values) { row throws(SQLiteError) in try MessageRow(row, conversation: name) }
         }
         // What was found with other cuts, or before the right time was known, is not what holds now.
-        if scan.changes != cutChanges || scan.chains.terms.count > 4096 { scan.chains = QuoteChains() }
+        if scan.chainChanges != cutChanges { (scan.chains, scan.chainChanges) = (QuoteChains(), cutChanges) }
         scan.chains.settledThrough = scan.changes == cutChanges ? scan.cursor : nil
+        scan.chains.budget = QuoteChains.linksAtOnce
+        var settled: [MessageRow] = []
         var falls: [MessageRow] = []
         for var row in rows {
-            let term = try settledTerm(of: row.record, in: conversation, &scan.chains)
+            guard let term = try settledTerm(of: row.record, in: conversation, &scan.chains) else { break }
+            settled.append(row)
             guard term != row.record.term else { continue }
             row.record.term = term
             falls.append(row)
         }
         try write(falls, in: conversation)
-        guard rows.count == limit, let last = rows.last else {
+        // Their own deadlines say so from now on.
+        for row in settled { scan.chains.forget(row.record) }
+        guard rows.count == limit || settled.count < rows.count else {
             // Cuts that came meanwhile are for the messages before the cursor, too.
             guard scan.changes == cutChanges else { return CutScan(changes: cutChanges) }
             try database.perform { database throws(SQLiteError) in
@@ -106,7 +75,8 @@ extension SQLiteMessageStorage {
             conversations[name]?.areCutsPending = false
             return nil
         }
-        scan.cursor = last.record.cursor
+        // The next call goes on where a very long chain was left.
+        if let last = settled.last { scan.cursor = last.record.cursor }
         return scan
     }
 
@@ -190,14 +160,6 @@ struct FileKey: Sendable {
             "UPDATE attachment SET file_key = ? WHERE message = ? AND position = ?",
             [.blob(sealed), .integer(sequence), .integer(position)])
     }
-}
-
-/// The ends of messages that quote each other, as far as they were followed.
-struct QuoteChains: Sendable {
-    /// By the row of the message.
-    fileprivate(set) var terms: [Int64: QuotedTerm] = [:]
-    /// The deadlines of messages up to this one follow all cuts already; `nil`: of none.
-    fileprivate(set) var settledThrough: MessageCursor?
 }
 
 extension MessageDatabase {

@@ -9,7 +9,8 @@ extension SQLiteMessageStorage: MessageStorage {
         guard limit > 0, let conversation = try conversation(name) else { return [] }
         var messages: [StoredMessage] = []
         var cursor = before
-        var chains = QuoteChains()
+        // Each may quote one more.
+        var chains = QuoteChains(budget: QuoteChains.linksAtOnce + min(limit, 1 << 20))
         while messages.count < limit {
             let rows = try rows(of: conversation, before: cursor, limit: limit - messages.count, hiding: times)
             for row in rows {
@@ -24,7 +25,7 @@ extension SQLiteMessageStorage: MessageStorage {
     package func message(
         _ message: MessageReference, hiding times: ClockTimes
     ) throws(CloakroomError) -> StoredMessage? {
-        var chains = QuoteChains()
+        var chains = QuoteChains(budget: QuoteChains.linksAtOnce)
         guard let (row, conversation) = try visibleRow(rowID(message), hiding: times, &chains) else { return nil }
         return try opened(row, in: conversation, hiding: times, &chains)
     }
@@ -187,7 +188,8 @@ extension SQLiteMessageStorage: MessageStorage {
         _ record: MessageRecord, by conversation: ConversationRow, hiding times: ClockTimes, _ chains: inout QuoteChains
     ) throws(CloakroomError) -> Bool {
         guard conversation.areCutsPending else { return false }
-        let term = try settledTerm(of: record, in: conversation, &chains)
+        // At the end of a very long chain it is hidden until the change is written.
+        guard let term = try settledTerm(of: record, in: conversation, &chains) else { return true }
         return times.isDue(term.local, base: record.base)
     }
 

@@ -15,18 +15,20 @@ import Testing
         let device = try await RetentionFixture()
         try await device.want(.oneWeek)
         try await device.admit("root", age: .seconds(count + 1))
-        _ = try await device.retention.admit(
-            try (0..<count).map { number in
-                let other = quoted(number)
-                return try device.incoming(
-                    "q\(number)", from: third, age: .seconds(count - number),
-                    quotes: other.map { "q\($0)" } ?? "root", by: other == nil ? RetentionFixture.peer : third)
-            })
+        for start in stride(from: 0, to: count, by: 500) {
+            _ = try await device.retention.admit(
+                try (start..<min(start + 500, count)).map { number in
+                    let other = quoted(number)
+                    return try device.incoming(
+                        "q\(number)", from: third, age: .seconds(count - number),
+                        quotes: other.map { "q\($0)" } ?? "root", by: other == nil ? RetentionFixture.peer : third)
+                })
+        }
         return device
     }
 
-    private func cut(_ device: RetentionFixture) async throws {
-        let message = try device.said(.noStorage, version: 9, cutBefore: device.clocks.reading.wall)
+    private func cut(_ device: RetentionFixture, version: Int64 = 9) async throws {
+        let message = try device.said(.noStorage, version: version, cutBefore: device.clocks.reading.wall)
         let register = try #require(message.register)
         try await device.storage.join(register, of: RetentionFixture.peer, in: RetentionFixture.conversation)
     }
@@ -59,6 +61,61 @@ import Testing
         #expect(try await device.retention.purge().purgedCount == count + 1)
     }
 
+    private func reference(_ number: Int) throws -> MessageReference {
+        MessageReference(try "q\(number)".asMessage, by: third, in: RetentionFixture.conversation)
+    }
+
+    @Test func `a very long chain is written in parts that keep the storage for a short time each`() async throws {
+        let count = 6000
+        let device = try await prepared(count) { $0 == count - 1 ? nil : $0 + 1 }
+        try await cut(device)
+        #expect(try await device.shown() == [])
+        var calls = 0
+        var scan: SQLiteMessageStorage.CutScan?
+        repeat {
+            scan = try await device.storage.applyCuts(in: RetentionFixture.conversation, after: scan)
+            calls += 1
+            // A change meanwhile has it begin anew, and end all the same.
+            if calls == 3 {
+                device.clocks.pass(.seconds(1))
+                try await cut(device, version: 10)
+            }
+        } while scan != nil && calls < 1000
+        // There and back along the chain, besides the messages.
+        let once = count * 2 / QuoteChains.linksAtOnce + count / 128
+        #expect((once + 1..<once * 2 + 20).contains(calls), "\(calls)")
+        let left = try device.connect().first("SELECT count(*) FROM message WHERE deadline > base") { $0.integer(0) }
+        #expect(left == 0)
+    }
+
+    @Test func `a chain that is followed in parts has the end that it has at once`() async throws {
+        let count = 600
+        let device = try await prepared(count) { $0 == 0 ? nil : $0 - 1 }
+        try await cut(device)
+        let last = try reference(count - 1)
+        #expect(try await device.storage.settle([last], budget: .max).compactMap(\.self).count == 1)
+        let whole = try await device.storage.settle([last], budget: .max)
+        let parts = try await device.storage.settle([MessageReference](repeating: last, count: 20), budget: 64)
+        #expect(parts.prefix(10).allSatisfy { $0 == nil })
+        #expect(parts.last == whole.first)
+    }
+
+    @Test(arguments: [1, 2, 1000])
+    func `a circle of messages is followed once for all of them`(count: Int) async throws {
+        let device = try await prepared(count) { ($0 + 1) % count }
+        // And one that leads into it.
+        try await device.admit("q\(count)", from: third, quotes: "q0", by: third)
+        // A cut of its own reaches one of them alone.
+        let first = try device.connect().first("SELECT min(base) FROM message WHERE name LIKE 'q%'") { $0.integer(0) }
+        let before = try #require(first)
+        let message = try device.said(.oneHour, version: 9, cutBefore: before + 1, by: third)
+        let register = try #require(message.register)
+        try await device.storage.join(register, of: third, in: RetentionFixture.conversation)
+        let messages = try (0...count).map { try reference($0) }
+        let terms = try await device.storage.settle(messages, budget: 4 * count + 4, once: true)
+        #expect(terms.allSatisfy { $0?.local == before + 3_600_000 }, "\(Set(terms.map { $0?.local }))")
+    }
+
     @Test func `messages that quote each other end with the first of them`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.oneWeek)
@@ -82,5 +139,23 @@ import Testing
                 == .arrivedExpired)
         #expect(try await device.admit("kept", from: third) != .arrivedExpired)
         #expect(try await device.shown() == ["kept"])
+    }
+}
+
+extension SQLiteMessageStorage {
+    /// The ends of messages.
+    ///
+    /// - Parameters:
+    ///   - budget: for each, or for all of them.
+    ///   - once: `true`: for all of them.
+    fileprivate func settle(
+        _ messages: [MessageReference], budget: Int, once: Bool = false
+    ) throws -> [MessageTerm?] {
+        var chains = QuoteChains(budget: budget)
+        return try messages.map { message in
+            if !once { chains.budget = budget }
+            guard let (row, conversation) = try row(rowID(message)) else { return nil }
+            return try settledTerm(of: row.record, in: conversation, &chains)
+        }
     }
 }
