@@ -85,6 +85,18 @@ extension Catalog {
         }
     }
 
+    /// The policy of a catalog that was moved aside: with what is damaged in it, this may be whole.
+    ///
+    /// - Returns: `nil` when it cannot be read, or has none.
+    static func policy(ofDamaged path: String) -> RetentionPolicy? {
+        guard let database = try? SQLiteDatabase(at: path) else { return nil }
+        defer { database.close() }
+        guard let text = try? database.setting(.policy) else { return nil }
+        // Of a later version, or damaged: one that removes nothing.
+        return (try? JSONDecoder().decode(RetentionPolicy.self, from: Data(text.utf8)))
+            ?? RetentionPolicy(period: .forever)
+    }
+
     func setPolicy(_ policy: RetentionPolicy) throws {
         try set(.policy, to: String(decoding: try JSONEncoder().encode(policy), as: UTF8.self))
     }

@@ -56,7 +56,8 @@ public actor TieredPhotoStore {
 
     /// - Parameters:
     ///   - folder: made when it is not there, for its user alone. One user's: another user's photos need another one.
-    ///   - policy: of a new store, which keeps it; later ``setPolicy(_:)`` changes it, and this one no longer counts.
+    ///   - policy: of a new store, which keeps it; later ``setPolicy(_:)`` changes it, and this one no longer counts. Also
+    ///     of a store whose catalog was so damaged that its own cannot be read.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unwritableFile``, ``CloakroomError/Code/diskFull``,
     ///   ``CloakroomError/Code/storeFailed``.
     public init(
@@ -100,11 +101,25 @@ public actor TieredPhotoStore {
         if let known = try catalog.policy() {
             currentPolicy = known
         } else {
-            currentPolicy = policy
+            let former = lock == nil ? nil : try Self.formerPolicy(of: catalog, in: self.folder)
+            currentPolicy = former ?? policy
             // Of a store without one. A full disk is no reason not to open it: then the next one that writes keeps it.
-            if lock != nil { try? catalog.setPolicy(policy) }
+            if lock != nil { try? catalog.setPolicy(currentPolicy) }
         }
         if lock != nil { try Self.keepOwner(in: self.folder, by: catalog) }
+    }
+
+    /// What the user chose before the catalog was damaged; `nil` where there was none, or nothing can be read of it.
+    private static func formerPolicy(
+        of catalog: Catalog, in folder: StoreFolder
+    ) throws(CloakroomError) -> RetentionPolicy? {
+        guard try catalog.setting(.rebuild) != nil else { return nil }
+        if let path = catalog.movedAside { return Catalog.policy(ofDamaged: path) }
+        // A launch that moved it aside has ended before it had recorded the policy. Their names end with their dates.
+        let prefix = folder.catalog.lastPathComponent + ".corrupt-"
+        let names = try StoreFolder.names(in: folder.url).filter { $0.hasPrefix(prefix) && !$0.hasSuffix("-wal") }
+        let latest = names.filter { !$0.hasSuffix("-shm") }.max()
+        return latest.flatMap { Catalog.policy(ofDamaged: folder.url.appendingPathComponent($0).path) }
     }
 
     /// Whether a folder with a new catalog had another one, which is lost.
