@@ -10,7 +10,7 @@ enum CatalogSetting: String {
     case policy
     /// The ``TierIdentity`` whose photos these are.
     case identity
-    /// The inode of the lock: another one in a folder that was copied.
+    /// The inode of the lock, and when it changed: others in a folder that was copied.
     case place
     /// The latest time that the device's clock has shown, in milliseconds.
     case lastSeen

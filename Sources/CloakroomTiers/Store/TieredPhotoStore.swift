@@ -182,7 +182,9 @@ public actor TieredPhotoStore {
         }
         guard catalog.isInPlace else {
             throw CloakroomError(
-                .storeFailed, "another process has replaced the catalog of photos: open the store anew")
+                .storeFailed,
+                "another process has replaced the catalog of photos, or its volume gives a file another number (inode) "
+                    + "each time it is mounted: open the store anew")
         }
         // Another process may have set it.
         if let known = try catalog.policy() { currentPolicy = known } else { try catalog.setPolicy(currentPolicy) }
@@ -194,13 +196,23 @@ public actor TieredPhotoStore {
         }
     }
 
+    /// The inode, and when the system last changed it: no copy has the same time, as only the system sets it.
     package static let inode: @Sendable (URL) -> String? = { file in
-        StoreFolder.status(file).map { "\($0.st_ino)" }
+        StoreFolder.status(file).map { "\($0.st_ino) \(StoreFolder.changeTime($0))" }
+    }
+
+    /// Whether two places are the same: by their first parts, or, where a volume gives files other inodes each time it is
+    /// mounted, as some network volumes do, by their second ones. Earlier versions recorded the first alone.
+    static func isSamePlace(_ place: String, _ known: String) -> Bool {
+        let (place, known) = (place.split(separator: " "), known.split(separator: " "))
+        if place.first == known.first { return true }
+        return place.count == 2 && known.count == 2 && place[1] == known[1]
     }
 
     /// A folder that was copied, as by a backup that another phone was restored from, is another device's: with the same
     /// name each would count what the other has as its own.
     ///
+    /// A volume that is mounted anew can give the same file another inode: it is told from a copy by ``isSamePlace(_:_:)``.
     /// A copy on another disk can have the same inode. Nothing that a file tells is surely better: the number of the disk
     /// changes with restarts, and copies keep dates and extended attributes. Such a copy is found out by the documents that
     /// it did not write, see ``DeviceDocuments/survey()``, as soon as one of the two has published something.
@@ -208,7 +220,7 @@ public actor TieredPhotoStore {
         guard let place = place(folder.lock) else { return }
         let known = try catalog.setting(.place)
         guard known != place else { return }
-        if known != nil {
+        if let known, !Self.isSamePlace(place, known) {
             try documents.changeDevice(deletingDocuments: false)
             device = documents.device
         }
