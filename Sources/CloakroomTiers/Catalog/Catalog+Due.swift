@@ -10,10 +10,12 @@ struct DueRule: Sendable, Equatable {
 
     /// With the table `photo`; what is bound comes from ``values``.
     ///
-    /// A photo without a thumbnail never leaves, nor does a pinned one. The state is not part of it.
+    /// A photo without a thumbnail never leaves, nor does a pinned one, nor one whose deletion in the tier may be on its
+    /// way: no proof says what that leaves there. The state is not part of it.
     static let condition = """
         pinned = 0 AND added_at <= ? AND (viewed_at IS NULL OR viewed_at <= ?)
         AND EXISTS (SELECT 1 FROM thumbnail WHERE photo = photo.id AND length(bytes) > 0)
+        AND NOT EXISTS (SELECT 1 FROM sent_deletion WHERE sent_deletion.md5 = photo.md5)
         """
 
     var values: [SQLiteValue] {

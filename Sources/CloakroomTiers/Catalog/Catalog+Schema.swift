@@ -82,5 +82,20 @@ extension Catalog {
         CREATE TRIGGER name_changed AFTER UPDATE ON photo_name
         BEGIN UPDATE photo SET segment = NULL WHERE id IN (OLD.photo, NEW.photo) AND segment IS NOT NULL; END;
         """,
+        // Deletions in the tier that were sent, and may still be on their way: see SentDeletions.
+        """
+        CREATE TABLE sent_deletion (
+            md5 BLOB PRIMARY KEY, tier TEXT NOT NULL,
+            intent TEXT,                     -- the document that keeps the photo on the user's other devices
+            ended_at INTEGER                 -- by the store's clock: nothing was being sent any more; NULL: not known yet
+        ) WITHOUT ROWID;
+        -- Earlier versions did not say which of those that they announced they had sent.
+        INSERT INTO sent_deletion (md5, tier, intent) SELECT md5, tier, intent FROM tombstone WHERE intent IS NOT NULL;
+        -- Devices whose documents are gone, and since when that is known.
+        CREATE TABLE absent_device (
+            tier TEXT NOT NULL, device TEXT NOT NULL, published_at INTEGER NOT NULL, since INTEGER NOT NULL,
+            PRIMARY KEY (tier, device)
+        ) WITHOUT ROWID;
+        """,
     ]
 }

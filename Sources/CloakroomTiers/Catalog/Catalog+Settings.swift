@@ -10,7 +10,7 @@ enum CatalogSetting: String {
     case policy
     /// The ``TierIdentity`` whose photos these are.
     case identity
-    /// The inode of the lock: another one in a folder that was copied.
+    /// The inode of the lock, and when it changed: others in a folder that was copied.
     case place
     /// The latest time that the device's clock has shown, in milliseconds.
     case lastSeen
@@ -83,6 +83,18 @@ extension Catalog {
             let policy = try? JSONDecoder().decode(RetentionPolicy.self, from: Data(text.utf8))
             return policy ?? RetentionPolicy(period: .forever)
         }
+    }
+
+    /// The policy of a catalog that was moved aside: with what is damaged in it, this may be whole.
+    ///
+    /// - Returns: `nil` when it cannot be read, or has none.
+    static func policy(ofDamaged path: String) -> RetentionPolicy? {
+        guard let database = try? SQLiteDatabase(at: path) else { return nil }
+        defer { database.close() }
+        guard let text = try? database.setting(.policy) else { return nil }
+        // Of a later version, or damaged: one that removes nothing.
+        return (try? JSONDecoder().decode(RetentionPolicy.self, from: Data(text.utf8)))
+            ?? RetentionPolicy(period: .forever)
     }
 
     func setPolicy(_ policy: RetentionPolicy) throws {

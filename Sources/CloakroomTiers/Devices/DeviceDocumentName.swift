@@ -6,6 +6,8 @@ enum DeviceDocumentName: Sendable, Hashable {
     case intent(DeviceID, String)
     /// That the user has given the device up.
     case dismissed(DeviceID)
+    /// It says nothing: the device wrote it to learn the time of a store that tells it with what is written.
+    case clock(DeviceID)
 
     /// Digits, with zeros in front: the order of the names is the order of the sequences, so that a listing of several
     /// pages cannot miss a document that replaces earlier ones meanwhile.
@@ -27,6 +29,7 @@ enum DeviceDocumentName: Sendable, Hashable {
             guard DeviceID(rawValue: String(parts[2])) != nil else { return nil }
             self = .intent(device, String(parts[2]))
         case ("dismissed", 2): self = .dismissed(device)
+        case ("clock", 2): self = .clock(device)
         default: return nil
         }
     }
@@ -39,6 +42,7 @@ enum DeviceDocumentName: Sendable, Hashable {
                 "snapshot-\(device.rawValue)-\(String(repeating: "0", count: Self.digits - number.count))\(number).json"
         case .intent(let device, let random): return "intent-\(device.rawValue)-\(random).json"
         case .dismissed(let device): return "dismissed-\(device.rawValue).json"
+        case .clock(let device): return "clock-\(device.rawValue).json"
         }
     }
 }

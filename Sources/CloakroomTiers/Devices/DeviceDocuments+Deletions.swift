@@ -28,10 +28,14 @@ extension DeviceDocuments {
     /// - (b) lists after (4). Then the object is deleted, or A has given the deletion up. In (c), which is later, B sees
     ///   which.
     ///
+    /// A request may reach the store long after the call that sent it has ended, even if a later attempt of it succeeded.
+    /// So (3) ends ``longestWay`` after that, and (4) comes then: also when the photo was added again meanwhile, which
+    /// keeps its file on A until then, as on B.
+    ///
     /// The two days are for stores where a listing shows late what was written, and for the user's own devices: one that
     /// was just rebuilt, or restored, has the time to name what it took over.
     ///
-    /// A deletion whose outcome is unknown keeps its intent, so (4) is after every attempt of (3). A process that was
+    /// A process that was
     /// suspended between (2) and (3) is covered by the second case, however long that took. What cannot be read in (2)
     /// ends the run: a damaged document is not an empty one. Devices that the user gave up name nothing, see
     /// ``dismiss(_:)``.
@@ -44,9 +48,10 @@ extension DeviceDocuments {
             guard !survey.isDismissed else { return 0 }
             try dropTombstonesOfPresentPhotos()
             var outcome = DeletionOutcome()
-            if try hasTombstones() {
+            if try hasAnnouncements() {
                 let identity = try await tier.identity
                 try forgetLostIntents(survey)
+                try endSentDeletions(survey)
                 outcome = try await deleteDue(survey, of: identity)
                 try await announce(of: identity)
             }
@@ -56,9 +61,9 @@ extension DeviceDocuments {
         }
     }
 
-    private func hasTombstones() throws(CloakroomError) -> Bool {
+    private func hasAnnouncements() throws(CloakroomError) -> Bool {
         try catalog.perform { database throws(SQLiteError) in
-            try database.first("SELECT 1 FROM tombstone") { _ in true } ?? false
+            try database.first("SELECT 1 FROM tombstone UNION ALL SELECT 1 FROM sent_deletion") { _ in true } ?? false
         }
     }
 
@@ -75,10 +80,11 @@ extension DeviceDocuments {
     /// Announcements that are not there are made again, and their time begins again.
     private func forgetLostIntents(_ survey: DeviceSurvey) throws(CloakroomError) {
         let intents = try catalog.perform { database throws(SQLiteError) in try database.intents() }
-        for name in intents where survey.ownIntents[name] == nil && (announcements[name] ?? -1) < survey.number {
-            try catalog.perform { database throws(SQLiteError) in
+        for name in intents where !survey.intents.contains(name) && (announcements[name] ?? -1) < survey.number {
+            try catalog.transaction { database throws(SQLiteError) in
                 try database.run(
                     "UPDATE tombstone SET intent = NULL, announced_at = NULL WHERE intent = ?", [.text(name)])
+                try database.run("UPDATE sent_deletion SET intent = NULL WHERE intent = ?", [.text(name)])
             }
         }
     }
@@ -89,8 +95,10 @@ extension DeviceDocuments {
         while true {
             let photos = try catalog.perform { database throws(SQLiteError) in
                 try database.rows(
-                    "SELECT md5 FROM tombstone WHERE intent IS NULL AND tier = ? LIMIT ?",
-                    [.text(identity.description), .integer(Int64(IntentDocument.maximumPhotos))]
+                    """
+                    SELECT md5 FROM tombstone WHERE intent IS NULL AND tier = ?1
+                    UNION SELECT md5 FROM sent_deletion WHERE intent IS NULL AND tier = ?1 LIMIT ?2
+                    """, [.text(identity.description), .integer(Int64(IntentDocument.maximumPhotos))]
                 ) { row in row.blob(0) }
             }
             guard !photos.isEmpty else { return }
@@ -104,6 +112,9 @@ extension DeviceDocuments {
                     try database.run(
                         "UPDATE tombstone SET intent = ?, announced_at = ? WHERE md5 = ? AND intent IS NULL",
                         [.text(name), .integer(now), .blob(md5)])
+                    try database.run(
+                        "UPDATE sent_deletion SET intent = ? WHERE md5 = ? AND intent IS NULL",
+                        [.text(name), .blob(md5)])
                 }
             }
         }
@@ -132,7 +143,8 @@ extension DeviceDocuments {
         var replacedListings = 0
         while outcome.failure == nil {
             let began = clock()
-            let (listing, _) = try await list()
+            let (listing, number) = try await list()
+            try noteSilence(after: number, self.date(of: listing))
             if let vanished = try vanishedDevices(in: listing).first {
                 outcome.failure = CloakroomError(
                     .unavailable,
@@ -175,7 +187,8 @@ extension DeviceDocuments {
         let now = clock()
         var due: [PhotoDescriptor] = []
         for (name, modified) in ownIntents.sorted(by: { $0.value < $1.value }) where due.count < limit {
-            if let date, date.timeIntervalSince(modified) < Self.announcement { continue }
+            // Where the store tells no time: an announcement may have been made by a clock that was behind.
+            if (date ?? now).timeIntervalSince(modified) < Self.announcement { continue }
             let latest = date == nil ? now.addingTimeInterval(-Self.announcement).milliseconds : Int64.max
             due += try catalog.perform { database throws(SQLiteError) in
                 try database.rows(
@@ -196,13 +209,14 @@ extension DeviceDocuments {
 
     /// Where the store tells no time: whether the device's clock has not gone back while a deletion waits. Otherwise the
     /// time of all begins again.
-    private func isDeviceClockTrusted() throws(CloakroomError) -> Bool {
+    func isDeviceClockTrusted() throws(CloakroomError) -> Bool {
         let now = clock().milliseconds
         return try catalog.transaction { database throws(SQLiteError) in
             let latest = try database.number(.deletionClock)
             try database.set(.deletionClock, to: "\(now)")
             guard now < latest else { return true }
             try database.run("UPDATE tombstone SET announced_at = ? WHERE announced_at IS NOT NULL", [.integer(now)])
+            try database.run("UPDATE sent_deletion SET ended_at = ? WHERE ended_at IS NOT NULL", [.integer(now)])
             return false
         }
     }
@@ -233,37 +247,42 @@ extension DeviceDocuments {
     private func delete(
         _ photos: [PhotoDescriptor], named: Set<[UInt8]>, readAt: Date, outcome: inout DeletionOutcome
     ) async throws -> Int {
-        var done: [[UInt8]] = []
+        // Of what is sent here: no listing shows before its end when that was.
+        defer { listingsBeforeSilence = listingCount }
         var count = 0
         var failures = 0
-        for photo in photos {
-            if !named.contains(photo.md5) {
-                // Its tombstone is dropped at the next run.
-                if try isPresent(photo.md5) { continue }
-                guard (0..<Self.readingLifetime).contains(clock().timeIntervalSince(readAt)) else { break }
-                do {
-                    try Task.checkCancellation()
-                    try await tier.delete(photo)
-                    try await tier.deleteThumbnail(of: photo)
-                } catch {
-                    outcome.failure = outcome.failure ?? error
-                    failures += 1
-                    if failures == Self.maximumFailures || Task.isCancelled { break }
-                    continue
-                }
-                outcome.deleted += 1
-            }
-            done.append(photo.md5)
-            count += 1
-            guard done.count >= Self.committed else { continue }
-            try dropTombstones(done)
-            done = []
+        var goesOn: Bool {
+            failures < Self.maximumFailures && !Task.isCancelled
+                && (0..<Self.readingLifetime).contains(clock().timeIntervalSince(readAt))
         }
-        try dropTombstones(done)
+        for batch in photos.batches(of: Self.committed) where goesOn {
+            try markSent(batch.filter { !named.contains($0.md5) })
+            var done: [[UInt8]] = []
+            defer { count += done.count }
+            for photo in batch {
+                if !named.contains(photo.md5) {
+                    // Its tombstone is dropped at the next run.
+                    if try isPresent(photo.md5) { continue }
+                    guard goesOn else { break }
+                    do {
+                        try Task.checkCancellation()
+                        try await tier.delete(photo)
+                        try await tier.deleteThumbnail(of: photo)
+                    } catch {
+                        outcome.failure = outcome.failure ?? error
+                        failures += 1
+                        continue
+                    }
+                    outcome.deleted += 1
+                }
+                done.append(photo.md5)
+            }
+            try dropTombstones(done)
+        }
         return count
     }
 
-    /// Deletions of one transaction; after a kill they are done again.
+    /// Deletions of one transaction, before and after they are sent; after a kill they are done again.
     private static let committed = 64
 
     private func isPresent(_ md5: [UInt8]) throws(CloakroomError) -> Bool {

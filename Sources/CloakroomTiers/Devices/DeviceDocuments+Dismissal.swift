@@ -36,6 +36,7 @@ extension DeviceDocuments {
         }
         let document = DismissalDocument(device: other, dismissedBy: device)
         try await tier.putDocument(try document.encoded(), named: DeviceDocumentName.dismissed(other).text)
+        try forgetAbsent(other)
     }
 
     /// After this device was given up by another one: what it has is published anew, under a new name, and the documents

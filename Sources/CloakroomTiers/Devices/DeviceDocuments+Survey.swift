@@ -13,7 +13,7 @@ extension DeviceDocuments {
     func survey() async throws -> DeviceSurvey {
         try await gate.through {
             let before = try knownDocuments()
-            let (listing, number) = try await list()
+            let (listing, number) = try await listWithDate()
             try await checkOwnDocuments(in: listing, knownBefore: before)
             _ = try vanishedDevices(in: listing)
             var announced: Set<[UInt8]> = []
@@ -26,10 +26,32 @@ extension DeviceDocuments {
             }
             intents = read
             return DeviceSurvey(
-                date: listing.date ?? clock(), isServerDate: listing.date != nil, announcedDeletions: announced,
+                date: date(of: listing), isServerDate: listing.date != nil, announcedDeletions: announced,
                 isDismissed: listing.dismissals[device] != nil, ownIntents: listing.ownIntents(of: device),
-                number: number)
+                intents: Set(listing.intents.map(\.name)), number: number)
         }
+    }
+
+    /// CloudKit tells the time with what is saved, so a process that has saved nothing yet saves a document that says
+    /// nothing: a device's clock that is wrong would have photos deleted, and leave the device, too early.
+    private func listWithDate() async throws -> (listing: DeviceListing, number: Int) {
+        let first = try await list()
+        guard first.listing.date == nil, !hasLearnedTime else { return first }
+        do {
+            try await tier.putDocument(
+                SealedDocument.bytes(of: Data("{}".utf8)), named: DeviceDocumentName.clock(device).text)
+        } catch {
+            // Over quota nothing can be written, and deletions make room.
+            guard CloakroomError(of: error).code == .storageQuotaExceeded else { throw error }
+            return first
+        }
+        hasLearnedTime = true
+        return try await list()
+    }
+
+    /// By the store's clock; where it does not say, by the device's, but no earlier than what is there was written.
+    func date(of listing: DeviceListing) -> Date {
+        listing.date ?? max(clock(), listing.lastModified ?? .distantPast)
     }
 
     /// - Returns: nothing, when it was withdrawn since the listing: then the photo is proven after that.

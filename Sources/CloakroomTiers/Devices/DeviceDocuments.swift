@@ -19,6 +19,10 @@ final class DeviceDocuments {
     var listingCount = 0
     /// After how many listings an intent of this process was written: an earlier listing does not show it.
     var announcements: [String: Int] = [:]
+    /// Something was written to learn the store's time.
+    var hasLearnedTime = false
+    /// How many listings were begun when the last deletion of this process ended: a later one shows when.
+    var listingsBeforeSilence = 0
 
     init(catalog: Catalog, tier: any ColdTier, device: DeviceID, clock: @escaping @Sendable () -> Date) {
         self.catalog = catalog
@@ -71,7 +75,12 @@ final class DeviceDocuments {
                 for sequence in sequences {
                     try database.markObsolete(DeviceDocumentName.snapshot(old, sequence: sequence).text)
                 }
-                for intent in try database.intents() { try database.markObsolete(intent) }
+                // What may be on its way still keeps its announcement, which stays that of the old device.
+                let sent = Set(try database.sentIntents())
+                for intent in try database.intents() where !sent.contains(intent) { try database.markObsolete(intent) }
+            } else {
+                // The documents are another device's, or in another tier.
+                try database.run("UPDATE sent_deletion SET intent = NULL")
             }
             try database.run("UPDATE photo SET segment = NULL WHERE segment IS NOT NULL")
             try database.run("DELETE FROM segment")
@@ -83,9 +92,14 @@ final class DeviceDocuments {
 }
 
 extension SQLiteDatabase {
-    /// The documents that announce deletions of this device.
+    /// The documents that announce deletions of this device, those included that may have been done long ago.
     func intents() throws(SQLiteError) -> [String] {
-        try rows("SELECT DISTINCT intent FROM tombstone WHERE intent IS NOT NULL") { row in row.text(0) }
+        try rows(
+            """
+            SELECT intent FROM tombstone WHERE intent IS NOT NULL
+            UNION SELECT intent FROM sent_deletion WHERE intent IS NOT NULL
+            """
+        ) { row in row.text(0) }
     }
 
     func markObsolete(_ document: String) throws(SQLiteError) {

@@ -38,3 +38,19 @@ public struct PhotoDevice: Sendable, Hashable {
         self.snapshotBytes = snapshotBytes
     }
 }
+
+/// A device whose documents are gone from the cold tier: what it needs is not known, so the user's devices delete nothing
+/// until it publishes again or is dismissed, see ``TieredPhotoStore/dismissDevice(_:)``.
+public struct AbsentDevice: Sendable, Hashable {
+    public var id: DeviceID
+    /// By the store's clock; 1970 for one whose documents were gone before this device noted their date.
+    public var lastPublished: Date
+    /// When this device found its documents gone, by the store's clock.
+    public var since: Date
+
+    public init(id: DeviceID, lastPublished: Date, since: Date) {
+        self.id = id
+        self.lastPublished = lastPublished
+        self.since = since
+    }
+}

@@ -17,6 +17,8 @@ struct DeviceListing: Sendable {
     var dismissals: [DeviceID: Date] = [:]
     /// By the store's clock; `nil` where it does not say.
     var date: Date?
+    /// When the last of all documents was written, by the store's clock: it is later than that now.
+    var lastModified: Date?
 
     /// - Throws: ``CloakroomError/Code/storeFailed`` for more documents than devices can have written.
     init(_ listing: DocumentListing) throws(CloakroomError) {
@@ -24,6 +26,7 @@ struct DeviceListing: Sendable {
             throw CloakroomError(.storeFailed, "there are more documents than the user's devices write")
         }
         date = listing.date
+        lastModified = listing.documents.map(\.modified).max()
         for document in listing.documents {
             switch DeviceDocumentName(document.name) {
             case .snapshot(let device, let sequence):
@@ -33,7 +36,7 @@ struct DeviceListing: Sendable {
                         modified: document.modified))
             case .intent(let device, _): intents.append((document.name, device, document))
             case .dismissed(let device): dismissals[device] = document.modified
-            case nil: continue
+            case .clock, nil: continue
             }
         }
         for device in snapshots.keys { snapshots[device]?.sort { $0.sequence < $1.sequence } }

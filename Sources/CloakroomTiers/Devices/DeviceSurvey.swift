@@ -12,6 +12,8 @@ struct DeviceSurvey: Sendable {
     var isDismissed: Bool
     /// The documents that announce deletions of this device, and when each was written.
     var ownIntents: [String: Date] = [:]
+    /// The documents of all devices that announce deletions.
+    var intents: Set<String> = []
     /// Which listing of this process it is.
     var number = 0
 }

@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomSQLite
 import Foundation
 
 /// The devices that have had snapshots in a tier, as far as this one has seen, and were not given up.
@@ -54,7 +55,7 @@ extension DeviceDocuments {
     /// Devices that had snapshots once and have none now, though they were not given up: what they rely on is not known
     /// any more, as when a rule of the store deleted their documents.
     ///
-    /// What the listing shows is recorded.
+    /// What the listing shows is recorded, see ``StorageUsage/absentDevices``.
     func vanishedDevices(in listing: DeviceListing) throws(CloakroomError) -> [DeviceID] {
         let tier = try currentTier()
         var known = try knownDevices(of: tier)
@@ -63,7 +64,34 @@ extension DeviceDocuments {
             known[tier] = others
             try catalog.set(.knownDevices, to: try known.text())
         }
-        return others.keys.filter { listing.snapshots[$0] == nil }.sorted { $0.rawValue < $1.rawValue }
+        let vanished = others.keys.filter { listing.snapshots[$0] == nil }.sorted { $0.rawValue < $1.rawValue }
+        try note(absent: others.filter { listing.snapshots[$0.key] == nil }, of: tier, on: date(of: listing))
+        return vanished
+    }
+
+    /// Records which devices have no documents, each with the date when that was seen first.
+    private func note(absent: [DeviceID: Int64], of tier: String, on date: Date) throws(CloakroomError) {
+        let known = try catalog.absentDevices(of: tier)
+        guard Set(known.map(\.id)) != Set(absent.keys) else { return }
+        try catalog.transaction { database throws(SQLiteError) in
+            for device in known where absent[device.id] == nil {
+                try database.run(
+                    "DELETE FROM absent_device WHERE tier = ? AND device = ?",
+                    [.text(tier), .text(device.id.rawValue)])
+            }
+            for (id, published) in absent {
+                try database.run(
+                    "INSERT OR IGNORE INTO absent_device (tier, device, published_at, since) VALUES (?, ?, ?, ?)",
+                    [.text(tier), .text(id.rawValue), .integer(published), .integer(date.milliseconds)])
+            }
+        }
+    }
+
+    /// After a device was given up.
+    func forgetAbsent(_ id: DeviceID) throws(CloakroomError) {
+        try catalog.perform { database throws(SQLiteError) in
+            try database.run("DELETE FROM absent_device WHERE device = ?", [.text(id.rawValue)])
+        }
     }
 
     private func knownDevices(of tier: String) throws(CloakroomError) -> KnownDevices {
@@ -74,5 +102,24 @@ extension DeviceDocuments {
     private func currentTier() throws(CloakroomError) -> String {
         if let identity = try catalog.setting(.identity) { return identity }
         return try catalog.setting(.snapshotTier) ?? ""
+    }
+}
+
+extension Catalog {
+    /// The longest absent first.
+    func absentDevices(of tier: String) throws(CloakroomError) -> [AbsentDevice] {
+        let found = try perform { database throws(SQLiteError) in
+            try database.rows(
+                "SELECT device, published_at, since FROM absent_device WHERE tier = ? ORDER BY since, device",
+                [.text(tier)]
+            ) { row in
+                DeviceID(rawValue: row.text(0)).map {
+                    AbsentDevice(
+                        id: $0, lastPublished: Date(milliseconds: row.integer(1)),
+                        since: Date(milliseconds: row.integer(2)))
+                }
+            }
+        }
+        return found.compactMap { $0 }
     }
 }

@@ -83,6 +83,7 @@ extension TieredPhotoStore {
         try catalog.forget(gone.filter { removed.contains($0.id) })
         gone.removeAll { removed.contains($0.id) }
         guard !gone.isEmpty else { return }
+        let deleted = try documents.withDeletionUnderWay(gone)
         try catalog.transaction { database throws(SQLiteError) in
             for row in gone {
                 let isHere = try Catalog.photo(row.id, in: database)?.state == .both
@@ -93,7 +94,7 @@ extension TieredPhotoStore {
                 }
             }
         }
-        try raise(.missing, gone, state)
+        try raise(.missing, gone.filter { $0.state != .both || !deleted.contains($0.id) }, state)
     }
 
     /// Photos that were missing, and are there again: on another day than the first.

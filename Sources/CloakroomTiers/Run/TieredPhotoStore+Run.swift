@@ -155,9 +155,10 @@ extension TieredPhotoStore {
             try await upload(uploads, state)
             try await evict(due + excess, Set(excess), rule, state, refusal)
         } catch {
-            // Room is made by what the user removed, and there may be no other way to it.
             guard CloakroomError(of: error).code == .storageQuotaExceeded else { throw error }
-            try await writeDocuments(state)
+            // Room is made by what the user removed, and there may be no other way to it. Why that fails must not hide that
+            // there is no room: see ``StorageUsage/absentDevices``.
+            try? await writeDocuments(state)
             throw error
         }
         try await writeDocuments(state)

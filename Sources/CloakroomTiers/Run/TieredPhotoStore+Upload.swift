@@ -111,7 +111,8 @@ extension TieredPhotoStore {
 
     /// Photos on this device that the tier does not have: they are uploaded again.
     private func note(absent rows: [PhotoRow], _ state: RunState) async throws {
-        let proven = rows.filter { $0.verifiedAt != nil && $0.tier == state.identity }
+        let deleted = try documents.withDeletionUnderWay(rows)
+        let proven = rows.filter { $0.verifiedAt != nil && $0.tier == state.identity && !deleted.contains($0.id) }
         try catalog.transaction { database throws(SQLiteError) in
             for row in rows {
                 guard let now = try Catalog.photo(row.id, in: database), now.state.isLocal else { continue }

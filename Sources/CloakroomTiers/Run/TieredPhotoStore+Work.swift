@@ -64,8 +64,10 @@ extension TieredPhotoStore {
 
     /// Snapshots that name what was uploaded, deletions to announce or to do, and a document for a device without one.
     func hasDocumentsToWrite() throws(CloakroomError) -> Bool {
+        let now = clock()
         // Longer than that no deletion waits: its announcement has the time of a wrong clock.
         let wait = Int64(DeviceDocuments.announcement * 1000)
+        let longestWay = Int64(DeviceDocuments.longestWay * 1000)
         return try catalog.count(
             """
             SELECT EXISTS (SELECT 1 FROM photo WHERE segment IS NULL AND NOT \(PhotoState.sql(.hot)) AND sha256 IS NOT NULL
@@ -73,9 +75,15 @@ extension TieredPhotoStore {
                 OR EXISTS (SELECT 1 FROM obsolete_document WHERE deleted_at IS NULL)
                 OR EXISTS (SELECT 1 FROM tombstone WHERE (intent IS NULL OR announced_at - ? NOT BETWEEN 1 AND \(wait))
                     AND tier = (SELECT value FROM setting WHERE name = 'identity'))
+                OR EXISTS (SELECT 1 FROM sent_deletion
+                    WHERE ended_at IS NULL OR ended_at - ? NOT BETWEEN 1 AND \(longestWay))
                 OR ((SELECT value FROM setting WHERE name = 'snapshot_tier')
                     = (SELECT value FROM setting WHERE name = 'identity') AND \(DeviceDocuments.isAbsentSQL))
-            """, [.integer((clock() - DeviceDocuments.announcement).milliseconds)]) != 0
+            """,
+            [
+                .integer((now - DeviceDocuments.announcement).milliseconds),
+                .integer((now - DeviceDocuments.longestWay).milliseconds),
+            ]) != 0
     }
 
     func isLookDue(at date: Date) throws(CloakroomError) -> Bool {

@@ -66,6 +66,16 @@ struct StoreFolder: Sendable {
     /// Disk space of a file, in bytes.
     static func allocatedBytes(_ status: stat) -> Int64 { Int64(status.st_blocks) * 512 }
 
+    /// When the system last changed what it has of a file, in nanoseconds since 1970.
+    static func changeTime(_ status: stat) -> Int64 {
+        #if canImport(Darwin)
+            let time = status.st_ctimespec
+        #else
+            let time = status.st_ctim
+        #endif
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+
     /// For a folder that is looked into often: no other name of its path is looked up each time.
     ///
     /// - Returns: `nil` when there is no regular file.
@@ -125,6 +135,19 @@ struct StoreFolder: Sendable {
         var status = statvfs()
         guard statvfs(url.path, &status) == 0 else { return nil }
         return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+    }
+}
+
+extension StoreFolder {
+    /// Whether a file has the bytes that were read of it, though its inode is another one: volumes without lasting inodes
+    /// show that of each file. Its size and date are as before, and so is its digest.
+    static func isUnchanged(_ file: URL, since before: stat, _ sha256: [UInt8]) async throws -> Bool {
+        func isAsBefore() -> Bool {
+            guard let now = status(file) else { return false }
+            return now.st_size == before.st_size && Date(modified: now) == Date(modified: before)
+        }
+        guard isAsBefore(), try await PhotoContent(of: file).sha256 == sha256 else { return false }
+        return isAsBefore()
     }
 }
 

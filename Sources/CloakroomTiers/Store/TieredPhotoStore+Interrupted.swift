@@ -71,7 +71,7 @@ extension TieredPhotoStore {
             let known = try catalog.photo(sha256: sha256)
             if let known, !known.state.hasLeft { continue }
             let file = folder.photo(name)
-            guard let stamp = try? FileStamp(path: file.path) else { continue }
+            guard let stamp = try? FileStamp(path: file.path), let status = StoreFolder.status(file) else { continue }
             // One that cannot be read stays, and keeps no other from being adopted.
             guard let content = try await content(ofOrphan: file) else {
                 isComplete = false
@@ -79,13 +79,13 @@ extension TieredPhotoStore {
             }
             guard content.sha256 == sha256 else { continue }
             let thumbnail = await makeThumbnail(of: file)
-            // The app may have added it meanwhile, or removed it.
-            let isRecorded = try catalog.photo(sha256: sha256).map { !$0.state.hasLeft } ?? false
-            guard !isRecorded, try !catalog.removedFiles().contains(name) else { continue }
-            guard let now = try? FileStamp(path: file.path), now.isOfSameBytes(as: stamp) else {
+            guard try await isUnchanged(file, since: stamp, status, sha256) else {
                 isComplete = false
                 continue
             }
+            // The app may have added it meanwhile, or removed it.
+            let isRecorded = try catalog.photo(sha256: sha256).map { !$0.state.hasLeft } ?? false
+            guard !isRecorded, try !catalog.removedFiles().contains(name) else { continue }
             let row =
                 try catalog.photo(sha256: sha256)
                 ?? catalog.unreadPhoto(md5: content.md5, byteCount: content.byteCount)
@@ -99,6 +99,18 @@ extension TieredPhotoStore {
         // The next run looks again at those that could not be read, or that changed meanwhile.
         hasAdoptedOrphans = isComplete
         return adopted
+    }
+
+    /// Whether nothing was written to a file in between.
+    func isUnchanged(
+        _ file: URL, since stamp: FileStamp, _ status: stat, _ sha256: [UInt8]
+    ) async throws -> Bool {
+        guard let now = try? FileStamp(path: file.path) else { return false }
+        if now.isOfSameBytes(as: stamp) { return true }
+        do { return try await StoreFolder.isUnchanged(file, since: status, sha256) } catch {
+            guard CloakroomError(of: error).code == .cancelled else { return false }
+            throw error
+        }
     }
 
     /// - Returns: `nil` for one that cannot be read, or that the disk does not hold: it may have come from the cold tier

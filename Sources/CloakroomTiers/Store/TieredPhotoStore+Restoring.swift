@@ -55,7 +55,7 @@ extension TieredPhotoStore {
         var rest = ids[...]
         var (running, done) = (0, 0)
         var stop: CloakroomError?
-        try await withThrowingTaskGroup(of: (Int64, Result<Int64, CloakroomError>).self) { group in
+        try await withThrowingTaskGroup(of: (Int64, Result<Int64?, CloakroomError>).self) { group in
             while stop == nil || running > 0 {
                 while stop == nil, running < Self.fetchesAtOnce, let id = rest.popFirst() {
                     guard !Task.isCancelled else {
@@ -66,10 +66,7 @@ extension TieredPhotoStore {
                     group.addTask { [self] in
                         do {
                             try Task.checkCancellation()
-                            // Not `open`: that would count as viewed. Cancelled, it waits no longer, and the photos that are
-                            // under way arrive by themselves.
-                            let url = try await fetch(PhotoID(rawValue: id)).file(within: nil)
-                            return (id, .success(StoreFolder.status(url).map { Int64($0.st_size) } ?? 0))
+                            return (id, .success(try await restore(id)))
                         } catch {
                             return (id, .failure(CloakroomError(of: error)))
                         }
@@ -85,7 +82,8 @@ extension TieredPhotoStore {
                 done += 1
                 progress?(done, ids.count)
                 switch result {
-                case .success(let size):
+                case .success(nil): break
+                case .success(let size?):
                     failures.end()
                     report.restored += 1
                     report.restoredBytes += size
@@ -99,5 +97,14 @@ extension TieredPhotoStore {
             }
         }
         if let stop { throw stop }
+    }
+
+    /// - Returns: how many bytes came; `nil` for a photo that was opened or removed since they were counted.
+    private func restore(_ id: Int64) async throws -> Int64? {
+        guard let row = try catalog.photo(id), row.state.hasLeft else { return nil }
+        // Not `open`: that would count as viewed. Cancelled, it waits no longer, and the photos that are under way arrive by
+        // themselves.
+        let url = try await fetch(PhotoID(rawValue: id)).file(within: nil)
+        return StoreFolder.status(url).map { Int64($0.st_size) } ?? 0
     }
 }

@@ -38,14 +38,13 @@ extension TieredPhotoStore {
             """)
         for id in ids {
             try Task.checkCancellation()
-            guard let row = try catalog.photo(id), let name = row.fileName,
-                let stamp = try? FileStamp(path: folder.photo(name).path)
+            guard let row = try catalog.photo(id), let name = row.fileName, let sha256 = row.sha256,
+                let stamp = try? FileStamp(path: folder.photo(name).path),
+                let status = StoreFolder.status(folder.photo(name))
             else { continue }
             let result = await makeThumbnail(of: folder.photo(name))
             // Of a file that went meanwhile, or was replaced, it says nothing of the photo.
-            guard let now = try? FileStamp(path: folder.photo(name).path), now.isOfSameBytes(as: stamp) else {
-                continue
-            }
+            guard try await isUnchanged(folder.photo(name), since: stamp, status, sha256) else { continue }
             try catalog.transaction { database throws(SQLiteError) in
                 guard try Catalog.photo(id, in: database) != nil else { return }
                 try Catalog.record(result, of: id, in: database)

@@ -25,6 +25,9 @@ extension TieredPhotoStore {
             usage.thumbnailBytes =
                 try database.first("SELECT coalesce(sum(length(bytes)), 0) FROM thumbnail") { $0.integer(0) } ?? 0
         }
+        if let identity = try catalog.setting(.identity) {
+            usage.absentDevices = try catalog.absentDevices(of: identity)
+        }
         usage.hotBytes = try StoreFolder.names(in: folder.photos).reduce(0) {
             $0 + Self.allocatedBytes(folder.photo($1))
         }

@@ -56,7 +56,8 @@ public actor TieredPhotoStore {
 
     /// - Parameters:
     ///   - folder: made when it is not there, for its user alone. One user's: another user's photos need another one.
-    ///   - policy: of a new store, which keeps it; later ``setPolicy(_:)`` changes it, and this one no longer counts.
+    ///   - policy: of a new store, which keeps it; later ``setPolicy(_:)`` changes it, and this one no longer counts. Also
+    ///     of a store whose catalog was so damaged that its own cannot be read.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unwritableFile``, ``CloakroomError/Code/diskFull``,
     ///   ``CloakroomError/Code/storeFailed``.
     public init(
@@ -100,11 +101,25 @@ public actor TieredPhotoStore {
         if let known = try catalog.policy() {
             currentPolicy = known
         } else {
-            currentPolicy = policy
+            let former = lock == nil ? nil : try Self.formerPolicy(of: catalog, in: self.folder)
+            currentPolicy = former ?? policy
             // Of a store without one. A full disk is no reason not to open it: then the next one that writes keeps it.
-            if lock != nil { try? catalog.setPolicy(policy) }
+            if lock != nil { try? catalog.setPolicy(currentPolicy) }
         }
         if lock != nil { try Self.keepOwner(in: self.folder, by: catalog) }
+    }
+
+    /// What the user chose before the catalog was damaged; `nil` where there was none, or nothing can be read of it.
+    private static func formerPolicy(
+        of catalog: Catalog, in folder: StoreFolder
+    ) throws(CloakroomError) -> RetentionPolicy? {
+        guard try catalog.setting(.rebuild) != nil else { return nil }
+        if let path = catalog.movedAside { return Catalog.policy(ofDamaged: path) }
+        // A launch that moved it aside has ended before it had recorded the policy. Their names end with their dates.
+        let prefix = folder.catalog.lastPathComponent + ".corrupt-"
+        let names = try StoreFolder.names(in: folder.url).filter { $0.hasPrefix(prefix) && !$0.hasSuffix("-wal") }
+        let latest = names.filter { !$0.hasSuffix("-shm") }.max()
+        return latest.flatMap { Catalog.policy(ofDamaged: folder.url.appendingPathComponent($0).path) }
     }
 
     /// Whether a folder with a new catalog had another one, which is lost.
@@ -167,7 +182,9 @@ public actor TieredPhotoStore {
         }
         guard catalog.isInPlace else {
             throw CloakroomError(
-                .storeFailed, "another process has replaced the catalog of photos: open the store anew")
+                .storeFailed,
+                "another process has replaced the catalog of photos, or its volume gives a file another number (inode) "
+                    + "each time it is mounted: open the store anew")
         }
         // Another process may have set it.
         if let known = try catalog.policy() { currentPolicy = known } else { try catalog.setPolicy(currentPolicy) }
@@ -179,13 +196,23 @@ public actor TieredPhotoStore {
         }
     }
 
+    /// The inode, and when the system last changed it: no copy has the same time, as only the system sets it.
     package static let inode: @Sendable (URL) -> String? = { file in
-        StoreFolder.status(file).map { "\($0.st_ino)" }
+        StoreFolder.status(file).map { "\($0.st_ino) \(StoreFolder.changeTime($0))" }
+    }
+
+    /// Whether two places are the same: by their first parts, or, where a volume gives files other inodes each time it is
+    /// mounted, as some network volumes do, by their second ones. Earlier versions recorded the first alone.
+    static func isSamePlace(_ place: String, _ known: String) -> Bool {
+        let (place, known) = (place.split(separator: " "), known.split(separator: " "))
+        if place.first == known.first { return true }
+        return place.count == 2 && known.count == 2 && place[1] == known[1]
     }
 
     /// A folder that was copied, as by a backup that another phone was restored from, is another device's: with the same
     /// name each would count what the other has as its own.
     ///
+    /// A volume that is mounted anew can give the same file another inode: it is told from a copy by ``isSamePlace(_:_:)``.
     /// A copy on another disk can have the same inode. Nothing that a file tells is surely better: the number of the disk
     /// changes with restarts, and copies keep dates and extended attributes. Such a copy is found out by the documents that
     /// it did not write, see ``DeviceDocuments/survey()``, as soon as one of the two has published something.
@@ -193,7 +220,7 @@ public actor TieredPhotoStore {
         guard let place = place(folder.lock) else { return }
         let known = try catalog.setting(.place)
         guard known != place else { return }
-        if known != nil {
+        if let known, !Self.isSamePlace(place, known) {
             try documents.changeDevice(deletingDocuments: false)
             device = documents.device
         }

@@ -114,6 +114,8 @@ public struct StorageUsage: Sendable, Equatable {
     public var thumbnailBytes: Int64 = 0
     /// The disk space of the catalog, thumbnails included.
     public var catalogBytes: Int64 = 0
+    /// As long as there are any, nothing that the user removes is deleted in the cold tier, so no room is made there.
+    public var absentDevices: [AbsentDevice] = []
 
     public init() {}
 }

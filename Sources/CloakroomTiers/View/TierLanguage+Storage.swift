@@ -58,6 +58,11 @@ extension TierLanguage {
         device.isThisOne ? text(.thisDevice) : text(.deviceSeen, day(device.lastPublished))
     }
 
+    /// Why removed photos are not deleted in the cloud, and since when.
+    public func text(of device: AbsentDevice) -> String {
+        text(.deviceAbsent, day(device.lastPublished), day(device.since))
+    }
+
     private func preview(_ report: TieringReport) -> String {
         // Nothing is transferred for a preview: the policy alone does not allow it.
         if report.stoppedBy?.code == .notAllowedNow { return text(.freeSpaceForever) }

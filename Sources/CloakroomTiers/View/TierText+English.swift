@@ -64,6 +64,8 @@ extension TierText {
         case .devices: "Devices"
         case .thisDevice: "This device"
         case .deviceSeen: "Last seen %1$@"
+        case .deviceAbsent:
+            "Removed photos stay in the cloud since %2$@: a device last seen %1$@ may need them. Remove it if you lost it."
         case .removeDevice: "Remove device"
         case .removeDeviceQuestion: "Remove only a device that you do not have any more."
 

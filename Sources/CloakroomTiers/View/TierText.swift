@@ -69,6 +69,7 @@ public enum TierText: String, Sendable, CaseIterable {
     case devices = "tiers.devices"
     case thisDevice = "tiers.devices.this"
     case deviceSeen = "tiers.devices.seen"
+    case deviceAbsent = "tiers.devices.absent"
     case removeDevice = "tiers.devices.remove"
     case removeDeviceQuestion = "tiers.devices.remove.question"
 

@@ -1,4 +1,5 @@
 import CloakroomKit
+import CloakroomSQLite
 import CloakroomScriptedTier
 import CloakroomTiers
 import Foundation
@@ -63,6 +64,34 @@ import Testing
             #expect(try await device.read("photo\(number)") == StoreFixture.bytes("photo\(number)"))
         }
         #expect(await CloakroomError.code { try await device.add("new") } == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `the policy is that of the damaged catalog where it can be read`(endsEarly: Bool) async throws {
+        let device = try await filled(6)
+        let chosen = RetentionPolicy(period: .forever, hotByteLimit: 77, uploadTime: .whenDue)
+        try await device.store.setPolicy(chosen)
+        try await device.store.releaseLock()
+        try Data().write(to: catalog(in: device.folder).appendingPathExtension("damaged"))
+        try await device.relaunch()
+        if endsEarly {
+            // As a launch that has moved the catalog aside, and recorded nothing else.
+            try await device.store.releaseLock()
+            let database = try SQLiteDatabase(at: catalog(in: device.folder).path)
+            try database.run("DELETE FROM setting WHERE name = 'policy'")
+            database.close()
+            try await device.relaunch()
+        }
+        #expect(await device.store.policy == chosen)
+        try await device.relaunch()
+        #expect(await device.store.policy == chosen)
+    }
+
+    @Test func `the policy of the launch counts where that of the damaged catalog cannot be read`() async throws {
+        let device = try await filled(6)
+        try await device.store.setPolicy(RetentionPolicy(period: .quarter))
+        try await device.destroyCatalog()
+        #expect(await device.store.policy == RetentionPolicy())
     }
 
     @Test func `whichever page is damaged, all photos are there after the next launch`() async throws {

@@ -49,6 +49,10 @@ import Testing
         try await store.add(try cloud.photo(content).file, name: content, takenAt: clock.now)
     }
 
+    private func add(_ content: String, to store: TieredPhotoStore) async throws -> PhotoID {
+        try await store.add(try cloud.photo(content).file, name: content, takenAt: clock.now)
+    }
+
     private func place(_ id: PhotoID) async throws -> PhotoPlace? {
         try await store.thumbnails().first { $0.id == id }?.place
     }
@@ -84,6 +88,56 @@ import Testing
         #expect(try await place(photo) == .both)
         cloud.pass(31 * 86_400)
         #expect(await store.run().evicted == 1)
+    }
+
+    /// The next launch of the app: its tier has saved nothing yet.
+    private func relaunched(_ store: TieredPhotoStore) async throws -> TieredPhotoStore {
+        try await store.releaseLock()
+        return try Self.store(cloud, try CloudKitColdTier(cloud.container, zone: "Test", scratch: cloud.folder), clock)
+    }
+
+    @Test func `after a start, too, a clock that is ahead lets nothing leave before its time`() async throws {
+        _ = try await add("one")
+        #expect(await store.run(.manual).uploaded == 1)
+        clock.pass(days: 31)
+        let second = try await relaunched(store)
+        #expect(await second.run(.manual).evicted == 0)
+        cloud.container.state.withLock { $0.now += 31 * 86_400 }
+        #expect(await (try relaunched(second)).run(.manual).evicted == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `a deletion that was announced by a clock that was behind waits for two days of CloudKit's`(
+        isQuotaUsedUp: Bool
+    ) async throws {
+        _ = try await add("one")
+        _ = await store.run(.manual)
+        clock.pass(days: -3)
+        try await store.remove(name: "one")
+        _ = await store.run(.manual)
+        clock.pass(days: 3)
+        let second = try await relaunched(store)
+        if isQuotaUsedUp { for _ in 0..<9 { cloud.container.script(.save, .fail(.quotaExceeded)) } }
+        #expect(await second.run(.manual).deleted == 0)
+        #expect(photoRecords.count == 1)
+        pass(days: 2.1)
+        #expect(await (try relaunched(second)).run(.manual).deleted == 1)
+        #expect(photoRecords.isEmpty)
+    }
+
+    @Test func `a clock that went back keeps what is due, until it is right again`() async throws {
+        _ = try await add("one")
+        pass(days: 31)
+        clock.pass(days: 40)
+        _ = try await add("two")
+        #expect(await store.run(.manual).evicted == 1)
+        clock.pass(days: -2)
+        let second = try await relaunched(store)
+        _ = try await add("three", to: second)
+        #expect(await second.freeSpace(.perform).stoppedBy?.code == .clockWentBack)
+        #expect(await second.freeSpace(.perform).evicted == 0)
+        clock.pass(days: -38)
+        #expect(await second.freeSpace(.perform).evicted > 0)
     }
 
     @Test func `photos never go to another account`() async throws {

@@ -32,6 +32,42 @@ import Testing
         #expect(try await keeper.read("a") == original.bytes["a"])
     }
 
+    @Test(arguments: [
+        ("7 100", "7 100", true), ("7 100", "7", true), ("7 100", "7 90", true), ("9 100", "7 100", true),
+        ("9 200", "7 100", false), ("9 100", "7", false), ("7", "100 7", false),
+    ])
+    func `a folder is the same by its inode, or by when the system changed its lock`(
+        place: String, known: String, isSame: Bool
+    ) {
+        #expect(TieredPhotoStore.isSamePlace(place, known) == isSame)
+    }
+
+    @Test func `a volume that is mounted with other inodes has the same device, a copy another one`() async throws {
+        let device = try StoreFixture()
+        try await device.add("a")
+        _ = await device.store.run()
+        let before = await device.store.device
+        let lock = device.folder.appendingPathComponent("lock")
+        let place = try #require(TieredPhotoStore.inode(lock))
+        let changed = try #require(place.split(separator: " ").last)
+        func launch(_ place: String) async throws -> DeviceID {
+            try await device.store.releaseLock()
+            let clock = device.clock
+            let store = try TieredPhotoStore(
+                folder: device.folder, tier: device.tier, thumbnailer: device.thumbnailer, policy: RetentionPolicy(),
+                conditions: device.conditions, clock: { clock.now }, place: { _ in place })
+            try await store.add(device.write("\(place)", Data(place.utf8)), name: place, takenAt: clock.now)
+            #expect(await store.run().stoppedBy == nil)
+            defer { _ = store }
+            let id = await store.device
+            try await store.releaseLock()
+            return id
+        }
+        #expect(try await launch("1 \(changed)") == before)
+        #expect(try await launch("2 \(changed)") == before)
+        #expect(try await launch("3 1") != before)
+    }
+
     @Test func `an old backup of the catalog on the same phone loses nothing`() async throws {
         let device = try StoreFixture()
         for name in ["kept", "removed"] { try await device.add(name) }

@@ -37,6 +37,12 @@ import Testing
         #expect(try await first.advance() == 1)
         #expect(!store.hasObject(photo))
         #expect(store.account().thumbnails.isEmpty)
+        #expect(store.documentNames("intent-").count == 1)
+        store.clock.pass(days: 7.9)
+        _ = try await first.advance()
+        #expect(store.documentNames("intent-").count == 1)
+        store.clock.pass(days: 0.2)
+        _ = try await first.advance()
         #expect(store.documentNames("intent-").isEmpty)
         store.resetRequests()
         #expect(
@@ -95,6 +101,8 @@ import Testing
         await #expect(throws: CloakroomError.self) { _ = try await first.advance() }
         #expect(store.documentNames("intent-").count == 1)
         #expect(try await first.advance() == 1)
+        store.clock.pass(days: 8.1)
+        _ = try await first.advance()
         #expect(store.documentNames("intent-").isEmpty)
     }
 

@@ -16,7 +16,8 @@ import Testing
         }
     }
 
-    /// The other device announces and deletes, with two days in between, after one request of this one.
+    /// The other device announces, deletes two days later, and withdraws its announcement when that is over, after one
+    /// request of this one.
     @Test(arguments: TestDevice.Order.allCases, [TierCall.Kind.putDocument, .documents, .verify])
     func `a proof from before the announcements are read loses a photo, the order as it is loses none`(
         order: TestDevice.Order, moment: TierCall.Kind
@@ -31,7 +32,7 @@ import Testing
         try await first.remove(photo)
         try await first.publish()
         interruption.set(on: moment) {
-            for _ in 0..<3 {
+            for _ in 0..<8 {
                 _ = try await first.advance()
                 store.clock.pass(50 * 3600)
             }

@@ -27,6 +27,10 @@ import Testing
         let reports = await first.runDaily(4)
         #expect(reports.map(\.deleted) == [0, 0, 0, 0])
         #expect(reports.last?.stoppedBy?.code == .unavailable)
+        let absent = try #require(try await first.store.usage().absentDevices.first)
+        #expect(try await first.store.usage().absentDevices.count == 1)
+        #expect(absent.id == (await second.store.device))
+        #expect(absent.lastPublished < absent.since && absent.since < first.clock.now - 2 * 86_400)
         #expect(try await second.read("shared") == second.bytes["shared"])
         // Published again, they say what the other one needs.
         second.clock.pass(days: 8)
@@ -34,6 +38,34 @@ import Testing
         await first.runDaily(4)
         #expect(first.isStored("shared"))
         #expect(await first.store.run().stoppedBy == nil)
+        #expect(try await first.store.usage().absentDevices == [])
+    }
+
+    @Test func `a device without documents does not hide that the quota is used up, and is told until it is dismissed`()
+        async throws
+    {
+        let first = try StoreFixture(device: "first")
+        let second = try StoreFixture(remote: first.remote, device: "second")
+        try await second.add("other")
+        _ = await second.store.run()
+        for name in ["a", "b"] { try await first.add(name) }
+        _ = await first.store.run()
+        try await first.store.remove(name: "a")
+        _ = await first.store.run()
+        let lost = await second.store.device
+        first.remote.change { account in
+            account.documents = account.documents.filter { !$0.key.hasPrefix("snapshot-\(lost.rawValue)-") }
+        }
+        first.remote.setQuota(1)
+        try await first.add("c")
+        first.clock.pass(days: 2.1)
+        #expect(await first.store.run().stoppedBy?.code == .storageQuotaExceeded)
+        #expect(try await first.store.usage().absentDevices.map(\.id) == [lost])
+        #expect(first.isStored("a"))
+        try await first.store.dismissDevice(lost)
+        #expect(try await first.store.usage().absentDevices == [])
+        #expect(await first.store.run().deleted == 1)
+        #expect(!first.isStored("a"))
     }
 
     @Test(arguments: [0.5, 1, 1.5, 2, 2.5, 3], [false, true])

@@ -168,6 +168,7 @@ actor TestDevice {
                 """
                 UPDATE photo SET state = 4, tier = ?, remote_key = ?, verified_at = 1
                 WHERE sha256 = ? AND segment IS NOT NULL AND state = 0
+                    AND NOT EXISTS (SELECT 1 FROM sent_deletion WHERE sent_deletion.md5 = photo.md5)
                 """, [.text(proof.identity.description), .text(proof.key), .blob(photo.sha256)])
         }
     }

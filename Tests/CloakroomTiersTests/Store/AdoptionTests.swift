@@ -57,6 +57,27 @@ import Testing
         #expect(try await device.read(id) == data)
     }
 
+    /// As on volumes that give a file another inode with each look.
+    @Test(arguments: [false, true])
+    func `a file with another inode is a photo where its size, its date and its bytes are the same`(
+        hasOtherBytes: Bool
+    ) async throws {
+        let interference = Interference()
+        let device = try StoreFixture(thumbnailer: ScriptedThumbnailer { _ in try interference.happen() })
+        let data = StoreFixture.bytes("orphan")
+        let file = device.photoFile(data, format: "jpg")
+        let replacement = hasOtherBytes ? StoreFixture.bytes("another") : data
+        @Sendable func write(_ data: Data) throws {
+            try data.write(to: file, options: .atomic)
+            let date = Date(timeIntervalSince1970: 1_700_000_000)
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
+        }
+        try write(data)
+        interference.set { try write(replacement) }
+        try await device.relaunch()
+        #expect(await device.store.run().uploaded == (hasOtherBytes ? 0 : 1))
+    }
+
     @Test(arguments: Change.allCases)
     func `a thumbnail made of a file that changed meanwhile is not the photo's, nor is that there is none`(
         change: Change

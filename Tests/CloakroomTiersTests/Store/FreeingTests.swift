@@ -1,8 +1,10 @@
 import CloakroomKit
-@testable import CloakroomScriptedTier
-import CloakroomTiers
+import CloakroomKitTestSupport
 import Foundation
 import Testing
+
+@testable import CloakroomScriptedTier
+@testable import CloakroomTiers
 
 /// Room that the user wants, and photos that the user wants back.
 @Suite(.serialized) struct FreeingTests {
@@ -75,6 +77,31 @@ import Testing
         for (number, id) in ids.enumerated() {
             #expect(try await device.read(id) == device.bytes["photo\(number)"])
         }
+    }
+
+    @Test func `a photo that was opened or removed while others come is not fetched again`() async throws {
+        let gate = Gate()
+        let (opened, removed) = (StoreFixture.key("photo18"), StoreFixture.key("photo19"))
+        let device = try StoreFixture(gate: { call, moment in
+            guard call.kind == .fetch, moment == .before, ![opened, removed].contains(call.subject) else { return }
+            await gate.pass()
+        })
+        var ids: [PhotoID] = []
+        for number in 0..<20 { ids.append(try await device.add("photo\(number)")) }
+        device.clock.pass(days: 31)
+        #expect(await device.store.run().evicted == 20)
+        device.remote.resetRequests()
+        let store = device.store
+        let restoring = Task { await store.restoreAll() }
+        await gate.arrival(of: 8)
+        try await store.open(ids[18]).close()
+        await store.keepArrivals()
+        try await store.remove(ids[19])
+        await gate.open()
+        let report = await restoring.value
+        #expect(report.restored == 18)
+        #expect(report.stoppedBy == nil && report.failures.isEmpty)
+        #expect(device.remote.requests(.fetch) == 19)
     }
 
     @Test func `a restore that is interrupted goes on where it was, and counts what is missing`() async throws {

@@ -67,6 +67,14 @@ import Testing
         }
     }
 
+    @Test func `tells why removed photos stay in the cloud`() throws {
+        let device = AbsentDevice(
+            id: try #require(DeviceID(rawValue: "b")), lastPublished: Date(timeIntervalSince1970: 1_766_577_600),
+            since: Date(timeIntervalSince1970: 1_766_836_800))
+        let text = english.text(of: device)
+        #expect(text.contains("since December 27, 2025") && text.contains("last seen December 24, 2025"))
+    }
+
     /// Buttons that say the same: to confirm a task, and to go on after an alarm.
     private static let same: [TierText] = [.dismissAlarm]
 
