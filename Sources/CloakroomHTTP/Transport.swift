@@ -65,6 +65,8 @@ package enum TransportError: Error, Sendable, Equatable {
     /// The response was larger than one of STS or S3 may be.
     case tooLarge
     case cancelled
+    /// No network may be used that there is now.
+    case notAllowedNow
     /// The request itself cannot be sent, such as a URL that is none.
     case invalidRequest
 }

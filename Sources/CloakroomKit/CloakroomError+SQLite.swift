@@ -8,7 +8,7 @@ extension CloakroomError {
         case .busy: self.init(.storeFailed, "another process holds \(store)")
         case .corrupt: self.init(.storeFailed, "\(store) are damaged")
         case .readOnly: self.init(.storeFailed, "\(store) may not be written")
-        case .newer: self.init(.storeFailed, "\(store) were made by a newer version of the app")
+        case .newer: self.init(.laterVersion, "\(store) were made by a newer version of the app")
         case .other(let code, let message): self.init(.storeFailed, "\(store): \(message) (SQLite \(code))")
         }
     }

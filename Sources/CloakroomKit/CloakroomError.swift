@@ -5,7 +5,7 @@ import CloakroomWire
 /// It is a struct so that new codes do not break apps: decide by ``code`` with a `default`.
 public struct CloakroomError: Error, Sendable, Equatable {
     public var code: Code
-    /// A sentence for people who build the app; not for its users.
+    /// A sentence for people who build the app; not for its users, who have ``errorDescription``.
     public var message: String
     /// Of the response; `nil` when there was none.
     public var status: Int?
@@ -101,6 +101,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let storeInUse = Code(rawValue: "store_in_use")
         /// A store or a journal is another user's, or of another endpoint: see ``StoreOwner``.
         public static let storeOwnerMismatch = Code(rawValue: "store_owner_mismatch")
+        /// A later version of the app has written these records: nothing was changed, and that version can read them.
+        public static let laterVersion = Code(rawValue: "later_version")
     }
 }
 

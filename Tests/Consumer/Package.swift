@@ -7,6 +7,21 @@ let names = [
     "Support",
 ]
 
+/// Each protocol that an app may implement, by a class of the main actor, by an actor and by a struct.
+let conformers: [Target] = [
+    .target(
+        name: "Conformers", dependencies: [.product(name: "CloakroomKit", package: "cloakroom")],
+        swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+    // The same sources (a symbolic link) as in an app of which all belongs to the main actor, unless it says otherwise.
+    .target(
+        name: "MainActorConformers", dependencies: [.product(name: "CloakroomKit", package: "cloakroom")],
+        swiftSettings: [
+            .swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .defaultIsolation(MainActor.self),
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            .enableUpcomingFeature("InferIsolatedConformances"),
+        ]),
+]
+
 /// An app beside other packages: that all of this resolves, builds and links is the test (`deploy/checks/consumer`).
 let package = Package(
     name: "consumer",
@@ -16,8 +31,10 @@ let package = Package(
         .executableTarget(
             name: "consumer",
             dependencies: [
+                "Conformers", "MainActorConformers",
                 .product(name: "CloakroomKit", package: "cloakroom"),
                 .product(name: "CloakroomCurlTransport", package: "cloakroom", condition: .when(platforms: [.linux])),
-            ] + names.map { .product(name: $0, package: "stand-ins") })
-    ]
+            ] + names.map { .product(name: $0, package: "stand-ins") },
+            swiftSettings: [.treatAllWarnings(as: .error)])
+    ] + conformers
 )

@@ -82,7 +82,7 @@ struct ContainerProvider: AWSCredentialProvider {
                 if isLast || (response.status != 429 && response.status < 500) { return response }
             } catch {
                 switch error {
-                case .untrusted, .invalidRequest, .cancelled, .tooLarge:
+                case .untrusted, .invalidRequest, .cancelled, .tooLarge, .notAllowedNow:
                     throw .failed("the container's endpoint: \(error)")
                 case .unreachable, .timeout, .interrupted:
                     if isLast { throw .failed("the container's endpoint: \(error)") }

@@ -55,6 +55,7 @@ extension AWSError {
         case .untrusted: self.init(.refused, code: "Untrusted")
         case .invalidRequest: self.init(.refused, code: Self.unsendable)
         case .cancelled: self.init(.cancelled, code: "Cancelled")
+        case .notAllowedNow: self.init(.refused, code: "NotAllowedNow")
         }
     }
 

@@ -4,7 +4,7 @@ public import Foundation
 public struct BackupReport: Sendable, Equatable {
     /// Files whose photo was stored in this run.
     public internal(set) var backedUp = 0
-    /// Files whose photo S3 had, as it said in this run.
+    /// Files whose photo S3 had, as it said in this run, or within ``PhotoBackup/Options/recheckInterval`` before it.
     public internal(set) var alreadyThere = 0
     /// What could not be backed up, and why.
     public internal(set) var failures: [Failure] = []

@@ -5,7 +5,8 @@ public import Foundation
 ///     let backup = PhotoBackup(client: client, layout: try PhotoLayout(userID: "u_1"), index: index)
 ///     let report = await backup.backUp(folder: pictures)
 ///
-/// Photos that S3 has are not sent again: each run lists them, and only a complete, successful response counts.
+/// Photos that S3 has are not sent again: each run lists them, or looks for a few among many one by one, and only a complete,
+/// successful response counts.
 /// A run can end at any point, even by a kill: the next one continues from what S3 has.
 public struct PhotoBackup: Sendable {
     /// What a run may do.
@@ -16,6 +17,12 @@ public struct PhotoBackup: Sendable {
         public var includesHiddenFiles = false
         /// After so many consecutive files that failed because of S3 or the network, the run ends.
         public var maximumConsecutiveFailures = 8
+        /// For how long a file counts as backed up, while it is unchanged, without a look into S3 once a run with an index
+        /// has seen its photo there. Zero: each run looks. Until it has passed, a photo that was deleted in S3 is not
+        /// noticed; with sidecars each run looks.
+        ///
+        /// With a week, a run with five new photos beside 50,000 stored ones sends a handful of requests and no listing.
+        public var recheckInterval = Duration.zero
 
         public init() {}
     }
@@ -67,13 +74,17 @@ public struct PhotoBackup: Sendable {
 
     @concurrent private static func files(_ files: [URL]) async -> BackupFiles { BackupFiles(files) }
 
-    /// So few files are looked for one by one, instead of by a listing of all that the user has.
-    private static let few = 4
+    /// Up to how many files are looked for one by one, instead of by a listing of all that the user has: as many as cost
+    /// less than the pages of the listing, by the least that it can have.
+    private static func most(beside stored: Int) -> Int { max(4, stored / 50) }
 
     private func backUp(_ files: BackupFiles, _ progress: BackupProgress.Observer?) async -> BackupReport {
         let run = BackupRun(files, maximumConsecutiveFailures: options.maximumConsecutiveFailures, observer: progress)
         do {
-            if files.paths.count > Self.few {
+            let stored = await storedInIndex(files.paths)
+            if files.paths.count - stored.recent.count <= Self.most(beside: stored.count) {
+                if !stored.recent.isEmpty { await run.skip(stored.recent) }
+            } else {
                 let listing = try await BackupListing(of: layout, from: client, withSidecars: sidecars != nil)
                 await run.begin(with: listing)
             }
@@ -86,6 +97,14 @@ public struct PhotoBackup: Sendable {
         }
         do { try await index?.flush() } catch { await run.noteIndexFailure(CloakroomError(of: error)) }
         return await run.finish()
+    }
+
+    /// What the index says: how many photos S3 has at least, and which of these files need no look into S3.
+    private func storedInIndex(_ paths: [String]) async -> (count: Int, recent: [String: Int64]) {
+        guard let index else { return (0, [:]) }
+        let canSkip = options.recheckInterval > .zero && sidecars == nil
+        let recent = canSkip ? await index.stored(paths, within: options.recheckInterval) : [:]
+        return (await index.storedCount(), recent)
     }
 
     private func work(_ run: BackupRun) async {

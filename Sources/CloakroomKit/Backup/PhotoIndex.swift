@@ -4,7 +4,7 @@ import CloakroomSQLite
 /// Which MD5 the files of this device had when they were last read, so that unchanged ones are not read again.
 ///
 /// It is a cache: without it, or after its loss, a backup reads every file anew, and nothing else changes. That S3 has a
-/// photo is never concluded from it. Several of one user may share one file, one after the other.
+/// photo is concluded from it only where the app says so: ``PhotoBackup/Options/recheckInterval``. Several of one user may share one file, one after the other.
 public actor PhotoIndex {
     private var file: RecordsFile
     private let wallClock: @Sendable () -> Date
@@ -17,8 +17,8 @@ public actor PhotoIndex {
     ///   - file: of the database; made when it is not there, made anew when it is damaged. Its folder exists.
     ///   - owner: who is signed in, and where; another owner's file is refused.
     ///   - unnamedRecords: what becomes of those that an earlier version of the kit left in the file.
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/diskFull`` or
-    ///   ``CloakroomError/Code/storeFailed``.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/laterVersion``,
+    ///   ``CloakroomError/Code/diskFull`` or ``CloakroomError/Code/storeFailed``.
     public init(at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside) throws {
         try self.init(at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: { Date() })
     }
@@ -43,6 +43,33 @@ public actor PhotoIndex {
     public func lastBackup(of file: URL) -> Date? {
         guard let stamp = try? FileStamp(path: file.path), let row = row(of: stamp), row.isStored else { return nil }
         return Date(timeIntervalSince1970: row.seen)
+    }
+
+    /// How many photos a backup has seen in S3: at least so many objects does a listing have.
+    ///
+    /// - Returns: 0 also when that cannot be read.
+    func storedCount() -> Int {
+        let written = try? file.perform { database throws(SQLiteError) in
+            try database.first("SELECT count(DISTINCT md5) FROM photo WHERE isStored = 1") { row in Int(row.integer(0))
+            }
+        }
+        return (written ?? nil) ?? 0
+    }
+
+    /// Which of these files a backup has seen in S3, unchanged, in the time before now.
+    ///
+    /// - Returns: by path, how many bytes each has.
+    func stored(_ paths: [String], within time: Duration) -> [String: Int64] {
+        let now = wallClock().timeIntervalSince1970
+        var found: [String: Int64] = [:]
+        for path in paths {
+            guard let stamp = try? FileStamp(path: path), let row = row(of: stamp), row.isStored,
+                // A clock that was set back says nothing about the time since.
+                (0..<(time / .seconds(1))).contains(now - row.seen)
+            else { continue }
+            found[path] = stamp.byteCount
+        }
+        return found
     }
 
     /// - Returns: `nil` when the file must be read.

@@ -20,6 +20,8 @@ import Foundation
 ///
 /// Exchanges beyond the connections to a host wait for one, and that waiting counts as time in which nothing moves.
 public final class URLSessionTransport: HTTPTransport {
+    /// Which networks may be used; on Linux there is no difference.
+    public let networkAccess: NetworkAccess
     private let session: URLSession
     private let delegate: URLSessionExchangeDelegate
     private let runtime: RuntimeDependencies
@@ -36,6 +38,7 @@ public final class URLSessionTransport: HTTPTransport {
     package init(
         maximumConnectionsPerHost: Int = 16, networkAccess: NetworkAccess = .unrestricted, runtime: RuntimeDependencies
     ) {
+        self.networkAccess = networkAccess
         self.runtime = runtime
         delegate = URLSessionExchangeDelegate()
         session = URLSession(

@@ -5,9 +5,6 @@ extension CloakroomError.Code {
     public static let invalidControlMessage = Self(rawValue: "invalid_control_message")
     /// The keys of the stored messages cannot be read: they are lost, and the storage has begun anew.
     public static let vaultLost = Self(rawValue: "vault_lost")
-    /// A later version of the app has written the keys of the stored messages: nothing was changed, and that version can
-    /// read them.
-    public static let laterVersion = Self(rawValue: "later_version")
     /// The vault cannot be used now, as before the first unlock after a start of the device.
     public static let vaultLocked = Self(rawValue: "vault_locked")
 }

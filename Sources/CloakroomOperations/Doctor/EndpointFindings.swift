@@ -51,7 +51,7 @@ package enum EndpointFindings {
                     "the certificate of \(observation.url) is not trusted",
                     "fix the endpoint's name, or give its authority as aws.certificateAuthorities"
                 )
-            case .unreachable:
+            case .unreachable, .notAllowedNow:
                 ("\(observation.url) is unreachable", "fix the endpoint, the name server or the firewall")
             case .timeout:
                 ("\(observation.url) does not respond in time", "look at the route, the proxy and the firewall")

@@ -83,7 +83,7 @@ package struct NginxFindings {
                     "its certificate is not trusted, is another name's, or has ended",
                     "renew it, send the whole chain in ssl_certificate, or give its authority with --ca"
                 )
-            case .unreachable: ("nginx is unreachable", "start nginx, or fix --url")
+            case .unreachable, .notAllowedNow: ("nginx is unreachable", "start nginx, or fix --url")
             case .timeout: ("no response in time", "look at the firewall and nginx's error log")
             case .interrupted, .tooLarge, .cancelled, .invalidRequest:
                 ("no HTTP response", "fix --url (scheme, host and port), or ssl_protocols (TLS 1.2 at least)")

@@ -91,6 +91,22 @@ import Testing
         #expect(try names() == [])
     }
 
+    @Test(arguments: [3, 4, 255] as [UInt8])
+    func `a file of a later version is refused, and stays as it is`(version: UInt8) async throws {
+        try await store().save(record)
+        let later = Data([version]) + Data((0..<200).map { UInt8(truncatingIfNeeded: $0) })
+        put(later, at: file)
+        let store = store()
+        let record = record
+        for operation in [
+            { _ = try await store.load() }, { try await store.save(record) }, { try await store.clear() },
+        ] as [@Sendable () async throws -> Void] {
+            let error = await #expect(throws: CloakroomError.self) { try await operation() }
+            #expect(error?.code == .laterVersion)
+            #expect(contents(file) == later)
+        }
+    }
+
     @Test func `another key does not open it`() async throws {
         try await store(key: Data("one".utf8)).save(record)
         #expect(try await store(key: Data("two".utf8)).load() == nil)

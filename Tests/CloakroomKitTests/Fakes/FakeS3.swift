@@ -25,11 +25,18 @@ actor FakeS3: HTTPTransport {
     private var uploads: [String: (key: String, fields: [String: String], parts: [Int: Object])] = [:]
     private let gate: GateKeeper
     static let bucket = "bucket"
-    private static let pageSize = 3
+    private let pageSize: Int
+    /// Of all pages of listings that were sent.
+    private(set) var listingBytes = 0
 
-    init(_ gate: @escaping GateKeeper = { _, _, _ in nil }) { self.gate = gate }
+    init(pageSize: Int = 3, _ gate: @escaping GateKeeper = { _, _, _ in nil }) {
+        self.pageSize = pageSize
+        self.gate = gate
+    }
 
     func put(_ key: String, _ bytes: Data, _ fields: [String: String] = [:]) { objects[key] = Object(bytes, fields) }
+
+    func delete(_ key: String) { objects[key] = nil }
 
     func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
@@ -111,16 +118,18 @@ actor FakeS3: HTTPTransport {
     private func list(_ query: [String: String]) -> HTTPResponse {
         let start = query["continuation-token"] ?? ""
         let keys = objects.keys.filter { $0.hasPrefix(query["prefix"] ?? "") && $0 > start }.sorted()
-        let page = keys.prefix(Self.pageSize)
+        let page = keys.prefix(pageSize)
         let contents = page.map { key in
             "<Contents><Key>\(key)</Key><LastModified>2026-11-20T14:00:00.000Z</LastModified>"
                 + "<ETag>\(objects[key]?.entityTag ?? "")</ETag><Size>\(objects[key]?.bytes.count ?? 0)</Size>"
                 + "<StorageClass>STANDARD</StorageClass></Contents>"
         }
         let next = keys.count > page.count ? "<NextContinuationToken>\(page.last ?? "")</NextContinuationToken>" : ""
-        return Self.xml(
+        let response = Self.xml(
             "<ListBucketResult><IsTruncated>\(keys.count > page.count)</IsTruncated>\(contents.joined())\(next)"
                 + "</ListBucketResult>")
+        listingBytes += response.body.count
+        return response
     }
 
     private func parts(_ id: String) -> HTTPResponse {

@@ -24,8 +24,8 @@ public actor SQLiteMultipartJournal: MultipartJournal {
     ///     then begin anew.
     ///   - owner: who is signed in, and where; another owner's file is refused.
     ///   - unnamedRecords: what becomes of those that an earlier version of the kit left in the file.
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/diskFull`` or
-    ///   ``CloakroomError/Code/storeFailed``.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``, ``CloakroomError/Code/laterVersion``,
+    ///   ``CloakroomError/Code/diskFull`` or ``CloakroomError/Code/storeFailed``.
     public init(at file: URL, owner: StoreOwner, unnamedRecords: UnnamedRecords = .setAside) throws {
         self.file = try RecordsFile(
             Self.kind, at: file, owner: owner, unnamedRecords: unnamedRecords, wallClock: { Date() })

@@ -41,12 +41,16 @@ public actor S3BackupClient {
     var busy: Set<String> = []
 
     /// - Parameters:
+    ///   - transport: by default one for networks that cost nothing and are not in low data mode, as backups need it; on others
+    ///     every call fails with ``CloakroomError/Code/notAllowedNow``. Give one that is unrestricted to what the user
+    ///     waits for.
     ///   - endpoint: `nil` for AWS's own of the credentials' region; else where a store listens, such as
     ///     `http://127.0.0.1:8333`.
     ///   - journal: of multipart uploads; give one that lasts, such as ``SQLiteMultipartJournal``, for them to continue after
     ///     the app was ended.
     public init(
-        credentials: CredentialProvider, transport: any HTTPTransport, endpoint: URL? = nil,
+        credentials: CredentialProvider,
+        transport: any HTTPTransport = URLSessionTransport(networkAccess: .inexpensive), endpoint: URL? = nil,
         journal: any MultipartJournal = InMemoryMultipartJournal()
     ) {
         self.init(

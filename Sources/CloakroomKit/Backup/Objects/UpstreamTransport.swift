@@ -47,7 +47,8 @@ extension TransportError {
         case .interrupted, .encoded: self = .interrupted
         case .tooLarge: self = .tooLarge
         case .invalidRequest, .unreadableFile, .unwritableFile: self = .invalidRequest
-        case .unreachable, .notAllowedNow: self = .unreachable
+        case .unreachable: self = .unreachable
+        case .notAllowedNow: self = .notAllowedNow
         case .cancelled: self = .cancelled
         }
     }

@@ -44,6 +44,14 @@ actor BackupRun {
 
     func begin(with listing: BackupListing) { self.listing = listing }
 
+    /// These need nothing, as the index says.
+    ///
+    /// - Parameter files: how many bytes each has.
+    func skip(_ files: [String: Int64]) {
+        waiting.removeAll { files[$0] != nil }
+        for (path, byteCount) in files { settle(path, byteCount: byteCount, uploaded: 0, isNew: false) }
+    }
+
     var hasListing: Bool { listing != nil }
 
     /// - Returns: `nil` when there is nothing more to begin.

@@ -13,7 +13,8 @@ public import Foundation
 
 /// Keeps credentials in a file that only this user of the system can read, sealed with AES-256-GCM.
 ///
-/// The file names its owner: another one's is refused with ``CloakroomError/Code/storeOwnerMismatch``, and not changed. What
+/// The file names its owner: another one's is refused with ``CloakroomError/Code/storeOwnerMismatch``, one of a newer version
+/// with ``CloakroomError/Code/laterVersion``, and neither is changed. What
 /// does not open, is damaged or could be read by others is removed, and credentials are vended anew.
 ///
 /// Without a key of the app's own, one is made and kept beside the file. Then the seal keeps a copy of the file alone
@@ -47,31 +48,32 @@ public actor SealedFileCredentialStore: CredentialStore {
         case .ours(let credentials): return credentials
         case .nothing, .useless: return nil
         case .others: throw Self.ownerMismatch
+        case .later: throw Self.laterVersion
         }
     }
 
     public func save(_ credentials: StoredCredentials) async throws {
-        let isSaved = try converted { () throws(PrivateFolderError) -> Bool in
+        let refusal = try converted { () throws(PrivateFolderError) -> CloakroomError? in
             let folder = try PrivateFolder(making: path)
-            if case .others = try content(of: folder) { return false }
+            if let refusal = try content(of: folder).refusal { return refusal }
             let known = try key(in: folder)
             let key = if let known { known } else { try newKey(in: folder) }
             let sealed = key.seal(owner + credentials.bytes, context: Self.context)
             try folder.write([Self.version] + sealed, to: Self.fileName)
-            return true
+            return nil
         }
-        guard isSaved else { throw Self.ownerMismatch }
+        if let refusal { throw refusal }
     }
 
     public func clear() async throws {
-        let isCleared = try converted { () throws(PrivateFolderError) -> Bool in
-            guard let folder = try PrivateFolder.existing(at: path) else { return true }
+        let refusal = try converted { () throws(PrivateFolderError) -> CloakroomError? in
+            guard let folder = try PrivateFolder.existing(at: path) else { return nil }
             folder.removeRemains(of: Self.fileName)
-            if case .others = try content(of: folder) { return false }
+            if let refusal = try content(of: folder).refusal { return refusal }
             try folder.remove(Self.fileName)
-            return true
+            return nil
         }
-        guard isCleared else { throw Self.ownerMismatch }
+        if let refusal { throw refusal }
     }
 
     // MARK: The file
@@ -79,9 +81,19 @@ public actor SealedFileCredentialStore: CredentialStore {
     private enum FileContent {
         case ours(StoredCredentials)
         case others
+        case later
         case nothing
         /// Damaged, of an earlier version, open to others, or sealed with another key.
         case useless
+
+        /// Why the file must stay as it is; `nil` when it may be written over.
+        var refusal: CloakroomError? {
+            switch self {
+            case .others: SealedFileCredentialStore.ownerMismatch
+            case .later: SealedFileCredentialStore.laterVersion
+            case .ours, .nothing, .useless: nil
+            }
+        }
     }
 
     private func content(of folder: borrowing PrivateFolder) throws(PrivateFolderError) -> FileContent {
@@ -90,9 +102,14 @@ public actor SealedFileCredentialStore: CredentialStore {
         case .missing: return .nothing
         case .unfit: return .useless
         case .bytes(let bytes):
-            guard bytes.first == Self.version, let key = try key(in: folder),
-                let message = key.open(Array(bytes.dropFirst()), context: Self.context), message.count >= owner.count
-            else { return .useless }
+            guard let version = bytes.first, version >= Self.version else { return .useless }
+            let message = try key(in: folder)?.open(Array(bytes.dropFirst()), context: Self.context)
+            guard version == Self.version else {
+                // What opens as this version's is of this version, with a damaged number. Another context is a duty of
+                // later ones.
+                return message == nil ? .later : .useless
+            }
+            guard let message, message.count >= owner.count else { return .useless }
             guard message.starts(with: owner) else { return .others }
             return .ours(StoredCredentials(bytes: Data(message.dropFirst(owner.count))))
         }
@@ -127,6 +144,8 @@ public actor SealedFileCredentialStore: CredentialStore {
     private static let keyName = "credentials.key"
     /// The first byte of the file.
     private static let version: UInt8 = 2
+    private static let laterVersion = CloakroomError(
+        .laterVersion, "The stored credentials were made by a newer version of the app.")
     private static let ownerMismatch = CloakroomError(
         .storeOwnerMismatch,
         "The stored credentials are those of another user or endpoint; give each a folder of their own, or remove it.")

@@ -89,6 +89,7 @@ extension RecoveryRecord.Step {
         case "uploaded":
             let date = Date(timeIntervalSince1970: row.real(11))
             self = .uploaded(RecoveredObject(key: row.text(9), url: try row.url(10), storedAt: date))
+        // A later version that has another step appends a migration with it, and this one does not open the file.
         default: throw .corrupt
         }
     }

@@ -88,7 +88,7 @@ package struct KeyFetcher: Sendable {
 extension KeyFetchError {
     fileprivate init(_ error: TransportError) {
         switch error {
-        case .unreachable, .invalidRequest: self = .unreachable
+        case .unreachable, .invalidRequest, .notAllowedNow: self = .unreachable
         case .untrusted: self = .untrusted
         case .timeout: self = .timeout
         case .interrupted: self = .interrupted

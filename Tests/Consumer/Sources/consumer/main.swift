@@ -2,6 +2,7 @@ import AWS
 import CSQLite
 import CloakroomCurlTransport
 import CloakroomKit
+import Conformers
 import Crypto
 import Curl
 import Foundation
@@ -9,6 +10,7 @@ import GRDB
 import HTTPTypes
 import JOSE
 import Logging
+import MainActorConformers
 import NIO
 import Redis
 import SQLite
@@ -33,3 +35,15 @@ let file = FileManager.default.temporaryDirectory.appendingPathComponent("consum
 _ = try SQLiteRenewalStore(at: file, owner: StoreOwner(user: "u_1", endpoint: endpoint))
 print("stored", FileManager.default.fileExists(atPath: file.path))
 try FileManager.default.removeItem(at: file)
+// Each protocol of the kit by a class of the main actor, an actor and a struct.
+let photo = FileManager.default.temporaryDirectory.appendingPathComponent("consumer-\(UUID().uuidString).jpg")
+try Data("photo".utf8).write(to: photo)
+for parts in [Conformers.ViewModel(), Conformers.Database(), Conformers.Value()] as [any Conformers.AppParts] {
+    print("parts", try await Conformers.outcome(of: parts, photo: photo))
+}
+for parts in [
+    MainActorConformers.ViewModel(), MainActorConformers.Database(), MainActorConformers.Value(),
+] as [any MainActorConformers.AppParts] {
+    print("parts", try await MainActorConformers.outcome(of: parts, photo: photo))
+}
+try FileManager.default.removeItem(at: photo)

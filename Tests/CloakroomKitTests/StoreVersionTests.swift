@@ -1,0 +1,132 @@
+import CloakroomSQLite
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+/// Files of other versions of an app: earlier ones are brought up to date, later ones refused and left as they are.
+@Suite struct StoreVersionTests {
+    private let folder: TemporaryFolder
+    private static let date = Date(timeIntervalSince1970: 1_795_183_200)
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// One kind of file. The scripts are copies of what was released, in order: they never change.
+    struct Kind: Sendable, CustomTestStringConvertible {
+        let name: String
+        let scripts: [String]
+        let row: String
+        /// Opens the file, and says what the row is read as.
+        let read: @Sendable (URL, UnnamedRecords) async throws -> String
+
+        var testDescription: String { name }
+    }
+
+    private static let owner =
+        "CREATE TABLE owner (id INTEGER PRIMARY KEY CHECK (id = 1), user TEXT NOT NULL, endpoint TEXT NOT NULL)"
+
+    static let kinds = [
+        Kind(
+            name: "renewals",
+            scripts: [
+                """
+                CREATE TABLE renewals (key TEXT NOT NULL PRIMARY KEY, last_renewed REAL, expires_at REAL, failure TEXT,
+                    failure_reason TEXT, failure_first REAL, failure_last REAL, failure_count INTEGER) WITHOUT ROWID;
+                CREATE TABLE server (id INTEGER PRIMARY KEY, pause_end REAL);
+                """, owner,
+            ],
+            row: "INSERT INTO renewals (key, last_renewed) VALUES ('a.bin', 1795183200)",
+            read: { file, unnamed in
+                let store = try SQLiteRenewalStore(at: file, owner: .test, unnamedRecords: unnamed)
+                return try await store.records().map { "\($0.key) \($0.lastRenewed == date)" }.joined()
+            }),
+        Kind(
+            name: "recoveries",
+            scripts: [
+                """
+                CREATE TABLE recoveries (
+                    kind TEXT NOT NULL, conversation_id TEXT NOT NULL, inbox_id TEXT NOT NULL, url TEXT NOT NULL,
+                    key TEXT NOT NULL, since REAL NOT NULL, step TEXT NOT NULL, refusal TEXT, refused_until REAL,
+                    new_key TEXT, new_url TEXT, new_since REAL,
+                    upload_url TEXT, upload_end REAL, upload_fields TEXT, byte_count INTEGER,
+                    PRIMARY KEY (kind, conversation_id, inbox_id, url)) WITHOUT ROWID
+                """, owner,
+            ],
+            row: """
+                INSERT INTO recoveries (kind, conversation_id, inbox_id, url, key, since, step)
+                VALUES ('group', 'c', '', 'https://cdn.example/a.bin', 'a.bin', 1795183200, 'missing')
+                """,
+            read: { file, unnamed in
+                let journal = try SQLiteRecoveryJournal(at: file, owner: .test, unnamedRecords: unnamed)
+                return try await journal.records().map { "\($0.key) \($0.since == date)" }.joined()
+            }),
+        Kind(
+            name: "uploads",
+            scripts: [
+                """
+                CREATE TABLE uploads (
+                    bucket TEXT NOT NULL, key TEXT NOT NULL, upload_id TEXT NOT NULL, part_size INTEGER NOT NULL,
+                    byte_count INTEGER NOT NULL, modified INTEGER NOT NULL, PRIMARY KEY (bucket, key)) WITHOUT ROWID
+                """, owner,
+            ],
+            row: "INSERT INTO uploads VALUES ('photos', 'a.bin', 'u', 5242880, 6000000, 1)",
+            read: { file, unnamed in
+                let journal = try SQLiteMultipartJournal(at: file, owner: .test, unnamedRecords: unnamed)
+                return try await journal.uploads().map { "\($0.key) \($0.partSize == 5 << 20)" }.joined()
+            }),
+        Kind(
+            name: "photos",
+            scripts: [
+                """
+                CREATE TABLE photo (
+                    device INTEGER NOT NULL, inode INTEGER NOT NULL, byteCount INTEGER NOT NULL,
+                    modified INTEGER NOT NULL, changed INTEGER NOT NULL, md5 BLOB NOT NULL, isStored INTEGER NOT NULL,
+                    seen REAL NOT NULL, PRIMARY KEY (device, inode)) WITHOUT ROWID
+                """, owner,
+            ],
+            row: "INSERT INTO photo VALUES (1, 2, 3, 4, 5, x'00112233445566778899aabbccddeeff', 1, 1795183200)",
+            read: { file, unnamed in
+                let index = try PhotoIndex(at: file, owner: .test, unnamedRecords: unnamed, wallClock: { date })
+                return await index.storedCount() == 1 ? "a.bin true" : ""
+            }),
+    ]
+
+    /// A file as the version left it that knew so many scripts.
+    private func file(_ kind: Kind, version: Int) throws -> URL {
+        let file = folder.url.appendingPathComponent("\(kind.name).sqlite")
+        let database = try SQLiteDatabase(at: file.path, migrations: Array(kind.scripts.prefix(version)))
+        try database.run(script: kind.row)
+        if version > 1 {
+            try database.run(
+                "INSERT INTO owner VALUES (1, ?, ?)", [.text(StoreOwner.test.user), .text(StoreOwner.test.endpoint)])
+        }
+        database.close()
+        return file
+    }
+
+    @Test(arguments: kinds, [1, 2])
+    func `records of each released version are read`(kind: Kind, version: Int) async throws {
+        let file = try file(kind, version: version)
+        #expect(try await kind.read(file, .adopt) == "a.bin true")
+        #expect(try SQLiteDatabase(at: file.path).userVersion == 2)
+        #expect(try await kind.read(file, .setAside) == "a.bin true")
+    }
+
+    @Test(arguments: kinds)
+    func `a file of a later version is refused, and stays as it is`(kind: Kind) async throws {
+        let file = try file(kind, version: 2)
+        let later = try SQLiteDatabase(at: file.path)
+        try later.run(script: "CREATE TABLE more (x INTEGER); INSERT INTO more VALUES (7); PRAGMA user_version = 3")
+        later.close()
+        let bytes = try Data(contentsOf: file)
+        for unnamed in [UnnamedRecords.setAside, .adopt] {
+            let error = await #expect(throws: CloakroomError.self) { try await kind.read(file, unnamed) }
+            #expect(error?.code == .laterVersion)
+        }
+        #expect(try Data(contentsOf: file) == bytes)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(names.allSatisfy { $0.hasPrefix(file.lastPathComponent) && !$0.contains(".corrupt") })
+        let again = try SQLiteDatabase(at: file.path)
+        #expect(try again.rows("SELECT x FROM more") { $0.integer(0) } == [7])
+    }
+}

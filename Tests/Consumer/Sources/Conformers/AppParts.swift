@@ -1,0 +1,44 @@
+import CloakroomKit
+import Foundation
+
+/// Each protocol of the kit that an app may implement.
+public typealias AppParts = AssetCache & AssetRenewalURLCollector & AssetRenewer & AssetURLWriter & CredentialStore
+    & CredentialVendor & ExpiredAssetRecoveryHandler & HTTPTransport & ImageReleaser & MultipartJournal
+    & PhotoSidecarProvider & PresignedUploader & RecoveryJournal & RenewalStore & TokenProvider
+
+/// Gives an app's parts to the kit, and says what came of it.
+///
+/// - Parameter photo: a file to be backed up; the parts' transport trusts no server.
+/// - Returns: such as `token yes, credentials yes, …`.
+public func outcome(of parts: any AppParts, photo: URL) async throws -> String {
+    let client = CloakroomClient(endpoint: try Examples.url("https://api.example"), tokens: parts, transport: parts)
+    let provider = CredentialProvider(vendor: parts, store: parts)
+    let vended = try await provider.credentials()
+    let manager = AssetRenewalManager(
+        renewer: parts, collector: parts, store: parts, recovery: parts,
+        baseURLs: try AssetBaseURLs([try Examples.url("https://cdn.example")]))
+    let renewal = await manager.renewIfNeeded()
+    let recovery = AssetRecovery(uploader: parts, cache: parts, urls: parts, journal: parts, renewals: parts)
+    let recovered = await recovery.handleExpiredAsset(try Examples.asset(), key: "a.bin", at: Date())
+    let backup = PhotoBackup(
+        client: S3BackupClient(credentials: provider, transport: parts, journal: parts),
+        layout: try PhotoLayout(userID: "u_1"), sidecars: parts)
+    let report = await backup.backUp([photo])
+    let released = try await parts.release([ImageRelease(objectKey: "b.bin", releaseToken: "token")])
+    let refusal = await code { _ = try await client.vendCredentials() }
+    let isRecovered = if case .recovered = recovered { true } else { false }
+    return [
+        "key \(vended.accessKeyID)", "missing \(renewal.notFound)", "recovered \(isRecovered)",
+        "backup \(report.failures.first?.error.code.rawValue ?? report.stoppedBy?.code.rawValue ?? "done")",
+        "released \(released.count)", "client \(refusal)",
+    ].joined(separator: ", ")
+}
+
+private func code(_ body: () async throws -> Void) async -> String {
+    do {
+        try await body()
+        return "done"
+    } catch {
+        return (error as? CloakroomError)?.code.rawValue ?? "\(error)"
+    }
+}

@@ -1,0 +1,116 @@
+import CloakroomKit
+import Foundation
+
+/// Every part that an app may bring, by a class of the main actor, as view models are.
+@MainActor
+public final class ViewModel {
+    private var noted = Noted()
+
+    public init() {}
+}
+
+extension ViewModel: TokenProvider {
+    public func token() -> String { "consumer-token" }
+    public func tokenRefused(_ token: String) { noted.refusedTokens.append(token) }
+    public func sessionRevoked(_ token: String) { noted.refusedTokens.append(token) }
+}
+
+extension ViewModel: CredentialVendor {
+    public func vendCredentials() throws -> VendedCredentials { try Examples.credentials() }
+}
+
+extension ViewModel: CredentialStore {
+    public func load() -> StoredCredentials? { noted.credentials }
+    public func save(_ credentials: StoredCredentials) { noted.credentials = credentials }
+    public func clear() { noted.credentials = nil }
+}
+
+extension ViewModel: AssetRenewalURLCollector {
+    public func renewableAssets() throws -> [RenewableAsset] { [try Examples.asset()] }
+}
+
+extension ViewModel: AssetRenewer {
+    public func renewAssets(keys: [String]) -> [RenewalResult] {
+        keys.map { RenewalResult(key: $0, outcome: .notFound) }
+    }
+}
+
+extension ViewModel: RenewalStore {
+    public func records() -> [RenewalRecord] { noted.renewals }
+    public func save(_ records: [RenewalRecord]) { noted.renewals = records }
+    public func remove(keys: [String]) { noted.renewals.removeAll { keys.contains($0.key) } }
+    public func pauseEnd() -> Date? { nil }
+    public func savePauseEnd(_ date: Date?) {}
+}
+
+extension ViewModel: AssetCache {
+    public func cachedContent(for asset: RenewableAsset) -> UploadContent? {
+        UploadContent(Data("picture".utf8), contentType: "application/octet-stream")
+    }
+}
+
+extension ViewModel: AssetURLWriter {
+    public func replaceURL(of asset: RenewableAsset, with newURL: URL) -> Bool {
+        noted.newURL = newURL
+        return true
+    }
+    public func clearURL(of asset: RenewableAsset) { noted.newURL = nil }
+}
+
+extension ViewModel: RecoveryJournal {
+    public func records() -> [RecoveryRecord] { noted.recoveries }
+    public func record(of asset: RenewableAsset) -> RecoveryRecord? {
+        noted.recoveries.first { $0.asset == asset }
+    }
+    public func write(_ record: RecoveryRecord) {
+        remove(record.asset)
+        noted.recoveries.append(record)
+    }
+    public func remove(_ asset: RenewableAsset) { noted.recoveries.removeAll { $0.asset == asset } }
+}
+
+extension ViewModel: ExpiredAssetRecoveryHandler {
+    public func resumeRecoveries() {}
+    public func handleExpiredAsset(_ asset: RenewableAsset, key: String, at date: Date) -> RecoveryOutcome {
+        noted.expiredKeys.append(key)
+        return .awaitingConfirmation(since: date)
+    }
+    public func handleRenewedAssets(_ assets: [RenewableAsset], at date: Date) {}
+}
+
+extension ViewModel: PresignedUploader {
+    public func requestUpload(contentType: String, byteCount: Int64?) throws -> UploadTarget { try Examples.target() }
+    public func requestChatUpload(contentType: String, byteCount: Int64?) throws -> UploadTarget {
+        try Examples.target()
+    }
+    public func upload(_ body: HTTPBody, to target: UploadTarget) { noted.uploadedKeys.append(target.objectKey) }
+}
+
+extension ViewModel: ImageReleaser {
+    public func release(_ images: [ImageRelease]) -> [ImageReleaseResult] {
+        images.map { ImageReleaseResult(objectKey: $0.objectKey, outcome: .released(bytesGoneBy: nil)) }
+    }
+}
+
+extension ViewModel: PhotoSidecarProvider {
+    public func thumbnail(of photo: URL) -> Data? { nil }
+    public func metadata(of photo: URL) -> Data? { nil }
+}
+
+extension ViewModel: MultipartJournal {
+    public func upload(of key: String, in bucket: String) -> MultipartUpload? {
+        noted.uploads.first { $0.key == key && $0.bucket == bucket }
+    }
+    public func save(_ upload: MultipartUpload) { noted.uploads.append(upload) }
+    public func remove(_ upload: MultipartUpload) { noted.uploads.removeAll { $0 == upload } }
+    public func uploads() -> [MultipartUpload] { noted.uploads }
+}
+
+extension ViewModel: HTTPTransport {
+    public func send(
+        _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
+    ) throws(HTTPTransportError) -> HTTPResponse {
+        noted.requests += 1
+        throw .untrusted
+    }
+}
