@@ -76,6 +76,7 @@ extension SQLiteMessageStorage {
         do throws(SQLiteError) { database = try MessageDatabase(at: folder.database) } catch {
             throw MessageDatabase.failure(error)
         }
+        pruning = try database.pruning()
         clock.advance(to: reading)
         losses = []
         try folder.unmarkErasing()

@@ -87,6 +87,7 @@ extension MessageRetention {
             next.append(RetentionClock.agreement.minus(clock.agreed))
         }
         next.append(try await storage.openPurgeRemaining(now: runtime.now()))
+        next.append(await storage.pruningRemaining(clock.trusted))
         if releaser != nil { next.append(try await storage.releasesRemaining(now: clock.device)) }
         if await !storage.endedNotes.isEmpty { next.append(0) }
         return next.compactMap { $0 }.min().map { min($0, 36_525 * .day) }
