@@ -5,7 +5,7 @@ import CloakroomSQLite
 import Foundation
 
 /// Messages that come in, beside the same rows with plain bodies in the same tables, by plain SQL: for each a look whether
-/// its id is that of a message or of a tombstone, and an INSERT, in transactions of as many.
+/// its id is known, and an INSERT of the id and one of the row, in transactions of as many.
 struct Inserting {
     let arguments: Arguments
 
@@ -25,7 +25,7 @@ struct Inserting {
             // The first fills both, so that the others have indexes of some depth to insert into.
             let count = Self.batch * (round == 0 ? batches * rounds : batches)
             let messages = try (next..<next + count).map { try message($0) }
-            let rows = (next..<next + count).map { row($0) }
+            let rows = (next..<next + count).map { (known: known($0), row: row($0)) }
             next += count
             let parts = stride(from: 0, to: count, by: Self.batch)
             let sealed = try await CPUTime.milliseconds {
@@ -63,28 +63,37 @@ struct Inserting {
             byteCount: 100)
     }
 
-    /// What the storage writes of the same message, with another random id and the body as it is.
+    /// What the storage writes of the same message in `known`, with another random id.
+    private func known(_ number: Int) -> [SQLiteValue] {
+        [
+            .blob(Array(Data.numbered(-number - 1, count: 12))), .integer(Int64(number + 1)),
+            .integer(time(number) / .day + 366),
+        ]
+    }
+
+    /// And in `message`, with the body as it is.
     private func row(_ number: Int) -> [SQLiteValue] {
         let end = time(number) + BenchMessages.week
         return [
-            .integer(Int64(number + 1)), .blob(Array(Data.numbered(-number - 1, count: 12))),
+            .integer(Int64(number + 1)),
             .text(BenchMessages.name(number)), .integer(Int64(number % Self.conversations + 1)), .text("peer"), 0,
             .integer(time(number)), 0, 604_800, nil, .integer(end), .integer(end), nil,
             .integer(end / 37_800_000 * 37_800), .blob(Array(BenchMessages.body(number, byteCount: 100))),
         ]
     }
 
-    private func insert(_ rows: ArraySlice<[SQLiteValue]>, into database: SQLiteDatabase) throws {
+    private func insert(
+        _ rows: ArraySlice<(known: [SQLiteValue], row: [SQLiteValue])>, into database: SQLiteDatabase
+    ) throws {
         try database.transaction { () throws(SQLiteError) in
-            for row in rows {
-                let isKnown = try database.first(
-                    "SELECT 1 FROM message WHERE id = ?1 UNION ALL SELECT 1 FROM tombstone WHERE id = ?1", [row[1]]
-                ) { _ in true }
+            for (known, row) in rows {
+                let isKnown = try database.first("SELECT 1 FROM known WHERE id = ?", [known[0]]) { _ in true }
                 guard isKnown == nil else { continue }
+                try database.run("INSERT INTO known (id, seq, until) VALUES (?, ?, ?)", known)
                 try database.run(
                     """
-                    INSERT INTO message (seq, id, name, conversation, author, clock, base, wall_lead, stamp, own_policy,
-                        shared, deadline, quotes, slot, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO message (seq, name, conversation, author, clock, base, wall_lead, stamp, own_policy,
+                        shared, deadline, quotes, slot, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """, row)
             }
         }

@@ -31,7 +31,7 @@ struct Purge {
         var results = [
             "cpu_ms": milliseconds, "seconds": seconds, "extra_mb": try Memory.peakMegabytes() - resident,
             "batches": Double(batches.withLock { $0 }),
-            "tombstone_bytes": try tombstoneBytes(device.database, count: due),
+            "tombstone_bytes": try tombstoneBytes(device.database, count: fill.count),
         ]
         if let waits {
             guard waits.count > 0 else { throw BenchError("the other connection has written nothing") }
@@ -42,14 +42,14 @@ struct Purge {
         return results
     }
 
-    /// All pages of the table and of its indexes, for each row.
+    /// All pages of the table and of its indexes, for each row: of messages that are here, and of those that are gone.
     private func tombstoneBytes(_ database: URL, count: Int) throws -> Double {
         let connection = try SQLiteDatabase(at: database.path)
-        let rows = try connection.first("SELECT count(*) FROM tombstone") { $0.integer(0) }
-        guard rows == Int64(count) else { throw BenchError("\(rows ?? 0) tombstones, not \(count)") }
+        let rows = try connection.first("SELECT count(*) FROM known") { $0.integer(0) }
+        guard rows == Int64(count) else { throw BenchError("\(rows ?? 0) messages are known, not \(count)") }
         let bytes = try connection.first(
             """
-            SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name = 'tombstone')
+            SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name = 'known')
             """
         ) { $0.integer(0) }
         guard let bytes, bytes > 0 else { throw BenchError("this SQLite does not tell the sizes of tables") }

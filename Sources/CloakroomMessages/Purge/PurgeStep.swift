@@ -12,7 +12,7 @@ package enum PurgeStep: Sendable, Hashable {
     case filesRemoved(Moment)
     /// Images that the bucket is to delete are recorded.
     case releasesJournaled(Moment)
-    /// Their rows are gone, and their tombstones written.
+    /// Their rows are gone; what they are known by stays.
     case rowsRemoved(Moment)
     case keysRotated(Moment)
     /// The log of the database is empty.

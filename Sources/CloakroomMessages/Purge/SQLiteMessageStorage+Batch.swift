@@ -142,7 +142,7 @@ extension SQLiteMessageStorage {
         }
     }
 
-    /// Deletes the rows of the batch and leaves their tombstones; the same transaction begins the next batch.
+    /// Deletes the rows of the batch; the same transaction begins the next batch. Their tombstones are there since they came.
     ///
     /// It does not wait for the disk: rows that are back after the power failed are over, and are purged again.
     ///
@@ -152,12 +152,6 @@ extension SQLiteMessageStorage {
         let state = clock
         let start = ContinuousClock.now
         let left = try database.repeatableTransaction { database throws(SQLiteError) in
-            try database.run(
-                """
-                INSERT INTO tombstone (id, until)
-                SELECT message.id, CASE WHEN clock = 0 AND stamp IS NOT NULL THEN (base + ?) / 86400000 + 1 END
-                FROM condemned CROSS JOIN message USING (seq) WHERE true ORDER BY message.id ON CONFLICT (id) DO NOTHING
-                """, [.integer(Milliseconds(MessageRetentionPolicy.longest))])
             let early = try database.rows(Self.earlySQL, [.integer(times.shared), .integer(times.device)]) { row in
                 MessageKeyID(conversation: row.integer(0), slot: DeadlineSlot(rawValue: row.integer(1)))
             }
@@ -170,17 +164,18 @@ extension SQLiteMessageStorage {
         }
         let duration = ContinuousClock.now - start
         retiring.formUnion(left)
-        unwrittenRows += batch.count
-        if unwrittenRows >= Self.mostUnwrittenRows {
+        unwrittenBatches += 1
+        if unwrittenBatches >= Self.mostUnwrittenBatches {
             // Whatever it cannot do now is done by the next one.
             _ = try database.perform { database throws(SQLiteError) in try database.checkpoint(.passive) }
-            unwrittenRows = 0
+            unwrittenBatches = 0
         }
         return duration
     }
 
-    /// Rows that are purged until the log is written back: a log of some 80 MB, and few pages that are written back twice.
-    private static let mostUnwrittenRows = 8192
+    /// Batches that are deleted until the log is written back: a log of some 50 MB. The one who writes first afterwards
+    /// begins the log anew, and waits for the disk with the lock: the longest that others wait for it.
+    private static let mostUnwrittenBatches = 32
 
     /// Keys that sealed messages of the batch, and that last longer than a slot is wide.
     private static let earlySQL = """

@@ -100,6 +100,7 @@ extension SQLiteMessageStorage {
         do throws(SQLiteError) { database = try MessageDatabase(at: folder.database) } catch {
             throw MessageDatabase.failure(error)
         }
+        pruning = try database.pruning()
         clock.advance(to: reading)
         (heardClock, clockFailure, areFormerImagesHeld) = (nil, nil, false)
         losses = []

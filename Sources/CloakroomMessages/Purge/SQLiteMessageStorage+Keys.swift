@@ -144,17 +144,9 @@ extension SQLiteMessageStorage {
 
     func closePurge() throws {
         try step(.closed(.before))
-        let today = clock.trusted.shared / Milliseconds.day
         let state = clock
         try database.transaction { database throws(SQLiteError) in
             try database.run("DELETE FROM purge")
-            // Some of them at a time, from any place on: an index for it would take as much space as the tombstones.
-            try database.run(
-                """
-                DELETE FROM tombstone WHERE until < ?1 AND id IN (
-                    SELECT id FROM (SELECT id FROM tombstone WHERE id >= ?2 ORDER BY id LIMIT 1000)
-                    UNION ALL SELECT id FROM (SELECT id FROM tombstone ORDER BY id LIMIT 1000))
-                """, [.integer(today), .blob(randomBytes(12))])
             try MessageDatabase.store(state, in: database)
         }
         try step(.closed(.after))

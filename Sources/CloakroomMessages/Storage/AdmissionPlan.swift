@@ -44,12 +44,12 @@ struct AdmissionPlan: Sendable {
         switch decision {
         case .replay: break
         case .arrivedExpired:
-            try writeTombstone(in: database)
+            try writeKnown(in: database)
             try database.run(
                 "UPDATE conversation SET arrived_expired = arrived_expired + 1 WHERE id = ?", [.integer(conversation)])
         // Without this it would be new each time that it comes.
         case .inMemory:
-            try writeTombstone(in: database)
+            try writeKnown(in: database)
             try database.run(
                 "INSERT INTO memory_note (id, conversation, content) VALUES (?, ?, ?)",
                 [.blob(id), .integer(conversation), .blob(sealedNote)])
@@ -57,22 +57,28 @@ struct AdmissionPlan: Sendable {
         }
     }
 
-    private func writeTombstone(in database: SQLiteDatabase) throws(SQLiteError) {
-        let until = Tombstones.until(record.base, stamp: record.draft.stamp).map { $0 / Milliseconds.day + 1 }
+    /// The last day for which it has to be known, since 1970; `nil`: for ever, or known already.
+    var knownUntil: Int64? {
+        if case .replay = decision { return nil }
+        return Tombstones.until(record.base, stamp: record.draft.stamp).map { $0 / Milliseconds.day + 1 }
+    }
+
+    private func writeKnown(in database: SQLiteDatabase) throws(SQLiteError) {
         try database.run(
-            "INSERT INTO tombstone (id, until) VALUES (?, ?) ON CONFLICT (id) DO NOTHING",
-            [.blob(id), SQLiteValue(until)])
+            "INSERT INTO known (id, seq, until) VALUES (?, ?, ?)",
+            [.blob(id), slot == nil ? .null : .integer(record.sequence), SQLiteValue(knownUntil)])
     }
 
     private func writeRow(in database: SQLiteDatabase) throws(SQLiteError) {
         guard let slot else { return }
+        try writeKnown(in: database)
         try database.run(
             """
-            INSERT INTO message (seq, id, name, conversation, author, clock, base, wall_lead, stamp, own_policy, shared,
-                deadline, quotes, quotes_author, slot, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO message (seq, name, conversation, author, clock, base, wall_lead, stamp, own_policy, shared,
+                deadline, quotes, quotes_author, slot, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                .integer(record.sequence), .blob(id), .text(record.draft.id.rawValue), .integer(conversation),
+                .integer(record.sequence), .text(record.draft.id.rawValue), .integer(conversation),
                 .text(record.draft.author.rawValue), .integer(record.base.clock.rawValue), .integer(record.base.time),
                 .integer(record.base.wallLead), SQLiteValue(record.draft.stamp), SQLiteValue(record.ownPolicy),
                 SQLiteValue(record.term.shared), SQLiteValue(record.term.local),

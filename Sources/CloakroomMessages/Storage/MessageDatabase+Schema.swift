@@ -96,6 +96,7 @@ extension MessageDatabase {
         -- Databases that were damaged; removed when the last of their messages would have ended. NULL: with the rest.
         CREATE TABLE moved_aside (path TEXT PRIMARY KEY, until INTEGER) WITHOUT ROWID;
         CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), state TEXT NOT NULL);
-        """
+        """,
+        knownMessages,
     ]
 }

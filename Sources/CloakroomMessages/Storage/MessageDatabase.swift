@@ -98,7 +98,7 @@ final class MessageDatabase {
     func isUnreadable(with keys: MessageKeys) throws(CloakroomError) -> Bool {
         guard keys.key(SQLiteMessageStorage.hashKeyID) == nil else { return false }
         return try perform { database throws(SQLiteError) in
-            try database.first("SELECT 1 FROM message UNION ALL SELECT 1 FROM tombstone") { _ in true } != nil
+            try database.first("SELECT 1 FROM known") { _ in true } != nil
         }
     }
 
@@ -106,7 +106,7 @@ final class MessageDatabase {
     func removeUnreadable() throws(CloakroomError) {
         try transaction { database throws(SQLiteError) in
             let tables = [
-                "attachment", "message", "tombstone", "ended_asset", "condemned", "purge", "retiring_key",
+                "attachment", "message", "known", "needless", "ended_asset", "condemned", "purge", "retiring_key",
                 "memory_note",
                 "memory_image",
             ]

@@ -45,10 +45,17 @@ extension SQLiteMessageStorage {
         }
         for index in plans.indices { try plans[index].sealNote(with: keys) }
         let written = plans
+        var pruning = pruning
+        let today = clock.trusted.shared / Milliseconds.day
+        for plan in plans { pruning.add(plan.knownUntil, today: today) }
+        let known = pruning
         try database.transaction { database throws(SQLiteError) in
             for plan in written { try write(plan, in: database) }
+            try Self.store(known, in: database)
             try MessageDatabase.store(clock, in: database)
         }
+        pruning.markWritten()
+        self.pruning = pruning
         self.clock = clock
         return plans.map(\.decision)
     }
@@ -64,9 +71,7 @@ extension SQLiteMessageStorage {
         let conversation = try requireConversation(draft.conversation)
         let id = rowID(draft.reference)
         let isKnown = try database.perform { database throws(SQLiteError) in
-            try database.first(
-                "SELECT 1 FROM message WHERE id = ?1 UNION ALL SELECT 1 FROM tombstone WHERE id = ?1", [.blob(id)]
-            ) { _ in true } ?? false
+            try database.first("SELECT 1 FROM known WHERE id = ?", [.blob(id)]) { _ in true } ?? false
         }
         let base = clock.base(relayTime: message.relayTime, age: message.age)
         let ownPolicy = reader.flatMap { conversation.state.registers[$0]?.policy } ?? .noStorage
@@ -131,9 +136,13 @@ extension SQLiteMessageStorage {
     /// - Parameter id: as ``rowID(_:)`` gives it.
     func isGone(_ id: [UInt8]) throws(CloakroomError) -> Bool {
         try database.perform { database throws(SQLiteError) in
-            try database.first("SELECT 1 FROM tombstone WHERE id = ?", [.blob(id)]) { _ in true } ?? false
+            try database.first("SELECT 1 FROM known WHERE id = ? AND \(Self.isGone)", [.blob(id)]) { _ in true }
+                ?? false
         }
     }
+
+    /// Whether an entry of `known` is a tombstone.
+    static let isGone = "NOT EXISTS (SELECT 1 FROM message WHERE message.seq = known.seq)"
 
     func lastSequence() throws(CloakroomError) -> Int64 {
         try database.perform { database throws(SQLiteError) in

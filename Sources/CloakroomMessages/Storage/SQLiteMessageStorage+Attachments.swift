@@ -74,15 +74,14 @@ extension SQLiteMessageStorage {
     /// - Throws: ``CloakroomError/Code/unreadableFile`` when there is no such file, or its message is over.
     func data(of file: AttachmentFile, hiding times: ClockTimes) throws(CloakroomError) -> Data {
         let found = try database.perform { database throws(SQLiteError) in
-            try database.first(
-                """
-                SELECT attachment.file_key, message.id FROM attachment JOIN message ON message.seq = attachment.message
-                WHERE file = ?
-                """, [.text(file.rawValue)]
-            ) { ($0.blob(0), $0.blob(1)) }
+            try database.first("SELECT file_key, message FROM attachment WHERE file = ?", [.text(file.rawValue)]) {
+                ($0.blob(0), $0.integer(1))
+            }
         }
         var chains = QuoteChains()
-        guard let (sealedKey, id) = found, let (row, conversation) = try visibleRow(id, hiding: times, &chains) else {
+        guard let (sealedKey, sequence) = found,
+            let (row, conversation) = try visibleRow(sequence: sequence, hiding: times, &chains)
+        else {
             throw CloakroomError(.unreadableFile, "there is no such attachment")
         }
         let context = SealingContext(conversation: conversation.id, message: row.record.sequence)

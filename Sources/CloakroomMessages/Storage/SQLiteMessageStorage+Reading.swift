@@ -40,11 +40,29 @@ extension SQLiteMessageStorage: MessageStorage {
     func visibleRow(
         _ id: [UInt8], hiding times: ClockTimes, _ chains: inout QuoteChains
     ) throws(CloakroomError) -> (MessageRow, ConversationRow)? {
-        guard let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough,
-            !times.isDue(row.record.term.local, base: row.record.base),
-            try !isEnded(row.record, by: conversation, hiding: times, &chains)
+        guard let found = try row(id), try isVisible(found.0.record, in: found.1, hiding: times, &chains) else {
+            return nil
+        }
+        return found
+    }
+
+    /// The same of its number.
+    func visibleRow(
+        sequence: Int64, hiding times: ClockTimes, _ chains: inout QuoteChains
+    ) throws(CloakroomError) -> (MessageRow, ConversationRow)? {
+        guard let found = try row(sequence: sequence),
+            try isVisible(found.0.record, in: found.1, hiding: times, &chains)
         else { return nil }
-        return (row, conversation)
+        return found
+    }
+
+    private func isVisible(
+        _ record: MessageRecord, in conversation: ConversationRow, hiding times: ClockTimes, _ chains: inout QuoteChains
+    ) throws(CloakroomError) -> Bool {
+        guard record.sequence > conversation.deletedThrough, !times.isDue(record.term.local, base: record.base) else {
+            return false
+        }
+        return try !isEnded(record, by: conversation, hiding: times, &chains)
     }
 
     package func impact(
@@ -150,12 +168,20 @@ extension SQLiteMessageStorage: MessageStorage {
     ///
     /// - Parameter id: as ``rowID(_:)`` gives it.
     func row(_ id: [UInt8]) throws(CloakroomError) -> (MessageRow, ConversationRow)? {
+        let sequence = try database.perform { database throws(SQLiteError) in
+            try database.first("SELECT seq FROM known WHERE id = ?", [.blob(id)]) { $0.integerIfPresent(0) } ?? nil
+        }
+        return try sequence.flatMap { sequence throws(CloakroomError) in try row(sequence: sequence) }
+    }
+
+    /// - Returns: `nil` when it is gone.
+    private func row(sequence: Int64) throws(CloakroomError) -> (MessageRow, ConversationRow)? {
         let name = try database.perform { database throws(SQLiteError) in
             try database.first(
                 """
                 SELECT conversation.name FROM message JOIN conversation ON conversation.id = message.conversation
-                WHERE message.id = ?
-                """, [.blob(id)]
+                WHERE seq = ?
+                """, [.integer(sequence)]
             ) { $0.text(0) }
         }
         guard let name = name.flatMap({ ConversationID(rawValue: $0) }), let conversation = try conversation(name)
@@ -163,7 +189,7 @@ extension SQLiteMessageStorage: MessageStorage {
             return nil
         }
         let row = try database.perform { database throws(SQLiteError) in
-            try database.first("SELECT \(MessageRow.columns) FROM message WHERE id = ?", [.blob(id)]) {
+            try database.first("SELECT \(MessageRow.columns) FROM message WHERE seq = ?", [.integer(sequence)]) {
                 row throws(SQLiteError) in try MessageRow(row, conversation: name)
             }
         }

@@ -37,8 +37,10 @@ public actor SQLiteMessageStorage {
     var conversations: [ConversationID: ConversationRow] = [:]
     /// Keys that are about to be dropped: nothing new is sealed with them.
     var retiring: Set<MessageKeyID> = []
-    /// Purged since the log was written back last.
-    var unwrittenRows = 0
+    /// Batches that were purged since the log was written back last.
+    var unwrittenBatches = 0
+    /// What is known of messages that need not be any more.
+    var pruning: TombstonePruning
     /// Counts what a scan of the messages for cuts has to begin anew for.
     var cutChanges = 0
     /// Deletions that could not be written, by the last message each: see ``writeDeletions()``.
@@ -104,6 +106,7 @@ public actor SQLiteMessageStorage {
         hash = try Self.nameHash(opened.keys)
         clock = try database.clock(at: reading)
         retiring = try database.retiringKeys()
+        pruning = try database.pruning()
         try readDeletions()
         follow(reading)
         try endFormerNotes()

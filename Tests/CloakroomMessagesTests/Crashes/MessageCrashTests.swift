@@ -26,7 +26,7 @@ import Testing
                 let shown = try await retention.shown()
                 #expect(shown == Self.all.filter { !Self.hour.contains($0) })
                 #expect(folder.handled == Set(Self.hour))
-                #expect(await storage.count("SELECT count(*) FROM tombstone") == 10)
+                #expect(await storage.count("SELECT count(*) FROM \(RetentionFixture.tombstones)") == 10)
                 #expect(await storage.count("SELECT count(*) FROM release") == 2)
                 #expect(await storage.count("SELECT count(*) FROM attachment WHERE file IS NOT NULL") == 3)
                 #expect(folder.attachmentCount == 3)

@@ -189,6 +189,11 @@ final class RetentionFixture {
         try connect().first("SELECT count(*) FROM \(table)") { $0.integer(0) } ?? 0
     }
 
+    /// Messages that were here and are not any more.
+    func tombstoneCount() throws -> Int64 { try count(Self.tombstones) }
+
+    static let tombstones = "known WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.seq = known.seq)"
+
     /// The names of all files that hold some bytes.
     func files(with bytes: Data) throws -> [String] {
         let paths = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects as? [URL]

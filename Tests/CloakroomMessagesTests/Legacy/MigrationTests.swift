@@ -61,7 +61,7 @@ import Testing
         #expect(preview.files.map(\.conversation) == [RetentionFixture.conversation])
         #expect(preview.left == [LegacyFileLeft(name: "other.json", reason: .unknownSession)])
         #expect(try device.count("message") == 0)
-        #expect(try device.count("tombstone") == 0)
+        #expect(try device.tombstoneCount() == 0)
         #expect(try Data(contentsOf: older.file("c1")) == before)
         // A folder that is not there is empty.
         let nothing = LegacyMessageFiles(in: older.folder.appendingPathComponent("none")) { _ in nil }
@@ -123,7 +123,7 @@ import Testing
         #expect(await device.retention.migrate(preview).left == left)
         #expect(try older.names == ["c1.json"])
         #expect(try device.count("message") == 0)
-        #expect(try device.count("tombstone") == 0)
+        #expect(try device.tombstoneCount() == 0)
     }
 
     @Test func `a file that was written to since it was counted stays`() async throws {

@@ -138,7 +138,7 @@ import Testing
             let handled = Set(device.handler.ids)
             #expect(handled == (isKilled ? ["m1", "m2", "kept"] : ["m1", "m2", "kept", "in memory"]))
             #expect(await device.storage.losses == [])
-            for table in ["conversation", "message", "tombstone", "memory_note"] {
+            for table in ["conversation", "message", "known", "memory_note"] {
                 #expect(try device.count(table) == 0, "\(table)")
             }
             #expect(try await device.retention.agreement(in: conversation).own == .noStorage)

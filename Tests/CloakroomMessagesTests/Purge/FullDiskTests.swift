@@ -73,7 +73,7 @@ import Testing
             try database.first("SELECT count(*) FROM \(table)") { $0.integer(0) }
         }
         #expect(try count("message") == 1)
-        #expect(try count("tombstone") == 61)
+        #expect(try count(RetentionFixture.tombstones) == 61)
         #expect(try count("release") == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: disk.url.path + "/attachments") == [])
         await next.storage.close()

@@ -28,7 +28,7 @@ import Testing
         #expect(Set(device.handler.ids) == ["m1", "m2"], comment)
         #expect(device.cache.keys.contains("chat/1") && !device.cache.keys.contains("chat/2"), comment)
         #expect(try device.count("release") == 1, comment)
-        #expect(try device.count("tombstone") == 2, comment)
+        #expect(try device.tombstoneCount() == 2, comment)
         #expect(try device.count("condemned") == 0, comment)
         #expect(try device.count("purge") == 0, comment)
         #expect(await device.storage.keyTable.ids.count == 2, comment)

@@ -112,7 +112,8 @@ import Testing
             registers = try lines(
                 "SELECT author || ' ' || version || ' ' || ifnull(after_sent, 'keep') FROM register ORDER BY author")
             cuts = try lines("SELECT author || ' ' || after_sent || ' ' || before FROM cut ORDER BY author, after_sent")
-            tombstones = try database.first("SELECT count(*) FROM tombstone") { $0.integer(0) } ?? 0
+            tombstones =
+                try database.first("SELECT count(*) FROM \(RetentionFixture.tombstones)") { $0.integer(0) } ?? 0
         }
     }
 }
