@@ -100,13 +100,12 @@ struct Opener {
             for body in bodies {
                 try database.run(
                     """
-                    INSERT INTO message (seq, id, name, conversation, author, clock, base, wall_lead, slot, body)
-                    VALUES (?, ?, ?, ?, 'peer', 0, ?, 0, ?, ?)
+                    INSERT INTO message (seq, name, conversation, author, clock, base, wall_lead, slot, body)
+                    VALUES (?, ?, ?, 'peer', 0, ?, 0, ?, ?)
                     """,
                     [
-                        .integer(body.sequence), .blob(Array("\(body.sequence)".utf8)), .text("\(body.sequence)"),
-                        .integer(body.conversation), .integer(BenchDevice.begin), .integer(body.slot),
-                        .blob(body.bytes),
+                        .integer(body.sequence), .text("\(body.sequence)"), .integer(body.conversation),
+                        .integer(BenchDevice.begin), .integer(body.slot), .blob(body.bytes),
                     ])
             }
         }
