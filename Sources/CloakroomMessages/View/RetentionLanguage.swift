@@ -4,8 +4,8 @@ public import Foundation
 /// The language of the screens: the app's translations, and English where it has none.
 ///
 ///     let language = RetentionLanguage { key, _ in
-///         let text = Bundle.main.localizedString(forKey: key.rawValue, value: "", table: "Retention")
-///         return text.isEmpty ? nil : text
+///         let text = Bundle.main.localizedString(forKey: key.rawValue, value: nil, table: "Retention")
+///         return text == key.rawValue ? nil : text
 ///     }
 public struct RetentionLanguage: Sendable {
     /// The app's text of a key; `nil`: the English one.
