@@ -55,8 +55,8 @@ class Tiers:
         self._on_a_store(self._a_year)
 
     def transfers(self):
-        # Before photos are removed from the device: for minutes after that it takes ext4 up to twenty times as long to
-        # make a file, as it passes over the inodes that were freed last (recently_deleted() in fs/ext4/ialloc.c).
+        # Before the year: after tens of thousands of files were deleted there, it took ext4 up to 1.1 ms instead of 0.03
+        # to make one file.
         self._on_a_store(self._cold, self._counted)
 
     def _on_a_store(self, *steps):

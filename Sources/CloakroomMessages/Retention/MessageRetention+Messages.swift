@@ -62,8 +62,9 @@ extension MessageRetention {
 
     /// Keeps a message that has arrived, if it is new and not over.
     ///
-    /// A message of this user, from another device of theirs, is admitted the same way. One that nobody stores, and whose
-    /// conversation is closed or deleted meanwhile, ends with the others there: it counts as arrived too late.
+    /// A message of this user, from another device of theirs, is admitted the same way. One that is not to be
+    /// stored, and whose conversation is closed or deleted meanwhile, ends with the others there: it counts as arrived too
+    /// late.
     public func admit(_ message: IncomingMessage) async throws -> Admission { try await admit([message])[0] }
 
     /// The same for many, all or none, as after a connect.

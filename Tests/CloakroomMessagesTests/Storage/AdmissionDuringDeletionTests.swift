@@ -3,7 +3,7 @@ import CloakroomKit
 import Foundation
 import Testing
 
-/// A message that nobody stores, and that is being admitted while its conversation is closed or deleted, is not there
+/// A message that is not stored, and that is being admitted while its conversation is closed or deleted, is not there
 /// afterwards.
 @Suite struct AdmissionDuringDeletionTests {
     private let conversation = RetentionFixture.conversation
