@@ -89,6 +89,22 @@ import Testing
                 let index = try PhotoIndex(at: file, owner: .test, unnamedRecords: unnamed, wallClock: { date })
                 return await index.storedCount() == 1 ? "a.bin true" : ""
             }),
+        Kind(
+            name: "work",
+            scripts: [
+                """
+                CREATE TABLE work (name TEXT NOT NULL PRIMARY KEY, begun REAL, done REAL, failures INTEGER NOT NULL)
+                    WITHOUT ROWID
+                """, owner,
+            ],
+            row: "INSERT INTO work VALUES ('a.bin', 1795183200, 1795183200, 0)",
+            read: { file, unnamed in
+                let clock = FakeRuntime()
+                let schedule = try WorkSchedule(
+                    at: file, owner: .test, unnamedRecords: unnamed, runtime: clock.runtime)
+                await schedule.add(ScheduledWork("a.bin", every: .seconds(60)) {})
+                return "a.bin \(try await schedule.nextDate() == date.addingTimeInterval(60))"
+            }),
     ]
 
     /// A file as the version left it that knew so many scripts.

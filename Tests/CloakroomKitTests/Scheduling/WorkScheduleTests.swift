@@ -1,0 +1,150 @@
+import CloakroomKitTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct WorkScheduleTests {
+    private let folder: TemporaryFolder
+    private let clock = FakeRuntime()
+    private let log = Log<String>()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func schedule() throws -> WorkSchedule {
+        try WorkSchedule(at: folder.url.appendingPathComponent("work.sqlite"), owner: .test, runtime: clock.runtime)
+    }
+
+    private func work(_ name: String, every hours: Int, _ more: @escaping @Sendable () async throws -> Void = {})
+        -> ScheduledWork
+    {
+        ScheduledWork(name, every: .seconds(hours * 3_600)) { [log] in
+            log.append(name)
+            try await more()
+        }
+    }
+
+    @Test func `work is done at once, and again after its interval`() async throws {
+        let schedule = try schedule()
+        await schedule.add(work("daily", every: 24))
+        await schedule.add(work("hourly", every: 1))
+        #expect(await schedule.runDue().map(\.name) == ["daily", "hourly"])
+        #expect(await schedule.runDue() == [])
+        #expect(try await schedule.nextDate() == clock.wallTime.addingTimeInterval(3_600))
+        clock.pass(.seconds(3_600))
+        #expect(await schedule.runDue().map(\.name) == ["hourly"])
+        clock.pass(.seconds(23 * 3_600))
+        #expect(await schedule.runDue().map(\.name) == ["daily", "hourly"])
+    }
+
+    @Test func `what was done before a launch is not due after it`() async throws {
+        let first = try schedule()
+        await first.add(work("daily", every: 24))
+        await first.runDue()
+        let second = try schedule()
+        await second.add(work("daily", every: 24))
+        #expect(await second.runDue() == [])
+        #expect(log.all == ["daily"])
+    }
+
+    @Test func `work that fails is due sooner, and later each time`() async throws {
+        let schedule = try schedule()
+        await schedule.add(work("backup", every: 24) { throw CloakroomError(.unreachable, "no network") })
+        #expect(await schedule.runDue().map(\.error?.code) == [.unreachable])
+        for delay in [900.0, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800] {
+            #expect(try await schedule.nextDate() == clock.wallTime.addingTimeInterval(delay))
+            clock.pass(.seconds(delay))
+            #expect(await schedule.runDue().count == 1)
+        }
+    }
+
+    @Test func `work that fails is not due later than without a failure`() async throws {
+        let schedule = try schedule()
+        await schedule.add(
+            ScheduledWork("often", every: .seconds(60)) { throw CloakroomError(.unreachable, "no network") })
+        await schedule.runDue()
+        #expect(try await schedule.nextDate() == clock.wallTime.addingTimeInterval(60))
+    }
+
+    @Test func `work that took all the time is last the next time`() async throws {
+        let schedule = try schedule()
+        let began = Gate()
+        await schedule.add(
+            work("long", every: 24) {
+                await began.open()
+                // Of its own accord it would not end.
+                while !Task.isCancelled { await Task.yield() }
+            })
+        await schedule.add(work("short", every: 24))
+        let run = Task { await schedule.runDue() }
+        await began.pass()
+        run.cancel()
+        #expect(await run.value == [ScheduledWorkResult(name: "long", error: .cancelled)])
+        clock.pass(.seconds(60))
+        await schedule.add(work("long", every: 24))
+        #expect(await schedule.runDue().map(\.name) == ["short", "long"])
+    }
+
+    @Test func `a second call waits for the first, and does nothing twice`() async throws {
+        let schedule = try schedule()
+        let began = Gate()
+        let mayEnd = Gate()
+        await schedule.add(
+            work("one", every: 24) {
+                await began.open()
+                await mayEnd.pass()
+            })
+        let first = Task { await schedule.runDue() }
+        await began.pass()
+        let second = Task { await schedule.runDue() }
+        await mayEnd.open()
+        let results = [await first.value, await second.value]
+        #expect(results.allSatisfy { $0.allSatisfy { $0.error == nil } })
+        #expect(log.all == ["one"])
+    }
+
+    @Test func `a clock that was set back makes work due`() async throws {
+        let schedule = try schedule()
+        clock.setWallClock(ahead: .seconds(400 * 86_400))
+        await schedule.add(work("daily", every: 24))
+        await schedule.runDue()
+        clock.setWallClock(ahead: .zero)
+        #expect(await schedule.runDue().map(\.name) == ["daily"])
+        #expect(await schedule.runDue() == [])
+    }
+
+    @Test func `a damaged file makes everything due, and is kept`() async throws {
+        let file = folder.url.appendingPathComponent("work.sqlite")
+        try Data(repeating: 7, count: 8_192).write(to: file)
+        let schedule = try schedule()
+        await schedule.add(work("daily", every: 24))
+        #expect(await schedule.runDue().map(\.error) == [nil])
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        #expect(names.contains { $0.hasPrefix("work.sqlite.corrupt") })
+    }
+
+    @Test func `another user's schedule is refused`() async throws {
+        _ = try schedule()
+        let another = StoreOwner(user: "another", endpoint: URL(string: "https://api.example.com")!)
+        #expect {
+            try WorkSchedule(at: folder.url.appendingPathComponent("work.sqlite"), owner: another)
+        } throws: { ($0 as? CloakroomError)?.code == .storeOwnerMismatch }
+    }
+
+    @Test func `running wakes up for what is due, and for work that was added`() async throws {
+        let clock = FakeRuntime(sleeping: .waits)
+        let schedule = try WorkSchedule(
+            at: folder.url.appendingPathComponent("work.sqlite"), owner: .test, runtime: clock.runtime)
+        await schedule.add(work("hourly", every: 1))
+        let run = Task { await schedule.run() }
+        try await until { clock.sleeps == [.seconds(3_600)] }
+        await schedule.add(work("daily", every: 24))
+        try await until { clock.sleeps == [.seconds(3_600), .seconds(3_600)] }
+        #expect(log.all == ["hourly", "daily"])
+        clock.pass(.seconds(3_600))
+        try await until { clock.sleeps.count == 3 }
+        #expect(log.all == ["hourly", "daily", "hourly"])
+        run.cancel()
+        await run.value
+    }
+}
