@@ -30,7 +30,7 @@ struct MessageFolder: Sendable {
                 throw CloakroomError(error, of: "the folder of messages")
             }
         }
-        do { try protect() } catch {
+        do { try url.protectFolders(with: [attachments, keys]) } catch {
             throw CloakroomError(of: error, otherwise: .storeFailed, "the folder of messages cannot be protected")
         }
     }
@@ -59,22 +59,5 @@ struct MessageFolder: Sendable {
 
     private func converted(_ work: () throws(PrivateFolderError) -> Void) throws(CloakroomError) {
         do throws(PrivateFolderError) { try work() } catch { throw CloakroomError(error, of: "the folder of messages") }
-    }
-
-    private func protect() throws {
-        #if canImport(Darwin)
-            #if !os(macOS)
-                // Files that are made in a folder get its protection. A Mac's disk is protected as a whole.
-                for folder in [url, attachments, keys] {
-                    try FileManager.default.setAttributes(
-                        [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
-                        ofItemAtPath: folder.path)
-                }
-            #endif
-            var folder = url
-            var values = URLResourceValues()
-            values.isExcludedFromBackup = true
-            try folder.setResourceValues(values)
-        #endif
     }
 }

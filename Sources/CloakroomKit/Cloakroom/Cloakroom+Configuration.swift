@@ -1,0 +1,40 @@
+public import Foundation
+
+extension Cloakroom {
+    /// What an app knows of its worker and bucket, the same for all users.
+    public struct Configuration: Sendable {
+        /// Of the worker: `https://host`, with a path where it has one; HTTP is for a developer's own machine.
+        public var endpoint: URL
+        /// How the worker wants the token.
+        public var tokenHeader = TokenHeader.bearer
+        /// Where images are read that others see, such as `https://cdn.example.com`; none for an app without such images.
+        public var assetBaseURLs: [URL] = []
+        /// How long the bucket keeps assets that are not renewed; 30 days, unless its lifecycle rule was changed.
+        public var assetRetention = Duration.seconds(30 * 86_400)
+        /// Where S3 is; `nil` for AWS.
+        public var s3Endpoint: URL?
+        /// In it each user of each endpoint has a folder of their own: `Cloakroom` in *Application Support*, unless set.
+        public var folder: URL
+        /// For what the user waits for; all parts share its connections.
+        public var transport: any HTTPTransport
+        /// For backups: networks that cost nothing, unless set; see ``NetworkAccess``.
+        public var backgroundTransport: any HTTPTransport
+        public var retryPolicy = RetryPolicy()
+
+        public init(
+            endpoint: URL, transport: any HTTPTransport = URLSessionTransport(),
+            backgroundTransport: any HTTPTransport = URLSessionTransport(networkAccess: .inexpensive)
+        ) {
+            self.endpoint = endpoint
+            self.transport = transport
+            self.backgroundTransport = backgroundTransport
+            folder = Self.defaultFolder
+        }
+
+        private static var defaultFolder: URL {
+            let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
+            return (folders.first ?? URL(fileURLWithPath: NSHomeDirectory(), isDirectory: true))
+                .appendingPathComponent("Cloakroom", isDirectory: true)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import CloakroomCrypto
+package import Foundation
+
+/// The folder of one user of one endpoint.
+struct UserFolder {
+    let url: URL
+
+    /// Named by a digest, since names of users and endpoints may have characters that no file's name can have.
+    init(of owner: StoreOwner, in parent: URL) {
+        let name = SHA256.hash(owner.bytes).prefix(16).hexadecimal
+        url = parent.appendingPathComponent(name, isDirectory: true)
+    }
+
+    /// Makes it where there is none, for this user of the system alone.
+    func make() throws(CloakroomError) {
+        do throws(PrivateFolderError) { _ = try PrivateFolder(making: url.path) } catch {
+            throw CloakroomError(error, of: "the user's folder")
+        }
+        do { try url.protectFolders() } catch {
+            throw CloakroomError(of: error, otherwise: .storeFailed, "the user's folder cannot be protected")
+        }
+    }
+}
+
+extension URL {
+    /// On Apple's systems: has files that are made in this folder, and in these, be readable from the first unlock after a
+    /// start on, so that work in the background can continue, and leaves this folder out of backups.
+    package func protectFolders(with others: [URL] = []) throws {
+        #if canImport(Darwin)
+            #if !os(macOS)
+                // Files that are made in a folder get its protection. A Mac's disk is protected as a whole.
+                for folder in [self] + others {
+                    try FileManager.default.setAttributes(
+                        [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
+                        ofItemAtPath: folder.path)
+                }
+            #endif
+            var folder = self
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try folder.setResourceValues(values)
+        #endif
+    }
+}
