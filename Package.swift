@@ -12,6 +12,14 @@ let swiftSettings: [SwiftSetting] = [
 /// Targets that touch C: every unsafe expression is marked.
 let unsafeSettings = swiftSettings + [.strictMemorySafety()]
 
+// What Apple's App Store reads; elsewhere it would be a bundle that nothing reads.
+let privacyManifest = "PrivacyInfo.xcprivacy"
+#if os(Linux)
+    let (excluded, resources): ([String], [Resource]) = ([privacyManifest], [])
+#else
+    let (excluded, resources): ([String], [Resource]) = ([], [.process(privacyManifest)])
+#endif
+
 let package = Package(
     name: "cloakroom",
     platforms: [.macOS(.v13), .iOS(.v16)],
@@ -85,17 +93,17 @@ let package = Package(
             dependencies: [
                 "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomSQLite",
             ],
-            swiftSettings: swiftSettings),
+            exclude: excluded, resources: resources, swiftSettings: swiftSettings),
         // Photos on the device and in a cold tier; apps that store all photos in one place go without.
         .target(
             name: "CloakroomTiers",
             dependencies: ["CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomSQLite"],
-            swiftSettings: swiftSettings),
+            exclude: excluded, resources: resources, swiftSettings: swiftSettings),
         // Messages that end when both sides agreed that they do.
         .target(
             name: "CloakroomMessages",
             dependencies: ["CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomJSON", "CloakroomSQLite"],
-            swiftSettings: swiftSettings),
+            exclude: excluded, resources: resources, swiftSettings: swiftSettings),
         // For Linux, where URLSession takes CPU time while it waits; the kit itself goes without.
         .target(
             name: "CloakroomCurlTransport",
