@@ -26,9 +26,19 @@ write_settings() {
         audiences: ["cloakroom"],
         algorithms: ["HS256"],
         secret: {file: "$state/secrets/token"},
+        subjects: "plain",
+      },
+      // In the place of Sign in with Apple.
+      {
+        issuer: "https://accounts.localhost",
+        audiences: ["cloakroom"],
+        algorithms: ["HS256"],
+        secret: {file: "$state/secrets/identity"},
+        for: "session",
       },
     ],
   },
+  session: {issuer: "https://cloakroom.localhost", keys: [{keyID: "1", secret: {file: "$state/secrets/session"}}]},
   // Tiered photo storage needs catalogs beside the defaults.
   vending: {roleARN: "$role", store: "$store", prefixes: ["photos", "thumbnails", "metadata", "catalogs"]},
   // Assets have a prefix of their own: the lifecycle rule is for them, and not for what users keep in their folders.

@@ -16,7 +16,9 @@ public struct PhotoLayout: Sendable, Equatable {
     public var photos: String { "photos/\(userID)/" }
     public var thumbnails: String { "thumbnails/\(userID)/" }
     public var metadata: String { "metadata/\(userID)/" }
+    /// Where the worker's `vending.prefixes` has it, as tiers need it.
     public var catalogs: String { "catalogs/\(userID)/" }
+    /// Where the worker's `vending.prefixes` has `users`.
     public var profile: String { "users/\(userID)/profile.json" }
 
     /// - Parameter md5: of the photo's bytes, 32 hexadecimal digits in lower case.
