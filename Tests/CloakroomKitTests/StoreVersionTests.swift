@@ -90,6 +90,22 @@ import Testing
                 return await index.storedCount() == 1 ? "a.bin true" : ""
             }),
         Kind(
+            name: "source",
+            scripts: [
+                """
+                CREATE TABLE photo (id TEXT NOT NULL PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
+                CREATE TABLE failure (id TEXT NOT NULL PRIMARY KEY, version TEXT NOT NULL, name TEXT NOT NULL) WITHOUT ROWID;
+                CREATE TABLE source (id INTEGER PRIMARY KEY CHECK (id = 1), token BLOB NOT NULL);
+                """, owner,
+            ],
+            row: "INSERT INTO photo VALUES ('a.bin', '1')",
+            read: { file, unnamed in
+                let journal = try SourceJournal(
+                    at: file, owner: .test, unnamedRecords: unnamed, runtime: FakeRuntime().runtime)
+                let photo = SourcePhoto(id: "a.bin", version: "1", fileName: "a.bin")
+                return "a.bin \(try await journal.isStored(photo))"
+            }),
+        Kind(
             name: "work",
             scripts: [
                 """

@@ -91,8 +91,22 @@ public struct PhotoBackup: Sendable {
         } catch {
             await run.stop(CloakroomError(of: error))
         }
+        return await complete(run, fileCount: files.paths.count)
+    }
+
+    /// Some of many files.
+    ///
+    /// - Parameter listing: of before; `nil` to look for each of them.
+    func backUp(_ files: [URL], with listing: BackupListing?) async -> BackupReport {
+        let files = await Self.files(files)
+        let run = BackupRun(files, maximumConsecutiveFailures: options.maximumConsecutiveFailures, observer: nil)
+        if let listing { await run.begin(with: listing) }
+        return await complete(run, fileCount: files.paths.count)
+    }
+
+    private func complete(_ run: BackupRun, fileCount: Int) async -> BackupReport {
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<min(max(options.filesAtOnce, 1), files.paths.count) { group.addTask { await work(run) } }
+            for _ in 0..<min(max(options.filesAtOnce, 1), fileCount) { group.addTask { await work(run) } }
             for await _ in group where await run.isStopped { group.cancelAll() }
         }
         do { try await index?.flush() } catch { await run.noteIndexFailure(CloakroomError(of: error)) }

@@ -26,6 +26,8 @@ public struct Cloakroom: Sendable {
     public let layout: PhotoLayout
     /// Single objects, over any network: for what the user waits for.
     public let objects: S3BackupClient
+    /// The same, over networks that cost nothing.
+    private let background: S3BackupClient
     /// All photos, over networks that cost nothing.
     public let backup: PhotoBackup
     public let restore: PhotoRestore
@@ -57,7 +59,7 @@ public struct Cloakroom: Sendable {
         objects = S3BackupClient(
             credentials: credentials, transport: configuration.transport, endpoint: configuration.s3Endpoint,
             journal: journal)
-        let background = S3BackupClient(
+        background = S3BackupClient(
             credentials: credentials, transport: configuration.backgroundTransport,
             endpoint: configuration.s3Endpoint, journal: journal)
         backup = PhotoBackup(
@@ -99,6 +101,22 @@ public struct Cloakroom: Sendable {
         return AssetRenewalManager(
             renewer: client, collector: collector, store: store, recovery: recovery,
             baseURLs: try AssetBaseURLs(configuration.assetBaseURLs))
+    }
+
+    /// Backs up a source of photos, such as the device's library, over networks that cost nothing.
+    ///
+    /// Make one for each source, and keep it.
+    ///
+    /// - Parameter name: of its files, letters and digits: another one for each source.
+    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``.
+    public func backup(of source: any PhotoSource, named name: String = "library") throws -> SourceBackup {
+        guard !name.isEmpty, name.utf8.allSatisfy({ PhotoLayout.isWord($0) }) else {
+            throw CloakroomError(.invalidRequest, "a source's name is letters, digits, hyphens and underscores")
+        }
+        return SourceBackup(
+            source: source, client: background, layout: layout,
+            journal: try SourceJournal(at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner),
+            folder: folder.appendingPathComponent("source-\(name)", isDirectory: true))
     }
 
     private static func credentialStore(of owner: StoreOwner, in folder: URL) -> any CredentialStore {

@@ -74,6 +74,19 @@ import Testing
         #expect(put.request.url.path.contains("photos/u_1/"))
     }
 
+    @Test func `a source of photos has files of its own`() async throws {
+        try folder.write("pictures/a.heic", Data("a photo".utf8))
+        let cloakroom = try cloakroom(of: "u_1")
+        let source = FolderPhotoSource(folder.url.appendingPathComponent("pictures"))
+        _ = try cloakroom.backup(of: source)
+        _ = try cloakroom.backup(of: source, named: "scans")
+        let names = try FileManager.default.contentsOfDirectory(atPath: cloakroom.folder.path)
+        #expect(names.contains("source-library.sqlite") && names.contains("source-scans.sqlite"))
+        #expect {
+            try cloakroom.backup(of: source, named: "../scans")
+        } throws: { ($0 as? CloakroomError)?.code == .invalidRequest }
+    }
+
     @Test func `a name that no user has is refused`() {
         #expect {
             try cloakroom(of: "../u_2")

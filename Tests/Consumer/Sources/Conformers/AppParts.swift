@@ -4,7 +4,7 @@ import Foundation
 /// Each protocol of the kit that an app may implement.
 public typealias AppParts = AssetCache & AssetRenewalURLCollector & AssetRenewer & AssetURLWriter & CredentialStore
     & CredentialVendor & ExpiredAssetRecoveryHandler & HTTPTransport & ImageReleaser & MultipartJournal
-    & PhotoSidecarProvider & PresignedUploader & RecoveryJournal & RenewalStore & TokenProvider
+    & PhotoSidecarProvider & PhotoSource & PresignedUploader & RecoveryJournal & RenewalStore & TokenProvider
 
 /// Gives an app's parts to the kit, and says what came of it.
 ///
@@ -24,13 +24,19 @@ public func outcome(of parts: any AppParts, photo: URL) async throws -> String {
         client: S3BackupClient(credentials: provider, transport: parts, journal: parts),
         layout: try PhotoLayout(userID: "u_1"), sidecars: parts)
     let report = await backup.backUp([photo])
+    let changes = try await parts.changes(since: nil)
+    var exported = 0
+    for try await found in changes.photos {
+        try FileManager.default.removeItem(at: await parts.file(of: found, in: photo.deletingLastPathComponent()))
+        exported += 1
+    }
     let released = try await parts.release([ImageRelease(objectKey: "b.bin", releaseToken: "token")])
     let refusal = await code { _ = try await client.vendCredentials() }
     let isRecovered = if case .recovered = recovered { true } else { false }
     return [
         "key \(vended.accessKeyID)", "missing \(renewal.notFound)", "recovered \(isRecovered)",
         "backup \(report.failures.first?.error.code.rawValue ?? report.stoppedBy?.code.rawValue ?? "done")",
-        "released \(released.count)", "client \(refusal)",
+        "exported \(exported)", "released \(released.count)", "client \(refusal)",
     ].joined(separator: ", ")
 }
 

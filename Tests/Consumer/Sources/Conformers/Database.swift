@@ -48,6 +48,11 @@ extension Database: AssetCache {
     }
 }
 
+extension Database: PhotoSource {
+    public func changes(since token: Data?) -> PhotoChanges { PhotoChanges([Examples.photo]) }
+    public func file(of photo: SourcePhoto, in folder: URL) throws -> URL { try Examples.file(in: folder) }
+}
+
 extension Database: AssetURLWriter {
     public func replaceURL(of asset: RenewableAsset, with newURL: URL) -> Bool {
         noted.newURL = newURL

@@ -26,6 +26,14 @@ nonisolated enum Examples {
         .groupImage(url: try url("https://cdn.example/a.bin"), conversationID: "c_1")
     }
 
+    static let photo = SourcePhoto(id: "a", version: "1", fileName: "a.jpg")
+
+    static func file(in folder: URL) throws -> URL {
+        let file = folder.appendingPathComponent("a.jpg")
+        try Data("photo".utf8).write(to: file)
+        return file
+    }
+
     static func target() throws -> UploadTarget {
         UploadTarget(
             objectKey: "new.bin", uploadURL: try url("https://s3.example/new.bin"),

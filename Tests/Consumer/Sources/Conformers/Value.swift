@@ -55,6 +55,11 @@ extension Value: AssetCache {
     }
 }
 
+extension Value: PhotoSource {
+    public func changes(since token: Data?) -> PhotoChanges { PhotoChanges([Examples.photo]) }
+    public func file(of photo: SourcePhoto, in folder: URL) throws -> URL { try Examples.file(in: folder) }
+}
+
 extension Value: AssetURLWriter {
     public func replaceURL(of asset: RenewableAsset, with newURL: URL) async -> Bool {
         await notes.change { $0.newURL = newURL }

@@ -49,6 +49,11 @@ extension ViewModel: AssetCache {
     }
 }
 
+extension ViewModel: PhotoSource {
+    public func changes(since token: Data?) -> PhotoChanges { PhotoChanges([Examples.photo]) }
+    public func file(of photo: SourcePhoto, in folder: URL) throws -> URL { try Examples.file(in: folder) }
+}
+
 extension ViewModel: AssetURLWriter {
     public func replaceURL(of asset: RenewableAsset, with newURL: URL) -> Bool {
         noted.newURL = newURL

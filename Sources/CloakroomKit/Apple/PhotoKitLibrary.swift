@@ -1,0 +1,100 @@
+#if canImport(Photos)
+    import Foundation
+    import Photos
+
+    extension PhotoLibrarySource {
+        /// The library of this device. The app asks the user for access, with `NSPhotoLibraryUsageDescription` in its
+        /// Info.plist.
+        public init(_ selection: PhotoSelection = PhotoSelection()) {
+            self.init(PhotoKitLibrary(), selection: selection)
+        }
+    }
+
+    /// The library of this device, by PhotoKit.
+    struct PhotoKitLibrary: PhotoLibraryReader {
+        func access() async -> PhotoLibraryAccess {
+            switch PHPhotoLibrary.authorizationStatus(for: .readWrite) {
+            case .authorized: .all
+            case .limited: .limited
+            default: .none
+            }
+        }
+
+        func token() async throws -> Data {
+            try NSKeyedArchiver.archivedData(
+                withRootObject: PHPhotoLibrary.shared().currentChangeToken, requiringSecureCoding: true)
+        }
+
+        @concurrent func changedAssets(since token: Data) async throws -> [String]? {
+            // Of another version of the system, or of another library.
+            guard
+                let token = try? NSKeyedUnarchiver.unarchivedObject(ofClass: PHPersistentChangeToken.self, from: token)
+            else { return nil }
+            do {
+                var changed: Set<String> = []
+                for change in try PHPhotoLibrary.shared().fetchPersistentChanges(since: token) {
+                    let details = try change.changeDetails(for: .asset)
+                    changed.formUnion(details.insertedLocalIdentifiers)
+                    changed.formUnion(details.updatedLocalIdentifiers)
+                }
+                return changed.sorted()
+            } catch let error as PHPhotosError
+                where [.persistentChangeTokenExpired, .persistentChangeDetailsUnavailable].contains(error.code)
+            {
+                return nil
+            }
+        }
+
+        @concurrent func allAssets() async throws -> [String] {
+            let options = PHFetchOptions()
+            options.includeHiddenAssets = false
+            let assets = PHAsset.fetchAssets(with: options)
+            return (0..<assets.count).map { assets.object(at: $0).localIdentifier }
+        }
+
+        @concurrent func asset(_ id: String) async throws -> LibraryAsset? {
+            guard let asset = Self.asset(id) else { return nil }
+            return LibraryAsset(
+                id: id, modified: asset.modificationDate,
+                isScreenshot: asset.mediaSubtypes.contains(.photoScreenshot), isVideo: asset.mediaType == .video,
+                files: PHAssetResource.assetResources(for: asset).compactMap { resource in
+                    LibraryAsset.Kind(resource.type).map { .init(kind: $0, name: resource.originalFilename) }
+                })
+        }
+
+        @concurrent func write(_ kind: LibraryAsset.Kind, of id: String, to file: URL) async throws {
+            let resources = Self.asset(id).map { PHAssetResource.assetResources(for: $0) } ?? []
+            guard let resource = resources.first(where: { LibraryAsset.Kind($0.type) == kind }) else {
+                throw CloakroomError(.noSuchObject, "the photo is not in the library any more")
+            }
+            let options = PHAssetResourceRequestOptions()
+            options.isNetworkAccessAllowed = true
+            do {
+                try await PHAssetResourceManager.default().writeData(for: resource, toFile: file, options: options)
+            } catch {
+                throw CloakroomError(.unreadableFile, "\(resource.originalFilename) cannot be exported: \(error)")
+            }
+        }
+
+        private static func asset(_ id: String) -> PHAsset? {
+            PHAsset.fetchAssets(withLocalIdentifiers: [id], options: nil).firstObject
+        }
+    }
+
+    extension LibraryAsset.Kind {
+        /// `nil` for what the system makes of the others, such as thumbnails.
+        fileprivate init?(_ type: PHAssetResourceType) {
+            switch type {
+            case .photo: self = .photo
+            case .video: self = .video
+            case .pairedVideo: self = .pairedVideo
+            case .alternatePhoto: self = .alternatePhoto
+            case .fullSizePhoto: self = .editedPhoto
+            case .fullSizeVideo: self = .editedVideo
+            case .fullSizePairedVideo: self = .editedPairedVideo
+            case .adjustmentData: self = .adjustments
+            default: return nil
+            }
+        }
+    }
+#endif

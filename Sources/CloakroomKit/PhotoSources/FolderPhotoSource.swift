@@ -1,0 +1,48 @@
+public import Foundation
+
+/// The regular files of a folder and of the folders in it; symbolic links are left out.
+public struct FolderPhotoSource: PhotoSource {
+    private let folder: URL
+    private let includesHiddenFiles: Bool
+
+    /// - Parameter includesHiddenFiles: whether names that begin with a dot belong to it.
+    public init(_ folder: URL, includesHiddenFiles: Bool = false) {
+        self.folder = folder
+        self.includesHiddenFiles = includesHiddenFiles
+    }
+
+    /// All files, each time: a folder does not say what is new.
+    ///
+    /// What cannot be read is among them, so that somebody is told.
+    ///
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when the folder itself cannot be read.
+    public func changes(since token: Data?) async throws -> PhotoChanges {
+        let found = try await walk()
+        let prefix = folder.path + "/"
+        return PhotoChanges(found.unreadable.keys.sorted() + found.files.map(\.path), token: nil) { path in
+            SourcePhoto(
+                id: path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path,
+                version: (try? FileStamp(path: path)).map(Self.version(of:)) ?? "",
+                fileName: URL(fileURLWithPath: path).lastPathComponent)
+        }
+    }
+
+    public func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
+        let file = self.folder.appendingPathComponent(photo.id, isDirectory: false)
+        var status = stat()
+        guard lstat(file.path, &status) == 0 || errno != ENOENT else {
+            throw CloakroomError(.noSuchObject, "\(photo.id) is not in the folder any more")
+        }
+        return file
+    }
+
+    @concurrent private func walk() async throws(CloakroomError) -> (
+        files: [FolderWalk.File], unreadable: [String: CloakroomError]
+    ) {
+        try FolderWalk(includesHiddenFiles: includesHiddenFiles).files(in: folder.path)
+    }
+
+    private static func version(of stamp: FileStamp) -> String {
+        "\(stamp.device).\(stamp.inode).\(stamp.byteCount).\(stamp.modified)"
+    }
+}

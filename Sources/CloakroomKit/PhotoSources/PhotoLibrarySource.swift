@@ -1,0 +1,95 @@
+public import Foundation
+
+/// The photo library of an Apple device, with the user's permission.
+///
+/// A Live Photo is two files, a photo and a film. Originals that are only in iCloud are downloaded as they are backed up. Under
+/// limited access, it is what the user has selected.
+public struct PhotoLibrarySource: PhotoSource {
+    private let library: any PhotoLibraryReader
+    private let selection: PhotoSelection
+
+    init(_ library: any PhotoLibraryReader, selection: PhotoSelection) {
+        self.library = library
+        self.selection = selection
+    }
+
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` without the user's permission, which the app asks
+    ///   for.
+    public func changes(since token: Data?) async throws -> PhotoChanges {
+        let access = await library.access()
+        guard access != .none else {
+            throw CloakroomError(
+                .unreadableFile,
+                "the user has not allowed access to photos: ask with PHPhotoLibrary.requestAuthorization")
+        }
+        // Before the library is read: what is added meanwhile is among the next changes.
+        let next = try await library.token()
+        var changed: [String]?
+        // What was just selected is no change of the library.
+        if let token, access == .all { changed = try await library.changedAssets(since: token) }
+        let assets: [String]
+        if let changed { assets = changed } else { assets = try await library.allAssets() }
+        let files = AssetFiles(of: assets, in: library, selection)
+        return PhotoChanges(photos: AsyncThrowingStream { try await files.next() }, token: next)
+    }
+
+    public func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
+        let parts = photo.id.split(separator: "#")
+        guard parts.count == 2, let kind = LibraryAsset.Kind(rawValue: String(parts[1])) else {
+            throw CloakroomError(.invalidRequest, "\(photo.id) is not a photo of this library")
+        }
+        let asset = String(parts[0])
+        guard let found = try await library.asset(asset), found.files.contains(where: { $0.kind == kind }) else {
+            throw CloakroomError(.noSuchObject, "\(photo.fileName) is not in the library any more")
+        }
+        let ending = URL(fileURLWithPath: photo.fileName).pathExtension
+        let file = folder.appendingPathComponent(UUID().uuidString).appendingPathExtension(ending)
+        try await library.write(kind, of: asset, to: file)
+        return file
+    }
+
+    /// The files of many assets, one asset after the other.
+    private actor AssetFiles {
+        private var assets: ArraySlice<String>
+        private var files: ArraySlice<SourcePhoto> = []
+        private let library: any PhotoLibraryReader
+        private let selection: PhotoSelection
+
+        init(of assets: [String], in library: any PhotoLibraryReader, _ selection: PhotoSelection) {
+            self.assets = assets[...]
+            self.library = library
+            self.selection = selection
+        }
+
+        func next() async throws -> SourcePhoto? {
+            while true {
+                if let file = files.popFirst() { return file }
+                guard let id = assets.popFirst() else { return nil }
+                // One that is gone meanwhile is none.
+                guard let asset = try await library.asset(id) else { continue }
+                files = selection.photos(of: asset)[...]
+            }
+        }
+    }
+}
+
+/// What ``PhotoLibrarySource`` needs of a library.
+protocol PhotoLibraryReader: Sendable {
+    func access() async -> PhotoLibraryAccess
+    /// For the changes from now on.
+    func token() async throws -> Data
+    /// - Returns: identifiers of assets that were added or changed; `nil` when that is not known any more.
+    func changedAssets(since token: Data) async throws -> [String]?
+    func allAssets() async throws -> [String]
+    /// - Returns: `nil` when there is none any more.
+    func asset(_ id: String) async throws -> LibraryAsset?
+    /// Writes a file of an asset, downloading it when it is only in iCloud.
+    func write(_ kind: LibraryAsset.Kind, of id: String, to file: URL) async throws
+}
+
+enum PhotoLibraryAccess: Sendable {
+    case all
+    /// What the user has selected.
+    case limited
+    case none
+}

@@ -1,0 +1,189 @@
+public import Foundation
+
+/// Backs up a source of photos: all of it the first time, and what is new or changed after that.
+///
+/// ```swift
+/// let backup = SourceBackup(
+///     source: FolderPhotoSource(pictures), client: s3, layout: layout,
+///     journal: try SourceJournal(at: file, owner: owner), folder: scratch)
+/// let report = await backup.run()
+/// ```
+///
+/// A run can end at any point, even by a kill: what is stored is in the journal, and the source is asked for later changes only
+/// once all earlier ones are stored. Photos that the source has no more stay in the bucket.
+public actor SourceBackup {
+    private let source: any PhotoSource
+    private let backup: PhotoBackup
+    private let client: S3BackupClient
+    private let layout: PhotoLayout
+    private let journal: SourceJournal
+    private let folder: URL
+    private var ongoing: Task<SourceBackupReport, Never>?
+
+    /// Photos that are exported, and stored, together.
+    private static let page = 32
+    /// After so many that were looked for one by one, the user's photos in S3 are listed.
+    private static let lookups = 256
+
+    /// - Parameters:
+    ///   - client: over networks that cost nothing, unless the user allows more.
+    ///   - journal: which photos are stored; of this source alone.
+    ///   - folder: for files that have to be made of photos; emptied by each run, so for this alone.
+    public init(
+        source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL
+    ) {
+        self.source = source
+        self.client = client
+        self.layout = layout
+        self.journal = journal
+        self.folder = folder
+        backup = PhotoBackup(client: client, layout: layout)
+    }
+
+    /// Stores what is not stored yet; a call meanwhile waits for the same run.
+    ///
+    /// Cancelling the task that began it ends the run.
+    ///
+    /// - Parameter progress: called after each few photos, with the report so far, from any thread.
+    /// - Returns: what came of it, also of a run that failed or was cancelled.
+    @discardableResult
+    public func run(progress: (@Sendable (SourceBackupReport) -> Void)? = nil) async -> SourceBackupReport {
+        if let ongoing { return await ongoing.value }
+        let task = Task { await perform(progress) }
+        ongoing = task
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private func perform(_ progress: (@Sendable (SourceBackupReport) -> Void)?) async -> SourceBackupReport {
+        defer { ongoing = nil }
+        var run = Run()
+        do {
+            try emptyFolder()
+            let token = try await journal.token()
+            for photo in try await journal.failures() { try await add(photo, to: &run, progress) }
+            let changes = try await source.changes(since: token)
+            // Of a source that names everything, most may be there from an earlier installation.
+            if token == nil { run.listing = try await list() }
+            for try await photo in changes.photos { try await add(photo, to: &run, progress) }
+            try Task.checkCancellation()
+            try await store(&run)
+            progress?(run.report)
+            try await journal.saveToken(changes.token)
+        } catch {
+            run.report.stoppedBy = CloakroomError(of: error)
+        }
+        try? emptyFolder()
+        return run.report
+    }
+
+    private struct Run {
+        var report = SourceBackupReport()
+        /// `nil`: each photo is looked for.
+        var listing: BackupListing?
+        var lookups = 0
+        /// To be exported, and stored, together.
+        var page: [SourcePhoto] = []
+        /// Which this run has met: one that failed before may be among the changes, too.
+        var failed: Set<String> = []
+    }
+
+    private func add(
+        _ photo: SourcePhoto, to run: inout Run, _ progress: (@Sendable (SourceBackupReport) -> Void)?
+    ) async throws {
+        try Task.checkCancellation()
+        if run.failed.contains(photo.id) || run.page.contains(photo) { return }
+        if try await journal.isStored(photo) {
+            run.report.alreadyThere += 1
+            return
+        }
+        run.page.append(photo)
+        guard run.page.count == Self.page else { return }
+        try await store(&run)
+        progress?(run.report)
+    }
+
+    private func list() async throws -> BackupListing {
+        try await BackupListing(of: layout, from: client, withSidecars: false)
+    }
+
+    /// The photos of the page.
+    ///
+    /// - Throws: what ends the run.
+    private func store(_ run: inout Run) async throws {
+        run.lookups += run.page.count
+        if run.listing == nil, run.lookups > Self.lookups { run.listing = try await list() }
+        var files: [(photo: SourcePhoto, url: URL)] = []
+        var gone: [SourcePhoto] = []
+        var failures: [SourceBackupReport.Failure] = []
+        for photo in run.page {
+            do {
+                files.append((photo, try await source.file(of: photo, in: folder)))
+            } catch {
+                let error = CloakroomError(of: error)
+                switch error.code {
+                case .noSuchObject: gone.append(photo)
+                case .cancelled, .diskFull: throw error
+                default: failures.append(.init(photo: photo, error: error))
+                }
+            }
+        }
+        run.page = []
+        let outcome = await backup.backUp(files.map(\.url), with: run.listing)
+        run.report.add(outcome)
+        let errors = Dictionary(outcome.failures.map { ($0.file.path, $0.error) }) { first, _ in first }
+        var stored: [SourcePhoto] = []
+        for (photo, url) in files {
+            if let error = errors[url.path] {
+                failures.append(.init(photo: photo, error: error))
+            } else if outcome.stoppedBy == nil {
+                stored.append(photo)
+            }
+        }
+        run.failed.formUnion(failures.map(\.photo.id))
+        run.report.failures += failures
+        try await journal.save(stored: stored, gone: gone, failed: failures.map(\.photo))
+        try emptyFolder()
+        if let error = outcome.stoppedBy { throw error }
+    }
+
+    /// What is in it was made of photos, in this run or in one that was killed.
+    private func emptyFolder() throws {
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
+            try FileManager.default.removeItem(at: file)
+        }
+    }
+}
+
+/// What one run of a ``SourceBackup`` did.
+public struct SourceBackupReport: Sendable, Equatable {
+    /// Photos that were stored in this run.
+    public internal(set) var backedUp = 0
+    /// Photos that were stored before.
+    public internal(set) var alreadyThere = 0
+    public internal(set) var bytesUploaded: Int64 = 0
+    /// What could not be stored, and why; the next run tries again.
+    public internal(set) var failures: [Failure] = []
+    /// Why the run ended early; `nil` when every photo was attempted.
+    public internal(set) var stoppedBy: CloakroomError?
+
+    /// Whether S3 has every photo that the source named.
+    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty }
+
+    /// One photo, and why S3 does not have it.
+    public struct Failure: Sendable, Equatable {
+        public let photo: SourcePhoto
+        public let error: CloakroomError
+    }
+
+    mutating func add(_ page: BackupReport) {
+        backedUp += page.backedUp
+        alreadyThere += page.alreadyThere
+        bytesUploaded += page.bytesUploaded
+    }
+}
