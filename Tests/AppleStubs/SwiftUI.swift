@@ -161,6 +161,9 @@ public struct StateObject<ObjectType: ObservableObject> {
 
 extension View {
     public func task(_ action: @escaping @isolated(any) @Sendable () async -> Void) -> some View { self }
+    public func task<Value: Equatable>(
+        id: Value, _ action: @escaping @isolated(any) @Sendable () async -> Void
+    ) -> some View { self }
     public func refreshable(action: @escaping @isolated(any) @Sendable () async -> Void) -> some View { self }
     public func onDisappear(perform action: @escaping @MainActor () -> Void) -> some View { self }
     public func sheet<Item: Identifiable, Content: View>(
