@@ -14,6 +14,7 @@ import Foundation
     private static let usage = """
         usage: kit-bench callers ENDPOINT          1,000 callers of credentials that have ended
                kit-bench renewals ENDPOINT STORE   10,000 assets, none renewed before; STORE is a new file
+               kit-bench backup S3 INDEX FOLDER    the files of FOLDER, by an index in the file INDEX
         """
 
     static func main() async {
@@ -24,6 +25,9 @@ import Foundation
             switch (arguments[0], arguments.count) {
             case ("callers", 2): try await ask(CredentialProvider(vendor: client))
             case ("renewals", 3): try await renew(with: client, URL(fileURLWithPath: arguments[2]))
+            case ("backup", 4):
+                try await backUp(
+                    to: endpoint, by: URL(fileURLWithPath: arguments[2]), folder: URL(fileURLWithPath: arguments[3]))
             default: throw BenchError(why: usage)
             }
         } catch {
@@ -58,6 +62,26 @@ import Foundation
             baseURLs: try AssetBaseURLs([base].compactMap { $0 }))
         let report = await manager.renewIfNeeded()
         guard report.renewed == 10_000, report.unrecorded == 0 else { throw BenchError(why: "\(report)") }
+    }
+
+    private static func backUp(to s3: URL, by index: URL, folder: URL) async throws {
+        let owner = StoreOwner(user: "u_1", endpoint: s3)
+        let backup = PhotoBackup(
+            client: S3BackupClient(
+                credentials: CredentialProvider(vendor: Credentials()), transport: Transport(), endpoint: s3),
+            layout: try PhotoLayout(userID: "u_1"), index: try PhotoIndex(at: index, owner: owner))
+        // An index keeps no digest of a file that was written this moment.
+        try await Task.sleep(for: .seconds(2.5))
+        let report = await backup.backUp(folder: folder)
+        guard report.isComplete, report.indexFailure == nil else { throw BenchError(why: "\(report)") }
+    }
+
+    private struct Credentials: CredentialVendor {
+        func vendCredentials() async throws -> VendedCredentials {
+            VendedCredentials(
+                accessKeyID: "ASIAIOSFODNN7EXAMPLE", secretAccessKey: "secret", sessionToken: "token",
+                expiration: Date().addingTimeInterval(3_600), region: "us-east-1", bucket: "photos")
+        }
     }
 
     private struct BenchError: Error, CustomStringConvertible {

@@ -85,6 +85,7 @@ class Bench:
         if self.only in (None, "kit"):
             self._try(self._kit_refreshes)
             self._try(self._kit_renewal)
+            self._try(self._kit_listing)
             self._try(self._kit_lines)
         if self.only in (None, "backup"):
             self._try(self._backup)
@@ -170,6 +171,10 @@ class Bench:
         print("renewing 10,000 assets with the kit", flush=True)
         requests, seconds = kit.renewal(self.parts)
         self.values |= {"renew_10000_assets_requests": requests, "renew_10000_assets_cpu_seconds": seconds}
+
+    def _kit_listing(self):
+        print("backing up five new photos beside 50,000", flush=True)
+        self.values["listing_bytes_for_5_new_of_50000"] = kit.listing_for_new_photos(self.parts)
 
     def _kit_lines(self):
         self.values["app_lines_to_first_upload"] = kit.lines_to_first_upload()

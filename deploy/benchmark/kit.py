@@ -9,6 +9,7 @@ import pathlib
 import threading
 import time
 
+import listing
 from processes import NotMeasured
 
 _ASSETS = 10_000
@@ -31,6 +32,12 @@ def renewal(parts):
         if worker.renewed != _ASSETS:
             raise NotMeasured(f"kit-renewals: {worker.renewed:,} keys were renewed, not {_ASSETS:,}")
         return worker.requests["/v2/assets/renew-batch"], seconds
+
+
+def listing_for_new_photos(parts):
+    """Five new photos beside 50,000 stored ones: bytes of listings."""
+    return listing.bytes_for_new_photos(lambda *arguments: _run(parts, "kit-listing", "backup", *arguments),
+                                        parts.run / "listing")
 
 
 def lines_to_first_upload():

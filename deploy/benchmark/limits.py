@@ -30,6 +30,7 @@ LIMITS = [
     ("rss_at_rest_mb", "≤", 20, "start"),
     ("start_to_first_answer_ms", "≤", 100, "start"),
     ("refresh_requests_of_1000_callers", "≤", 1, "kit"),
+    ("listing_bytes_for_5_new_of_50000", "≤", 65_536, "kit"),
     ("app_lines_to_first_upload", "≤", 15, "kit"),
     ("renew_10000_assets_requests", "≤", 100, "kit"),
     ("renew_10000_assets_cpu_seconds", "≤", 0.5, "kit"),
