@@ -20,6 +20,8 @@ struct OutboxFeed {
     var itemsDone = 0
     var bytesDone: Int64 = 0
     var isTimeOver = false
+    /// Of the store, while nothing has changed in it.
+    var sums: (unsent: UnsentWork, failedBytes: Int64)?
 
     var hasReaders: Bool { !readers.isEmpty }
 
@@ -55,6 +57,7 @@ extension Outbox {
         continuation.onTermination = { [weak self] _ in
             Task { await self?.removeReader(reader) }
         }
+        feed.sums = nil
         continuation.yield(state())
         return states
     }
@@ -68,14 +71,15 @@ extension Outbox {
         state.sending = transfers.sent.keys.sorted().compactMap { id in
             (try? store.row(id: id)).flatMap { $0 }.map(item)
         }
-        state.unsent = (try? store.unsent()) ?? state.unsent
+        let sums = feed.sums ?? (try? store.sums()) ?? (state.unsent, 0)
+        feed.sums = sums
+        state.unsent = sums.unsent
         state.itemsDone = feed.itemsDone
-        let failed = ((try? store.rows(.failed)) ?? []).reduce(0) { $0 + $1.file.byteCount }
         let moved = state.sending.reduce(Int64(0)) { sum, item in
             if case .sending(let progress) = item.state { sum + progress.bytesDone } else { sum }
         }
         state.progress = TransferProgress(
-            bytesDone: feed.bytesDone + moved, bytesTotal: feed.bytesDone + state.unsent.bytes - failed)
+            bytesDone: feed.bytesDone + moved, bytesTotal: feed.bytesDone + state.unsent.bytes - sums.failedBytes)
         return state
     }
 
@@ -86,9 +90,10 @@ extension Outbox {
         publish()
     }
 
-    func publish() {
+    /// - Parameter isProgress: whether nothing has changed but how far transfers are.
+    func publish(isProgress: Bool = false) {
+        if !isProgress { feed.sums = nil }
         guard feed.hasReaders else { return }
-        let state = state()
-        feed.send(state)
+        feed.send(state())
     }
 }

@@ -77,7 +77,7 @@ extension Outbox {
     private func note(_ value: TransferProgress, of id: String) {
         guard transfers.sent[id] != nil else { return }
         transfers.sent[id] = value.bytesDone
-        publish()
+        publish(isProgress: true)
     }
 
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when the copy is not what was added.

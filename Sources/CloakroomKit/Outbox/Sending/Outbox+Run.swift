@@ -84,6 +84,8 @@ extension Outbox {
             report.stoppedBy = report.stoppedBy ?? error
         }
         publish()
+        // What is added next is counted from the beginning.
+        if report.unsent.items == report.unsent.failed { (feed.itemsDone, feed.bytesDone) = (0, 0) }
         return report
     }
 

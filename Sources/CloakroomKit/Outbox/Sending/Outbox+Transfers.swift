@@ -23,7 +23,7 @@ extension Outbox {
         case .progress(let id, let bytesSent):
             guard let item = itemID(ofTransfer: id), transfers.sent[item] != nil else { return }
             transfers.sent[item] = bytesSent
-            publish()
+            publish(isProgress: true)
         case .ended(let id, let result): end(id, result)
         }
     }

@@ -104,16 +104,25 @@ struct OutboxStore {
         }
     }
 
-    mutating func unsent() throws(CloakroomError) -> UnsentWork {
+    mutating func unsent() throws(CloakroomError) -> UnsentWork { try sums().unsent }
+
+    /// What is unsent, and how many of its bytes have failed.
+    mutating func sums() throws(CloakroomError) -> (unsent: UnsentWork, failedBytes: Int64) {
         let counts = try records.perform { database throws(SQLiteError) in
             try database.first(
                 """
-                SELECT count(*), coalesce(sum(byte_count), 0), coalesce(sum(state = 'failed'), 0) FROM items
+                SELECT count(*), coalesce(sum(byte_count), 0), coalesce(sum(state = 'failed'), 0),
+                    coalesce(sum(byte_count) FILTER (WHERE state = 'failed'), 0)
+                FROM items
                 WHERE state != 'uploaded'
                 """
-            ) { (Int($0.integer(0)), $0.integer(1), Int($0.integer(2))) }
+            ) { row in
+                let unsent = UnsentWork(
+                    items: Int(row.integer(0)), bytes: row.integer(1), failed: Int(row.integer(2)))
+                return (unsent, row.integer(3))
+            }
         }
-        return UnsentWork(items: counts?.0 ?? 0, bytes: counts?.1 ?? 0, failed: counts?.2 ?? 0)
+        return counts ?? (UnsentWork(items: 0, bytes: 0, failed: 0), 0)
     }
 
     mutating func insert(_ rows: [OutboxRow]) throws(CloakroomError) {
