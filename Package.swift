@@ -174,7 +174,8 @@ let package = Package(
             ],
             resources: [.copy("Vectors")], swiftSettings: swiftSettings),
         .executableTarget(
-            name: "CloakroomKitCrash", dependencies: ["CloakroomAWS", "CloakroomKit"], path: "Tests/KitCrash",
+            name: "CloakroomKitCrash", dependencies: ["CloakroomAWS", "CloakroomCrypto", "CloakroomKit"],
+            path: "Tests/KitCrash",
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "CloakroomKitBench",

@@ -19,6 +19,24 @@ extension URLSessionConfiguration {
     }
 }
 
+// https://developer.apple.com/documentation/foundation/urlsessionconfiguration
+extension URLSessionConfiguration {
+    public class func background(withIdentifier identifier: String) -> URLSessionConfiguration { never() }
+    public var isDiscretionary: Bool {
+        get { never() }
+        set { never() }
+    }
+    public var sessionSendsLaunchEvents: Bool {
+        get { never() }
+        set { never() }
+    }
+}
+
+// https://developer.apple.com/documentation/foundation/urlsession/alltasks
+extension URLSession {
+    public var allTasks: [URLSessionTask] { get async { never() } }
+}
+
 extension Stream {
     public class func getBoundStreams(
         withBufferSize bufferSize: Int, inputStream: UnsafeMutablePointer<InputStream?>?,

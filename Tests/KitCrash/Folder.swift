@@ -49,7 +49,7 @@ extension Folder: PresignedUploader {
         await points.cross()
         let key = "new-\(UUID().uuidString).bin"
         return UploadTarget(
-            objectKey: key, uploadURL: URL(string: "https://s3.example/\(key)?signed")!,
+            objectKey: key, uploadURL: URL(string: "https://s3.example/\(key)?signed&If-None-Match=*")!,
             assetURL: URL(string: "https://cdn.example/\(key)")!, expiration: date + 900,
             fields: ["Content-Type": contentType])
     }

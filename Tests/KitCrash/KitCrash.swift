@@ -3,7 +3,7 @@ import Foundation
 /// Runs a piece of the kit in a folder that stands for S3, the app's database and its cache, and ends by SIGKILL when it
 /// crosses a given point: before, in or after any step that lasts.
 ///
-/// usage: `kit-crash recovery|renewal FOLDER POINT SECONDS`: POINT counts from 1 and 0 lets it run to its end;
+/// usage: `kit-crash recovery|renewal|outbox FOLDER POINT SECONDS`: POINT counts from 1 and 0 lets it run to its end;
 /// SECONDS is what the clock shows, since 1970.
 @main
 enum KitCrash {
@@ -17,6 +17,7 @@ enum KitCrash {
         switch arguments[1] {
         case "recovery": try await runRecovery(in: folder)
         case "renewal": try await runRenewal(in: folder)
+        case "outbox": try await runOutbox(in: folder)
         default: throw UsageError()
         }
     }

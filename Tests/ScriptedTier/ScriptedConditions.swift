@@ -1,4 +1,4 @@
-package import CloakroomTiers
+package import CloakroomKit
 import Synchronization
 
 /// Power and network as a test sets them.

@@ -16,6 +16,7 @@ extension S3Client {
         var fields: HeaderFields = ["content-type": terms.contentType]
         if let byteCount = terms.byteCount { fields.add("content-length", String(byteCount)) }
         if let checksum = terms.checksum { fields.add("x-amz-checksum-sha256", checksum) }
+        fields.add(terms.otherFields)
         var message = unsignedPut(object, fields)
         // In the query S3 minds it as well, and no client has to know.
         if terms.createsOnly { message.query = "If-None-Match=*" }
@@ -70,11 +71,14 @@ package struct UploadTerms: Sendable, Equatable {
     package var createsOnly: Bool
     /// At most seven days.
     package var lifetime: Duration
+    /// What else the upload must send, such as metadata.
+    package var otherFields: HeaderFields
 
     package init(
         contentType: String, byteCount: Int? = nil, checksum: String? = nil, createsOnly: Bool = true,
-        lifetime: Duration
+        lifetime: Duration, otherFields: HeaderFields = [:]
     ) {
+        self.otherFields = otherFields
         self.contentType = contentType
         self.byteCount = byteCount
         self.checksum = checksum

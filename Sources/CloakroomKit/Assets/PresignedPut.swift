@@ -17,7 +17,7 @@ struct PresignedPut {
         var attempts = RetryAttempts(
             maximum: retryPolicy.maximumAttempts, until: runtime.now().advanced(by: retryPolicy.uploadDeadline),
             runtime)
-        let fields = try fieldsToSend()
+        let fields = try target.fieldsToSend(byteCount: body.byteCount)
         while true {
             let request = HTTPRequest(
                 method: "PUT", url: target.uploadURL, fields: fields, body: body,
@@ -28,7 +28,8 @@ struct PresignedPut {
                 let response = try await httpClient.transport.send(request, progress: progress)
                 // The shipped client accepts no other status as a success either.
                 if response.status == 200 { return }
-                outcome = UploadAttemptOutcome(response, createsOnly: createsOnly, now: await httpClient.clock.now)
+                outcome = UploadAttemptOutcome(
+                    response, createsOnly: target.createsOnly, now: await httpClient.clock.now)
             } catch {
                 outcome = UploadAttemptOutcome(error)
             }
@@ -39,28 +40,30 @@ struct PresignedPut {
             }
         }
     }
+}
 
-    /// `Content-Length` is for the transport to write, and must be what was signed.
-    private func fieldsToSend() throws(CloakroomError) -> [(name: String, value: String)] {
-        var fields: [(name: String, value: String)] = []
-        for (name, value) in target.fields.sorted(by: { $0.key < $1.key }) {
+extension UploadTarget {
+    /// What a PUT of so many bytes sends. `Content-Length` is for the transport to write, and must be what was signed.
+    func fieldsToSend(byteCount: Int64) throws(CloakroomError) -> [(name: String, value: String)] {
+        var sent: [(name: String, value: String)] = []
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
             switch name.lowercased() {
             case "host": continue
             case "content-length":
-                guard Int64(value) == body.byteCount else {
-                    throw CloakroomError(.invalidRequest, "The upload URL is for \(value) bytes, not \(body.byteCount)")
+                guard Int64(value) == byteCount else {
+                    throw CloakroomError(.invalidRequest, "The upload URL is for \(value) bytes, not \(byteCount)")
                 }
-            default: fields.append((name, value))
+            default: sent.append((name, value))
             }
         }
-        return fields
+        return sent
     }
 
     /// Whether the destination accepts one object, and never another.
-    private var createsOnly: Bool {
-        let query = URLComponents(url: target.uploadURL, resolvingAgainstBaseURL: true)?.queryItems ?? []
+    var createsOnly: Bool {
+        let query = URLComponents(url: uploadURL, resolvingAgainstBaseURL: true)?.queryItems ?? []
         return query.contains { $0.name.caseInsensitiveCompare("If-None-Match") == .orderedSame && $0.value == "*" }
-            || target.fields.contains { $0.key.caseInsensitiveCompare("If-None-Match") == .orderedSame }
+            || fields.contains { $0.key.caseInsensitiveCompare("If-None-Match") == .orderedSame }
     }
 }
 

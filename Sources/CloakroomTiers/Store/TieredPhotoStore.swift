@@ -1,4 +1,4 @@
-import CloakroomKit
+public import CloakroomKit
 import CloakroomSQLite
 public import Foundation
 

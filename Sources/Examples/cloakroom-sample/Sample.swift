@@ -9,6 +9,8 @@ enum Sample {
         do {
             switch arguments.first {
             case "sign-in": return try await SignIn.run(rest)
+            case "sign-out": return try await SignOut.run(rest)
+            case "outbox": return try await OutboxCommand.run(rest)
             case "backup": return try await Backup.run(rest)
             case "restore": return try await Restore.run(rest)
             case "list": return try await List.run(rest)
@@ -38,10 +40,12 @@ enum Sample {
 
         Commands:
           sign-in           keeps the account, for all other commands
+          sign-out          forgets it, and says what becomes of unsent uploads
           backup FOLDER     stores the photos that S3 does not have yet
           restore FOLDER    fetches them from S3
           list              what S3 has
           upload FILE       stores one image under a new URL, and remembers that
+          outbox COMMAND    uploads that survive the end of the program: add, run, list, retry
           renew [FILE]      renews the images whose URLs stand in a file; without one, those that were uploaded
           expiring          when each of these is renewed next, and when it would expire
           tier COMMAND      photos in tiers: add, list, open, run, free, restore, usage, rebuild

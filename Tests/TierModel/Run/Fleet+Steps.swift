@@ -1,3 +1,4 @@
+import CloakroomKit
 import CloakroomScriptedTier
 import CloakroomTiers
 import Foundation

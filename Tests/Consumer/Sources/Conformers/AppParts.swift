@@ -4,7 +4,8 @@ import Foundation
 /// Each protocol of the kit that an app may implement.
 public typealias AppParts = AssetCache & AssetRenewalURLCollector & AssetRenewer & AssetURLWriter & CredentialStore
     & CredentialVendor & ExpiredAssetRecoveryHandler & HTTPTransport & ImageReleaser & MultipartJournal
-    & PhotoSidecarProvider & PhotoSource & PresignedUploader & RecoveryJournal & RenewalStore & TokenProvider
+    & PhotoSidecarProvider & PhotoSource & PresignedUploader & RecoveryJournal & RenewalStore & RunConditions
+    & TokenProvider & TransferCarrier
 
 /// Gives an app's parts to the kit, and says what came of it.
 ///
@@ -31,12 +32,21 @@ public func outcome(of parts: any AppParts, photo: URL) async throws -> String {
         exported += 1
     }
     let released = try await parts.release([ImageRelease(objectKey: "b.bin", releaseToken: "token")])
+    let outboxes = photo.deletingPathExtension().appendingPathExtension("outbox-\(UUID().uuidString)")
+    let outbox = try Outbox(
+        folder: outboxes, owner: StoreOwner(user: "u_1", endpoint: try Examples.url("https://api.example")),
+        photos: nil,
+        assets: parts, carrier: parts, conditions: parts)
+    try await outbox.add(asset: UploadContent(Data("picture".utf8), contentType: "image/jpeg"), reference: "a")
+    let sent = await outbox.run()
+    try FileManager.default.removeItem(at: outboxes)
     let refusal = await code { _ = try await client.vendCredentials() }
     let isRecovered = if case .recovered = recovered { true } else { false }
     return [
         "key \(vended.accessKeyID)", "missing \(renewal.notFound)", "recovered \(isRecovered)",
         "backup \(report.failures.first?.error.code.rawValue ?? report.stoppedBy?.code.rawValue ?? "done")",
-        "exported \(exported)", "released \(released.count)", "client \(refusal)",
+        "exported \(exported)", "released \(released.count)", "outbox \(sent.stoppedBy?.code.rawValue ?? "done")",
+        "client \(refusal)",
     ].joined(separator: ", ")
 }
 

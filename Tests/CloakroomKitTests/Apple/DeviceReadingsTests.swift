@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CloakroomTiers
+@testable import CloakroomKit
 
 @Suite(.serialized) struct DeviceReadingsTests {
     @Test(arguments: [
@@ -31,6 +31,7 @@ import Testing
         #expect(reading == PowerReading(hasExternalPower: hasExternalPower, batteryLevel: level))
         let conditions = DeviceConditions(
             hasExternalPower: reading.hasExternalPower, batteryLevel: reading.batteryLevel)
-        #expect((TieringRun.launch.refusal(of: conditions) != nil) == (level != nil))
+        let rules = TransferConditions(network: .inexpensive, minimumBatteryLevel: 0.2)
+        #expect((rules.refusal(of: conditions) != nil) == (level != nil))
     }
 }

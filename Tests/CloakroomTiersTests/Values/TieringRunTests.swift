@@ -1,7 +1,9 @@
-@testable import CloakroomTiers
+import CloakroomKit
 import Testing
 
-@Suite(.serialized) struct RunConditionsTests {
+@testable import CloakroomTiers
+
+@Suite(.serialized) struct TieringRunTests {
     @Test func `a run in the background needs power and a network that costs nothing`() {
         let run = TieringRun.background
         #expect(run.refusal(of: DeviceConditions()) == nil)

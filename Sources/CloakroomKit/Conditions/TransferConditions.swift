@@ -1,0 +1,29 @@
+/// Which networks, and how much power, work in the background may use.
+public struct TransferConditions: Sendable, Equatable {
+    public var network: NetworkAccess
+    public var requiresExternalPower: Bool
+    /// From 0 to 1: below it nothing is transferred without external power.
+    public var minimumBatteryLevel: Double
+
+    public init(
+        network: NetworkAccess = .unrestricted, requiresExternalPower: Bool = false, minimumBatteryLevel: Double = 0
+    ) {
+        self.network = network
+        self.requiresExternalPower = requiresExternalPower
+        self.minimumBatteryLevel = minimumBatteryLevel
+    }
+
+    /// Why nothing may be transferred now; `nil` when it may.
+    package func refusal(of conditions: DeviceConditions) -> String? {
+        switch conditions.network {
+        case .none: return "there is no network"
+        case .constrained where !network.allowsConstrained: return "the network is in low data mode"
+        case .expensive where !network.allowsExpensive: return "the network costs money"
+        default: break
+        }
+        if conditions.hasExternalPower { return nil }
+        if requiresExternalPower { return "the device runs on its battery" }
+        if let level = conditions.batteryLevel, level < minimumBatteryLevel { return "the battery is low" }
+        return nil
+    }
+}

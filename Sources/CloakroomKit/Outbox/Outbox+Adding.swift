@@ -1,0 +1,111 @@
+public import Foundation
+
+extension Outbox {
+    /// Adds a photo, which goes to ``PhotoLayout/photo(md5:)``.
+    ///
+    /// - Parameters:
+    ///   - file: copied; where the file system can do that, the copy shares its blocks.
+    ///   - contentType: of the object.
+    /// - Returns: when the photo is on the disk: from now on it is the outbox's own. The item that has the same bytes
+    ///   already, if one does.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also when the file changes meanwhile,
+    ///   ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``; nothing was added then.
+    @discardableResult
+    public func add(
+        photo file: URL, contentType: String = "application/octet-stream", priority: OutboxPriority = .normal
+    ) async throws -> OutboxItem.ID {
+        try ObjectFields.check(contentType: contentType, metadata: [:])
+        let id = try newID()
+        let copy = try await folder.copy(file, as: id)
+        let format = file.pathExtension.lowercased()
+        let row = OutboxRow(
+            id: id, kind: .photo, identity: copy.md5, priority: priority.rawValue, added: now, file: copy,
+            contentType: contentType, format: OriginalFormat.isValid(format) ? format : nil)
+        return try await insert(row)
+    }
+
+    /// Adds an asset, which goes where the worker says; ``uploadedAssets()`` has its URL afterwards.
+    ///
+    /// - Parameters:
+    ///   - content: of the whole of a file, or bytes.
+    ///   - reference: the app's own name for it, 1 to 255 bytes, such as the message's; adding it again with the same bytes
+    ///     is the same item, until it was acknowledged.
+    ///   - isChatImage: whether it is to have a release token.
+    /// - Returns: when the asset is on the disk: from now on it is the outbox's own.
+    /// - Throws: ``CloakroomError``: as for a photo; ``CloakroomError/Code/invalidRequest`` for a reference that an asset
+    ///   with other bytes has.
+    @discardableResult
+    public func add(
+        asset content: UploadContent, reference: String, isChatImage: Bool = false, priority: OutboxPriority = .normal
+    ) async throws -> OutboxItem.ID {
+        guard (1...255).contains(reference.utf8.count) else {
+            throw CloakroomError(.invalidRequest, "a reference has 1 to 255 bytes")
+        }
+        try ObjectFields.check(contentType: content.contentType, metadata: [:])
+        let id = try newID()
+        let copy = try await self.copy(content.body, as: id)
+        let row = OutboxRow(
+            id: id, kind: .asset, identity: reference, priority: priority.rawValue, added: now, file: copy,
+            contentType: content.contentType, isChatImage: isChatImage)
+        return try await insert(row)
+    }
+
+    private func copy(_ body: HTTPBody, as id: String) async throws -> OutboxFile {
+        switch body {
+        case .none: return try await folder.write(Data(), as: id)
+        case .bytes(let data): return try await folder.write(data, as: id)
+        case .file(let url, let range):
+            let copy = try await folder.copy(url, as: id)
+            guard range == 0..<copy.byteCount else {
+                folder.remove(id)
+                throw CloakroomError(.invalidRequest, "an asset is the whole of a file")
+            }
+            return copy
+        }
+    }
+
+    private func newID() throws(CloakroomError) -> String {
+        guard isOpen else { throw Self.signedOut }
+        return UUID().uuidString.lowercased()
+    }
+
+    private func insert(_ row: OutboxRow) async throws -> OutboxItem.ID {
+        await onStep(.copied)
+        do {
+            try checkStore()
+            if let known = try store.row(row.kind, identity: row.identity) {
+                folder.remove(row.id)
+                return try merge(row, into: known)
+            }
+            try folder.writeRecord(row)
+        } catch {
+            folder.remove(row.id)
+            throw error
+        }
+        await onStep(.recorded)
+        do {
+            if let known = try store.row(row.kind, identity: row.identity) {
+                folder.remove(row.id)
+                return try merge(row, into: known)
+            }
+            guard isOpen else { throw Self.signedOut }
+            try store.insert([row])
+        } catch {
+            folder.remove(row.id)
+            throw error
+        }
+        await onStep(.added)
+        changed()
+        return row.itemID
+    }
+
+    private func merge(_ row: OutboxRow, into known: OutboxRow) throws(CloakroomError) -> OutboxItem.ID {
+        guard row.file.md5 == known.file.md5, row.file.byteCount == known.file.byteCount else {
+            throw CloakroomError(.invalidRequest, "another asset has the reference \(row.identity)")
+        }
+        return known.itemID
+    }
+
+    /// Seconds since 1970.
+    var now: Double { runtime.wallClock().timeIntervalSince1970 }
+}

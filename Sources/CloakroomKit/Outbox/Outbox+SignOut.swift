@@ -1,0 +1,60 @@
+extension Outbox {
+    /// Ends this outbox; ``unsent()`` says beforehand what there is to decide about.
+    ///
+    /// What is kept waits for the same user at the same endpoint, whose next outbox in this folder goes on with it;
+    /// another user's never sees it. Call it while the user's token is still valid, and forget the credentials afterwards.
+    ///
+    /// - Returns: when nothing is sent any more; every call afterwards fails.
+    /// - Throws: ``CloakroomError`` when what was unsent could not be read or removed; nothing is sent then either.
+    @discardableResult
+    public func signOut(_ mode: OutboxSignOut) async throws -> OutboxSignOutReport {
+        guard isOpen else { throw Self.signedOut }
+        var report = OutboxSignOutReport()
+        if case .afterSending(let limit) = mode { await send(within: limit, &report) }
+        let mustDiscard = mode == .discardingUnsent
+        let rows = Result { () throws(CloakroomError) in mustDiscard ? try store.rows() : [] }
+        let removed = (try? rows.get())?.filter { $0.state != .uploaded }.map(item) ?? []
+        await close()
+        // What was stored before it could be cancelled is not removed.
+        let left = try store.rows().filter { $0.state != .uploaded }
+        if mustDiscard {
+            _ = try rows.get()
+            try store.remove(left.map(\.id))
+            for row in left { folder.remove(row.id) }
+            let ids = Set(left.map(\.itemID))
+            report.removed = removed.filter { ids.contains($0.id) }
+        }
+        report.kept = try store.unsent()
+        feed.finish()
+        lock = nil
+        return report
+    }
+
+    private func send(within limit: Duration, _ report: inout OutboxSignOutReport) async {
+        // Another run may have stopped for a reason that is gone.
+        let timer = runtime.spawn { [runtime] in
+            guard (try? await runtime.sleep(limit)) != nil else { return }
+            await self.endRun()
+        }
+        let sent = await run()
+        timer.cancel()
+        report.sent = sent.sent
+        report.stoppedBy = sent.stoppedBy
+        guard feed.isTimeOver else { return }
+        report.stoppedBy = CloakroomError(.timedOut, "The time for sending was over")
+    }
+
+    private func endRun() {
+        feed.isTimeOver = run != nil
+        run?.task?.cancel()
+    }
+
+    /// Ends every transfer, also those that an earlier process began.
+    private func close() async {
+        isClosing = true
+        run?.task?.cancel()
+        if let task = run?.task { _ = await task.value }
+        for id in await carrier.transfersUnderWay() where id.hasPrefix(transferPrefix) { await carrier.cancel(id: id) }
+        transfers.listener?.cancel()
+    }
+}

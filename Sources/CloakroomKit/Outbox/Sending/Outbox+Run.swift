@@ -1,0 +1,176 @@
+import Foundation
+
+extension Outbox {
+    /// Sends what is due, and what is added meanwhile, until nothing is left that can be sent now.
+    ///
+    /// Cancelling the task ends it soon; a transfer that outlives the process is left to its carrier. A call during a run
+    /// waits for that run.
+    @discardableResult
+    public func run() async -> OutboxReport {
+        let task = runningTask()
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Runs until the task is cancelled or the user signs out: again when something is added, is due, or after a minute.
+    public func keepSending() async {
+        while isOpen, !Task.isCancelled {
+            let report = await run()
+            let wait = report.nextAttempt.map { $0.timeIntervalSince1970 - now } ?? 60
+            await idle(for: .seconds(min(max(wait, 1), 60)))
+        }
+    }
+
+    /// Ends what is being sent, and begins nothing until ``resume()``, also in later processes.
+    ///
+    /// - Returns: when nothing is sent any more.
+    public func pause() async throws {
+        try checkStore()
+        try store.setPaused(true)
+        isPaused = true
+        await cancelAll()
+        changed()
+    }
+
+    public func resume() throws {
+        try checkStore()
+        try store.setPaused(false)
+        isPaused = false
+        changed()
+    }
+
+    private func runningTask() -> Task<OutboxReport, Never> {
+        if let task = run?.task { return task }
+        let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        run = OutboxRun(signal: signal)
+        let task = Task { await self.drain(signals) }
+        run?.task = task
+        return task
+    }
+
+    private func drain(_ signals: AsyncStream<Void>) async -> OutboxReport {
+        run?.signal.yield()
+        publish()
+        do {
+            try await attach()
+            for await _ in signals {
+                try await fill()
+                guard let run, !run.active.isEmpty || run.pacedUntil != nil && run.report.stoppedBy == nil else {
+                    break
+                }
+            }
+            if Task.isCancelled { run?.report.stoppedBy = .cancelled }
+        } catch {
+            run?.report.stoppedBy = CloakroomError(of: error)
+        }
+        // The carrier goes on with what it has, where it can do that without the process.
+        isDetaching = !isPaused && isOpen ? await carrier.outlivesProcess() : false
+        await cancelAll()
+        isDetaching = false
+        return finish()
+    }
+
+    private func finish() -> OutboxReport {
+        var report = run?.report ?? OutboxReport()
+        run?.signal.finish()
+        run = nil
+        do {
+            report.unsent = try store.unsent()
+            report.nextAttempt = try store.nextDate(after: now).map { Date(timeIntervalSince1970: $0) }
+        } catch {
+            report.stoppedBy = report.stoppedBy ?? error
+        }
+        publish()
+        // What is added next is counted from the beginning.
+        if report.unsent.items == report.unsent.failed { (feed.itemsDone, feed.bytesDone) = (0, 0) }
+        return report
+    }
+
+    /// Begins as many as may be under way.
+    private func fill() async throws {
+        while let reason = try await nextStep() {
+            switch reason {
+            case .send(let row):
+                // Another part of the app may have been here during the look at the conditions.
+                guard run?.active[row.id] == nil else { continue }
+                let (ready, go) = AsyncStream<Void>.makeStream()
+                run?.active[row.id] = runtime.spawn {
+                    for await _ in ready {}
+                    await self.send(row)
+                }
+                // Not before it is in the list.
+                go.finish()
+                pace(row)
+            case .stop(let error):
+                if run?.report.stoppedBy == nil { run?.report.stoppedBy = error }
+                return
+            }
+        }
+    }
+
+    private enum Step {
+        case send(OutboxRow)
+        case stop(CloakroomError)
+    }
+
+    /// - Returns: `nil` when nothing can begin before something else has ended.
+    private func nextStep() async throws -> Step? {
+        guard let run, !Task.isCancelled, run.report.stoppedBy == nil else { return nil }
+        guard run.active.count < max(1, options.transfersAtOnce) else { return nil }
+        if isPaused { return .stop(CloakroomError(.notAllowedNow, "The outbox is paused")) }
+        if let end = run.pacedUntil {
+            guard runtime.now() >= end else { return nil }
+            self.run?.pacedUntil = nil
+        }
+        try checkStore()
+        guard try store.nextDue(at: now, excluding: Set(run.active.keys)) != nil else { return nil }
+        if let refusal = options.conditions.refusal(of: await conditions.current()) {
+            return .stop(CloakroomError(.notAllowedNow, refusal))
+        }
+        // Once more, after the wait.
+        guard let active = self.run?.active, active.count < max(1, options.transfersAtOnce), !isPaused, isOpen,
+            !Task.isCancelled
+        else { return nil }
+        return try store.nextDue(at: now, excluding: Set(active.keys)).map { .send($0) }
+    }
+
+    /// Lets the next one wait for as long as this one may take.
+    private func pace(_ row: OutboxRow) {
+        guard let rate = options.bytesPerSecond, rate > 0, let run else { return }
+        let wait = Duration.seconds(Double(row.file.byteCount) / Double(rate))
+        self.run?.pacedUntil = runtime.now().advanced(by: wait)
+        _ = runtime.spawn { [runtime] in
+            try? await runtime.sleep(wait)
+            run.signal.yield()
+        }
+    }
+
+    /// Waits, at most until something is added or due.
+    private func idle(for duration: Duration) async {
+        let (wakeUps, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        feed.wakeUp = wakeUp
+        let timer = runtime.spawn { [runtime] in
+            try? await runtime.sleep(duration)
+            wakeUp.yield()
+        }
+        for await _ in wakeUps { break }
+        timer.cancel()
+        feed.wakeUp = nil
+    }
+
+    // MARK: Ending
+
+    /// Ends what is being sent; what is cut short is sent again later.
+    func cancelAll() async { await cancel(Array(run?.active.keys ?? [:].keys)) }
+
+    func cancel(_ ids: [String]) async {
+        let tasks = ids.compactMap { run?.active[$0] }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    func isUnderWay(_ id: String) -> Bool { run?.active[id] != nil }
+}

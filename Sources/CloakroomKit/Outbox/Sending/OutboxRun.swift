@@ -1,0 +1,16 @@
+/// One run of an outbox.
+struct OutboxRun {
+    /// Ends with the run.
+    var task: Task<OutboxReport, Never>?
+    /// Wakes the run: something was added, has ended, or is due.
+    let signal: AsyncStream<Void>.Continuation
+    /// By the items' identifiers.
+    var active: [String: Task<Void, Never>] = [:]
+    var report = OutboxReport()
+    /// Items in a row that failed for the network or the server.
+    var consecutiveFailures = 0
+    /// Before it nothing is started, for the sake of the rate.
+    var pacedUntil: ContinuousClock.Instant?
+
+    static let maximumConsecutiveFailures = 4
+}

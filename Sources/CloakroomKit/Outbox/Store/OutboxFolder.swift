@@ -1,0 +1,187 @@
+import CloakroomCrypto
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// The files of one user's outbox, for their user alone: `files/{id}` has an item's bytes, `files/{id}.json` what is
+/// needed to make its record anew.
+struct OutboxFolder: Sendable {
+    let url: URL
+    let files: URL
+    var database: URL { url.appendingPathComponent("outbox.sqlite", isDirectory: false) }
+    var lock: URL { url.appendingPathComponent("lock", isDirectory: false) }
+
+    /// - Parameter folder: of all users' outboxes; each has a folder of its own in it.
+    init(in folder: URL, owner: StoreOwner) throws(CloakroomError) {
+        url = folder.appendingPathComponent(owner.folderName, isDirectory: true)
+        files = url.appendingPathComponent("files", isDirectory: true)
+        do {
+            try FileManager.default.createDirectory(
+                at: files, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CloakroomError(.unwritableFile, "\(files.path) cannot be made: \(error.localizedDescription)")
+        }
+    }
+
+    func file(_ id: String) -> URL { files.appendingPathComponent(id, isDirectory: false) }
+
+    private func record(_ id: String) -> URL { files.appendingPathComponent("\(id).json", isDirectory: false) }
+
+    /// Copies a file, which shares its blocks where the file system can do that; a symbolic link is followed.
+    ///
+    /// - Returns: when the copy's bytes are on the disk.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also when it changes meanwhile,
+    ///   ``CloakroomError/Code/diskFull``.
+    @concurrent func copy(_ source: URL, as id: String) async throws -> OutboxFile {
+        let original = try UploadFile(source)
+        let target = file(id)
+        do {
+            do { try FileManager.default.copyItem(at: source.resolvingSymlinksInPath(), to: target) } catch {
+                throw Self.failure(error, source)
+            }
+            try original.checkUnchanged()
+            return try await finish(target, byteCount: original.byteCount)
+        } catch {
+            unlink(target.path)
+            throw error
+        }
+    }
+
+    /// Writes bytes; otherwise as ``copy(_:as:)``.
+    @concurrent func write(_ bytes: Data, as id: String) async throws -> OutboxFile {
+        let target = file(id)
+        do {
+            do { try bytes.write(to: target) } catch { throw Self.failure(error, target) }
+            return try await finish(target, byteCount: Int64(bytes.count))
+        } catch {
+            unlink(target.path)
+            throw error
+        }
+    }
+
+    private func finish(_ target: URL, byteCount: Int64) async throws -> OutboxFile {
+        guard chmod(target.path, 0o600) == 0 else { throw CloakroomError.file("set the mode of", target) }
+        try Self.sync(target)
+        let copy = try UploadFile(target)
+        guard copy.byteCount == byteCount else {
+            throw CloakroomError(.unreadableFile, "\(target.lastPathComponent) changed while it was copied")
+        }
+        let md5 = try await copy.md5(0..<copy.byteCount).hexadecimal
+        return OutboxFile(byteCount: copy.byteCount, modified: copy.version.modified, md5: md5)
+    }
+
+    /// Writes what is needed to make the item's record anew, after its bytes.
+    ///
+    /// - Returns: when both are on the disk, with their names.
+    func writeRecord(_ row: OutboxRow) throws(CloakroomError) {
+        let file = record(row.id)
+        do { try JSONEncoder().encode(OutboxFileRecord(row)).write(to: file, options: .atomic) } catch {
+            throw Self.failure(error, file)
+        }
+        guard chmod(file.path, 0o600) == 0 else { throw .file("set the mode of", file) }
+        try Self.sync(file)
+        try Self.sync(files)
+    }
+
+    func remove(_ id: String) {
+        unlink(file(id).path)
+        unlink(record(id).path)
+    }
+
+    /// Whether the copy is the one that was hashed.
+    func isUnchanged(_ row: OutboxRow) -> Bool {
+        guard let file = try? UploadFile(file(row.id)) else { return false }
+        return file.version == FileVersion(byteCount: row.file.byteCount, modified: row.file.modified)
+    }
+
+    /// Whether the copy has the bytes that were hashed: reads all of it.
+    @concurrent func hasSameBytes(_ row: OutboxRow) async -> Bool {
+        guard let file = try? UploadFile(file(row.id)), file.byteCount == row.file.byteCount else { return false }
+        return (try? await file.md5(0..<file.byteCount).hexadecimal) == row.file.md5
+    }
+
+    /// The items whose bytes and records are both here, as they were added; the oldest first.
+    func recordedRows() throws(CloakroomError) -> [OutboxRow] {
+        var rows: [OutboxRow] = []
+        for name in try names() where name.hasSuffix(".json") {
+            let file = files.appendingPathComponent(name, isDirectory: false)
+            guard let data = try? Data(contentsOf: file),
+                let row = (try? JSONDecoder().decode(OutboxFileRecord.self, from: data))?.row,
+                name == "\(row.id).json", isUnchanged(row)
+            else { continue }
+            rows.append(row)
+        }
+        return rows.sorted { $0.added < $1.added }
+    }
+
+    /// Removes what belongs to no item: copies that were never recorded, and those of items that are gone.
+    func removeAll(but ids: Set<String>) throws(CloakroomError) {
+        for name in try names() {
+            let id = name.hasSuffix(".json") ? String(name.dropLast(5)) : name
+            if !ids.contains(id) { unlink(files.appendingPathComponent(name).path) }
+        }
+    }
+
+    private func names() throws(CloakroomError) -> [String] {
+        do { return try FileManager.default.contentsOfDirectory(atPath: files.path) } catch {
+            throw CloakroomError(of: error, otherwise: .unreadableFile, "the folder of the outbox")
+        }
+    }
+
+    private static func sync(_ file: URL) throws(CloakroomError) {
+        let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .file("open", file) }
+        defer { close(descriptor) }
+        guard PrivateFolder.sync(descriptor) else { throw .file("sync", file) }
+    }
+
+    private static func failure(_ error: any Error, _ file: URL) -> CloakroomError {
+        let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
+        return CloakroomError(
+            isFull ? .diskFull : .unwritableFile, "\(file.lastPathComponent): \(error.localizedDescription)")
+    }
+}
+
+/// What is written beside an item's bytes: its row as it was added.
+private struct OutboxFileRecord: Codable {
+    let id, kind, identity: String
+    let priority: Int
+    let added: Double
+    let file: OutboxFile
+    let contentType: String
+    let format: String?
+    let isChatImage: Bool
+
+    init(_ row: OutboxRow) {
+        id = row.id
+        kind = row.kind.rawValue
+        identity = row.identity
+        priority = row.priority
+        added = row.added
+        file = row.file
+        contentType = row.contentType
+        format = row.format
+        isChatImage = row.isChatImage
+    }
+
+    /// It may have been sent before: the record does not say. Of a photo, S3 does.
+    var row: OutboxRow? {
+        guard let kind = OutboxRow.Kind(rawValue: kind) else { return nil }
+        return OutboxRow(
+            id: id, kind: kind, identity: identity, priority: priority, added: added, file: file,
+            contentType: contentType, format: format, isChatImage: isChatImage, mayBeStored: kind == .photo)
+    }
+}
+
+extension StoreOwner {
+    /// Both names hashed, with which no path can be made.
+    var folderName: String { SHA256.hash(bytes).prefix(16).hexadecimal }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import CloakroomSQLite
+
+/// The rows of an outbox, and its settings.
+///
+/// A damaged file is moved aside; its items are made anew from the records beside their files.
+struct OutboxStore {
+    private var records: RecordsFile
+    /// How many files were moved aside before the items were last made anew.
+    private var movedAside = 0
+    var movedAsideFiles: [URL] { records.movedAside }
+
+    private static let kind = RecordsFile.Kind(
+        name: "the records of the outbox",
+        migrations: [
+            RecordsFile.ownerTable,
+            """
+            CREATE TABLE items (
+                sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+                identity TEXT NOT NULL, priority INTEGER NOT NULL, added REAL NOT NULL, byte_count INTEGER NOT NULL,
+                modified INTEGER NOT NULL, md5 TEXT NOT NULL, content_type TEXT NOT NULL, format TEXT,
+                is_chat_image INTEGER NOT NULL, state TEXT NOT NULL, failures INTEGER NOT NULL, not_before REAL,
+                error TEXT, target TEXT, transfer TEXT, transfers INTEGER NOT NULL, may_be_stored INTEGER NOT NULL,
+                UNIQUE (kind, identity)
+            );
+            CREATE INDEX items_in_order ON items (state, priority DESC, sequence);
+            CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
+            """,
+        ],
+        tables: ["items"])
+
+    init(at file: URL, owner: StoreOwner, wallClock: @escaping @Sendable () -> Date) throws(CloakroomError) {
+        records = try RecordsFile(Self.kind, at: file, owner: owner, unnamedRecords: .setAside, wallClock: wallClock)
+    }
+
+    // MARK: Items
+
+    mutating func row(id: String) throws(CloakroomError) -> OutboxRow? {
+        try records.perform { database throws(SQLiteError) in
+            try database.first("SELECT \(OutboxRow.columns) FROM items WHERE id = ?", [.text(id)]) {
+                row throws(SQLiteError) in try OutboxRow(row)
+            }
+        }
+    }
+
+    mutating func row(_ kind: OutboxRow.Kind, identity: String) throws(CloakroomError) -> OutboxRow? {
+        try records.perform { database throws(SQLiteError) in
+            try database.first(
+                "SELECT \(OutboxRow.columns) FROM items WHERE kind = ? AND identity = ?",
+                [.text(kind.rawValue), .text(identity)]
+            ) { row throws(SQLiteError) in try OutboxRow(row) }
+        }
+    }
+
+    /// All of a state, or of any, in the order in which they are sent.
+    mutating func rows(_ state: OutboxRow.State? = nil) throws(CloakroomError) -> [OutboxRow] {
+        try records.perform { database throws(SQLiteError) in
+            try database.rows(
+                """
+                SELECT \(OutboxRow.columns) FROM items WHERE ?1 IS NULL OR state = ?1 ORDER BY priority DESC, sequence
+                """, [SQLiteValue(state?.rawValue)]
+            ) { row throws(SQLiteError) in try OutboxRow(row) }
+        }
+    }
+
+    /// Those of which a transfer was begun whose end is not known.
+    mutating func begun() throws(CloakroomError) -> [OutboxRow] {
+        try records.perform { database throws(SQLiteError) in
+            try database.rows(
+                "SELECT \(OutboxRow.columns) FROM items WHERE state = 'waiting' AND transfer IS NOT NULL"
+            ) { row throws(SQLiteError) in try OutboxRow(row) }
+        }
+    }
+
+    /// The next that may be sent.
+    ///
+    /// - Parameters:
+    ///   - now: seconds since 1970. A time further ahead than any wait was noted before the clock was set back.
+    ///   - excluded: those under way, by identifier.
+    mutating func nextDue(at now: Double, excluding excluded: Set<String>) throws(CloakroomError) -> OutboxRow? {
+        try records.perform { database throws(SQLiteError) in
+            var found: OutboxRow?
+            try database.forEach(
+                """
+                SELECT \(OutboxRow.columns) FROM items
+                WHERE state = 'waiting' AND (not_before IS NULL OR not_before <= ? OR not_before > ?)
+                ORDER BY priority DESC, sequence
+                """, [.real(now), .real(now + OutboxRetry.longestWait)]
+            ) { row throws(SQLiteError) in
+                guard !excluded.contains(row.text(0)) else { return true }
+                found = try OutboxRow(row)
+                return false
+            }
+            return found
+        }
+    }
+
+    /// When the first of those that wait for a time is due, in seconds since 1970.
+    mutating func nextDate(after now: Double) throws(CloakroomError) -> Double? {
+        try records.perform { database throws(SQLiteError) in
+            try database.first(
+                "SELECT min(not_before) FROM items WHERE state = 'waiting' AND not_before > ?", [.real(now)]
+            ) { $0.realIfPresent(0) } ?? nil
+        }
+    }
+
+    mutating func unsent() throws(CloakroomError) -> UnsentWork { try sums().unsent }
+
+    /// What is unsent, and how many of its bytes have failed.
+    mutating func sums() throws(CloakroomError) -> (unsent: UnsentWork, failedBytes: Int64) {
+        let counts = try records.perform { database throws(SQLiteError) in
+            try database.first(
+                """
+                SELECT count(*), coalesce(sum(byte_count), 0), coalesce(sum(state = 'failed'), 0),
+                    coalesce(sum(byte_count) FILTER (WHERE state = 'failed'), 0)
+                FROM items
+                WHERE state != 'uploaded'
+                """
+            ) { row in
+                let unsent = UnsentWork(
+                    items: Int(row.integer(0)), bytes: row.integer(1), failed: Int(row.integer(2)))
+                return (unsent, row.integer(3))
+            }
+        }
+        return counts ?? (UnsentWork(items: 0, bytes: 0, failed: 0), 0)
+    }
+
+    mutating func insert(_ rows: [OutboxRow]) throws(CloakroomError) {
+        let marks = Array(repeating: "?", count: rows.first?.values.count ?? 0).joined(separator: ", ")
+        try records.perform { database throws(SQLiteError) in
+            try database.transaction { () throws(SQLiteError) in
+                for row in rows {
+                    try database.run("INSERT INTO items (\(OutboxRow.columns)) VALUES (\(marks))", row.values)
+                }
+            }
+        }
+    }
+
+    /// Writes what has changed; one that is gone stays gone.
+    mutating func update(_ row: OutboxRow) throws(CloakroomError) {
+        let assignments = OutboxRow.changingColumns.map { "\($0) = ?" }.joined(separator: ", ")
+        try records.perform { database throws(SQLiteError) in
+            try database.run("UPDATE items SET \(assignments) WHERE id = ?", row.changing + [.text(row.id)])
+        }
+    }
+
+    mutating func remove(_ ids: [String]) throws(CloakroomError) {
+        try records.perform { database throws(SQLiteError) in
+            try database.transaction { () throws(SQLiteError) in
+                for id in ids { try database.run("DELETE FROM items WHERE id = ?", [.text(id)]) }
+            }
+        }
+    }
+
+    // MARK: Settings
+
+    /// Whether the user has paused it.
+    mutating func isPaused() throws(CloakroomError) -> Bool { try setting("paused") }
+
+    mutating func setPaused(_ isPaused: Bool) throws(CloakroomError) { try set("paused", isPaused) }
+
+    // MARK: After damage
+
+    /// Whether this is a file whose items have to be made from the records beside their files: a new one, whatever
+    /// became of the one before it.
+    mutating func needsItems() throws(CloakroomError) -> Bool {
+        let isComplete = try setting("complete")
+        defer { movedAside = records.movedAside.count }
+        return !isComplete || movedAside != records.movedAside.count
+    }
+
+    /// Writes those that were found, and that they are all.
+    mutating func complete(with rows: [OutboxRow]) throws(CloakroomError) {
+        var missing: [OutboxRow] = []
+        for row in rows where try self.row(id: row.id) == nil {
+            // An equal one may have been added since.
+            if try self.row(row.kind, identity: row.identity) == nil { missing.append(row) }
+        }
+        try insert(missing)
+        try set("complete", true)
+    }
+
+    private mutating func setting(_ name: String) throws(CloakroomError) -> Bool {
+        try records.perform { database throws(SQLiteError) in
+            try database.first("SELECT value FROM settings WHERE name = ?", [.text(name)]) { $0.integer(0) != 0 }
+                ?? false
+        }
+    }
+
+    private mutating func set(_ name: String, _ value: Bool) throws(CloakroomError) {
+        try records.perform { database throws(SQLiteError) in
+            try database.run(
+                "REPLACE INTO settings (name, value) VALUES (?, ?)", [.text(name), .integer(value ? 1 : 0)])
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import CloakroomKitTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+/// Transfers that go on without the process.
+@Suite struct OutboxCarrierTests {
+    private let bench: OutboxFixture
+    private let carrier: FakeCarrier
+
+    init() throws {
+        bench = try OutboxFixture()
+        carrier = FakeCarrier(bench.s3)
+    }
+
+    /// Adds a photo and an asset, hands them to the carrier, and ends the process.
+    private func begin() async throws {
+        let outbox = try bench.outbox(carrier: carrier)
+        try await outbox.add(photo: try bench.photo("one"))
+        try await outbox.add(asset: UploadContent("two"), reference: "a")
+        let run = Task { await outbox.run() }
+        try await until { await carrier.started.count == 2 }
+        run.cancel()
+        #expect(await run.value.stoppedBy?.code == .cancelled)
+        await carrier.relaunch()
+    }
+
+    @Test func `the end of a run leaves transfers to the carrier, and the next process hears of their ends`()
+        async throws
+    {
+        try await begin()
+        #expect(await carrier.cancelled == [])
+        await carrier.finish()
+        let outbox = try bench.outbox(carrier: carrier)
+        #expect(await outbox.run().sent == 2)
+        #expect(await carrier.started.count == 2)
+        #expect(try await outbox.uploadedAssets().map(\.objectKey) == ["assets/asset-1"])
+    }
+
+    @Test func `what is still under way is waited for, and not sent again`() async throws {
+        try await begin()
+        let outbox = try bench.outbox(carrier: carrier)
+        async let report = outbox.run()
+        try await until { await outbox.transfers.waiting.count == 2 }
+        await carrier.finish()
+        #expect(await report.sent == 2)
+        #expect(await carrier.started.count == 2)
+    }
+
+    @Test func `an end that the process never heard of is found out, and nothing is stored twice`() async throws {
+        try await begin()
+        await carrier.finish(isTold: false)
+        let outbox = try bench.outbox(carrier: carrier)
+        async let report = outbox.run()
+        // The photo is found by HEAD; the asset's own URL says that it was used.
+        try await until { await carrier.started.count == 3 }
+        await carrier.finish()
+        #expect(await report.sent == 2)
+        #expect(await bench.worker.issued == 1)
+        #expect(await bench.s3.objects.count == 2)
+    }
+
+    @Test func `a transfer that the system ended is sent again without an error`() async throws {
+        try await begin()
+        await carrier.fail(.cancelled)
+        let outbox = try bench.outbox(carrier: carrier)
+        async let report = outbox.run()
+        try await until { await carrier.started.count == 4 }
+        #expect(try await outbox.items().allSatisfy { $0.state.code == nil })
+        await carrier.finish()
+        #expect(await report.sent == 2)
+    }
+
+    @Test func `a sign-out ends what an earlier process began`() async throws {
+        try await begin()
+        let outbox = try bench.outbox(carrier: carrier)
+        #expect(try await outbox.signOut(.keepingUnsent).kept.items == 2)
+        #expect(await carrier.transfersUnderWay() == [])
+        #expect(await carrier.cancelled.count == 2)
+        #expect(await bench.s3.objects.isEmpty)
+    }
+
+    @Test func `a removed item is not sent by the carrier either`() async throws {
+        try await begin()
+        let outbox = try bench.outbox(carrier: carrier)
+        for item in try await outbox.items() { try await outbox.remove(item.id) }
+        await outbox.run()
+        #expect(await carrier.transfersUnderWay() == [])
+        #expect(await bench.s3.objects.isEmpty)
+    }
+}

@@ -1,0 +1,153 @@
+import CloakroomKitTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct OutboxFailureTests {
+    private let bench: OutboxFixture
+
+    init() throws { bench = try OutboxFixture() }
+
+    @Test func `a connection that broke once is retried without a word, and shown when it breaks again`() async throws {
+        let outbox = try bench.outbox()
+        let id = try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .failure(.interrupted), times: 2)
+        let report = await outbox.run()
+        #expect(report.stoppedBy == nil && report.unsent.items == 1)
+        #expect(try await outbox.items().map(\.state) == [.waiting(until: report.nextAttempt, after: nil)])
+        #expect(report.nextAttempt == bench.fake.wallTime + 2)
+        bench.fake.pass(.seconds(2))
+        await outbox.run()
+        #expect(try await outbox.items().map(\.state.code) == [.unreachable])
+        try await outbox.retry(id)
+        #expect(await outbox.run().sent == 1)
+    }
+
+    @Test func `waits as long as the server wants, also in the next process`() async throws {
+        do {
+            let outbox = try bench.outbox()
+            try await outbox.add(asset: UploadContent("two"), reference: "a")
+            await bench.worker.fail(CloakroomError(.tooManyRequests, "slow down", retryAfter: .seconds(600)))
+            #expect(await outbox.run().nextAttempt == bench.fake.wallTime + 602)
+        }
+        bench.fake.pass(.seconds(600))
+        #expect(await (try bench.outbox()).run().sent == 0)
+        bench.fake.pass(.seconds(2))
+        #expect(await (try bench.outbox()).run().sent == 1)
+    }
+
+    @Test func `a clock that was set back delays nothing`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .failure(.interrupted))
+        await outbox.run()
+        bench.fake.setWallClock(ahead: .seconds(-90 * 86_400))
+        #expect(await outbox.run().sent == 1)
+    }
+
+    @Test func `what cannot succeed stays as a failed item until the app retries or removes it`() async throws {
+        do {
+            let outbox = try bench.outbox()
+            try await outbox.add(asset: UploadContent("two"), reference: "a")
+            try await outbox.add(asset: UploadContent("three"), reference: "b")
+            await bench.worker.fail(CloakroomError(.contentTypeNotAllowed, "no"), times: 2)
+            let report = await outbox.run()
+            #expect(report.failed == 2 && report.stoppedBy == nil)
+            #expect(report.unsent == UnsentWork(items: 2, bytes: 8, failed: 2))
+            bench.fake.pass(.seconds(1_000_000))
+            #expect(await outbox.run().sent == 0)
+        }
+        let outbox = try bench.outbox()
+        let failed = try await outbox.failedItems()
+        #expect(failed.map(\.state.code) == [.contentTypeNotAllowed, .contentTypeNotAllowed])
+        try await outbox.retry(failed[0].id)
+        #expect(try await outbox.remove(failed[1].id)?.kind == .asset(reference: "b"))
+        #expect(await outbox.run().sent == 1)
+        #expect(try await outbox.unsent().isEmpty)
+        #expect(try bench.files() == [])
+    }
+
+    @Test(arguments: [
+        CloakroomError.Code.sessionRevoked, .unauthorized, .userDisabled, .storageQuotaExceeded, .forbidden,
+    ])
+    func `a failure of the account ends the run, and makes no item a failed one`(
+        code: CloakroomError.Code
+    ) async throws {
+        var options = Outbox.Options()
+        options.transfersAtOnce = 1
+        let outbox = try bench.outbox(options: options)
+        for name in ["a", "b", "c"] { try await outbox.add(asset: UploadContent(name), reference: name) }
+        await bench.worker.fail(CloakroomError(code, "no"), times: 3)
+        let report = await outbox.run()
+        #expect(report.stoppedBy?.code == code && report.failed == 0 && report.unsent.items == 3)
+        #expect(await bench.worker.errors.count == 2)
+    }
+
+    @Test func `an unreachable server is not called for every item`() async throws {
+        let outbox = try bench.outbox()
+        for number in 0..<20 { try await outbox.add(photo: try bench.photo("\(number)")) }
+        await bench.network.inject("PUT", .failure(.unreachable), times: 20)
+        let report = await outbox.run()
+        #expect(report.stoppedBy?.code == .unreachable)
+        #expect(await bench.network.requests.count < 8)
+    }
+
+    @Test func `a copy that was damaged is never sent, and one with another date is`() async throws {
+        let outbox = try bench.outbox()
+        let damaged = try await outbox.add(photo: try bench.photo("one"))
+        let moved = try await outbox.add(photo: try bench.photo("two"))
+        let files = bench.root.appendingPathComponent("\(StoreOwner.test.folderName)/files")
+        try Data("uno".utf8).write(to: files.appendingPathComponent(damaged.rawValue))
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 5)],
+            ofItemAtPath: files.appendingPathComponent(moved.rawValue).path)
+        let report = await outbox.run()
+        #expect(report.sent == 1 && report.failed == 1)
+        #expect(try await outbox.failedItems().map(\.state.code) == [.unreadableFile])
+        #expect(await bench.s3.objects.keys.sorted() == [OutboxFixture.key("two")])
+    }
+
+    @Test func `nothing is sent on a network that may not be used, and no error is left for it`() async throws {
+        let conditions = SettableConditions(DeviceConditions(network: .expensive))
+        var options = Outbox.Options()
+        options.conditions = TransferConditions(network: .inexpensive)
+        let outbox = try bench.outbox(conditions: conditions, options: options)
+        try await outbox.add(photo: try bench.photo("one"))
+        let report = await outbox.run()
+        #expect(report.stoppedBy?.code == .notAllowedNow)
+        #expect(await bench.network.requests.isEmpty)
+        #expect(try await outbox.items().map(\.state) == [.waiting(until: nil, after: nil)])
+        conditions.set(DeviceConditions())
+        #expect(await outbox.run().sent == 1)
+    }
+
+    @Test func `keeps the rate on average`() async throws {
+        var options = Outbox.Options()
+        options.bytesPerSecond = 2
+        let outbox = try bench.outbox(options: options)
+        let start = bench.fake.elapsed
+        for text in ["four", "five", "nine"] { try await outbox.add(photo: try bench.photo(text)) }
+        #expect(await outbox.run().sent == 3)
+        #expect(bench.fake.elapsed - start >= .seconds(4))
+    }
+
+    @Test func `a pause ends what is being sent, and lasts until it is resumed`() async throws {
+        do {
+            let outbox = try bench.outbox()
+            try await outbox.add(photo: try bench.photo("one"))
+            let gate = Gate()
+            await bench.network.inject("PUT", .held(gate))
+            async let report = outbox.run()
+            await gate.arrival()
+            try await outbox.pause()
+            #expect(await bench.s3.objects.isEmpty)
+            #expect(await report.stoppedBy?.code == .notAllowedNow)
+            #expect(try await outbox.items().map(\.state) == [.waiting(until: nil, after: nil)])
+        }
+        let outbox = try bench.outbox()
+        #expect(await outbox.run().sent == 0)
+        try await outbox.resume()
+        #expect(await outbox.run().sent == 1)
+    }
+}

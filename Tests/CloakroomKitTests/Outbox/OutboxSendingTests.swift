@@ -1,0 +1,169 @@
+import CloakroomKitTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct OutboxSendingTests {
+    private let bench: OutboxFixture
+
+    init() throws { bench = try OutboxFixture() }
+
+    @Test func `goes by priority, then by age`() async throws {
+        var options = Outbox.Options()
+        options.transfersAtOnce = 1
+        let outbox = try bench.outbox(options: options)
+        for (text, priority) in [("a", OutboxPriority.low), ("b", .normal), ("c", .high), ("d", .normal)] {
+            try await outbox.add(photo: try bench.photo(text), priority: priority)
+        }
+        await outbox.run()
+        #expect(await bench.network.lines == ["c", "b", "d", "a"].map { "PUT \(OutboxFixture.key($0))" })
+    }
+
+    @Test(arguments: [1, 2, 5]) func `so many transfers are under way at once, and no more`(limit: Int) async throws {
+        var options = Outbox.Options()
+        options.transfersAtOnce = limit
+        let outbox = try bench.outbox(options: options)
+        let gate = Gate()
+        await bench.network.inject("PUT", .held(gate), times: 6)
+        for number in 0..<6 { try await outbox.add(photo: try bench.photo("\(number)")) }
+        async let report = outbox.run()
+        await gate.arrival(of: limit)
+        await gate.open()
+        #expect(await report.sent == 6)
+        #expect(await bench.network.mostAtOnce == limit)
+    }
+
+    @Test func `what is added during a run is sent by it`() async throws {
+        let outbox = try bench.outbox()
+        let gate = Gate()
+        await bench.network.inject("PUT", .held(gate))
+        try await outbox.add(photo: try bench.photo("one"))
+        async let report = outbox.run()
+        await gate.arrival()
+        try await outbox.add(photo: try bench.photo("two"))
+        try await until { await bench.s3.objects.count == 1 }
+        await gate.open()
+        #expect(await report.sent == 2)
+    }
+
+    @Test func `a large photo goes in parts, and goes on with those that are there`() async throws {
+        let text = String(repeating: "0123456789", count: 5) + "end"
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo(text))
+        let parts = Set(["1", "2", "3", "4", "5", "6"])
+        await bench.network.inject("PUT", .failure(.untrusted))
+        let first = await outbox.run()
+        #expect(first.sent == 0 && first.stoppedBy?.code == .untrusted)
+        bench.fake.pass(.seconds(3600))
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.s3.objects[OutboxFixture.key(text)]?.bytes == Data(text.utf8))
+        #expect(parts.count == 6)
+        #expect(await bench.network.lines.filter { $0.hasPrefix("POST") }.count == 2)
+    }
+
+    @Test func `an unknown outcome is looked up before anything is sent again`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .lost)
+        #expect(await outbox.run().sent == 0)
+        bench.fake.pass(.seconds(60))
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.puts() == [OutboxFixture.key("one"): 1])
+    }
+
+    @Test func `a photo that S3 has already counts as sent, and another object under its key does not`() async throws {
+        await bench.s3.put(OutboxFixture.key("one"), Data("one".utf8))
+        await bench.s3.put(OutboxFixture.key("two"), Data("something else".utf8))
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        try await outbox.add(photo: try bench.photo("two"))
+        let report = await outbox.run()
+        #expect(report.sent == 1 && report.failed == 1)
+        #expect(try await outbox.failedItems().map(\.state.code) == [.conditionFailed])
+        #expect(await bench.s3.objects[OutboxFixture.key("two")]?.bytes == Data("something else".utf8))
+    }
+
+    @Test func `credentials that S3 refuses are looked after, and the photo is signed anew`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .response(FakeS3.error(403, "AccessDenied")))
+        #expect(await outbox.run().sent == 1)
+        #expect(
+            await bench.network.lines.map { $0.prefix(4) } == ["PUT ", "HEAD", "GET ", "PUT "])
+    }
+
+    @Test func `a store without conditions gets the photo without one`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .response(FakeS3.error(501, "NotImplemented")))
+        #expect(await outbox.run().sent == 1)
+    }
+
+    @Test func `an asset's result is delivered until it is acknowledged`() async throws {
+        do {
+            let outbox = try bench.outbox()
+            try await outbox.add(asset: UploadContent("two"), reference: "a")
+            await outbox.run()
+        }
+        let outbox = try bench.outbox()
+        let assets = try await outbox.uploadedAssets()
+        #expect(assets.map(\.reference) == ["a"] && assets.map(\.objectKey) == ["assets/asset-1"])
+        let asset = try #require(assets.first)
+        #expect(asset.assetURL.absoluteString == "https://cdn.example/assets/asset-1")
+        // Adding it again is no other upload.
+        #expect(try await outbox.add(asset: UploadContent("two"), reference: "a") == asset.id)
+        #expect(await outbox.run().sent == 0)
+        try await outbox.acknowledge(asset.id)
+        #expect(try await outbox.uploadedAssets() == [])
+        #expect(try await outbox.items() == [])
+    }
+
+    @Test(arguments: [10.0, 1000])
+    func `an asset of unknown outcome keeps its target until it is known not to be there`(
+        pause: Double
+    ) async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(asset: UploadContent("two"), reference: "a")
+        await bench.network.inject("PUT", .lost)
+        #expect(await outbox.run().sent == 0)
+        bench.fake.pass(.seconds(pause))
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.worker.issued == 1)
+        #expect(await bench.s3.objects.keys.sorted() == ["assets/asset-1"])
+    }
+
+    @Test func `an asset that was not stored gets another target when its URL has expired`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(asset: UploadContent("two"), reference: "a")
+        await bench.network.inject("PUT", .failure(.interrupted))
+        #expect(await outbox.run().sent == 0)
+        bench.fake.pass(.seconds(901))
+        // What was sent at the end of the URL may still be stored.
+        #expect(await outbox.run().sent == 0)
+        #expect(await bench.worker.renewals == 0)
+        bench.fake.pass(.seconds(120))
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.worker.renewals == 1)
+        #expect(try await outbox.uploadedAssets().map(\.objectKey) == ["assets/asset-2"])
+    }
+
+    @Test func `a URL that S3 calls expired is replaced, whatever the clock here shows`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(asset: UploadContent("two"), reference: "a")
+        await bench.network.inject("PUT", .response(FakeS3.error(403, "ExpiredToken")))
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.worker.issued == 2)
+    }
+}
+
+extension OutboxItem.State {
+    /// Of what has failed, or waits after an error.
+    var code: CloakroomError.Code? {
+        switch self {
+        case .waiting(_, let error): error?.code
+        case .failed(let error): error.code
+        case .sending, .uploaded: nil
+        }
+    }
+}

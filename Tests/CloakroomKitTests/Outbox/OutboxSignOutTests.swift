@@ -1,0 +1,82 @@
+import CloakroomKitTestSupport
+import Foundation
+import Testing
+
+@testable import CloakroomKit
+
+@Suite struct OutboxSignOutTests {
+    @Test func `kept work waits for the same user, and goes out under no other`() async throws {
+        let bench = try OutboxFixture()
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        #expect(try await outbox.unsent() == UnsentWork(items: 1, bytes: 3, failed: 0))
+        let report = try await outbox.signOut(.keepingUnsent)
+        #expect(report.kept.items == 1 && report.removed == [])
+        #expect(await outbox.run().stoppedBy?.code == .cancelled)
+        await #expect(throws: CloakroomError.self) { try await outbox.add(photo: try bench.photo("two")) }
+        #expect(await (try bench.outbox(owner: .next)).run().sent == 0)
+        #expect(await bench.network.requests.isEmpty)
+        #expect(await (try bench.outbox()).run().sent == 1)
+    }
+
+    @Test func `nothing is sent after it has returned, not by a transfer under way either`() async throws {
+        let bench = try OutboxFixture()
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        try await outbox.add(photo: try bench.photo(String(repeating: "large ", count: 20)))
+        let gate = Gate()
+        await bench.network.inject("PUT", .held(gate), times: 3)
+        async let report = outbox.run()
+        await gate.arrival(of: 3)
+        #expect(try await outbox.signOut(.keepingUnsent).kept.items == 2)
+        let sent = await bench.network.requests.count
+        await gate.open()
+        _ = await report
+        await bench.fake.settle()
+        #expect(await bench.network.requests.count == sent)
+        #expect(await bench.s3.objects.isEmpty)
+    }
+
+    @Test func `discarding says what it removed, and leaves results that were not acknowledged`() async throws {
+        let bench = try OutboxFixture()
+        do {
+            let outbox = try bench.outbox()
+            try await outbox.add(asset: UploadContent("done"), reference: "done")
+            await outbox.run()
+            try await outbox.add(photo: try bench.photo("one"))
+            try await outbox.add(asset: UploadContent("two"), reference: "a")
+            let report = try await outbox.signOut(.discardingUnsent)
+            #expect(report.removed.map(\.byteCount) == [3, 3] && report.kept.isEmpty)
+        }
+        #expect(try bench.files() == [])
+        let outbox = try bench.outbox()
+        #expect(try await outbox.uploadedAssets().map(\.reference) == ["done"])
+        #expect(await outbox.run().sent == 0)
+    }
+
+    @Test func `sends first, for as long as there is time`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        var options = Outbox.Options()
+        options.transfersAtOnce = 1
+        let outbox = try bench.outbox(options: options)
+        try await outbox.add(photo: try bench.photo("one"))
+        try await outbox.add(photo: try bench.photo("two"))
+        let gate = Gate()
+        await bench.network.inject(OutboxFixture.key("two"), .held(gate))
+        async let report = outbox.signOut(.afterSending(within: .seconds(30)))
+        await gate.arrival()
+        try await until { !bench.fake.sleeps.isEmpty }
+        bench.fake.pass(.seconds(30))
+        let found = try await report
+        #expect(found.sent == 1 && found.kept.items == 1 && found.stoppedBy?.code == .timedOut)
+        #expect(await bench.s3.objects.keys.sorted() == [OutboxFixture.key("one")])
+    }
+
+    @Test func `with nothing left it ends before the time is over`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        let report = try await outbox.signOut(.afterSending(within: .seconds(30)))
+        #expect(report.sent == 1 && report.kept.isEmpty && report.stoppedBy == nil)
+    }
+}
