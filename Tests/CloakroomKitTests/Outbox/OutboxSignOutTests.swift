@@ -79,4 +79,16 @@ import Testing
         let report = try await outbox.signOut(.afterSending(within: .seconds(30)))
         #expect(report.sent == 1 && report.kept.isEmpty && report.stoppedBy == nil)
     }
+
+    @Test func `what is retried is waited for, while there is time`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .failure(.interrupted))
+        async let report = outbox.signOut(.afterSending(within: .seconds(30)))
+        try await until { bench.fake.sleeps.count == 2 }
+        bench.fake.pass(.seconds(2))
+        let found = try await report
+        #expect(found.sent == 1 && found.kept.isEmpty && found.stoppedBy == nil)
+    }
 }
