@@ -1,4 +1,5 @@
 import CloakroomAWS
+import CloakroomCrypto
 import CloakroomKit
 import Foundation
 
@@ -11,7 +12,9 @@ extension KitCrash {
         let store = FolderS3(folder)
         let s3 = S3BackupClient(
             credentials: CredentialProvider(vendor: FolderVendor()), transport: store,
-            endpoint: URL(string: "http://s3.example")!)
+            endpoint: URL(string: "http://s3.example")!,
+            journal: try SQLiteMultipartJournal(
+                at: folder.url.appendingPathComponent("uploads.sqlite"), owner: folder.owner))
         var options = Outbox.Options()
         options.transfersAtOnce = 1
         let outbox = try Outbox(
@@ -64,30 +67,82 @@ struct FolderS3: HTTPTransport {
 
     private func response(_ request: HTTPRequest, _ key: String) async throws -> HTTPResponse {
         let object = folder.object(key)
+        let query = request.url.query ?? ""
         switch request.method {
+        case "PUT" where query.contains("partNumber="):
+            let bytes = try Self.bytes(of: request.body)
+            try bytes.write(to: part(query), options: .atomic)
+            return HTTPResponse(status: 200, fields: [("ETag", Self.tag(bytes))])
         case "PUT":
             if folder.hasObject(key) { return Self.error(412, "PreconditionFailed") }
-            guard case .file(let file, let range) = request.body else { throw CloakroomError(.unknown, "no file") }
-            let bytes = try Data(contentsOf: file)
-            guard Int64(bytes.count) == range.upperBound else { throw CloakroomError(.unknown, "other bytes") }
             let part = folder.url.appendingPathComponent("part")
-            try bytes.write(to: part)
+            try Self.bytes(of: request.body).write(to: part)
             await folder.points.cross()
             try FileManager.default.moveItem(at: part, to: object)
             try folder.append(key, to: "created.txt")
             return HTTPResponse(status: 200)
+        case "POST" where query.hasPrefix("uploads"):
+            return Self.xml(
+                "<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>")
+        case "POST":
+            if folder.hasObject(key) { return Self.error(412, "PreconditionFailed") }
+            let bytes = try parts().map { try Data(contentsOf: $0) }
+            await folder.points.cross()
+            try Data(bytes.joined()).write(to: object, options: .atomic)
+            try folder.append(key, to: "created.txt")
+            return Self.xml("<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
+        case "GET" where query.contains("uploadId="):
+            let parts = try parts().enumerated().map { number, file in
+                let bytes = try Data(contentsOf: file)
+                return "<Part><PartNumber>\(file.lastPathComponent.dropFirst(5))</PartNumber><ETag>\(Self.tag(bytes))"
+                    + "</ETag><Size>\(bytes.count)</Size></Part>"
+            }
+            return Self.xml(
+                "<ListPartsResult><IsTruncated>false</IsTruncated>\(parts.joined())</ListPartsResult>")
         case "HEAD":
             guard let bytes = try? Data(contentsOf: object) else { return HTTPResponse(status: 404) }
             return HTTPResponse(
                 status: 200,
                 fields: [
-                    ("Content-Length", String(bytes.count)), ("ETag", "\"0\""),
+                    ("Content-Length", String(bytes.count)), ("ETag", Self.tag(bytes)),
                     ("Last-Modified", "Fri, 20 Nov 2026 14:00:00 GMT"),
                 ])
         case "GET" where !folder.hasObject(key): return Self.error(404, "NoSuchKey")
         default: return Self.error(405, "MethodNotAllowed")
         }
     }
+
+    private func part(_ query: String) -> URL {
+        let number = query.split(separator: "&").first { $0.hasPrefix("partNumber=") }?.dropFirst(11) ?? ""
+        return folder.url.appendingPathComponent("part-\(number)")
+    }
+
+    private func parts() throws -> [URL] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { $0.hasPrefix("part-") }.sorted()
+            .map { folder.url.appendingPathComponent($0) }
+    }
+
+    private static func bytes(of body: HTTPBody) throws -> Data {
+        switch body {
+        case .none: return Data()
+        case .bytes(let data): return data
+        case .file(let file, let range):
+            let bytes = try Data(contentsOf: file)
+            guard range.upperBound <= bytes.count else { throw CloakroomError(.unknown, "other bytes") }
+            return bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+        }
+    }
+
+    /// Of an object that is larger than what the kit sends at once, that of its parts.
+    private static func tag(_ bytes: Data) -> String {
+        guard bytes.count > 8 << 20 else { return "\"\(MD5.hash(bytes).hexadecimal)\"" }
+        let parts = stride(from: 0, to: bytes.count, by: 5 << 20).map {
+            MD5.hash(bytes[$0..<min($0 + (5 << 20), bytes.count)])
+        }
+        return "\"\(MD5.hash(Array(parts.joined())).hexadecimal)-\(parts.count)\""
+    }
+
+    private static func xml(_ text: String) -> HTTPResponse { HTTPResponse(status: 200, body: Data(text.utf8)) }
 
     private static func error(_ status: Int, _ code: String) -> HTTPResponse {
         HTTPResponse(status: status, body: Data("<Error><Code>\(code)</Code><Message>no</Message></Error>".utf8))

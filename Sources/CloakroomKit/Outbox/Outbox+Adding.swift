@@ -7,7 +7,7 @@ extension Outbox {
     ///   - file: copied; where the file system can do that, the copy shares its blocks.
     ///   - contentType: of the object.
     /// - Returns: when the photo is on the disk: from now on it is the outbox's own. The item that has the same bytes
-    ///   already, if one does.
+    ///   already, if one does; one that has failed stays so.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile``, also when the file changes meanwhile,
     ///   ``CloakroomError/Code/diskFull``, ``CloakroomError/Code/storeFailed``; nothing was added then.
     @discardableResult

@@ -30,22 +30,28 @@ extension Outbox {
         return report
     }
 
+    /// Sends, and waits for what is retried, until nothing is left to wait for or the time is over.
     private func send(within limit: Duration, _ report: inout OutboxSignOutReport) async {
-        // Another run may have stopped for a reason that is gone.
         let timer = runtime.spawn { [runtime] in
             guard (try? await runtime.sleep(limit)) != nil else { return }
-            await self.endRun()
+            await self.endSending()
         }
-        let sent = await run()
+        while true {
+            let sent = await run()
+            report.sent += sent.sent
+            report.stoppedBy = sent.stoppedBy
+            guard !feed.isTimeOver, let next = sent.nextAttempt, sent.stoppedBy.map({ $0.reach == .perhapsAll }) ?? true
+            else { break }
+            await idle(for: .seconds(max(1, next.timeIntervalSince1970 - now)))
+        }
         timer.cancel()
-        report.sent = sent.sent
-        report.stoppedBy = sent.stoppedBy
-        guard feed.isTimeOver else { return }
+        guard feed.isTimeOver, (try? store.unsent())?.isEmpty != true else { return }
         report.stoppedBy = CloakroomError(.timedOut, "The time for sending was over")
     }
 
-    private func endRun() {
-        feed.isTimeOver = run != nil
+    private func endSending() {
+        feed.isTimeOver = true
+        feed.wakeUp?.yield()
         run?.task?.cancel()
     }
 

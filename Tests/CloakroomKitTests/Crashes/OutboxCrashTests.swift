@@ -27,6 +27,18 @@ import Testing
             try outbox.expectAllDone()
         }
     }
+
+    /// - Parameter point: one more than there are. The two parts of the photo go at once.
+    @Test(arguments: 1...24)
+    func `killed at any point of a large photo, twice, it is stored once`(point: Int) async throws {
+        let photo = (0..<9).reduce(Data()) { $0 + Data(repeating: $1, count: 1 << 20) }
+        try await KilledOutbox.with(["photo-large.mov": photo]) { outbox in
+            _ = try await outbox.launch(killedAt: point, Self.date)
+            _ = try await outbox.launch(killedAt: point * 7 % 19 + 1, Self.date + 60)
+            #expect(try await outbox.launch(killedAt: 0, Self.date + 120) == .finished)
+            #expect(try outbox.created() == [photo])
+        }
+    }
 }
 
 /// A folder with two photos and two assets that an app is about to share.
@@ -36,7 +48,10 @@ private struct KilledOutbox {
 
     let folder: URL
 
-    static func with<Result>(_ body: (KilledOutbox) async throws -> Result) async throws -> Result {
+    static func with<Result>(
+        _ files: [String: Data] = Dictionary(uniqueKeysWithValues: names.map { ($0, Data("bytes of \($0)".utf8)) }),
+        _ body: (KilledOutbox) async throws -> Result
+    ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kit-crash-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let outbox = KilledOutbox(folder: folder)
@@ -44,7 +59,7 @@ private struct KilledOutbox {
             try FileManager.default.createDirectory(at: outbox.file(name), withIntermediateDirectories: true)
         }
         for name in ["created.txt", "urls.txt", "renewed.txt"] { try Data().write(to: outbox.file(name)) }
-        for name in names { try Data("bytes of \(name)".utf8).write(to: outbox.file("in/\(name)")) }
+        for (name, bytes) in files { try bytes.write(to: outbox.file("in/\(name)")) }
         return try await body(outbox)
     }
 
@@ -73,6 +88,9 @@ private struct KilledOutbox {
                 String(decoding: try Data(contentsOf: file("s3/\(line[1])")), as: UTF8.self) == "bytes of \(line[0])")
         }
     }
+
+    /// What S3 has stored, in order.
+    func created() throws -> [Data] { try lines("created.txt").map { try Data(contentsOf: file("s3/\($0)")) } }
 
     private func lines(_ name: String) throws -> [String] {
         String(decoding: try Data(contentsOf: file(name)), as: UTF8.self).split(separator: "\n").map(String.init)

@@ -19,16 +19,19 @@ import Testing
         #expect(await (try bench.outbox()).run().sent == 1)
     }
 
-    @Test func `nothing is sent after it has returned, not by a transfer under way either`() async throws {
+    /// - Parameter text: of a photo that goes as one request, or in parts, two at once.
+    @Test(arguments: [("one", 1), (String(repeating: "large ", count: 20), 2)])
+    func `nothing is sent after it has returned, not by a transfer under way either`(
+        text: String, requests: Int
+    ) async throws {
         let bench = try OutboxFixture()
         let outbox = try bench.outbox()
-        try await outbox.add(photo: try bench.photo("one"))
-        try await outbox.add(photo: try bench.photo(String(repeating: "large ", count: 20)))
+        try await outbox.add(photo: try bench.photo(text))
         let gate = Gate()
-        await bench.network.inject("PUT", .held(gate), times: 3)
+        await bench.network.inject("PUT", .held(gate), times: 9)
         async let report = outbox.run()
-        await gate.arrival(of: 3)
-        #expect(try await outbox.signOut(.keepingUnsent).kept.items == 2)
+        await gate.arrival(of: requests)
+        #expect(try await outbox.signOut(.keepingUnsent).kept.items == 1)
         let sent = await bench.network.requests.count
         await gate.open()
         _ = await report
@@ -78,5 +81,17 @@ import Testing
         try await outbox.add(photo: try bench.photo("one"))
         let report = try await outbox.signOut(.afterSending(within: .seconds(30)))
         #expect(report.sent == 1 && report.kept.isEmpty && report.stoppedBy == nil)
+    }
+
+    @Test func `what is retried is waited for, while there is time`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        await bench.network.inject("PUT", .failure(.interrupted))
+        async let report = outbox.signOut(.afterSending(within: .seconds(30)))
+        try await until { bench.fake.sleeps.count == 2 }
+        bench.fake.pass(.seconds(2))
+        let found = try await report
+        #expect(found.sent == 1 && found.kept.isEmpty && found.stoppedBy == nil)
     }
 }

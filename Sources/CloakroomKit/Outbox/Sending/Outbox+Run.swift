@@ -149,7 +149,7 @@ extension Outbox {
     }
 
     /// Waits, at most until something is added or due.
-    private func idle(for duration: Duration) async {
+    func idle(for duration: Duration) async {
         let (wakeUps, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         feed.wakeUp = wakeUp
         let timer = runtime.spawn { [runtime] in
