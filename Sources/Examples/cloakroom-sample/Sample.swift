@@ -12,6 +12,7 @@ enum Sample {
             case "backup": return try await Backup.run(rest)
             case "restore": return try await Restore.run(rest)
             case "list": return try await List.run(rest)
+            case "show": return try await Show.run(rest)
             case "upload": return try await Upload.run(rest)
             case "renew": return try await Renew.run(rest)
             case "expiring": return try await Expiring.run(rest)
@@ -41,6 +42,7 @@ enum Sample {
           backup FOLDER     stores the photos that S3 does not have yet
           restore FOLDER    fetches them from S3
           list              what S3 has
+          show KEY|MD5|URL  writes an image, a part of it, or a presigned URL
           upload FILE       stores one image under a new URL, and remembers that
           renew [FILE]      renews the images whose URLs stand in a file; without one, those that were uploaded
           expiring          when each of these is renewed next, and when it would expire
