@@ -107,8 +107,14 @@ public actor ImageLoader {
         flights[id]?.isCacheable = false
     }
 
-    /// Removes images whose objects were released, or whose messages have all ended: they are not shown any more, from
-    /// whichever of ``AssetBaseURLs`` they could still be had.
+    /// Removes images whose messages have all ended, and ends requests for them. A message that names one of them again
+    /// lets it be loaded again.
+    public func remove(objectKeys: [String]) {
+        for key in objectKeys { removeEnded(Place.id(ofObject: key)) }
+    }
+
+    /// Removes images whose objects were released: they are not shown any more, from whichever of ``AssetBaseURLs`` they
+    /// could still be had.
     public func discard(objectKeys: [String]) {
         for key in objectKeys { discard(Place.id(ofObject: key)) }
     }
@@ -149,12 +155,19 @@ public actor ImageLoader {
         if expiration.map({ $0 <= now }) ?? false || cache[place.id]?.hasEnded(at: now) ?? false { discard(place.id) }
         if !cache.isDiscarded(place.id), let hasEnded, let key = place.key {
             do {
-                if try await hasEnded(key) { discard(place.id) }
+                guard try await hasEnded(key) else { return }
+                removeEnded(place.id)
             } catch {
                 throw CloakroomError(of: error, otherwise: .storeFailed, "whether an image has ended is not known")
             }
+            throw Self.ended
         }
         if cache.isDiscarded(place.id) { throw Self.ended }
+    }
+
+    private func removeEnded(_ id: ImageID) {
+        cache.remove(id)
+        end(id, with: .failure(Self.ended))
     }
 
     private func discard(_ id: ImageID) {

@@ -39,7 +39,8 @@ public struct ImageSource: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - link: as ``ChatImage/link``.
-    ///   - expiration: when it ends, such as the end of its message.
+    ///   - expiration: when its object ends, as ``ChatImage/expiration``. It is not the end of one message: others may name
+    ///     the same image.
     public static func chatImage(link: String, expiration: Date) -> ImageSource {
         ImageSource(kind: .link(link), expiration: expiration)
     }

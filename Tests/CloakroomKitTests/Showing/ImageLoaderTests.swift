@@ -170,9 +170,8 @@ import Testing
     }
 
     @Test func `an image is not shown when its messages have ended, or that is not known`() async throws {
-        let answers = ScriptedAnswers([
-            .success(false), .failure(CloakroomError(.storeFailed, "locked")), .success(true),
-        ])
+        let unknown = CloakroomError(.storeFailed, "locked")
+        let answers = ScriptedAnswers([.success(false), .failure(unknown), .success(true), .success(false)])
         let http = Self.images()
         let images = try loader(http) { key in
             #expect(key == "chat/a.bin")
@@ -181,7 +180,10 @@ import Testing
         #expect(try await images.data(for: chat) == Data("image".utf8))
         #expect(await code { try await images.data(for: chat) } == .storeFailed)
         #expect(await code { try await images.data(for: chat) } == .noSuchObject)
-        #expect(try files().map(\.pathExtension) == ["discarded"])
+        #expect(try files() == [])
+        // A new message names it.
+        #expect(try await images.data(for: chat) == Data("image".utf8))
+        #expect(await http.sent.count == 2)
     }
 
     @Test(arguments: [(404, CloakroomError.Code.noSuchObject), (403, .accessDenied)])
