@@ -117,12 +117,15 @@ final class AWSServiceClient {
 
     /// Presigns URLs for clients; nothing is sent.
     ///
-    /// - Parameter seconds: how long they are to hold.
+    /// - Parameters:
+    ///   - seconds: how long they are to hold.
+    ///   - offset: what AWS's clock shows when ours shows 0, in seconds, as far as the caller knows; a correction that AWS's
+    ///     own response called for goes before it.
     /// - Returns: the URLs, and when they end.
     func presign(
-        _ messages: [SigV4.Message], for seconds: Int
+        _ messages: [SigV4.Message], for seconds: Int, offset: Double = 0
     ) async throws(AWSError) -> (urls: [Secret], expiration: Date) {
-        let presigningContext = try await presigningContext(for: seconds)
+        let presigningContext = try await presigningContext(for: seconds, offset: offset)
         let urls = messages.map { message in
             var message = message
             signer.presign(
@@ -145,9 +148,10 @@ final class AWSServiceClient {
 
     /// - Parameter seconds: as long as that, but never longer than the credentials themselves.
     /// - Throws: ``AWSError`` without credentials, and for those that have ended.
-    func presigningContext(for seconds: Int) async throws(AWSError) -> PresigningContext {
+    func presigningContext(for seconds: Int, offset: Double = 0) async throws(AWSError) -> PresigningContext {
         let credentials = try await currentCredentials()
-        let signing = signing(with: credentials)
+        let time = clockOffset == 0 ? runtime.wallClock().addingTimeInterval(offset) : self.time
+        let signing = signing(with: credentials, at: Timestamp(time))
         guard let end = credentials.expiration else { return PresigningContext(signing: signing, seconds: seconds) }
         let left = end.timeIntervalSince(signing.time.date).rounded(.down)
         guard left >= 1 else { throw AWSError(.noCredentials, code: "ExpiredCredentials") }
@@ -196,7 +200,10 @@ final class AWSServiceClient {
     }
 
     private func signing(with credentials: Credentials) -> SigningContext {
-        let time = Timestamp(self.time)
+        signing(with: credentials, at: Timestamp(time))
+    }
+
+    private func signing(with credentials: Credentials, at time: Timestamp) -> SigningContext {
         if let cachedKey, cachedKey.day == time.daysSince1970, Self.same(cachedKey.credentials, credentials) {
             return SigningContext(credentials: credentials, key: cachedKey.key, time: time, number: cachedKey.number)
         }

@@ -50,7 +50,7 @@ import Testing
                     new_key TEXT, new_url TEXT, new_since REAL,
                     upload_url TEXT, upload_end REAL, upload_fields TEXT, byte_count INTEGER,
                     PRIMARY KEY (kind, conversation_id, inbox_id, url)) WITHOUT ROWID
-                """, owner,
+                """, owner, "-- kind may be 'other', with the app's id in conversation_id",
             ],
             row: """
                 INSERT INTO recoveries (kind, conversation_id, inbox_id, url, key, since, step)
@@ -136,19 +136,24 @@ import Testing
         return file
     }
 
-    @Test(arguments: kinds, [1, 2])
+    /// Each kind with each of its versions.
+    static let versions = kinds.flatMap { kind in (1...kind.scripts.count).map { (kind, $0) } }
+
+    @Test(arguments: versions)
     func `records of each released version are read`(kind: Kind, version: Int) async throws {
         let file = try file(kind, version: version)
         #expect(try await kind.read(file, .adopt) == "a.bin true")
-        #expect(try SQLiteDatabase(at: file.path).userVersion == 2)
+        #expect(try SQLiteDatabase(at: file.path).userVersion == kind.scripts.count)
         #expect(try await kind.read(file, .setAside) == "a.bin true")
     }
 
     @Test(arguments: kinds)
     func `a file of a later version is refused, and stays as it is`(kind: Kind) async throws {
-        let file = try file(kind, version: 2)
+        let version = kind.scripts.count
+        let file = try file(kind, version: version)
         let later = try SQLiteDatabase(at: file.path)
-        try later.run(script: "CREATE TABLE more (x INTEGER); INSERT INTO more VALUES (7); PRAGMA user_version = 3")
+        try later.run(
+            script: "CREATE TABLE more (x INTEGER); INSERT INTO more VALUES (7); PRAGMA user_version = \(version + 1)")
         later.close()
         let bytes = try Data(contentsOf: file)
         for unnamed in [UnnamedRecords.setAside, .adopt] {

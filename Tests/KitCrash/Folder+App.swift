@@ -46,6 +46,7 @@ extension RenewableAsset {
     fileprivate var name: String {
         switch self {
         case .profileAvatar(_, let conversation, _), .groupImage(_, let conversation): conversation
+        case .other(let id, _): id
         }
     }
 }

@@ -24,6 +24,24 @@ extension S3Client {
         return PresignedUpload(url: signed.urls[0], fields: fields, expiration: signed.expiration)
     }
 
+    /// Presigns the reading of one object by GET.
+    ///
+    /// - Parameters:
+    ///   - contentType: what S3 is to call its type in the response; `nil` for what was stored with it.
+    ///   - lifetime: one second to seven days.
+    ///   - offset: what AWS's clock shows when ours shows 0, in seconds, where no response of AWS has shown it.
+    /// - Returns: it ends with the credentials that signed it, if they end first.
+    package func presignDownload(
+        _ object: ObjectAddress, contentType: String? = nil, lifetime: Duration, offset: Double = 0
+    ) async throws(AWSError) -> (url: Secret, expiration: Date) {
+        var message = SigV4.Message(
+            method: "GET", path: object.path(at: upstream.endpoint), fields: ["host": upstream.endpoint.host],
+            payloadHash: SigV4.unsignedPayload)
+        if let contentType { message.query = "response-content-type=\(PercentEncoding.encode(contentType))" }
+        let signed = try await upstream.presign([message], for: Int(lifetime.components.seconds), offset: offset)
+        return (signed.urls[0], signed.expiration)
+    }
+
     /// Presigns the upload of parts of one object, each of its own length.
     ///
     /// - Returns: a URL for each part, and when they all end.

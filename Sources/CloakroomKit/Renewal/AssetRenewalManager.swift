@@ -14,14 +14,16 @@ public import Foundation
 /// one batch that is sent again. There is one run at a time; a call during a run joins it.
 public actor AssetRenewalManager {
     private let collector: any AssetRenewalURLCollector
-    private let baseURLs: AssetBaseURLs
-    private let settings: AssetRenewalSettings
+    let baseURLs: AssetBaseURLs
+    let settings: AssetRenewalSettings
     let renewer: any AssetRenewer
     let recovery: (any ExpiredAssetRecoveryHandler)?
     let progress: (@Sendable (RenewalProgress) -> Void)?
     let runtime: RuntimeDependencies
     let ledger: RenewalLedger
     private var run: Run?
+    /// Of the run in progress.
+    var current: RenewalWalk?
 
     private struct Run {
         var task: Task<RunResult, Never>
@@ -32,7 +34,7 @@ public actor AssetRenewalManager {
 
     struct RunResult: Sendable {
         var report: RenewalReport
-        var renewedKeys: Set<AssetKey>
+        var renewedKeys: Set<KeyDigest>
     }
 
     /// - Parameters:
@@ -82,7 +84,7 @@ public actor AssetRenewalManager {
     /// `Retry-After` is honored all the same: more requests would get the same response.
     @discardableResult
     public func forceRenewal() async -> RenewalReport {
-        var renewedMeanwhile: Set<AssetKey> = []
+        var renewedMeanwhile: Set<KeyDigest> = []
         var running = await runningRun()
         while let run = running, !run.isForced {
             renewedMeanwhile.formUnion(await join(run).renewedKeys)
@@ -131,7 +133,7 @@ public actor AssetRenewalManager {
         return run
     }
 
-    private func start(isForced: Bool, without done: Set<AssetKey>) -> Run {
+    private func start(isForced: Bool, without done: Set<KeyDigest>) -> Run {
         let task = Task { await perform(isForced: isForced, without: done) }
         let run = Run(task: task, isForced: isForced)
         self.run = run
@@ -156,33 +158,27 @@ public actor AssetRenewalManager {
         if run?.callers == 0 { left.task.cancel() }
     }
 
-    private func perform(isForced: Bool, without done: Set<AssetKey>) async -> RunResult {
+    private func perform(isForced: Bool, without done: Set<KeyDigest>) async -> RunResult {
         // A finished run cannot be joined.
         defer { run = nil }
-        var report = RenewalReport()
-        var renewed: Set<AssetKey> = []
+        let walk = RenewalWalk(isForced: isForced, without: done, in: baseURLs)
+        current = walk
+        defer { current = nil }
         do {
             await recovery?.resumeRecoveries()
-            var plan = try await plan()
-            report.note(plan)
-            let now = runtime.wallClock()
-            var queue = plan.queue(by: settings, now: now, isForced: isForced, without: done)
-            report.notDue = plan.assetsByKey.count - queue.count - done.intersection(plan.assetsByKey.keys).count
-            if queue.count > 0, let pauseEnd = try await ledger.pauseEnd(now: now) {
-                report.end = .postponed(until: pauseEnd)
-                report.notSent = queue.count
-            } else {
-                renewed = await renew(&queue, of: &plan, &report)
-            }
-            await forget(plan.forgotten(now: now), &report)
+            try await collector.renewableAssetBatches().forEach { batch in try await self.take(batch) }
+            await send(walk)
+            await forget(walk)
         } catch {
-            report.stop(CloakroomError(of: error, otherwise: .storeFailed, "assets or their records could not be read"))
+            walk.report.notSent += walk.pending.assetsByKey.count
+            walk.report.stop(
+                CloakroomError(of: error, otherwise: .storeFailed, "assets or their records could not be read"))
         }
-        return RunResult(report: report, renewedKeys: renewed)
+        return RunResult(report: walk.report, renewedKeys: walk.renewed)
     }
 
     private func plan() async throws -> RenewalPlan {
-        let assets = try await collector.renewableAssets()
+        let assets = try await collector.renewableAssetBatches().all()
         return RenewalPlan(assets, in: baseURLs, records: try await ledger.records())
     }
 }

@@ -48,12 +48,6 @@ public struct RenewalReport: Sendable, Equatable {
 }
 
 extension RenewalReport {
-    mutating func note(_ plan: RenewalPlan) {
-        assets = plan.assetsByKey.values.reduce(plan.assetsOutsideBaseURLs + plan.assetsWithoutKey) { $0 + $1.count }
-        assetsOutsideBaseURLs = plan.assetsOutsideBaseURLs
-        assetsWithoutKey = plan.assetsWithoutKey
-    }
-
     mutating func note(_ outcome: RenewalResult.Outcome, of key: AssetKey) {
         switch outcome {
         case .renewed: renewed += 1

@@ -24,13 +24,13 @@ public struct RetainedAssets: AssetRenewalURLCollector {
         self.baseURLs = baseURLs
     }
 
-    public func renewableAssets() async throws -> [RenewableAsset] {
-        var retained: [RenewableAsset] = []
-        for asset in try await collector.renewableAssets() {
-            if let key = asset.key(in: baseURLs), try await retention.hasEnded(assetKey: key) { continue }
-            retained.append(asset)
+    public func renewableAssets() async throws -> [RenewableAsset] { try await renewableAssetBatches().all() }
+
+    public func renewableAssetBatches() async throws -> AssetBatches {
+        try await collector.renewableAssetBatches().filter { [retention, baseURLs] asset in
+            guard let key = asset.key(in: baseURLs) else { return true }
+            return try await !retention.hasEnded(assetKey: key)
         }
-        return retained
     }
 }
 

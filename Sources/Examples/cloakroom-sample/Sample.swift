@@ -14,6 +14,7 @@ enum Sample {
             case "backup": return try await Backup.run(rest)
             case "restore": return try await Restore.run(rest)
             case "list": return try await List.run(rest)
+            case "show": return try await Show.run(rest)
             case "upload": return try await Upload.run(rest)
             case "renew": return try await Renew.run(rest)
             case "expiring": return try await Expiring.run(rest)
@@ -44,6 +45,7 @@ enum Sample {
           backup FOLDER     stores the photos that S3 does not have yet
           restore FOLDER    fetches them from S3
           list              what S3 has
+          show KEY|MD5|URL  writes an image, a part of it, or a presigned URL
           upload FILE       stores one image under a new URL, and remembers that
           outbox COMMAND    uploads that survive the end of the program: add, run, list, retry
           renew [FILE]      renews the images whose URLs stand in a file; without one, those that were uploaded

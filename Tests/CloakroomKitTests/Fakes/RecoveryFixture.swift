@@ -146,6 +146,7 @@ extension RenewableAsset {
         switch self {
         case .profileAvatar(_, let conversation, let inbox): "avatar \(conversation) \(inbox)"
         case .groupImage(_, let conversation): "group \(conversation)"
+        case .other(let id, _): "other \(id)"
         }
     }
 }

@@ -166,6 +166,11 @@ extension S3State {
         try call.who.requireKey(of: version)
         var reply = describe(version, call)
         reply.body = version.bytes
+        // API Reference, GetObject: only signed requests may change it; unsigned ones do not come here.
+        if let type = call.request.parameter("response-content-type") {
+            reply.fields.removeAll { $0.name.lowercased() == "content-type" }
+            reply.add("Content-Type", type)
+        }
         guard let range = call.request.field("range"), let match = range.wholeMatch(of: /bytes=(\d+)-(\d*)/) else {
             return reply
         }

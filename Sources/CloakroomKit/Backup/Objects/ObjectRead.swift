@@ -107,7 +107,7 @@ struct ObjectRead {
     }
 
     /// - Parameter object: that it must be of.
-    private func piece(at start: Int64, _ size: Int, of object: StoredObject?) async throws -> StoredRange {
+    func piece(at start: Int64, _ size: Int, of object: StoredObject?) async throws -> StoredRange {
         let range = ObjectRange(first: start, last: start + Int64(size) - 1)
         let transfer = client.readInMemory(size)
         let found: StoredRange?

@@ -35,6 +35,8 @@ public actor S3BackupClient {
     nonisolated let sizes: Sizes
     nonisolated let budget: ByteBudget
     private let access: @Sendable () async throws -> Access
+    /// What the server's clock shows when the device's shows 0.
+    private let serverOffset: @Sendable () async -> Duration
     private let endpoint: URL?
     private var connected: (access: Access, endpoint: Endpoint, s3: S3Client)?
     /// Files that something is being written to, and keys with a multipart upload in progress.
@@ -54,7 +56,8 @@ public actor S3BackupClient {
         journal: any MultipartJournal = InMemoryMultipartJournal()
     ) {
         self.init(
-            transport: transport, endpoint: endpoint, journal: journal, sizes: Sizes(), runtime: RuntimeDependencies()
+            transport: transport, endpoint: endpoint, journal: journal, sizes: Sizes(), runtime: RuntimeDependencies(),
+            serverOffset: { await credentials.clockOffset }
         ) {
             let vended = try await credentials.credentials()
             return Access(bucket: vended.bucket, region: vended.region, source: credentials.source)
@@ -63,13 +66,15 @@ public actor S3BackupClient {
 
     init(
         transport: any HTTPTransport, endpoint: URL?, journal: any MultipartJournal, sizes: Sizes,
-        runtime: RuntimeDependencies, access: @escaping @Sendable () async throws -> Access
+        runtime: RuntimeDependencies, serverOffset: @escaping @Sendable () async -> Duration = { .zero },
+        access: @escaping @Sendable () async throws -> Access
     ) {
         self.transport = transport
         self.endpoint = endpoint
         self.journal = journal
         self.sizes = sizes
         self.runtime = runtime
+        self.serverOffset = serverOffset
         self.access = access
         budget = ByteBudget(capacity: sizes.budget)
     }
@@ -98,6 +103,9 @@ public actor S3BackupClient {
         connected = (access, found, s3)
         return (access.bucket, s3)
     }
+
+    /// In seconds, as the credentials' vendor has shown.
+    var clockOffset: Double { get async { await serverOffset() / .seconds(1) } }
 
     /// Where the bucket is that the credentials are for now, without a request while they are valid.
     package func location() async throws -> (endpoint: String, bucket: String) {

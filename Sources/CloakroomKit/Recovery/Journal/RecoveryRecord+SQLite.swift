@@ -14,6 +14,8 @@ extension RecoveryRecord {
         ) WITHOUT ROWID
         """,
         RecordsFile.ownerTable,
+        // An earlier version would take a record of this kind for damage.
+        "-- kind may be 'other', with the app's id in conversation_id",
     ]
     static let columns = """
         kind, conversation_id, inbox_id, url, key, since, step, refusal, refused_until, \
@@ -105,6 +107,8 @@ extension RenewableAsset {
             ["avatar", .text(conversationID), .text(inboxID), .text(url.absoluteString)]
         case .groupImage(let url, let conversationID):
             ["group", .text(conversationID), "", .text(url.absoluteString)]
+        case .other(let id, let url):
+            ["other", .text(id), "", .text(url.absoluteString)]
         }
     }
 
@@ -113,6 +117,7 @@ extension RenewableAsset {
         switch row.text(0) {
         case "avatar": self = .profileAvatar(url: url, conversationID: row.text(1), inboxID: row.text(2))
         case "group": self = .groupImage(url: url, conversationID: row.text(1))
+        case "other": self = .other(id: row.text(1), url: url)
         default: throw .corrupt
         }
     }

@@ -4,46 +4,44 @@ extension AssetRenewalManager {
     /// As many batches in a row may fail before the rest waits for another run.
     private static let maximumConsecutiveFailures = 3
 
-    /// Sends batch after batch, and records what the server says of each before the next.
-    ///
-    /// - Returns: which keys were renewed.
-    func renew(_ queue: inout RenewalQueue, of plan: inout RenewalPlan, _ report: inout RenewalReport) async
-        -> Set<AssetKey>
-    {
+    /// Sends batch after batch of what is due so far, and records what the server says of each before the next.
+    func renew(_ queue: inout RenewalQueue, of plan: inout RenewalPlan, in walk: RenewalWalk) async {
         let keyCount = queue.count
-        var renewed: Set<AssetKey> = []
-        var consecutiveFailures = 0
-        while report.end == .finished, let batch = queue.next() {
+        let notFoundBefore = walk.report.notFound.count
+        while walk.report.end == .finished, let batch = queue.next() {
             guard !Task.isCancelled else {
-                report.stop(.cancelled)
-                report.notSent += batch.count
+                walk.report.stop(.cancelled)
+                walk.report.notSent += batch.count
                 break
             }
             // What happens to an object happens after this; so it counts as renewed a little earlier than it was.
             let date = runtime.wallClock()
-            report.requests += 1
+            walk.report.requests += 1
             do {
                 let response = BatchResponse(try await renewer.renewAssets(keys: batch.map(\.text)))
-                consecutiveFailures = 0
+                walk.consecutiveFailures = 0
                 queue.grow()
-                renewed.formUnion(await apply(response, for: batch, at: date, of: &plan, &report))
+                for key in await apply(response, for: batch, at: date, of: &plan, &walk.report) {
+                    walk.renewed.insert(KeyDigest(key))
+                }
             } catch {
                 let error = CloakroomError(of: error, "the renewal failed")
-                await handle(error, for: batch, at: date, of: &plan, &report)
-                consecutiveFailures += 1
-                if consecutiveFailures == Self.maximumConsecutiveFailures, report.end == .finished {
-                    report.end = .stopped
+                await handle(error, for: batch, at: date, of: &plan, &walk.report)
+                walk.consecutiveFailures += 1
+                if walk.consecutiveFailures == Self.maximumConsecutiveFailures, walk.report.end == .finished {
+                    walk.report.end = .stopped
                 }
             }
             progress?(
                 RenewalProgress(
-                    requestsDone: report.requests, requestsExpected: report.requests + queue.batchCount,
-                    keysDone: keyCount - queue.count, keys: keyCount))
+                    requestsDone: walk.report.requests,
+                    requestsExpected: walk.report.requests + queue.batchCount,
+                    keysDone: walk.keysDone + keyCount - queue.count, keys: walk.keysDone + keyCount))
         }
-        report.notSent += queue.count
-        report.unrecorded = ledger.waitingCount
-        await recover(plan, report.notFound.map(AssetKey.init))
-        return renewed
+        walk.keysDone += keyCount
+        walk.report.notSent += queue.count
+        walk.report.unrecorded = ledger.waitingCount
+        await recover(plan, walk.report.notFound.dropFirst(notFoundBefore).map(AssetKey.init), in: walk)
     }
 
     private func apply(
@@ -102,22 +100,15 @@ extension AssetRenewalManager {
         }
     }
 
-    /// Runs after all renewals, because it may be slow.
-    private func recover(_ plan: RenewalPlan, _ keys: [AssetKey]) async {
+    /// Runs after the renewals, because it may be slow.
+    private func recover(_ plan: RenewalPlan, _ keys: [AssetKey], in walk: RenewalWalk) async {
         guard let recovery else { return }
         for key in keys {
+            walk.missing[KeyDigest(key)] = plan.records[key]?.failure?.last
             for asset in plan.assetsByKey[key] ?? [] {
                 guard !Task.isCancelled, let date = plan.records[key]?.failure?.last else { return }
                 await recovery.handleExpiredAsset(asset, key: key.text, at: date)
             }
-        }
-    }
-
-    func forget(_ keys: [AssetKey], _ report: inout RenewalReport) async {
-        do {
-            try await ledger.remove(keys)
-        } catch {
-            report.error = CloakroomError(of: error, otherwise: .storeFailed, "old records could not be removed")
         }
     }
 }

@@ -19,6 +19,19 @@ final class RenewalLedger {
         return records.merging(waiting) { $1 }
     }
 
+    func records(of keys: [AssetKey]) async throws -> [AssetKey: RenewalRecord] {
+        var records: [AssetKey: RenewalRecord] = [:]
+        guard !keys.isEmpty else { return records }
+        for record in try await store.records(of: keys.map(\.text)) { records[AssetKey(record.key)] = record }
+        for key in keys { if let record = waiting[key] { records[key] = record } }
+        return records
+    }
+
+    func keys(notHeardSince date: Date) async throws -> [AssetKey] {
+        try await store.keys(notHeardSince: date).map(AssetKey.init)
+            .filter { key in waiting[key].map { $0.lastHeard < date } ?? true }
+    }
+
     func save(_ records: [RenewalRecord]) async throws {
         for record in records { waiting[AssetKey(record.key)] = record }
         try await store.save(Array(waiting.values))

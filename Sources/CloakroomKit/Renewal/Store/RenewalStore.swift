@@ -7,6 +7,13 @@ public protocol RenewalStore: Sendable {
     /// All that is known.
     func records() async throws -> [RenewalRecord]
 
+    /// What is known of these keys; the others have no record. Without it, all ``records()`` are read for each batch of
+    /// assets.
+    func records(of keys: [String]) async throws -> [RenewalRecord]
+
+    /// The keys of which no response has said anything since then.
+    func keys(notHeardSince date: Date) async throws -> [String]
+
     /// Puts these in place of those with the same keys, byte for byte: all or none.
     func save(_ records: [RenewalRecord]) async throws
 
@@ -18,6 +25,17 @@ public protocol RenewalStore: Sendable {
     func savePauseEnd(_ date: Date?) async throws
 }
 
+extension RenewalStore {
+    public func records(of keys: [String]) async throws -> [RenewalRecord] {
+        let wanted = Set(keys.map(AssetKey.init))
+        return try await records().filter { wanted.contains(AssetKey($0.key)) }
+    }
+
+    public func keys(notHeardSince date: Date) async throws -> [String] {
+        try await records().filter { $0.lastHeard < date }.map(\.key)
+    }
+}
+
 /// Records that end with the process, for previews and tests.
 public actor InMemoryRenewalStore: RenewalStore {
     private var recordsByKey: [AssetKey: RenewalRecord] = [:]
@@ -26,6 +44,8 @@ public actor InMemoryRenewalStore: RenewalStore {
     public init() {}
 
     public func records() -> [RenewalRecord] { Array(recordsByKey.values) }
+
+    public func records(of keys: [String]) -> [RenewalRecord] { keys.compactMap { recordsByKey[AssetKey($0)] } }
 
     public func save(_ records: [RenewalRecord]) {
         for record in records { recordsByKey[AssetKey(record.key)] = record }

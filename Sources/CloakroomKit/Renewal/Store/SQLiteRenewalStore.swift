@@ -33,6 +33,32 @@ public actor SQLiteRenewalStore: RenewalStore {
         }
     }
 
+    public func records(of keys: [String]) throws -> [RenewalRecord] {
+        try file.perform { database throws(SQLiteError) in
+            try database.transaction { () throws(SQLiteError) in
+                var records: [RenewalRecord] = []
+                for key in keys {
+                    let found = try database.first(
+                        "SELECT \(Self.columns) FROM renewals WHERE key = ?", [.text(key)]
+                    ) { row in RenewalRecord(row) }
+                    if let found { records.append(found) }
+                }
+                return records
+            }
+        }
+    }
+
+    public func keys(notHeardSince date: Date) throws -> [String] {
+        try file.perform { database throws(SQLiteError) in
+            try database.rows(
+                """
+                SELECT key FROM renewals WHERE (last_renewed IS NULL OR last_renewed < ?1)
+                AND (failure IS NULL OR failure_last IS NULL OR failure_last < ?1)
+                """, [SQLiteValue(date)]
+            ) { row in row.text(0) }
+        }
+    }
+
     public func save(_ records: [RenewalRecord]) throws {
         try file.perform { database throws(SQLiteError) in
             try database.transaction { () throws(SQLiteError) in

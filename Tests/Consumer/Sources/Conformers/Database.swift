@@ -25,7 +25,10 @@ extension Database: CredentialStore {
 }
 
 extension Database: AssetRenewalURLCollector {
-    public func renewableAssets() throws -> [RenewableAsset] { [try Examples.asset()] }
+    public func renewableAssets() async throws -> [RenewableAsset] { try await renewableAssetBatches().all() }
+    public func renewableAssetBatches() throws -> AssetBatches {
+        AssetBatches([try Examples.asset()])
+    }
 }
 
 extension Database: AssetRenewer {
