@@ -25,11 +25,21 @@ package struct STSTokenBody: WireBody, Codable {
     package var credentials: Credentials
     package var region: String
     package var bucket: String
+    /// The user's identifier with the service; earlier workers do not send it.
+    package var userId: String?
+    /// Where the credentials open objects, each ending in `/`, by the folder's name in the settings, such as
+    /// `"photos": "photos/u_1/"`; earlier workers do not send them.
+    package var prefixes: [String: String]?
 
-    package init(credentials: Credentials, region: String, bucket: String) {
+    package init(
+        credentials: Credentials, region: String, bucket: String, userId: String? = nil,
+        prefixes: [String: String]? = nil
+    ) {
         self.credentials = credentials
         self.region = region
         self.bucket = bucket
+        self.userId = userId
+        self.prefixes = prefixes
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -43,6 +53,16 @@ package struct STSTokenBody: WireBody, Codable {
         writer.endObject()
         writer.member("region", region)
         writer.member("bucket", bucket)
+        if let userId { writer.member("userId", userId) }
+        if let prefixes {
+            writer.plainName("prefixes")
+            writer.beginObject()
+            for (name, prefix) in prefixes.sorted(by: { $0.key < $1.key }) {
+                writer.name(name)
+                writer.string(prefix)
+            }
+            writer.endObject()
+        }
         writer.endObject()
     }
 }

@@ -20,6 +20,18 @@ struct WireBodyTests {
                 + #""expiration":"2026-03-14T08:00:00Z"},"region":"eu-central-1","bucket":"photos"}"#)
     }
 
+    @Test func `adds the user and the prefixes behind what earlier clients read`() throws {
+        let credentials = STSTokenBody.Credentials(
+            accessKeyId: "ASIA", secretAccessKey: "s", sessionToken: "t", expiration: instant)
+        try check(
+            STSTokenBody(
+                credentials: credentials, region: "eu-central-1", bucket: "photos", userId: "u_1",
+                prefixes: ["thumbnails": "thumbnails/u_1/", "photos": "photos/u_1/", "": "u_1/"]),
+            #"{"credentials":{"accessKeyId":"ASIA","secretAccessKey":"s","sessionToken":"t","#
+                + #""expiration":"2026-03-14T08:00:00Z"},"region":"eu-central-1","bucket":"photos","userId":"u_1","#
+                + #""prefixes":{"":"u_1/","photos":"photos/u_1/","thumbnails":"thumbnails/u_1/"}}"#)
+    }
+
     @Test func `writes credentials as AWS SDKs read them`() throws {
         try check(
             ContainerCredentialsBody(

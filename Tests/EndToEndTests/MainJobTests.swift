@@ -9,7 +9,12 @@ extension EndToEnd {
                 let s3 = try EndToEnd.s3()
                 let reply = try stack.askNginx(.vend(Tokens.token(user: "u_1", device: "scope")))
                 #expect(reply.status == 200)
-                #expect(Set(reply.json.keys) == ["credentials", "region", "bucket"])
+                #expect(Set(reply.json.keys) == ["credentials", "region", "bucket", "userId", "prefixes"])
+                #expect(reply["userId"] == "u_1")
+                #expect(
+                    reply.json["prefixes"] as? [String: String] == [
+                        "photos": "photos/u_1/", "thumbnails": "thumbnails/u_1/", "metadata": "metadata/u_1/",
+                    ])
                 #expect(reply["region"] == SeaweedFS.region)
                 #expect(reply["bucket"] == SeaweedFS.bucket)
                 let vended = try Vended(reply)

@@ -3,23 +3,52 @@
 /// The prefixes are those of the worker's scopes: a user's credentials open these and no others.
 public struct PhotoLayout: Sendable, Equatable {
     public let userID: String
+    public let photos: String
+    public let thumbnails: String
+    public let metadata: String
+    /// Where the worker's `vending.prefixes` has it, as tiers need it.
+    public let catalogs: String
+    /// Where the worker's `vending.prefixes` has `users`.
+    public let profile: String
 
+    /// The layout that credentials open.
+    ///
+    /// - Parameters:
+    ///   - credentials: from ``CredentialProvider/credentials()``. A folder that the worker does not name lies where it
+    ///     usually does, and S3 denies access to it.
+    ///   - userID: used where the worker sends neither user nor prefixes, as earlier ones do: ``Session/userID``.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidResponse`` for prefixes that cannot be used, or without
+    ///   one for `photos`; ``CloakroomError/Code/invalidRequest`` where no user is known.
+    public init(vended credentials: VendedCredentials, userID: String? = nil) throws {
+        let vended = try credentials.checked()
+        guard let user = vended.userID ?? userID else {
+            throw CloakroomError(.invalidRequest, "The worker does not name the user: pass the session's user id")
+        }
+        let prefixes = vended.prefixes
+        if let prefixes, prefixes["photos"] == nil {
+            throw CloakroomError(
+                .invalidResponse, "The credentials open no photos: name `photos` in the worker's `vending.prefixes`")
+        }
+        try self.init(userID: user, prefixes: prefixes ?? [:])
+    }
+
+    /// The usual layout, for workers that do not send the prefixes with the credentials.
+    ///
     /// - Parameter userID: as the worker names the user: 1 to 64 of `A–Z a–z 0–9 _ -`.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidRequest``.
-    public init(userID: String) throws {
-        guard (1...64).contains(userID.utf8.count), userID.utf8.allSatisfy(Self.isWord) else {
+    public init(userID: String) throws { try self.init(userID: userID, prefixes: [:]) }
+
+    private init(userID: String, prefixes: [String: String]) throws {
+        guard VendedCredentials.isUserID(userID) else {
             throw CloakroomError(.invalidRequest, "a user id is 1 to 64 letters, digits, hyphens and underscores")
         }
         self.userID = userID
+        photos = prefixes["photos"] ?? "photos/\(userID)/"
+        thumbnails = prefixes["thumbnails"] ?? "thumbnails/\(userID)/"
+        metadata = prefixes["metadata"] ?? "metadata/\(userID)/"
+        catalogs = prefixes["catalogs"] ?? "catalogs/\(userID)/"
+        profile = (prefixes["users"] ?? "users/\(userID)/") + "profile.json"
     }
-
-    public var photos: String { "photos/\(userID)/" }
-    public var thumbnails: String { "thumbnails/\(userID)/" }
-    public var metadata: String { "metadata/\(userID)/" }
-    /// Where the worker's `vending.prefixes` has it, as tiers need it.
-    public var catalogs: String { "catalogs/\(userID)/" }
-    /// Where the worker's `vending.prefixes` has `users`.
-    public var profile: String { "users/\(userID)/profile.json" }
 
     /// - Parameter md5: of the photo's bytes, 32 hexadecimal digits in lower case.
     public func photo(md5: String) throws -> String { "\(photos)\(try Self.checked(md5: md5)).dat" }

@@ -198,7 +198,7 @@ extension CredentialProvider {
 
     private func vend() async throws(CloakroomError) -> VendedCredentials {
         do {
-            return try await vendor.vendCredentials()
+            return try await vendor.vendCredentials().checked()
         } catch let error as CloakroomError {
             throw error
         } catch is CancellationError {

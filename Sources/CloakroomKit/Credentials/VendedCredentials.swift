@@ -11,20 +11,29 @@ public struct VendedCredentials: Sendable, Equatable {
     public let bucket: String
     /// When S3 stops accepting them.
     public let expiration: Date
+    /// The user's identifier with the service; `nil` from workers that do not send it.
+    public let userID: String?
+    /// Where they open objects, each ending in `/`, by the folder's name in the worker's settings, such as `photos` and
+    /// `photos/u_1/`; `nil` from workers that do not send them. ``PhotoLayout/init(vended:userID:)`` reads them.
+    public let prefixes: [String: String]?
 
     /// For a ``CredentialVendor`` of the app's own.
+    ///
+    /// - Parameters:
+    ///   - userID: 1 to 64 of `A–Z a–z 0–9 _ -`.
+    ///   - prefixes: at most 100, each ending in `/`, without empty components, `.` or `..`, and at most 1,024 bytes long.
     public init(
         accessKeyID: String, secretAccessKey: String, sessionToken: String, expiration: Date, region: String,
-        bucket: String
+        bucket: String, userID: String? = nil, prefixes: [String: String]? = nil
     ) {
         self.init(
             accessKeyID: accessKeyID, secretAccessKey: Secret(secretAccessKey), sessionToken: Secret(sessionToken),
-            expiration: expiration, region: region, bucket: bucket)
+            expiration: expiration, region: region, bucket: bucket, userID: userID, prefixes: prefixes)
     }
 
     package init(
         accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, expiration: Date, region: String,
-        bucket: String
+        bucket: String, userID: String? = nil, prefixes: [String: String]? = nil
     ) {
         credentials = Credentials(
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
@@ -32,6 +41,8 @@ public struct VendedCredentials: Sendable, Equatable {
         self.region = region
         self.bucket = bucket
         self.expiration = expiration
+        self.userID = userID
+        self.prefixes = prefixes
     }
 
     public var accessKeyID: String { credentials.accessKeyID }

@@ -24,14 +24,14 @@ extension CloakroomService {
             }
             let (revoked, tier) = (entitlement.revokedBefore, entitlement.tierName)
             if let held = dependencies.vendor.cached(for: subject, grant, revokedBefore: revoked) {
-                return issued(held, to: subject, tier: tier, request, route)
+                return issued(held, grant, to: subject, tier: tier, request, route)
             }
             let permit = VendPermit(
                 subject, entitlement.tier.terms(of: .vend), dependencies.limiter, dependencies.metrics)
             return .waiting { [self] in
                 do throws(STSError) {
                     let vended = try await vended(subject, grant, revokedBefore: revoked, permit)
-                    return issued(vended, to: subject, tier: tier, request, route, permit.granted)
+                    return issued(vended, grant, to: subject, tier: tier, request, route, permit.granted)
                 } catch {
                     var answer = permit.refusal ?? RouteResponse(error)
                     answer.limited = permit.limited
@@ -58,11 +58,12 @@ extension CloakroomService {
     }
 
     private func issued(
-        _ vended: VendedSession, to subject: Subject, tier: String?, _ request: Request, _ route: Route,
+        _ vended: VendedSession, _ grant: Grant, to subject: Subject, tier: String?, _ request: Request, _ route: Route,
         _ limited: RouteResponse.Limited? = nil
     ) -> RequestOutcome {
         let issue = AuditLog.Issuance(.credentials(vended.audited), to: subject, tier: tier, by: request)
-        var answer = RouteResponse.json(vended.body(for: route, dependencies.settings))
+        var answer = RouteResponse.json(
+            vended.body(for: route, to: subject.userID, grant, dependencies.settings))
         answer.limited = limited
         return .issued(issue, answer)
     }

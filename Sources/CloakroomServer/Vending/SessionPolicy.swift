@@ -41,6 +41,15 @@ package struct SessionPolicy: Sendable {
         template = FormTemplate(self.parts)
     }
 
+    /// The folders of one user by the names of those that hold them: `photos` and `photos/u_1/`. The bucket itself has
+    /// an empty name.
+    package func prefixes(for user: UserID) -> [String: String] {
+        Dictionary(
+            uniqueKeysWithValues: folders.map { folder in
+                (folder.hasSuffix("/") ? String(folder.dropLast()) : folder, "\(folder)\(user.text)/")
+            })
+    }
+
     /// The length for the longest id, in characters.
     var longestLength: Int {
         parts.reduce(0) { $0 + $1.count } + (parts.count - 1) * UserID.maximumLength

@@ -50,8 +50,10 @@ package final class VendedSession {
 
     /// The response of a vending route, in JSON.
     ///
-    /// - Parameter settings: where the bucket is; read for the first response only.
-    func body(for route: Route, _ settings: @autoclosure () -> Settings) -> [UInt8] {
+    /// - Parameters:
+    ///   - grant: what they were vended for to this user; like `settings`, read for the first response only.
+    ///   - settings: where the bucket is.
+    func body(for route: Route, to user: UserID, _ grant: Grant, _ settings: @autoclosure () -> Settings) -> [UInt8] {
         let isContainer = route == .containerCredentials
         if let body = isContainer ? containerBody : stsTokenBody { return body }
         if isContainer {
@@ -59,7 +61,7 @@ package final class VendedSession {
             containerBody = body
             return body
         }
-        let body = stsToken(settings()).encoded
+        let body = stsToken(user, grant, settings()).encoded
         stsTokenBody = body
         return body
     }
@@ -70,12 +72,13 @@ package final class VendedSession {
             token: sessionToken, expiration: role.expiration)
     }
 
-    private func stsToken(_ settings: Settings) -> STSTokenBody {
+    private func stsToken(_ user: UserID, _ grant: Grant, _ settings: Settings) -> STSTokenBody {
         STSTokenBody(
             credentials: .init(
                 accessKeyId: role.credentials.accessKeyID, secretAccessKey: role.credentials.secretAccessKey.reveal(),
                 sessionToken: sessionToken, expiration: role.expiration),
-            region: settings.region, bucket: settings.bucket)
+            region: settings.region, bucket: settings.bucket, userId: user.text,
+            prefixes: grant.scope.policy.prefixes(for: user))
     }
 
     // AssumedRole refuses a response of STS without one.

@@ -46,9 +46,27 @@ struct Account: Codable {
 
     /// The user's objects in S3, with credentials that refresh themselves; these, and multipart uploads, survive a restart.
     func s3(over transport: any HTTPTransport, _ folder: URL) throws -> S3BackupClient {
+        try s3(with: credentials(over: transport, folder), over: transport, folder)
+    }
+
+    /// The same, and where the worker says that the user's photos lie.
+    func photos(
+        over transport: any HTTPTransport, _ folder: URL
+    ) async throws -> (client: S3BackupClient, layout: PhotoLayout) {
+        let credentials = credentials(over: transport, folder)
+        let layout = try PhotoLayout(vended: try await credentials.credentials(), userID: userID)
+        return (try s3(with: credentials, over: transport, folder), layout)
+    }
+
+    private func credentials(over transport: any HTTPTransport, _ folder: URL) -> CredentialProvider {
         let store = SealedFileCredentialStore(folder: folder.appendingPathComponent("credentials"), owner: owner)
-        let credentials = CredentialProvider(vendor: client(over: transport), store: store)
-        return S3BackupClient(
+        return CredentialProvider(vendor: client(over: transport), store: store)
+    }
+
+    private func s3(
+        with credentials: CredentialProvider, over transport: any HTTPTransport, _ folder: URL
+    ) throws -> S3BackupClient {
+        S3BackupClient(
             credentials: credentials, transport: transport, endpoint: s3Endpoint,
             journal: try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite"), owner: owner))
     }

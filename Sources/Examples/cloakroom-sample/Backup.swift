@@ -11,10 +11,8 @@ enum Backup {
         }
         let account = try Account.load(options)
         let state = try Account.folder(options)
-        let backup = PhotoBackup(
-            client: try account.s3(over: SampleTransport(), state),
-            layout: try PhotoLayout(userID: account.userID),
-            index: index(of: account, in: state))
+        let (client, layout) = try await account.photos(over: SampleTransport(), state)
+        let backup = PhotoBackup(client: client, layout: layout, index: index(of: account, in: state))
 
         let (values, observer) = BackupProgress.stream()
         let bar = Task { await ProgressBar.show(values) }

@@ -8,8 +8,8 @@ enum List {
         if options.wantsHelp { return Console.print(help) }
         guard options.operands.isEmpty else { throw UsageError("list has no operands") }
         let account = try Account.load(options)
-        let client = try account.s3(over: SampleTransport(), try Account.folder(options))
-        for try await photo in client.list(prefix: try PhotoLayout(userID: account.userID).photos) {
+        let (client, layout) = try await account.photos(over: SampleTransport(), try Account.folder(options))
+        for try await photo in client.list(prefix: layout.photos) {
             let date = photo.lastModified?.formatted(.iso8601) ?? "-"
             Console.print("\(date) \(photo.byteCount) \(photo.key)")
         }

@@ -10,9 +10,8 @@ enum Restore {
             throw UsageError("restore needs one folder")
         }
         let account = try Account.load(options)
-        let restore = PhotoRestore(
-            client: try account.s3(over: SampleTransport(), try Account.folder(options)),
-            layout: try PhotoLayout(userID: account.userID))
+        let (client, layout) = try await account.photos(over: SampleTransport(), try Account.folder(options))
+        let restore = PhotoRestore(client: client, layout: layout)
 
         let (values, observer) = BackupProgress.stream()
         let bar = Task { await ProgressBar.show(values) }

@@ -31,6 +31,44 @@ struct PhotoLayoutTests {
         #expect(throws: CloakroomError.self) { try layout.photo(md5: name) }
     }
 
+    private func vended(_ userID: String?, _ prefixes: [String: String]?) -> VendedCredentials {
+        VendedCredentials(
+            accessKeyID: "ASIA", secretAccessKey: "s", sessionToken: "t", expiration: .distantFuture,
+            region: "eu-central-1", bucket: "b", userID: userID, prefixes: prefixes)
+    }
+
+    @Test func `lies where the credentials say`() throws {
+        let layout = try PhotoLayout(
+            vended: vended("u_1", ["photos": "a/photos/u_1/", "thumbnails": "t/u_1/", "users": "users/u_1/"]))
+        #expect(
+            [layout.userID, layout.photos, layout.thumbnails, layout.metadata, layout.catalogs, layout.profile] == [
+                "u_1", "a/photos/u_1/", "t/u_1/", "metadata/u_1/", "catalogs/u_1/", "users/u_1/profile.json",
+            ])
+        #expect(layout.md5(ofPhoto: "a/photos/u_1/\(md5).dat") == md5)
+        #expect(throws: CloakroomError.self) { try PhotoLayout(vended: vended("u_1", ["films": "films/u_1/"])) }
+    }
+
+    @Test func `is the usual one of the session's user where the worker sends neither`() throws {
+        #expect(try PhotoLayout(vended: vended(nil, nil), userID: "u_1") == PhotoLayout(userID: "u_1"))
+        #expect(throws: CloakroomError.self) { try PhotoLayout(vended: vended(nil, nil)) }
+    }
+
+    @Test(arguments: [
+        "", "/", "photos", "/photos/", "a//", "../", "a/../b/", "a/./", "a\n/", "a\u{7F}/", "a\u{85}/",
+        String(repeating: "a", count: 1024) + "/",
+    ])
+    func `refuses prefixes that would lead elsewhere, from any vendor`(prefix: String) async {
+        let credentials = vended("u_1", ["photos": "photos/u_1/", "films": prefix])
+        #expect(throws: CloakroomError.self) { try PhotoLayout(vended: credentials) }
+        let provider = CredentialProvider(vendor: ScriptedVendor { _ in credentials }, runtime: FakeRuntime().runtime)
+        let error = await #expect(throws: CloakroomError.self) { try await provider.credentials() }
+        #expect(error?.code == .invalidResponse)
+    }
+
+    @Test func `refuses a vended user id that would lead elsewhere`() {
+        #expect(throws: CloakroomError.self) { try vended("../u_1", nil).checked() }
+    }
+
     @Test func `knows its photos from other keys`() throws {
         let layout = try PhotoLayout(userID: "u_1")
         for key in [

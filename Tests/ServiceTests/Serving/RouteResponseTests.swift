@@ -49,8 +49,23 @@ struct RouteResponseTests {
                 \(Self.limit("vend", left: 1))
 
                 {"credentials":{"accessKeyId":"ASIA1","secretAccessKey":"s3cr3t","sessionToken":"t0k3n",\
-                "expiration":"2027-01-15T09:00:00Z"},"region":"eu-central-1","bucket":"photos"}
+                "expiration":"2027-01-15T09:00:00Z"},"region":"eu-central-1","bucket":"photos","userId":"u_1",\
+                "prefixes":{"metadata":"metadata/u_1/","photos":"photos/u_1/","thumbnails":"thumbnails/u_1/"}}
                 """)
+    }
+
+    @Test @LoopActor func `names the folders of the settings and of the user, from the cache too`() async throws {
+        let service = try TestService(
+            #"limits: {vend: {requests: 1000, whenRedisIsAway: "open"}}"#, vending: #"prefixes: ["photos", "catalogs"]"#
+        )
+        for user in ["u_1", "u_1", "u_2"] {
+            let answer = await service.ask("POST", "/api/v1/auth/sts-token", token: try service.token(user))
+            #expect(
+                answer.hasSuffix(
+                    #","userId":"\#(user)","prefixes":{"catalogs":"catalogs/\#(user)/","photos":"photos/\#(user)/"}}"#),
+                "\(answer)")
+        }
+        #expect(service.transport.requests.count == 2)
     }
 
     @Test @LoopActor func `vends credentials as AWS SDKs read them`() async throws {

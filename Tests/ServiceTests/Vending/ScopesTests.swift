@@ -30,6 +30,16 @@ struct ScopesTests {
 
     private static func key(_ key: String) -> String { #""arn:aws:s3:::photos/\#(key)""# }
 
+    @Test func `names the folders that a scope opens to a user`() throws {
+        let user = try #require(UserID("u_1"))
+        #expect(
+            try Self.scopes(prefixes: ["photos", "a/b"])["upload"]?.policy.prefixes(for: user)
+                == ["photos": "photos/u_1/", "a/b": "a/b/u_1/"])
+        #expect(try Self.scopes(prefixes: [""])["read"]?.policy.prefixes(for: user) == ["": "u_1/"])
+        let own = Self.policy(Self.objects(#""s3:GetObject""#, Self.key("films/${user}/*")))
+        #expect(try Self.scopes([("films", own)])["films"]?.policy.prefixes(for: user) == ["films": "films/u_1/"])
+    }
+
     @Test func `knows what each built-in scope may`() throws {
         let scopes = try Self.scopes(prefixes: ["photos"])
         let user = try #require(UserID("u_1"))

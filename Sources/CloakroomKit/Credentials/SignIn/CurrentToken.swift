@@ -4,7 +4,7 @@ import CloakroomCrypto
 /// Calls the token provider, once for all concurrent requests.
 ///
 /// A hundred requests that get a 401 lead to one new token: a request whose refused token has been replaced already
-/// gets its successor.
+/// gets the current one.
 actor CurrentToken {
     private typealias TokenResult = Result<Secret, CloakroomError>
 
@@ -19,24 +19,31 @@ actor CurrentToken {
     private let runtime: RuntimeDependencies
     /// The last one is the one to join.
     private var requests: [PendingRequest] = []
-    private var replaced: (refused: Secret, by: Secret)?
+    /// The latest refused tokens that others took the place of, the oldest first.
+    private var replaced: [Secret] = []
+    private var latest: Secret?
     private var lastRevoked: Secret?
     private var lastNumber = 0
+    private static let maximumReplaced = 16
 
     init(_ provider: any TokenProvider, runtime: RuntimeDependencies) {
         self.provider = provider
         self.runtime = runtime
     }
 
-    /// - Parameter refused: the token that the server refused; `nil` for a first attempt.
-    func token(insteadOf refused: Secret? = nil) async throws(CloakroomError) -> Secret {
-        if let refused {
-            if let replaced, replaced.refused == refused { return replaced.by }
-            if requests.last?.refused != refused { requestToken(insteadOf: refused) }
-        } else if requests.isEmpty {
-            requestToken(insteadOf: nil)
-        }
+    /// For a first attempt.
+    func token() async throws(CloakroomError) -> Secret {
+        if requests.isEmpty { requestToken(insteadOf: nil) }
         return try await result(to: requests[requests.count - 1].number).get()
+    }
+
+    /// - Parameter refused: the token that the server refused.
+    /// - Returns: another one, or the same where the provider has no other; `isNew`: the provider gave it after this refusal,
+    ///   else another request got it, and it may have ended since.
+    func successor(of refused: Secret) async throws(CloakroomError) -> (token: Secret, isNew: Bool) {
+        if let latest, latest != refused, replaced.contains(refused) { return (latest, false) }
+        let pending = requests.last { $0.refused == refused }?.number ?? requestToken(insteadOf: refused)
+        return (try await result(to: pending).get(), true)
     }
 
     /// Notifies the provider, once for each token however many requests carried it.
@@ -46,12 +53,14 @@ actor CurrentToken {
         await provider.sessionRevoked(token.reveal())
     }
 
-    private func requestToken(insteadOf refused: Secret?) {
+    @discardableResult
+    private func requestToken(insteadOf refused: Secret?) -> Int {
         lastNumber += 1
         let number = lastNumber
         requests.append(PendingRequest(number: number, refused: refused))
         let provider = provider
         _ = runtime.spawn { await self.finish(number, with: Self.requestToken(provider, insteadOf: refused)) }
+        return number
     }
 
     private func finish(_ number: Int, with result: TokenResult) {
@@ -59,7 +68,9 @@ actor CurrentToken {
         let request = requests.remove(at: index)
         // The same token is no successor: the next refusal of it is reported again.
         if let refused = request.refused, case .success(let token) = result, token != refused {
-            replaced = (refused, token)
+            replaced.removeAll { $0 == refused || $0 == token }
+            replaced = replaced.suffix(Self.maximumReplaced - 1) + [refused]
+            latest = token
         }
         for continuation in request.waiting.values { continuation.resume(returning: result) }
     }

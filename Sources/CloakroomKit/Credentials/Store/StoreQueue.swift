@@ -27,7 +27,11 @@ struct StoreQueue: Sendable {
     }
 
     mutating func save(_ held: HeldCredentials) {
-        append { try await $0.save(StoredCredentials(held)) }
+        save { try StoredCredentials(held) }
+    }
+
+    mutating func save(_ record: @escaping @Sendable () throws -> StoredCredentials) {
+        append { try await $0.save(record()) }
     }
 
     /// - Returns: what ends when everything is gone.

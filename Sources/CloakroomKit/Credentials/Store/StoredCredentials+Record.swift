@@ -14,6 +14,9 @@ extension StoredCredentials {
         let expiration: Date
         let region: String
         let bucket: String
+        // Records of earlier versions have neither.
+        let userID: String?
+        let prefixes: [String: String]?
         let received: Date
         let serverTime: ServerTime
     }
@@ -29,6 +32,7 @@ extension StoredCredentials {
                     version: Record.version, accessKeyID: vended.accessKeyID,
                     secretAccessKey: vended.revealSecretAccessKey(), sessionToken: vended.revealSessionToken(),
                     expiration: vended.expiration, region: vended.region, bucket: vended.bucket,
+                    userID: vended.userID, prefixes: vended.prefixes,
                     received: held.received, serverTime: held.serverTime)))
     }
 
@@ -41,7 +45,8 @@ extension StoredCredentials {
         let vended = VendedCredentials(
             accessKeyID: record.accessKeyID, secretAccessKey: Secret(record.secretAccessKey),
             sessionToken: Secret(record.sessionToken), expiration: record.expiration, region: record.region,
-            bucket: record.bucket)
+            bucket: record.bucket, userID: record.userID, prefixes: record.prefixes)
+        guard let vended = try? vended.checked() else { return nil }
         let held = HeldCredentials(vended, received: record.received, serverTime: serverTime)
         switch held.freshness(at: reading) {
         case .fresh, .due: return held

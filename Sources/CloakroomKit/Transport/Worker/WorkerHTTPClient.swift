@@ -34,10 +34,11 @@ struct WorkerHTTPClient: Sendable {
                 throw error
             case .refusedToken(let error):
                 guard mayRefreshToken, let refused = token else { throw error }
-                mayRefreshToken = false
-                token = try await tokens.token(insteadOf: refused)
+                let successor = try await tokens.successor(of: refused)
                 // The same one would get the same response.
-                guard token != refused else { throw error }
+                guard successor.token != refused else { throw error }
+                token = successor.token
+                mayRefreshToken = !successor.isNew
             }
         }
     }

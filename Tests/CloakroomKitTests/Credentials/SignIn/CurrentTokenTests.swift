@@ -49,9 +49,9 @@ import Testing
         let provider = CountingTokens()
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let first = try await tokens.token()
-        let callers = (0..<100).map { _ in Task { try await tokens.token(insteadOf: first) } }
+        let callers = (0..<100).map { _ in Task { try await tokens.successor(of: first).token } }
         for caller in callers { #expect(try await caller.value == Secret("t2")) }
-        #expect(try await tokens.token(insteadOf: first) == Secret("t2"))
+        #expect(try await tokens.successor(of: first).token == Secret("t2"))
         #expect(await provider.refused == ["t1"])
         #expect(await provider.calls == 2)
     }
@@ -60,7 +60,7 @@ import Testing
         let provider = CountingTokens(isStubborn: true)
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let first = try await tokens.token()
-        for _ in 1...2 { #expect(try await tokens.token(insteadOf: first) == first) }
+        for _ in 1...2 { #expect(try await tokens.successor(of: first).token == first) }
         #expect(await provider.refused == ["t1", "t1"])
     }
 
@@ -69,11 +69,19 @@ import Testing
         let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
         let early = Task { try await tokens.token() }
         try await until { await provider.calls > 0 }
-        let late = Task { try await tokens.token(insteadOf: Secret("t1")) }
+        let late = Task { try await tokens.successor(of: Secret("t1")).token }
         try await until { await provider.calls > 1 }
         await provider.gate.open()
         #expect(try await early.value == Secret("t1"))
         #expect(try await late.value == Secret("t2"))
+    }
+
+    @Test func `a refusal that comes late does not replace the token of today`() async throws {
+        let provider = CountingTokens()
+        let tokens = CurrentToken(provider, runtime: FakeRuntime().runtime)
+        for name in ["t1", "t2", "t1", "t2", "t1"] { _ = try await tokens.successor(of: Secret(name)) }
+        #expect(try await tokens.successor(of: Secret("t1")) == (Secret("t3"), false))
+        #expect(await provider.refused == ["t1", "t2"])
     }
 
     @Test func `a cancelled task waits no longer, and the others get their token`() async throws {
