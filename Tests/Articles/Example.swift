@@ -5,8 +5,9 @@ import Foundation
 enum Example {
     /// Of the user `u_1`.
     static let token = value("EXAMPLE_TOKEN")
-    /// What the user signs in with, once.
+    /// What two users sign in with, each once: a second sign-in with the same token is refused.
     static let identityToken = value("EXAMPLE_IDENTITY_TOKEN")
+    static let otherIdentityToken = value("EXAMPLE_OTHER_IDENTITY_TOKEN")
     /// Where the stack's S3 listens.
     static let s3 = URL(string: value("EXAMPLE_S3"))
     /// Empty at first, for what the example keeps.

@@ -35,16 +35,15 @@ public actor SQLiteRenewalStore: RenewalStore {
 
     public func records(of keys: [String]) throws -> [RenewalRecord] {
         try file.perform { database throws(SQLiteError) in
-            try database.transaction { () throws(SQLiteError) in
-                var records: [RenewalRecord] = []
-                for key in keys {
-                    let found = try database.first(
-                        "SELECT \(Self.columns) FROM renewals WHERE key = ?", [.text(key)]
-                    ) { row in RenewalRecord(row) }
-                    if let found { records.append(found) }
-                }
-                return records
+            // No transaction: a renewal reads also while another process writes.
+            var records: [RenewalRecord] = []
+            for key in keys {
+                let found = try database.first(
+                    "SELECT \(Self.columns) FROM renewals WHERE key = ?", [.text(key)]
+                ) { row in RenewalRecord(row) }
+                if let found { records.append(found) }
             }
+            return records
         }
     }
 
