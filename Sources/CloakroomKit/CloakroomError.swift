@@ -142,7 +142,8 @@ extension CloakroomError {
     var reach: Reach {
         switch code {
         case .unauthorized, .sessionRevoked, .tokenUnavailable, .forbidden, .userDisabled, .subscriptionRequired,
-            .storageQuotaExceeded, .accessDenied, .diskFull, .storeFailed, .notAllowedNow, .untrusted:
+            .storageQuotaExceeded, .accessDenied, .diskFull, .storeFailed, .storeOwnerMismatch,
+            .notAllowedNow, .untrusted:
             .all
         case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidResponse: .perhapsAll
         default: .one

@@ -32,13 +32,25 @@ public struct PhotoLayout: Sendable, Equatable {
         try self.init(userID: user, prefixes: prefixes ?? [:])
     }
 
+    /// The layout of this user alone.
+    ///
+    /// - Throws: besides, ``CloakroomError/Code/storeOwnerMismatch`` for another user's credentials.
+    init(vended credentials: VendedCredentials, ofUser userID: String) throws {
+        guard credentials.userID ?? userID == userID else {
+            throw CloakroomError(
+                .storeOwnerMismatch, "The token is another user's: sign in as the user whose files these are")
+        }
+        try self.init(vended: credentials, userID: userID)
+    }
+
     /// The usual layout, for workers that do not send the prefixes with the credentials.
     ///
     /// - Parameter userID: as the worker names the user: 1 to 64 of `A–Z a–z 0–9 _ -`.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidRequest``.
     public init(userID: String) throws { try self.init(userID: userID, prefixes: [:]) }
 
-    private init(userID: String, prefixes: [String: String]) throws {
+    /// - Parameter prefixes: by the names that the worker has for them.
+    init(userID: String, prefixes: [String: String]) throws {
         guard VendedCredentials.isUserID(userID) else {
             throw CloakroomError(.invalidRequest, "a user id is 1 to 64 letters, digits, hyphens and underscores")
         }

@@ -15,6 +15,8 @@ extension Cloakroom {
         public var s3Endpoint: URL?
         /// In it each user of each endpoint has a folder of their own: `Cloakroom` in *Application Support*, unless set.
         public var folder: URL
+        /// Of images that are shown, for all users: `Cloakroom` in *Caches*, unless set.
+        public var cacheFolder: URL
         /// For what the user waits for; all parts share its connections.
         public var transport: any HTTPTransport
         /// For backups: networks that cost nothing, unless set; see ``NetworkAccess``.
@@ -28,11 +30,12 @@ extension Cloakroom {
             self.endpoint = endpoint
             self.transport = transport
             self.backgroundTransport = backgroundTransport
-            folder = Self.defaultFolder
+            folder = Self.folder(in: .applicationSupportDirectory)
+            cacheFolder = Self.folder(in: .cachesDirectory)
         }
 
-        private static var defaultFolder: URL {
-            let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
+        private static func folder(in directory: FileManager.SearchPathDirectory) -> URL {
+            let folders = FileManager.default.urls(for: directory, in: .userDomainMask)
             return (folders.first ?? URL(fileURLWithPath: NSHomeDirectory(), isDirectory: true))
                 .appendingPathComponent("Cloakroom", isDirectory: true)
         }

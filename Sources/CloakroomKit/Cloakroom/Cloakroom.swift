@@ -27,7 +27,7 @@ public struct Cloakroom: Sendable {
     /// Single objects, over any network: for what the user waits for.
     public let objects: S3BackupClient
     /// The same, over networks that cost nothing.
-    private let background: S3BackupClient
+    let background: S3BackupClient
     /// All photos, over networks that cost nothing.
     public let backup: PhotoBackup
     public let restore: PhotoRestore
@@ -35,8 +35,10 @@ public struct Cloakroom: Sendable {
     public let uploads: AssetUploader
     /// When what was done; add the app's own work to it.
     public let schedule: WorkSchedule
+    let open = OpenParts()
 
-    /// Opens what is on the disk; nothing is sent.
+    /// Opens what is on the disk; nothing is sent. Photos are where they are in a worker's usual configuration; for one with
+    /// other `vending.prefixes` there is ``connected(configuration:user:tokens:)``.
     ///
     /// - Parameters:
     ///   - user: as the worker names the user, such as ``Session/userID``: 1 to 64 of `A–Z a–z 0–9 _ -`.
@@ -45,16 +47,31 @@ public struct Cloakroom: Sendable {
     ///   ``CloakroomError/Code/laterVersion`` where a newer version of the app wrote the files, ``CloakroomError/Code/diskFull``
     ///   or ``CloakroomError/Code/storeFailed``.
     public init(configuration: Configuration, user: String, tokens: any TokenProvider) throws {
+        try self.init(
+            Account(configuration, user: user, tokens: tokens), configuration, layout: try PhotoLayout(userID: user))
+    }
+
+    /// The same, with the layout that the worker's credentials open.
+    ///
+    /// It requests credentials, unless those of the last launch are valid still. Where that fails, the layout is that of the
+    /// last time, so that an app starts without a network, too.
+    ///
+    /// - Throws: ``CloakroomError``: besides, why the worker has vended no credentials, where no layout is known;
+    ///   ``CloakroomError/Code/storeOwnerMismatch`` when its credentials are another user's.
+    public static func connected(
+        configuration: Configuration, user: String, tokens: any TokenProvider
+    ) async throws -> Cloakroom {
+        let account = try Account(configuration, user: user, tokens: tokens)
+        return try Cloakroom(account, configuration, layout: try await account.layout())
+    }
+
+    private init(_ account: Account, _ configuration: Configuration, layout: PhotoLayout) throws {
         self.configuration = configuration
-        layout = try PhotoLayout(userID: user)
-        owner = StoreOwner(user: user, endpoint: configuration.endpoint)
-        let userFolder = UserFolder(of: owner, in: configuration.folder)
-        try userFolder.make()
-        folder = userFolder.url
-        client = CloakroomClient(
-            endpoint: configuration.endpoint, tokenHeader: configuration.tokenHeader, tokens: tokens,
-            transport: configuration.transport, retryPolicy: configuration.retryPolicy)
-        credentials = CredentialProvider(vendor: client, store: Self.credentialStore(of: owner, in: folder))
+        self.layout = layout
+        owner = account.owner
+        folder = account.folder
+        client = account.client
+        credentials = account.credentials
         let journal = try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite"), owner: owner)
         objects = S3BackupClient(
             credentials: credentials, transport: configuration.transport, endpoint: configuration.s3Endpoint,
@@ -75,55 +92,5 @@ public struct Cloakroom: Sendable {
         configuration: Configuration, user: String, token: @escaping @Sendable () async throws -> String
     ) throws {
         try self.init(configuration: configuration, user: user, tokens: ClosureTokenProvider(closure: token))
-    }
-
-    /// Renews the images that the app shows, and uploads those again that are gone, where it has their bytes.
-    ///
-    /// Make one, and keep it: runs of two are not one another's.
-    ///
-    /// - Parameters:
-    ///   - collector: which images.
-    ///   - cache: where their bytes may be; `nil` for no recovery.
-    ///   - urls: where the app keeps their URLs; `nil` for no recovery.
-    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``, and for ``Configuration/assetBaseURLs`` that are
-    ///   none.
-    public func renewals(
-        of collector: any AssetRenewalURLCollector, cache: (any AssetCache)? = nil, urls: (any AssetURLWriter)? = nil
-    ) throws -> AssetRenewalManager {
-        let store = try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.sqlite"), owner: owner)
-        var recovery: AssetRecovery?
-        if let cache, let urls {
-            recovery = AssetRecovery(
-                uploader: client, cache: cache, urls: urls,
-                journal: try SQLiteRecoveryJournal(at: folder.appendingPathComponent("recovery.sqlite"), owner: owner),
-                renewals: store)
-        }
-        return AssetRenewalManager(
-            renewer: client, collector: collector, store: store, recovery: recovery,
-            baseURLs: try AssetBaseURLs(configuration.assetBaseURLs))
-    }
-
-    /// Backs up a source of photos, such as the device's library, over networks that cost nothing.
-    ///
-    /// Make one for each source, and keep it.
-    ///
-    /// - Parameter name: of its files, letters and digits: another one for each source.
-    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``.
-    public func backup(of source: any PhotoSource, named name: String = "library") throws -> SourceBackup {
-        guard !name.isEmpty, name.utf8.allSatisfy({ PhotoLayout.isWord($0) }) else {
-            throw CloakroomError(.invalidRequest, "a source's name is letters, digits, hyphens and underscores")
-        }
-        return SourceBackup(
-            source: source, client: background, layout: layout,
-            journal: try SourceJournal(at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner),
-            folder: folder.appendingPathComponent("source-\(name)", isDirectory: true))
-    }
-
-    private static func credentialStore(of owner: StoreOwner, in folder: URL) -> any CredentialStore {
-        #if canImport(Security)
-            KeychainCredentialStore(owner: owner)
-        #else
-            SealedFileCredentialStore(folder: folder.appendingPathComponent("credentials"), owner: owner)
-        #endif
     }
 }

@@ -8,7 +8,14 @@ import Testing
 @Suite struct CloakroomTests {
     private let folder: TemporaryFolder
     /// Vends, and has what is read with the credentials.
-    private let http = ScriptedHTTP { request, _ in
+    private let http = Self.service()
+
+    /// - Parameter vended: fields beside the credentials.
+    private static func service(vended fields: String = "") -> ScriptedHTTP {
+        ScriptedHTTP { request, _ in Self.response(to: request, vended: fields) }
+    }
+
+    private static func response(to request: HTTPRequest, vended fields: String) -> ScriptedHTTP.Step {
         guard request.url.path.hasSuffix("sts-token") else {
             guard request.method == "PUT" else {
                 return .response(404, [], Data("<Error><Code>NoSuchKey</Code></Error>".utf8))
@@ -22,19 +29,29 @@ import Testing
             200,
             #"""
             {"credentials":{"accessKeyId":"ASIA0","secretAccessKey":"s","sessionToken":"t","expiration":"\#(end)"},\#
-            "region":"eu-central-1","bucket":"photos"}
+            "region":"eu-central-1","bucket":"photos"\#(fields)}
             """#)
     }
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func cloakroom(of user: String, _ http: ScriptedHTTP? = nil) throws -> Cloakroom {
+    private func configuration(_ http: ScriptedHTTP? = nil) throws -> Cloakroom.Configuration {
         let http = http ?? self.http
         var configuration = Cloakroom.Configuration(
             endpoint: try #require(URL(string: "https://api.example")), transport: http, backgroundTransport: http)
         configuration.folder = folder.url.appendingPathComponent("state")
+        configuration.cacheFolder = folder.url.appendingPathComponent("cache")
         configuration.assetBaseURLs = [try #require(URL(string: "https://cdn.example"))]
-        return try Cloakroom(configuration: configuration, user: user) { "token" }
+        return configuration
+    }
+
+    private func cloakroom(of user: String, _ http: ScriptedHTTP? = nil) throws -> Cloakroom {
+        try Cloakroom(configuration: configuration(http), user: user) { "token" }
+    }
+
+    private func connected(_ http: ScriptedHTTP) async throws -> Cloakroom {
+        try await .connected(
+            configuration: configuration(http), user: "u_1", tokens: ClosureTokenProvider { "token" })
     }
 
     @Test func `making one sends nothing`() async throws {
@@ -101,5 +118,102 @@ import Testing
         let report = await renewals.renewIfNeeded()
         #expect(report.renewed == 1)
         #expect(await http.lines.count == 1)
+    }
+
+    // MARK: Prefixes
+
+    private static let elsewhere = #","userId":"u_1","prefixes":{"photos":"eu/u_1/originals/"}"#
+
+    @Test func `photos are where the worker's credentials open the bucket`() async throws {
+        let http = Self.service(vended: Self.elsewhere)
+        let cloakroom = try await connected(http)
+        #expect(cloakroom.layout.photos == "eu/u_1/originals/")
+        let backedUp = try folder.write("a.heic", Data("a photo".utf8))
+        #expect(await cloakroom.backup.backUp([backedUp]).failures == [])
+        let outbox = try cloakroom.outbox()
+        try await outbox.add(photo: try folder.write("b.heic", Data("another".utf8)))
+        #expect(await outbox.run().sent == 1)
+        let puts = await http.sent.map(\.request).filter { $0.method == "PUT" }
+        #expect(puts.count == 2)
+        #expect(puts.allSatisfy { $0.url.path.contains("/eu/u_1/originals/") })
+    }
+
+    @Test func `an app that starts without a network has the layout of the last time`() async throws {
+        let first = try await connected(Self.service(vended: Self.elsewhere))
+        await first.credentials.forget()
+        let offline = ScriptedHTTP { _, _ in .failure(.unreachable) }
+        #expect(try await connected(offline).layout == first.layout)
+    }
+
+    @Test func `without a network and a last time there is no layout`() async {
+        let offline = ScriptedHTTP { _, _ in .failure(.unreachable) }
+        await #expect {
+            _ = try await connected(offline)
+        } throws: { ($0 as? CloakroomError)?.code == .unreachable }
+    }
+
+    @Test func `credentials of another user store nothing`() async throws {
+        let http = Self.service(vended: #","userId":"u_2","prefixes":{"photos":"photos/u_2/"}"#)
+        await #expect {
+            _ = try await connected(http)
+        } throws: { ($0 as? CloakroomError)?.code == .storeOwnerMismatch }
+        let outbox = try cloakroom(of: "u_1", http).outbox()
+        try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
+        let report = await outbox.run()
+        #expect(report.stoppedBy?.code == .storeOwnerMismatch)
+        #expect(report.unsent.items == 1 && report.unsent.failed == 0)
+        #expect(await http.sent.allSatisfy { $0.request.method != "PUT" })
+    }
+
+    // MARK: Signing out
+
+    @Test func `a sign-out keeps what is unsent, and forgets credentials and images`() async throws {
+        let http = ScriptedHTTP { request, _ in
+            request.url.host == "cdn.example"
+                ? .response(200, [("Content-Type", "image/png")], Data("an image".utf8))
+                : Self.response(to: request, vended: "")
+        }
+        let cloakroom = try cloakroom(of: "u_1", http)
+        _ = try await cloakroom.credentials.credentials()
+        let images = try cloakroom.images()
+        _ = try await images.data(for: .url(try #require(URL(string: "https://cdn.example/a.bin"))))
+        #expect(await images.cachedBytes > 0)
+        let outbox = try cloakroom.outbox()
+        try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
+        let report = try await cloakroom.signOut(.keepingUnsent)
+        #expect(report.kept.items == 1)
+        #expect(await images.cachedBytes == 0)
+        let sealed = cloakroom.folder.appendingPathComponent("credentials/credentials.sealed").path
+        #expect(!FileManager.default.fileExists(atPath: sealed))
+        await #expect(throws: CloakroomError.self) { try await outbox.unsent() }
+        // The same user's next session goes on with it, and another user's does not.
+        #expect(try await self.cloakroom(of: "u_2", http).outbox().unsent().isEmpty)
+        let next = try self.cloakroom(of: "u_1", http).outbox()
+        #expect(await next.run().sent == 1)
+    }
+
+    @Test func `a sign-out discards what an earlier launch left unsent`() async throws {
+        do {
+            let outbox = try cloakroom(of: "u_1").outbox()
+            try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
+        }
+        let report = try await cloakroom(of: "u_1").signOut(.discardingUnsent)
+        #expect(report.removed.count == 1)
+        #expect(try await cloakroom(of: "u_1").outbox().unsent().isEmpty)
+    }
+
+    @Test func `a sign-out of an app without a queue of uploads makes none`() async throws {
+        let cloakroom = try cloakroom(of: "u_1")
+        #expect(try await cloakroom.signOut(.discardingUnsent).removed == [])
+        #expect(!FileManager.default.fileExists(atPath: cloakroom.outboxFolder.path))
+    }
+
+    @Test func `one queue of uploads is open at a time`() throws {
+        let cloakroom = try cloakroom(of: "u_1")
+        let outbox = try cloakroom.outbox()
+        #expect {
+            try cloakroom.outbox()
+        } throws: { ($0 as? CloakroomError)?.code == .storeInUse }
+        withExtendedLifetime(outbox) {}
     }
 }

@@ -13,6 +13,8 @@ public actor S3BackupClient {
         let bucket: String
         let region: String
         let source: CredentialSource
+        /// What the credentials open; `nil` for the usual prefixes.
+        var vended: VendedCredentials?
     }
 
     /// How bytes are moved.
@@ -60,7 +62,8 @@ public actor S3BackupClient {
             serverOffset: { await credentials.clockOffset }
         ) {
             let vended = try await credentials.credentials()
-            return Access(bucket: vended.bucket, region: vended.region, source: credentials.source)
+            return Access(
+                bucket: vended.bucket, region: vended.region, source: credentials.source, vended: vended)
         }
     }
 
@@ -113,6 +116,12 @@ public actor S3BackupClient {
             let name = try await bucket().name
             return (connected?.endpoint.withoutBucket(name).url ?? "", name)
         }
+    }
+
+    /// Where this user's photos are by the credentials of now, without a request while they are valid.
+    func layout(ofUser userID: String) async throws -> PhotoLayout {
+        guard let vended = try await access().vended else { return try PhotoLayout(userID: userID) }
+        return try PhotoLayout(vended: vended, ofUser: userID)
     }
 
     /// Runs requests to S3, and converts their failures to ``CloakroomError``.

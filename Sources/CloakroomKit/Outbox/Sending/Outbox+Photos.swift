@@ -8,8 +8,8 @@ extension Outbox {
         guard let photos else {
             throw CloakroomError(.notAllowedNow, "this outbox was opened without a client for photos")
         }
-        let photo = PhotoObject(
-            client: photos, key: try PhotoLayout(userID: owner.user).photo(md5: row.identity), row: row)
+        let layout = try await photos.layout(ofUser: owner.user)
+        let photo = PhotoObject(client: photos, key: try layout.photo(md5: row.identity), row: row)
         if let response = try await earlierResponse(&row), try await isStored(photo, &row, by: response) { return }
         if row.mayBeStored || row.failures > 0 {
             if try await photo.isStored() { return }

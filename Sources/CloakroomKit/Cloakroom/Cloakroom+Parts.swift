@@ -1,0 +1,100 @@
+import Foundation
+
+/// What an app makes when it needs it, and keeps; ``signOut(_:)`` ends all of it.
+extension Cloakroom {
+    /// A queue of uploads that survives the end of the app: see <doc:Background>.
+    ///
+    /// Make one, and keep it: a second one cannot open the queue. Photos that are larger than ``Outbox/Options/largestPut`` go
+    /// over ``Configuration/transport``.
+    ///
+    /// - Parameters:
+    ///   - carrier: such as `BackgroundSessionCarrier`; by default ``Configuration/transport``, while the app runs.
+    ///   - conditions: power and network as they are, for `options` to demand; by default those of the device on Apple's
+    ///     systems, and on others any.
+    /// - Throws: ``CloakroomError``, as ``Outbox/init(folder:owner:photos:assets:carrier:conditions:options:)``.
+    public func outbox(
+        carrier: (any TransferCarrier)? = nil, conditions: (any RunConditions)? = nil,
+        options: Outbox.Options = Outbox.Options()
+    ) throws -> Outbox {
+        let outbox = try Outbox(
+            folder: outboxFolder, owner: owner, photos: objects, assets: client,
+            carrier: carrier ?? TransportCarrier(transport: configuration.transport),
+            conditions: conditions ?? Self.deviceConditions, options: options)
+        open.keep(outbox)
+        return outbox
+    }
+
+    /// Loads photos, thumbnails and images of URLs, with a cache on the disk: see <doc:ShowingImages>.
+    ///
+    /// Make one, and keep it.
+    ///
+    /// - Parameter hasEnded: whether an object is not to be shown any more, such as `MessageRetention.hasEnded(assetKey:)`.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed`` or ``CloakroomError/Code/diskFull``, and for
+    ///   ``Configuration/assetBaseURLs`` that are none.
+    public func images(
+        settings: ImageLoaderSettings = ImageLoaderSettings(),
+        hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)? = nil
+    ) throws -> ImageLoader {
+        let baseURLs = configuration.assetBaseURLs
+        let images = try ImageLoader(
+            folder: configuration.cacheFolder, owner: owner, client: objects, layout: layout,
+            transport: configuration.transport,
+            baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings, hasEnded: hasEnded)
+        open.keep(images)
+        return images
+    }
+
+    /// Renews the images that the app shows, and uploads those again that are gone, where it has their bytes.
+    ///
+    /// Make one, and keep it: runs of two are not one another's.
+    ///
+    /// - Parameters:
+    ///   - collector: which images.
+    ///   - cache: where their bytes may be; `nil` for no recovery.
+    ///   - urls: where the app keeps their URLs; `nil` for no recovery.
+    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``, and for ``Configuration/assetBaseURLs`` that are
+    ///   none.
+    public func renewals(
+        of collector: any AssetRenewalURLCollector, cache: (any AssetCache)? = nil, urls: (any AssetURLWriter)? = nil
+    ) throws -> AssetRenewalManager {
+        let store = try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.sqlite"), owner: owner)
+        var recovery: AssetRecovery?
+        if let cache, let urls {
+            recovery = AssetRecovery(
+                uploader: client, cache: cache, urls: urls,
+                journal: try SQLiteRecoveryJournal(at: folder.appendingPathComponent("recovery.sqlite"), owner: owner),
+                renewals: store)
+        }
+        let renewals = AssetRenewalManager(
+            renewer: client, collector: collector, store: store, recovery: recovery,
+            baseURLs: try AssetBaseURLs(configuration.assetBaseURLs))
+        open.keep(renewals)
+        return renewals
+    }
+
+    /// Backs up a source of photos, such as the device's library, over networks that cost nothing.
+    ///
+    /// Make one for each source, and keep it.
+    ///
+    /// - Parameter name: of its files, letters and digits: another one for each source.
+    /// - Throws: ``CloakroomError``, as ``init(configuration:user:tokens:)``.
+    public func backup(of source: any PhotoSource, named name: String = "library") throws -> SourceBackup {
+        guard !name.isEmpty, name.utf8.allSatisfy({ PhotoLayout.isWord($0) }) else {
+            throw CloakroomError(.invalidRequest, "a source's name is letters, digits, hyphens and underscores")
+        }
+        return SourceBackup(
+            source: source, client: background, layout: layout,
+            journal: try SourceJournal(at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner),
+            folder: folder.appendingPathComponent("source-\(name)", isDirectory: true))
+    }
+
+    var outboxFolder: URL { folder.appendingPathComponent("outbox", isDirectory: true) }
+
+    private static var deviceConditions: any RunConditions {
+        #if canImport(Network)
+            AppleRunConditions()
+        #else
+            UnrestrictedConditions()
+        #endif
+    }
+}

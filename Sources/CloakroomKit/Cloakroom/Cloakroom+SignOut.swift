@@ -1,0 +1,33 @@
+import Foundation
+
+extension Cloakroom {
+    /// Ends what was made of this, and forgets the credentials and the images that were shown: see <doc:SigningOut>.
+    ///
+    /// ``Outbox/unsent()`` says beforehand what there is to decide about. Call this while the user's token is still valid, and
+    /// remove the token afterwards. What is kept waits for the same user at the same endpoint. Backups that are in progress
+    /// are the app's own tasks: cancel them first.
+    ///
+    /// - Returns: when nothing is sent any more, and what became of the queue of uploads.
+    /// - Throws: ``CloakroomError`` when what was unsent could not be read or removed. All the rest is done then, too.
+    @discardableResult
+    public func signOut(_ unsent: OutboxSignOut) async throws -> OutboxSignOutReport {
+        let parts = open.take()
+        await schedule.cancel()
+        for renewals in parts.renewals { await renewals.cancel() }
+        let report: Result<OutboxSignOutReport, any Error>
+        do {
+            report = .success(try await outboxToEnd(parts.outbox)?.signOut(unsent) ?? OutboxSignOutReport())
+        } catch {
+            report = .failure(error)
+        }
+        for images in parts.images { await images.removeAll() }
+        await credentials.forget()
+        return try report.get()
+    }
+
+    /// - Returns: `nil` for an app without one.
+    private func outboxToEnd(_ open: Outbox?) throws -> Outbox? {
+        if let open { return open }
+        return FileManager.default.fileExists(atPath: outboxFolder.path) ? try outbox() : nil
+    }
+}
