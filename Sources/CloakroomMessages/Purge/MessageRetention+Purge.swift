@@ -10,19 +10,20 @@ extension MessageRetention {
     /// Removes what is over for certain: messages, their files, what handlers and caches have of them, and the keys that
     /// could open what is left of them on the disk.
     ///
-    /// Another call meanwhile waits for the same purge. What it could not do the next one does: after the end of the
-    /// process at any point, when the disk is full, or while a handler throws.
+    /// One at a time: a call during another one waits for that, and then does its own, as what it is for may have come when
+    /// that one was past it. What it could not do the next one does: after the end of the process at any point, when the
+    /// disk is full, or while a handler throws.
     ///
     /// - Throws: ``CloakroomError/Code/cancelled`` alone; other failures are in the report.
     @discardableResult
     public func purge() async throws -> PurgeReport {
-        let task: Task<PurgeReport, any Error>
-        if let currentPurge {
-            task = currentPurge
-        } else {
-            task = Task { try await performPurge() }
-            currentPurge = task
+        while let former = currentPurge {
+            _ = await former.result
+            if currentPurge == former { currentPurge = nil }
         }
+        guard !Task.isCancelled else { throw CloakroomError.cancelled }
+        let task = Task { try await performPurge() }
+        currentPurge = task
         defer { if currentPurge == task { currentPurge = nil } }
         return try await withTaskCancellationHandler {
             try await task.value

@@ -1,0 +1,81 @@
+import CloakroomAWS
+import CloakroomKit
+import Foundation
+import Testing
+
+@testable import CloakroomMessages
+
+/// What is asked for while a purge is in progress.
+@Suite struct ConcurrentPurgeTests {
+    /// Holds the first batch that is handled.
+    private struct HeldHandler: ExpiredMessageHandler {
+        let gate = CallGate()
+
+        func remove(_ messages: [MessageReference]) async throws { await gate.pass() }
+    }
+
+    private struct HeldVault: KeyVault {
+        let vault = MemoryVault()
+        let gate: CallGate
+
+        func load() async throws -> Data? { try await vault.load() }
+        func store(_ value: Data) async throws {
+            await gate.pass()
+            try await vault.store(value)
+        }
+        func erase() async throws { try await vault.erase() }
+    }
+
+    private let conversation = RetentionFixture.conversation
+
+    @Test func `messages that are deleted while a purge puts keys out of reach are purged as well`() async throws {
+        let device = try await RetentionFixture()
+        await device.storage.close()
+        try FileManager.default.removeItem(at: device.folder)
+        let (folder, clocks, gate) = (device.folder, device.clocks, CallGate())
+        // The vault takes the first key at once.
+        let vault = HeldVault(gate: gate)
+        async let opened = SQLiteMessageStorage(
+            folder: folder, vault: vault, reading: clocks.reading, step: { _ in })
+        await gate.letFirstPass(of: 1)
+        let storage = try await opened
+        let retention = await MessageRetention(
+            of: RetentionFixture.own, storage: storage,
+            runtime: RuntimeDependencies(wallClock: { clocks.reading.wall.date }, now: { clocks.instant }),
+            read: { clocks.reading })
+        try await retention.updateRetentionPolicy(.keep, in: conversation, applyingTo: .newMessages)
+        _ = try await retention.admit([device.incoming("due", .oneHour), device.incoming("kept")])
+        clocks.pass(.seconds(7200))
+
+        async let purge = retention.purge()
+        await gate.arrival()
+        async let deletion = retention.deleteAll(in: conversation)
+        while try await !retention.messages(in: conversation).isEmpty { await Task.yield() }
+        await gate.open()
+        #expect(try await purge.purgedCount == 1)
+        #expect(try await deletion.purgedCount == 1)
+        #expect(try device.count("message") == 0)
+        await storage.close()
+    }
+
+    @Test func `a purge that is cancelled does not cancel another caller's`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        _ = try await device.retention.admit((0..<600).map { try device.incoming("m\($0)", .oneHour) })
+        device.clocks.pass(.seconds(7200))
+        let (clocks, handler) = (device.clocks, HeldHandler())
+        let retention = await MessageRetention(
+            of: RetentionFixture.own, storage: device.storage, handlers: [handler], chatKeyPrefix: "chat/",
+            read: { clocks.reading })
+        let first = Task { try await retention.purge() }
+        await handler.gate.arrival()
+        let second = Task { try await retention.purge() }
+        for _ in 0..<100 { await Task.yield() }
+        first.cancel()
+        await handler.gate.open()
+        let error = await #expect(throws: CloakroomError.self) { try await first.value }
+        #expect(error?.code == .cancelled)
+        #expect(try await second.value.isComplete)
+        #expect(try device.count("message") == 0)
+    }
+}
