@@ -13,6 +13,7 @@ import Foundation
 @main struct KitBench {
     private static let usage = """
         usage: kit-bench callers ENDPOINT          1,000 callers of credentials that have ended
+               kit-bench sessions ENDPOINT         1,000 callers of a session that is about to end
                kit-bench renewals ENDPOINT STORE   10,000 assets, none renewed before; STORE is a new file
                kit-bench backup S3 INDEX FOLDER    the files of FOLDER, by an index in the file INDEX
         """
@@ -24,6 +25,8 @@ import Foundation
             let client = CloakroomClient(endpoint: endpoint, transport: Transport()) { "token" }
             switch (arguments[0], arguments.count) {
             case ("callers", 2): try await ask(CredentialProvider(vendor: client))
+            case ("sessions", 2):
+                try await ask(SessionTokenProvider(endpoint: endpoint, transport: Transport()))
             case ("renewals", 3): try await renew(with: client, URL(fileURLWithPath: arguments[2]))
             case ("backup", 4):
                 try await backUp(
@@ -46,6 +49,19 @@ import Foundation
         }
         guard later.allSatisfy({ $0 == later[0] && $0 != first && $0.expiration > Date() }) else {
             throw BenchError(why: "the callers did not all get the same new credentials")
+        }
+    }
+
+    private static func ask(_ session: SessionTokenProvider) async throws {
+        try await session.signIn(with: SignInIdentity(token: "identity"))
+        // The server gives this one ten seconds: from half of them on callers wait for the next.
+        try await Task.sleep(for: .seconds(7))
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<1000 { group.addTask { try await session.token() } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        guard Set(tokens).count == 1, tokens.first != "session1" else {
+            throw BenchError(why: "the callers did not all get the same new token")
         }
     }
 

@@ -9,6 +9,7 @@ import time
 from processes import NotMeasured, memory_megabytes, wait_until
 
 _FILES = 2_000
+_QUEUED = 1_000
 _FILE_BYTES = 100_000
 _TRANSFERS = 16
 _LARGE_BYTES = 2 << 30
@@ -68,13 +69,23 @@ class Store:
 
     def backup(self, sample, user, folder):
         """The sample, signed in beforehand, to the user's fresh prefix."""
+        return Usage("the sample", [sample, "backup", "--state", self._signed_in(sample, user), folder], {})
+
+    def outbox(self, sample, user, photos):
+        """The same by the sample's queue: (what it takes to add the photos, to send them)."""
+        state = self._signed_in(sample, user)
+        added = Usage("adding to the outbox", [sample, "outbox", "add", "--state", state, *photos], {})
+        return added, Usage("the outbox", [sample, "outbox", "run", "--state", state], {})
+
+    def _signed_in(self, sample, user):
+        """The folder of the sample's records."""
         state = self._sample_state / user
         state.mkdir(parents=True)
         token = state / "token"
         self.make_token(user, token)
         Usage("signing in", [sample, "sign-in", "--state", state, "--endpoint", self.values["URL"], "--s3-endpoint",
                              self.values["S3"], "--user", user, "--token-file", token], {})
-        return Usage("the sample", [sample, "backup", "--state", state, folder], {})
+        return state
 
     def make_token(self, user, path):
         """A token of the user, in a file."""
@@ -93,7 +104,8 @@ class Store:
 
 
 def beside_rclone(parts, rounds):
-    """In turns, each to a fresh prefix. Gives (the sample's usages, rclone's, the sample's of one large file)."""
+    """In turns, each to a fresh prefix. Gives (the sample's usages, rclone's, the sample's of one large file, of its
+    outbox with 1,000 of the photos, of a backup of the same)."""
     if not parts.sample:
         raise NotMeasured("backup: there is no sample")
     photos, film = parts.run / "photos", parts.run / "film"
@@ -115,9 +127,34 @@ def beside_rclone(parts, rounds):
         for number in range(rounds):
             for run in (rclone, sample) if number % 2 == 0 else (sample, rclone):
                 run(number)
-        return ours, theirs, store.backup(parts.sample, "bench_film", film)
+        return (ours, theirs, store.backup(parts.sample, "bench_film", film),
+                *_outbox_beside_backup(parts, store, photos, rounds))
     finally:
         store.stop()
+
+
+def _outbox_beside_backup(parts, store, photos, rounds):
+    """In turns. Gives (usages of adding and sending, usages of the backup)."""
+    some = parts.run / "queued"
+    some.mkdir()
+    files = sorted(photos.iterdir())[:_QUEUED]
+    for each in files:
+        os.link(each, some / each.name)
+    queued, direct = [], []
+    for number in range(rounds):
+        runs = [lambda: queued.append(store.outbox(parts.sample, f"queued_{number}", files)),
+                lambda: direct.append(store.backup(parts.sample, f"direct_{number}", some))]
+        for run in runs if number % 2 == 0 else reversed(runs):
+            run()
+    return queued, direct
+
+
+def outbox_note(queued, direct):
+    """The numbers behind the limit, in a sentence."""
+    return (f"outbox: {_QUEUED:,} photos were added in {min(added.seconds for added, _ in queued):.2f} s, each on the disk "
+            f"when that returns, and sent in {min(run.seconds for _, run in queued):.2f} s with "
+            f"{min(run.cpu for _, run in queued):.2f} s of CPU; their backup took "
+            f"{min(each.seconds for each in direct):.2f} s with {min(each.cpu for each in direct):.2f} s of CPU.")
 
 
 def note(ours, theirs, large):

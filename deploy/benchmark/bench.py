@@ -84,6 +84,7 @@ class Bench:
             self._try(self._false_outcomes)
         if self.only in (None, "kit"):
             self._try(self._kit_refreshes)
+            self._try(self._kit_sessions)
             self._try(self._kit_renewal)
             self._try(self._kit_listing)
             self._try(self._kit_lines)
@@ -167,6 +168,10 @@ class Bench:
         print("refreshing the kit's credentials", flush=True)
         self.values["refresh_requests_of_1000_callers"] = kit.refreshes_of_callers(self.parts)
 
+    def _kit_sessions(self):
+        print("continuing the kit's session", flush=True)
+        self.values["session_requests_of_1000_callers"] = kit.session_requests_of_callers(self.parts)
+
     def _kit_renewal(self):
         print("renewing 10,000 assets with the kit", flush=True)
         requests, seconds = kit.renewal(self.parts)
@@ -181,12 +186,15 @@ class Bench:
 
     def _backup(self):
         print("backing up beside rclone", flush=True)
-        ours, theirs, large = backups.beside_rclone(self.parts, self.backup_rounds)
+        ours, theirs, large, queued, direct = backups.beside_rclone(self.parts, self.backup_rounds)
         best, other = (min(each.seconds for each in usages) for usages in (ours, theirs))
         self.values["backup_time_over_rclone"] = best / other
         self._median("backup_cpu_over_rclone", [each.cpu / other.cpu for each, other in zip(ours, theirs)])
         self.values["backup_rss_mb"] = max(each.megabytes for each in [*ours, large])
         self.notes.append(backups.note(ours, theirs, large))
+        self.values["outbox_1000_time_over_backup"] = (min(run.seconds for _, run in queued)
+                                                       / min(each.seconds for each in direct))
+        self.notes.append(backups.outbox_note(queued, direct))
 
     def _tiers(self):
         measured = self._try(tiers.Tiers, self.parts, self.tiers_size)

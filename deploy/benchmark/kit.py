@@ -15,6 +15,7 @@ from processes import NotMeasured
 _ASSETS = 10_000
 _SECONDS = 60       # for one run of the kit
 _FIRST_LIFETIME = 2
+_FIRST_SESSION = 10
 
 
 def refreshes_of_callers(parts):
@@ -23,6 +24,14 @@ def refreshes_of_callers(parts):
         _run(parts, "kit-callers", "callers", worker.url)
         # The first one was for the credentials that ended.
         return worker.requests["/api/v1/auth/sts-token"] - 1
+
+
+def session_requests_of_callers(parts):
+    """A thousand callers at once of a session that is about to end: requests."""
+    with _worker() as worker:
+        _run(parts, "kit-sessions", "sessions", worker.url)
+        # The first one was to sign in.
+        return worker.requests["/api/v1/auth/session"] - 1
 
 
 def renewal(parts):
@@ -86,7 +95,7 @@ class _Worker(http.server.ThreadingHTTPServer):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.requests = {"/api/v1/auth/sts-token": 0, "/v2/assets/renew-batch": 0}
+        self.requests = {"/api/v1/auth/sts-token": 0, "/v2/assets/renew-batch": 0, "/api/v1/auth/session": 0}
         self.renewed = 0
         self.lock = threading.Lock()
 
@@ -95,12 +104,15 @@ class _Answers(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         with self.server.lock:
             if self.path not in self.server.requests:
                 return self.send_error(404)
             self.server.requests[self.path] += 1
-            answer = self._credentials() if self.path.endswith("sts-token") else self._renewal(json.loads(body))
+            match self.path:
+                case "/api/v1/auth/session": answer = self._session()
+                case "/v2/assets/renew-batch": answer = self._renewal(json.loads(body))
+                case _: answer = self._credentials()
         text = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -114,6 +126,10 @@ class _Answers(http.server.BaseHTTPRequestHandler):
         return {"credentials": {"accessKeyId": f"ASIAIOSFODNN7EXAMPL{number}", "secretAccessKey": "k" * 40,
                                 "sessionToken": "t" * 400, "expiration": _in(lifetime)},
                 "region": "eu-west-1", "bucket": "assets"}
+
+    def _session(self):
+        number = self.server.requests[self.path]
+        return {"token": f"session{number}", "expiresAt": _in(_FIRST_SESSION if number == 1 else 3600), "userId": "u_1"}
 
     def _renewal(self, batch):
         keys = batch["assetKeys"]

@@ -16,8 +16,10 @@ public import Foundation
 /// Each user at each endpoint has a folder of their own in `folder`, which no other user's outbox opens.
 public actor Outbox {
     public struct Options: Sendable, Equatable {
-        /// At least 1.
-        public var transfersAtOnce = 3
+        /// The most transfers that are under way; one always may be.
+        public var transfersAtOnce = 16
+        /// While so many bytes are under way no further transfer begins: small photos go many at a time, large ones few.
+        public var bytesAtOnce: Int64 = 8 << 20
         /// Which networks, and how much power, may be used.
         public var conditions = TransferConditions()
         /// On average over the transfers of a run: each goes as fast as the network, and the next one waits. `nil` for as

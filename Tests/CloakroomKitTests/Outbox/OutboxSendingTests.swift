@@ -34,6 +34,20 @@ import Testing
         #expect(await bench.network.mostAtOnce == limit)
     }
 
+    @Test func `no further transfer begins while as many bytes are under way as may be`() async throws {
+        var options = Outbox.Options()
+        options.bytesAtOnce = 25
+        let outbox = try bench.outbox(options: options)
+        for number in 0..<6 { try await outbox.add(photo: try bench.photo("ten bytes\(number)")) }
+        let gate = Gate()
+        await bench.network.inject("PUT", .held(gate), times: 6)
+        async let report = outbox.run()
+        await gate.arrival(of: 3)
+        await gate.open()
+        #expect(await report.sent == 6)
+        #expect(await bench.network.mostAtOnce == 3)
+    }
+
     @Test func `what is added during a run is sent by it`() async throws {
         let outbox = try bench.outbox()
         let gate = Gate()

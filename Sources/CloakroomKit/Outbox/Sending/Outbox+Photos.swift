@@ -15,7 +15,11 @@ extension Outbox {
             if try await photo.isStored() { return }
             row.mayBeStored = false
         }
-        try await checkFile(&row)
+        do { try await checkFile(&row) } catch {
+            // Its row is back since the power failed, and its file is not.
+            if try await photo.isStored() { return }
+            throw error
+        }
         guard row.file.byteCount <= options.largestPut else { return try await putParts(photo, &row) }
         // The second time with other credentials, another clock, or without a condition.
         var createsOnly = true

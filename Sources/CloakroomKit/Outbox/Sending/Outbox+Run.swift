@@ -101,6 +101,7 @@ extension Outbox {
                     for await _ in ready {}
                     await self.send(row)
                 }
+                run?.bytesUnderWay += row.file.byteCount
                 // Not before it is in the list.
                 go.finish()
                 pace(row)
@@ -119,7 +120,7 @@ extension Outbox {
     /// - Returns: `nil` when nothing can begin before something else has ended.
     private func nextStep() async throws -> Step? {
         guard let run, !Task.isCancelled, run.report.stoppedBy == nil else { return nil }
-        guard run.active.count < max(1, options.transfersAtOnce) else { return nil }
+        guard hasRoom(run) else { return nil }
         if isPaused { return .stop(CloakroomError(.notAllowedNow, "The outbox is paused")) }
         if let end = run.pacedUntil {
             guard runtime.now() >= end else { return nil }
@@ -131,10 +132,12 @@ extension Outbox {
             return .stop(CloakroomError(.notAllowedNow, refusal))
         }
         // Once more, after the wait.
-        guard let active = self.run?.active, active.count < max(1, options.transfersAtOnce), !isPaused, isOpen,
-            !Task.isCancelled
-        else { return nil }
-        return try store.nextDue(at: now, excluding: Set(active.keys)).map { .send($0) }
+        guard let run = self.run, hasRoom(run), !isPaused, isOpen, !Task.isCancelled else { return nil }
+        return try store.nextDue(at: now, excluding: Set(run.active.keys)).map { .send($0) }
+    }
+
+    private func hasRoom(_ run: OutboxRun) -> Bool {
+        run.active.isEmpty || run.active.count < options.transfersAtOnce && run.bytesUnderWay < options.bytesAtOnce
     }
 
     /// Lets the next one wait for as long as this one may take.

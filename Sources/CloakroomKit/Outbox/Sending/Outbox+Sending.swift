@@ -13,7 +13,7 @@ extension Outbox {
             settle(row, after: CloakroomError(of: error))
         }
         transfers.sent[row.id] = nil
-        run?.active[row.id] = nil
+        if run?.active.removeValue(forKey: row.id) != nil { run?.bytesUnderWay -= row.file.byteCount }
         run?.signal.yield()
         publish()
     }
@@ -34,7 +34,8 @@ extension Outbox {
     private func conclude(_ row: OutboxRow) async throws {
         var row = row
         switch row.kind {
-        case .photo: try store.remove([row.id])
+        // One that is back after a failure of power is found in S3.
+        case .photo: try store.remove([row.id], durability: .processEnd)
         case .asset:
             row.state = .uploaded
             row.transfer = nil

@@ -46,7 +46,8 @@ extension Outbox {
         if Task.isCancelled { throw CloakroomError.cancelled }
         let wasStored = row.mayBeStored
         let id = begin(&row)
-        try store.update(row)
+        // A photo has one place, which takes it once: it would be found there.
+        try store.update(row, durability: row.kind == .photo ? .processEnd : .powerFailure)
         await onStep(.begun)
         transfers.underWay.insert(id)
         do { try await carrier.start(request, id: id) } catch {

@@ -6,6 +6,8 @@ struct OutboxRun {
     let signal: AsyncStream<Void>.Continuation
     /// By the items' identifiers.
     var active: [String: Task<Void, Never>] = [:]
+    /// Of those.
+    var bytesUnderWay: Int64 = 0
     var report = OutboxReport()
     /// Items in a row that failed for the network or the server.
     var consecutiveFailures = 0

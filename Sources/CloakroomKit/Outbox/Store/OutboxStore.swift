@@ -137,18 +137,36 @@ struct OutboxStore {
     }
 
     /// Writes what has changed; one that is gone stays gone.
-    mutating func update(_ row: OutboxRow) throws(CloakroomError) {
+    ///
+    /// - Parameter durability: with ``SQLiteSettings/Durability/processEnd`` a failure of power may undo it.
+    mutating func update(
+        _ row: OutboxRow, durability: SQLiteSettings.Durability = .powerFailure
+    ) throws(CloakroomError) {
         let assignments = OutboxRow.changingColumns.map { "\($0) = ?" }.joined(separator: ", ")
-        try records.perform { database throws(SQLiteError) in
+        try perform(durability) { database throws(SQLiteError) in
             try database.run("UPDATE items SET \(assignments) WHERE id = ?", row.changing + [.text(row.id)])
         }
     }
 
-    mutating func remove(_ ids: [String]) throws(CloakroomError) {
-        try records.perform { database throws(SQLiteError) in
+    /// - Parameter durability: as in ``update(_:durability:)``.
+    mutating func remove(
+        _ ids: [String], durability: SQLiteSettings.Durability = .powerFailure
+    ) throws(CloakroomError) {
+        try perform(durability) { database throws(SQLiteError) in
             try database.transaction { () throws(SQLiteError) in
                 for id in ids { try database.run("DELETE FROM items WHERE id = ?", [.text(id)]) }
             }
+        }
+    }
+
+    private mutating func perform(
+        _ durability: SQLiteSettings.Durability, _ work: (SQLiteDatabase) throws(SQLiteError) -> Void
+    ) throws(CloakroomError) {
+        guard durability == .processEnd else { return try records.perform(work) }
+        try records.perform { database throws(SQLiteError) in
+            try database.run("PRAGMA synchronous = NORMAL")
+            defer { _ = try? database.run("PRAGMA synchronous = FULL") }
+            try work(database)
         }
     }
 
