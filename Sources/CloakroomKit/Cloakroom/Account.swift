@@ -1,3 +1,4 @@
+import CloakroomAWS
 import Foundation
 
 /// What a user has with the worker, whatever the app does with it.
@@ -18,7 +19,9 @@ struct Account {
         client = CloakroomClient(
             endpoint: configuration.endpoint, tokenHeader: configuration.tokenHeader, tokens: tokens,
             transport: configuration.transport, retryPolicy: configuration.retryPolicy)
-        credentials = CredentialProvider(vendor: client, store: Self.credentialStore(of: owner, in: folder))
+        credentials = CredentialProvider(
+            vendor: client, store: Self.credentialStore(of: owner, in: folder), serverClock: client.serverClock,
+            userID: user, runtime: RuntimeDependencies())
     }
 
     /// By the credentials, or as it was the last time.

@@ -23,6 +23,9 @@ public actor CredentialProvider {
     private var waiting: [Int: CheckedContinuation<RefreshResult, Never>] = [:]
     private var store: StoreQueue
     private var hasLoaded = false
+    /// Whose they have to be; `nil` for anybody's.
+    private let userID: String?
+    private var isClosed = false
 
     private typealias RefreshResult = Result<VendedCredentials, CloakroomError>
 
@@ -48,8 +51,9 @@ public actor CredentialProvider {
     package init(
         vendor: any CredentialVendor, store: (any CredentialStore)? = nil,
         onStoreFailure: @escaping @Sendable (CloakroomError) -> Void = { _ in }, serverClock: ServerClock? = nil,
-        runtime: RuntimeDependencies
+        userID: String? = nil, runtime: RuntimeDependencies
     ) {
+        self.userID = userID
         self.vendor = vendor
         self.serverClock = serverClock
         self.store = StoreQueue(store, onFailure: onStoreFailure, runtime: runtime)
@@ -61,6 +65,7 @@ public actor CredentialProvider {
     /// - Throws: ``CloakroomError``: why there are none, ``CloakroomError/Code/cancelled`` for a cancelled task. The next
     ///   call retries. After ``CloakroomError/Code/sessionRevoked`` nothing is held any more, in the store neither.
     public func credentials() async throws(CloakroomError) -> VendedCredentials {
+        if isClosed { throw CloakroomError(.cancelled, "The user has signed out.") }
         let reading = runtime.clockReading
         if let held {
             switch held.freshness(at: reading) {
@@ -109,6 +114,12 @@ public actor CredentialProvider {
         ongoingRefresh?.task?.cancel()
         completeRefresh(.failure(CloakroomError(.cancelled, "The credentials were forgotten.")))
         await store.clear()?.value
+    }
+
+    /// The same for good: later calls of ``credentials()`` send nothing, whoever has signed in by then.
+    func close() async {
+        isClosed = true
+        await forget()
     }
 
     /// For the package's own S3 client.
@@ -210,6 +221,11 @@ extension CredentialProvider {
 
     /// - Parameter reportedTime: by the server's responses, if one has had it.
     private func accept(_ vended: VendedCredentials, reportedTime: ServerTime?) throws(CloakroomError) {
+        guard !isClosed else { throw .cancelled }
+        if let userID, let user = vended.userID, user != userID {
+            throw CloakroomError(
+                .storeOwnerMismatch, "The token is another user's: sign in as the user whose files these are")
+        }
         let reading = runtime.clockReading
         if let reportedTime { serverTime = reportedTime }
         let now = serverTime?.time(at: reading) ?? reading.wallClock

@@ -73,10 +73,7 @@ extension Outbox {
         await onStep(.copied)
         do {
             try checkStore()
-            if let known = try store.row(row.kind, identity: row.identity) {
-                folder.remove(row.id)
-                return try merge(row, into: known)
-            }
+            if let known = try store.row(row.kind, identity: row.identity) { return try merge(row, into: known) }
             try folder.writeRecord(row)
         } catch {
             folder.remove(row.id)
@@ -84,10 +81,7 @@ extension Outbox {
         }
         await onStep(.recorded)
         do {
-            if let known = try store.row(row.kind, identity: row.identity) {
-                folder.remove(row.id)
-                return try merge(row, into: known)
-            }
+            if let known = try store.row(row.kind, identity: row.identity) { return try merge(row, into: known) }
             guard isOpen else { throw Self.signedOut }
             try store.insert([row])
         } catch {
@@ -103,6 +97,19 @@ extension Outbox {
         guard row.file.md5 == known.file.md5, row.file.byteCount == known.file.byteCount else {
             throw CloakroomError(.invalidRequest, "another asset has the reference \(row.identity)")
         }
+        let isDamaged = !folder.isUnchanged(known) || known.error?.code == .unreadableFile
+        guard known.state != .uploaded, isDamaged, !isUnderWay(known.id) else {
+            folder.remove(row.id)
+            return known.itemID
+        }
+        // This copy takes the place of the one that cannot be sent.
+        var repaired = known
+        repaired.file = row.file
+        (repaired.state, repaired.failures, repaired.error, repaired.notBefore) = (.waiting, 0, nil, nil)
+        try folder.move(row.id, to: known.id)
+        try folder.writeRecord(repaired)
+        try store.update(repaired)
+        changed()
         return known.itemID
     }
 

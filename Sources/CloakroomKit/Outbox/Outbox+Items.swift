@@ -61,6 +61,7 @@ extension Outbox {
         guard let found = try store.row(id: id.rawValue), found.state != .uploaded else { return nil }
         let before = item(found)
         await cancel([found.id])
+        await cancelCarried("\(transferPrefix)\(found.id)/")
         try checkStore()
         guard let row = try store.row(id: id.rawValue), row.state != .uploaded else { return nil }
         try store.remove([row.id])

@@ -15,6 +15,10 @@ extension Outbox {
         let rows = Result { () throws(CloakroomError) in mustDiscard ? try store.rows() : [] }
         let removed = (try? rows.get())?.filter { $0.state != .uploaded }.map(item) ?? []
         await close()
+        defer {
+            feed.finish()
+            lock = nil
+        }
         // What was stored before it could be cancelled is not removed.
         let left = try store.rows().filter { $0.state != .uploaded }
         if mustDiscard {
@@ -25,8 +29,6 @@ extension Outbox {
             report.removed = removed.filter { ids.contains($0.id) }
         }
         report.kept = try store.unsent()
-        feed.finish()
-        lock = nil
         return report
     }
 
@@ -51,7 +53,7 @@ extension Outbox {
 
     private func endSending() {
         feed.isTimeOver = true
-        feed.wakeUp?.yield()
+        feed.wakeUp()
         run?.task?.cancel()
     }
 
@@ -60,7 +62,7 @@ extension Outbox {
         isClosing = true
         run?.task?.cancel()
         if let task = run?.task { _ = await task.value }
-        for id in await carrier.transfersUnderWay() where id.hasPrefix(transferPrefix) { await carrier.cancel(id: id) }
+        await cancelCarried(transferPrefix)
         transfers.listener?.cancel()
     }
 }

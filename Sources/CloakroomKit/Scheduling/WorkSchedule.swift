@@ -21,6 +21,7 @@ public actor WorkSchedule {
     /// In the order in which it was added.
     private var works: [ScheduledWork] = []
     private var ongoing: Task<[ScheduledWorkResult], Never>?
+    private var isClosed = false
     /// What ``run()`` sleeps in.
     private var sleep: Task<Void, Never>?
 
@@ -45,6 +46,7 @@ public actor WorkSchedule {
     /// Replaces work of the same name; when that was done counts for this.
     public func add(_ work: ScheduledWork) {
         works.removeAll { $0.name == work.name }
+        guard !isClosed else { return }
         works.append(work)
         sleep?.cancel()
     }
@@ -90,6 +92,13 @@ public actor WorkSchedule {
     public func cancel() async {
         ongoing?.cancel()
         _ = await ongoing?.value
+    }
+
+    /// The same for good: nothing is begun any more.
+    func close() async {
+        isClosed = true
+        works = []
+        await cancel()
     }
 
     // MARK: Doing

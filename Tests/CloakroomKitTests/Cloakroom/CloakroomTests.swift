@@ -216,4 +216,22 @@ import Testing
         } throws: { ($0 as? CloakroomError)?.code == .storeInUse }
         withExtendedLifetime(outbox) {}
     }
+
+    @Test func `after a sign-out nothing is sent, whoever has signed in`() async throws {
+        let cloakroom = try cloakroom(of: "u_1")
+        let renewals = try cloakroom.renewals(
+            of: AssetCollection([
+                .groupImage(url: try #require(URL(string: "https://cdn.example/a.bin")), conversationID: "c")
+            ]))
+        await cloakroom.schedule.add(ScheduledWork("renewals", every: .seconds(60)) { await renewals.renewIfNeeded() })
+        try await cloakroom.signOut(.keepingUnsent)
+        let count = await http.lines.count
+        #expect(await renewals.renewIfNeeded().error?.code == .cancelled)
+        #expect(await renewals.forceRenewal().error?.code == .cancelled)
+        #expect(await cloakroom.schedule.runDue().isEmpty)
+        let photo = try folder.write("a.heic", Data("a photo".utf8))
+        #expect(await cloakroom.backup.backUp([photo]).stoppedBy != nil)
+        await #expect(throws: CloakroomError.self) { try await cloakroom.credentials.credentials() }
+        #expect(await http.lines.count == count)
+    }
 }

@@ -89,4 +89,26 @@ import Testing
         #expect(await carrier.transfersUnderWay() == [])
         #expect(await bench.s3.objects.isEmpty)
     }
+
+    @Test func `a pause and a removal end what the carrier has of an earlier process`() async throws {
+        let bench = try OutboxFixture()
+        let carrier = FakeCarrier(bench.s3)
+        do {
+            let outbox = try bench.outbox(carrier: carrier)
+            try await outbox.add(photo: try bench.photo("one"))
+            try await outbox.add(photo: try bench.photo("two"))
+            let run = Task { await outbox.run() }
+            try await until { await carrier.underWay.count == 2 }
+            run.cancel()
+            _ = await run.value
+        }
+        await carrier.relaunch()
+        #expect(await carrier.underWay.count == 2)
+        let outbox = try bench.outbox(carrier: carrier)
+        let first = try #require(try await outbox.items().first)
+        try await outbox.remove(first.id)
+        #expect(await carrier.underWay.count == 1)
+        try await outbox.pause()
+        #expect(await carrier.underWay.isEmpty)
+    }
 }

@@ -65,7 +65,7 @@ import Testing
         #expect(try await outbox.remove(failed[1].id)?.kind == .asset(reference: "b"))
         #expect(await outbox.run().sent == 1)
         #expect(try await outbox.unsent().isEmpty)
-        #expect(try bench.files() == [])
+        #expect(try bench.files().allSatisfy { $0.hasSuffix(".json") })
     }
 
     @Test(arguments: [
@@ -172,5 +172,66 @@ import Testing
         let report = await outbox.run()
         #expect(report.sent == 1 && report.isComplete)
         #expect(await bench.puts() == [:])
+    }
+
+    @Test func `a photo that is added again takes the place of a damaged copy`() async throws {
+        let outbox = try bench.outbox()
+        let id = try await outbox.add(photo: try bench.photo("a photo"))
+        let file = bench.root.appendingPathComponent("\(StoreOwner.test.folderName)/files/\(id.rawValue)")
+        try Data("damaged".utf8).write(to: file)
+        #expect(await outbox.run().failed == 1)
+        #expect(try await outbox.add(photo: try bench.photo("a photo")) == id)
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.s3.objects[OutboxFixture.key("a photo")]?.bytes == Data("a photo".utf8))
+        #expect(try bench.files() == [])
+    }
+
+    @Test func `an asset that the app has not acknowledged outlasts the database`() async throws {
+        let asset: OutboxAsset
+        do {
+            let outbox = try bench.outbox()
+            try await outbox.add(asset: UploadContent("an asset"), reference: "a")
+            #expect(await outbox.run().sent == 1)
+            asset = try #require(try await outbox.uploadedAssets().first)
+        }
+        let folder = bench.root.appendingPathComponent(StoreOwner.test.folderName)
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent("outbox.sqlite\(suffix)"))
+        }
+        let outbox = try bench.outbox()
+        #expect(try await outbox.uploadedAssets() == [asset])
+        try await outbox.acknowledge(asset.id)
+        #expect(try bench.files() == [])
+    }
+
+    @Test func `a copy with another date outlasts the database`() async throws {
+        let id: OutboxItem.ID
+        do { id = try await bench.outbox().add(photo: try bench.photo("a photo")) }
+        let folder = bench.root.appendingPathComponent(StoreOwner.test.folderName)
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 1_600_000_000)],
+            ofItemAtPath: folder.appendingPathComponent("files/\(id.rawValue)").path)
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent("outbox.sqlite\(suffix)"))
+        }
+        #expect(await (try bench.outbox()).run().sent == 1)
+    }
+
+    @Test func `a denied request is attempted again, and ends the run`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("a photo"))
+        await bench.network.inject("PUT", .failure(.untrusted), times: 1)
+        #expect(await outbox.run().stoppedBy != nil)
+        #expect(OutboxRetry(CloakroomError(.accessDenied, "no"), failures: 0) == .wait(isSilent: false))
+        #expect(try await outbox.failedItems() == [])
+    }
+
+    @Test func `a cancelled token is no reason to ask for it again at once`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(asset: UploadContent("an asset"), reference: "a")
+        await bench.worker.fail(.cancelled, times: 5)
+        let report = await outbox.run()
+        #expect(await bench.worker.errors.count == 4)
+        #expect(report.nextAttempt != nil && report.unsent.failed == 0)
     }
 }

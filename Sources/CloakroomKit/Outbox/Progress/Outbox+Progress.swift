@@ -15,8 +15,8 @@ public struct OutboxState: Sendable, Equatable {
 struct OutboxFeed {
     private var readers: [Int: AsyncStream<OutboxState>.Continuation] = [:]
     private var lastReader = 0
-    /// Of ``Outbox/keepSending()`` while it waits.
-    var wakeUp: AsyncStream<Void>.Continuation?
+    /// Of those who wait in ``Outbox/idle(for:)``.
+    private var sleepers: [Int: AsyncStream<Void>.Continuation] = [:]
     var itemsDone = 0
     var bytesDone: Int64 = 0
     var isTimeOver = false
@@ -40,7 +40,19 @@ struct OutboxFeed {
     mutating func finish() {
         for reader in readers.values { reader.finish() }
         readers = [:]
-        wakeUp?.finish()
+        wakeUp()
+    }
+
+    mutating func add(_ sleeper: AsyncStream<Void>.Continuation) -> Int {
+        lastReader += 1
+        sleepers[lastReader] = sleeper
+        return lastReader
+    }
+
+    mutating func removeSleeper(_ sleeper: Int) { sleepers[sleeper] = nil }
+
+    func wakeUp() {
+        for sleeper in sleepers.values { sleeper.yield() }
     }
 }
 
@@ -86,7 +98,7 @@ extension Outbox {
     /// Something was added, removed, or is to be sent again.
     func changed() {
         run?.signal.yield()
-        feed.wakeUp?.yield()
+        feed.wakeUp()
         publish()
     }
 

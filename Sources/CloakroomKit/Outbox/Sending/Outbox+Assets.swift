@@ -39,7 +39,12 @@ extension Outbox {
                     throw CloakroomError(
                         .uploadURLExpired, "The upload URL has expired", retryAfter: .seconds(left + Self.settlingTime))
                 }
-                if try await isThere(target, assets) { return nil }
+                if let image = row.releasedImage, let releaser = assets as? any ImageReleaser {
+                    // Nobody may ask for an image of a chat: where it is, it goes, and another one takes its place.
+                    _ = try await releaser.release([image])
+                } else if try await isThere(target, assets) {
+                    return nil
+                }
             }
         }
         row.target = nil
@@ -95,6 +100,14 @@ extension Outbox {
             try store.update(row)
             return false
         }
+    }
+}
+
+extension OutboxRow {
+    /// `nil` for what cannot be released.
+    fileprivate var releasedImage: ImageRelease? {
+        guard isChatImage, let target, let token = target.releaseToken else { return nil }
+        return ImageRelease(objectKey: target.objectKey, releaseToken: token)
     }
 }
 

@@ -32,6 +32,7 @@ extension Outbox {
         try store.setPaused(true)
         isPaused = true
         await cancelAll()
+        await cancelCarried(transferPrefix)
         changed()
     }
 
@@ -154,14 +155,14 @@ extension Outbox {
     /// Waits, at most until something is added or due.
     func idle(for duration: Duration) async {
         let (wakeUps, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        feed.wakeUp = wakeUp
+        let sleeper = feed.add(wakeUp)
         let timer = runtime.spawn { [runtime] in
             try? await runtime.sleep(duration)
             wakeUp.yield()
         }
         for await _ in wakeUps { break }
         timer.cancel()
-        feed.wakeUp = nil
+        feed.removeSleeper(sleeper)
     }
 
     // MARK: Ending
@@ -173,6 +174,13 @@ extension Outbox {
         let tasks = ids.compactMap { run?.active[$0] }
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
+    }
+
+    /// Ends transfers that the carrier has had from earlier runs or processes.
+    ///
+    /// - Parameter prefix: of their identifiers.
+    func cancelCarried(_ prefix: String) async {
+        for id in await carrier.transfersUnderWay() where id.hasPrefix(prefix) { await carrier.cancel(id: id) }
     }
 
     func isUnderWay(_ id: String) -> Bool { run?.active[id] != nil }

@@ -41,10 +41,12 @@ extension Outbox {
             row.transfer = nil
             row.error = nil
             row.notBefore = nil
+            // Where it is must outlast the database, until the app has it.
+            try folder.writeRecord(row)
             try store.update(row)
         }
         await onStep(.concluded)
-        folder.remove(row.id)
+        if row.kind == .asset { folder.removeBytes(of: row.id) } else { folder.remove(row.id) }
         await onStep(.removed)
         run?.report.sent += 1
         run?.report.bytesSent += row.file.byteCount
@@ -58,7 +60,9 @@ extension Outbox {
         var row = row
         // One that was left to the carrier is waited for by the next run.
         if let id = row.transfer, !transfers.underWay.contains(id) { row.transfer = nil }
-        switch OutboxRetry(error, failures: row.failures) {
+        // A token that was cancelled, or a transfer by the system: at once it would be the same again.
+        let isInterrupted = error.code == .cancelled && !Task.isCancelled
+        switch isInterrupted ? .wait(isSilent: true) : OutboxRetry(error, failures: row.failures) {
         case .unchanged: break
         case .wait(let isSilent):
             var generator = RuntimeDependencies.Generator(randomNumber: runtime.randomNumber)

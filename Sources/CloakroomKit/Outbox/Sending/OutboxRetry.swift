@@ -17,7 +17,6 @@ enum OutboxRetry: Equatable {
     init(_ error: CloakroomError, failures: Int) {
         switch error.code {
         case .cancelled, .notAllowedNow, .diskFull, .storeFailed, .laterVersion: self = .unchanged
-        case .accessDenied: self = .fail
         case .unreachable, .timedOut: self = .wait(isSilent: failures == 0)
         // The next attempt gets another URL, or begins another multipart upload.
         case .uploadURLExpired, .uploadNotFound, .uploadIncomplete: self = .wait(isSilent: true)

@@ -92,7 +92,16 @@ struct OutboxFolder: Sendable {
     }
 
     func remove(_ id: String) {
-        unlink(file(id).path)
+        removeBytes(of: id)
+        unlink(record(id).path)
+    }
+
+    /// Of an asset that was uploaded: its record says where it is.
+    func removeBytes(of id: String) { unlink(file(id).path) }
+
+    /// Gives the bytes of one item to another.
+    func move(_ id: String, to other: String) throws(CloakroomError) {
+        guard rename(file(id).path, file(other).path) == 0 else { throw .file("rename", file(id)) }
         unlink(record(id).path)
     }
 
@@ -108,18 +117,29 @@ struct OutboxFolder: Sendable {
         return (try? await file.md5(0..<file.byteCount).hexadecimal) == row.file.md5
     }
 
-    /// The items whose bytes and records are both here, as they were added; the oldest first.
+    /// The items whose bytes and records are both here, as they were added, and assets that were uploaded; the oldest first.
+    ///
+    /// - Throws: ``CloakroomError`` for a record that cannot be read: its item would be lost without it.
     func recordedRows() throws(CloakroomError) -> [OutboxRow] {
         var rows: [OutboxRow] = []
         for name in try names() where name.hasSuffix(".json") {
             let file = files.appendingPathComponent(name, isDirectory: false)
-            guard let data = try? Data(contentsOf: file),
-                let row = (try? JSONDecoder().decode(OutboxFileRecord.self, from: data))?.row,
-                name == "\(row.id).json", isUnchanged(row)
+            let data: Data
+            do { data = try Data(contentsOf: file) } catch {
+                throw CloakroomError(of: error, otherwise: .unreadableFile, "a record of the outbox")
+            }
+            guard let row = (try? JSONDecoder().decode(OutboxFileRecord.self, from: data))?.row,
+                name == "\(row.id).json",
+                row.state == .uploaded || hasBytes(row)
             else { continue }
             rows.append(row)
         }
         return rows.sorted { $0.added < $1.added }
+    }
+
+    /// Whether there is a copy that may be the one: what it has is looked at before it is sent.
+    private func hasBytes(_ row: OutboxRow) -> Bool {
+        (try? UploadFile(file(row.id)))?.byteCount == row.file.byteCount
     }
 
     /// Removes what belongs to no item: copies that were never recorded, and those of items that are gone.
@@ -150,7 +170,7 @@ struct OutboxFolder: Sendable {
     }
 }
 
-/// What is written beside an item's bytes: its row as it was added.
+/// What is written beside an item's bytes: its row as it was added, and of an asset that was uploaded where it is.
 private struct OutboxFileRecord: Codable {
     let id, kind, identity: String
     let priority: Int
@@ -159,6 +179,8 @@ private struct OutboxFileRecord: Codable {
     let contentType: String
     let format: String?
     let isChatImage: Bool
+    /// `nil` until it is uploaded; records of earlier versions have none.
+    let uploaded: StoredTarget?
 
     init(_ row: OutboxRow) {
         id = row.id
@@ -170,6 +192,7 @@ private struct OutboxFileRecord: Codable {
         contentType = row.contentType
         format = row.format
         isChatImage = row.isChatImage
+        uploaded = row.state == .uploaded ? row.target.map { StoredTarget($0) } : nil
     }
 
     /// It may have been sent before: the record does not say. Of a photo, S3 does.
@@ -177,7 +200,8 @@ private struct OutboxFileRecord: Codable {
         guard let kind = OutboxRow.Kind(rawValue: kind) else { return nil }
         return OutboxRow(
             id: id, kind: kind, identity: identity, priority: priority, added: added, file: file,
-            contentType: contentType, format: format, isChatImage: isChatImage, mayBeStored: kind == .photo)
+            contentType: contentType, format: format, isChatImage: isChatImage,
+            state: uploaded == nil ? .waiting : .uploaded, target: uploaded?.target, mayBeStored: kind == .photo)
     }
 }
 

@@ -170,7 +170,7 @@ private struct StoredError: Codable {
 }
 
 /// An ``UploadTarget``; the file that it is stored in is readable by its user alone.
-private struct StoredTarget: Codable {
+struct StoredTarget: Codable {
     let objectKey: String
     let uploadURL, assetURL: URL
     let expiration: Date?
