@@ -68,8 +68,7 @@ extension SQLiteMessageStorage {
         if let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough {
             return QuotedTerm(term: row.record.term, clock: row.record.base.clock)
         }
-        return try isGone(id)
-            ? QuotedTerm(term: MessageTerm(shared: 0, local: 0, isStored: true), clock: .relay) : nil
+        return try isGone(id) ? .over : nil
     }
 
     private static let notBegun = CloakroomError(.storeFailed, "a storage needs to know whose it is")
