@@ -195,6 +195,7 @@ package struct RetentionClock: Sendable, Hashable, Codable {
     ///   transaction that stores the clock (when that fails, go back to the former clock); `nil` mostly.
     @discardableResult
     package mutating func advance(to reading: Reading) -> Rebasing? {
+        let reading = inOrder(reading)
         let onWall = reading.wall.minus(last.wall)
         if let elapsed = elapsed(to: reading) {
             device = device.plus(elapsed).asTime
@@ -209,6 +210,19 @@ package struct RetentionClock: Sendable, Hashable, Codable {
         last = reading
         if agreed >= Self.agreement { settle() }
         return hear(reading)
+    }
+
+    /// Of two calls at once, the first to read the clocks can be the last to tell: that is no start of the device.
+    ///
+    /// - Returns: a reading that was taken before the last one, as it would be at the time of that.
+    private func inOrder(_ reading: Reading) -> Reading {
+        let late = last.continuous.minus(reading.continuous)
+        guard late > 0, reading.boot != nil, reading.boot == last.boot,
+            (-Self.tolerance...Self.tolerance).contains(last.wall.minus(reading.wall).minus(late))
+        else { return reading }
+        var present = last
+        present.server = reading.server.map { $0.plus(late) }
+        return present
     }
 
     /// - Returns: what has passed for certain; `nil` across a start of the device.

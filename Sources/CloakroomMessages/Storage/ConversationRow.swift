@@ -97,12 +97,14 @@ extension SQLiteMessageStorage {
 
     /// Joins what one participant says into what is known, and records it.
     ///
-    /// - Parameter certain: which of its cuts are by a time that all share; the others follow it as it becomes known.
-    ///   `nil`: all of them.
+    /// - Parameters:
+    ///   - certain: which of its cuts are by a time that all share; `nil`: all of them.
+    ///   - uncertain: which of them are not, and follow it as it becomes known.
     /// - Returns: whether it said anything new.
     @discardableResult
     func join(
-        _ register: RetentionRegister, of author: ParticipantID, in name: ConversationID, certain: RetentionCuts? = nil
+        _ register: RetentionRegister, of author: ParticipantID, in name: ConversationID, certain: RetentionCuts? = nil,
+        uncertain: RetentionCuts = RetentionCuts()
     ) throws(CloakroomError) -> Bool {
         var conversation = try requireConversation(name)
         if conversation.state.laterVersions.remove(author) != nil {
@@ -122,7 +124,7 @@ extension SQLiteMessageStorage {
         try database.transaction { database throws(SQLiteError) in
             try Self.store(joined, of: author, in: conversation.id, database)
             try Self.store(
-                register.cuts, certain: certain ?? register.cuts, of: author, in: conversation.id, database)
+                certain: certain ?? register.cuts, uncertain: uncertain, of: author, in: conversation.id, database)
             if cutsDeeper {
                 try database.run("UPDATE conversation SET cuts_pending = 1 WHERE id = ?", [.integer(conversation.id)])
             }
@@ -149,21 +151,27 @@ extension SQLiteMessageStorage {
     }
 
     private static func store(
-        _ cuts: RetentionCuts, certain: RetentionCuts, of author: ParticipantID, in conversation: Int64,
+        certain: RetentionCuts, uncertain: RetentionCuts, of author: ParticipantID, in conversation: Int64,
         _ database: SQLiteDatabase
     ) throws(SQLiteError) {
-        let certain = Dictionary(certain.all.map { ($0.seconds, $0.before) }, uniquingKeysWith: max)
-        for cut in cuts.all {
-            try database.run(
-                """
-                INSERT INTO cut (conversation, author, after_sent, before, certain) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (conversation, author, after_sent)
-                DO UPDATE SET before = max(before, excluded.before), certain = max(certain, excluded.certain)
-                """,
-                [
+        for (cuts, isCertain) in [(certain, true), (uncertain, false)] {
+            for cut in cuts.all {
+                let values: [SQLiteValue] = [
                     .integer(conversation), .text(author.rawValue), .integer(cut.seconds), .integer(cut.before),
-                    .integer(certain[cut.seconds] ?? 0),
-                ])
+                ]
+                try database.run(
+                    """
+                    INSERT INTO cut (conversation, author, after_sent, before, certain)
+                    VALUES (?1, ?2, ?3, ?4, \(isCertain ? "?4" : "0")) ON CONFLICT (conversation, author, after_sent)
+                    DO UPDATE SET before = max(before, excluded.before), certain = max(certain, excluded.certain)
+                    """, values)
+                guard !isCertain else { continue }
+                try database.run(
+                    """
+                    INSERT INTO uncertain_cut (conversation, author, after_sent, before) VALUES (?1, ?2, ?3, ?4)
+                    ON CONFLICT (conversation, author, after_sent) DO UPDATE SET before = max(before, excluded.before)
+                    """, values)
+            }
         }
     }
 
@@ -178,14 +186,21 @@ extension SQLiteMessageStorage {
         if difference > 0 {
             try database.run(
                 """
-                UPDATE conversation SET cuts_pending = 1
-                WHERE id IN (SELECT conversation FROM cut WHERE before > certain)
+                UPDATE conversation SET cuts_pending = 1 WHERE id IN (SELECT conversation FROM uncertain_cut)
                 """)
         }
         try database.run(
-            "UPDATE cut SET before = max(certain, min(before + ?, ?), 0) WHERE before > certain",
+            "UPDATE uncertain_cut SET before = max(min(before + ?, ?), 0)",
             [.integer(difference), .integer(.latestTime)])
-        if areCertain { try database.run("UPDATE cut SET certain = before WHERE before > certain") }
+        try database.run(
+            """
+            UPDATE cut SET before = max(certain, ifnull((SELECT uncertain_cut.before FROM uncertain_cut
+                WHERE uncertain_cut.conversation = cut.conversation AND uncertain_cut.author = cut.author
+                    AND uncertain_cut.after_sent = cut.after_sent), 0))
+            """)
+        guard areCertain else { return }
+        try database.run("UPDATE cut SET certain = before")
+        try database.run("DELETE FROM uncertain_cut")
     }
 
     /// A message of a later version: what its author wants now is unknown.

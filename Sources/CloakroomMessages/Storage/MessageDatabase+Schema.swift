@@ -98,5 +98,24 @@ extension MessageDatabase {
         CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), state TEXT NOT NULL);
         """,
         knownMessages,
+        uncertainCuts,
+        quotingMessages,
     ]
+
+    /// What is not certain of a cut has a row of its own: a later certain one of the same duration must not hide it before
+    /// it is corrected.
+    private static let uncertainCuts = """
+        -- `before` by a clock that may be wrong; the cut reaches to the later of this and `certain`.
+        CREATE TABLE uncertain_cut (
+            conversation INTEGER NOT NULL REFERENCES conversation, author TEXT NOT NULL,
+            after_sent INTEGER NOT NULL, before INTEGER NOT NULL,
+            PRIMARY KEY (conversation, author, after_sent)) WITHOUT ROWID;
+        INSERT INTO uncertain_cut (conversation, author, after_sent, before)
+        SELECT conversation, author, after_sent, before FROM cut WHERE before > certain;
+        """
+
+    /// Finds what quotes a message that arrives only then.
+    private static let quotingMessages = """
+        CREATE INDEX message_quotes ON message (conversation, quotes) WHERE quotes IS NOT NULL;
+        """
 }

@@ -49,10 +49,19 @@ extension SQLiteMessageStorage {
         let today = clock.trusted.shared / Milliseconds.day
         for plan in plans { pruning.add(plan.knownUntil, today: today) }
         let known = pruning
-        try database.transaction { database throws(SQLiteError) in
+        let heard = clock
+        let haveLowered = try database.transaction { database throws(SQLiteError) in
             for plan in written { try write(plan, in: database) }
+            // After all of them: they can quote each other in any order.
+            var haveLowered = false
+            for plan in written where try lowerQuoting(plan, heard, in: database) { haveLowered = true }
             try Self.store(known, in: database)
-            try MessageDatabase.store(clock, in: database)
+            try MessageDatabase.store(heard, in: database)
+            return haveLowered
+        }
+        if haveLowered {
+            cutChanges += 1
+            conversations = [:]
         }
         pruning.markWritten()
         self.pruning = pruning

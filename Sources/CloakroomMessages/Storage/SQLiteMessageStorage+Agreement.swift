@@ -47,17 +47,18 @@ extension SQLiteMessageStorage {
         guard let register else {
             throw CloakroomError(.invalidControlMessage, "a policy cannot be changed more than 2^53 - 1 times")
         }
-        var certain = RetentionCuts()
+        var (certain, uncertain) = (RetentionCuts(), RetentionCuts())
         if clock.isSharedTimeCertain {
             certain = register.cuts
         } else {
             // What counts from a relay's message does not follow later ones.
-            if scope == .history, let newest, !newest.isByDevice, newest.time <= bound {
-                certain = RetentionCuts(policy, before: newest.time.plus(1))
+            if scope == .history, let newest {
+                let cuts = RetentionCuts(policy, before: min(newest.time, bound).plus(1))
+                if !newest.isByDevice, newest.time <= bound { certain = cuts } else { uncertain = cuts }
             }
             clock.noteUncertainTime()
         }
-        try join(register, of: reader, in: name, certain: certain)
+        try join(register, of: reader, in: name, certain: certain, uncertain: uncertain)
         return register
     }
 
@@ -67,8 +68,7 @@ extension SQLiteMessageStorage {
         if let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough {
             return QuotedTerm(term: row.record.term, clock: row.record.base.clock)
         }
-        return try isGone(id)
-            ? QuotedTerm(term: MessageTerm(shared: 0, local: 0, isStored: true), clock: .relay) : nil
+        return try isGone(id) ? .over : nil
     }
 
     private static let notBegun = CloakroomError(.storeFailed, "a storage needs to know whose it is")

@@ -103,6 +103,7 @@ public actor SQLiteMessageStorage {
             try database.removeUnreadable()
             losses.insert(.vault)
         }
+        if !isErasing, opened.keys.key(Self.hashKeyID) == nil { try database.endMovedAside() }
         hash = try Self.nameHash(opened.keys)
         clock = try database.clock(at: reading)
         retiring = try database.retiringKeys()
@@ -142,26 +143,17 @@ public actor SQLiteMessageStorage {
     ) throws(CloakroomError) -> (MessageDatabase, isReplaced: Bool) {
         do throws(SQLiteError) {
             if !MessageDatabase.isMarkedDamaged(folder.database) {
-                return (try MessageDatabase(at: folder.database), false)
+                let database = try MessageDatabase(at: folder.database)
+                // The process that has moved one aside may have ended before it was recorded.
+                return (database, try database.recordMovedAside(folder.databasesAside, keys: keys, reading))
             }
         } catch {
             guard error == .corrupt else { throw MessageDatabase.failure(error) }
         }
         do throws(SQLiteError) {
-            let path = try SQLiteDatabase.moveAside(at: folder.database.path, on: reading.wall.date)
+            _ = try SQLiteDatabase.moveAside(at: folder.database.path, on: reading.wall.date)
             let database = try MessageDatabase(at: folder.database)
-            // The longest that any of its keys has to last; messages without an end stay until all are erased.
-            let ends = keys.table.ids.filter { $0.conversation > 0 }.map(\.slot)
-            let until = ends.contains { $0.isEndless } ? nil : (ends.max()?.rawValue ?? 0) * 1000
-            try database.database.transaction { () throws(SQLiteError) in
-                try database.database.run(
-                    "INSERT INTO moved_aside (path, until) VALUES (?, ?)",
-                    [.text(URL(fileURLWithPath: path).lastPathComponent), SQLiteValue(until)])
-                // Keys of the former rows must not meet new ones.
-                try database.database.run(
-                    "INSERT INTO sqlite_sequence (name, seq) VALUES ('conversation', ?)",
-                    [.integer(max(0, reading.wall.asTime))])
-            }
+            _ = try database.recordMovedAside(folder.databasesAside, keys: keys, reading)
             MessageDatabase.unmarkDamaged(folder.database)
             return (database, true)
         } catch {

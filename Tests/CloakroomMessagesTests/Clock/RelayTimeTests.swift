@@ -68,21 +68,27 @@ import Testing
     }
 
     @Test func `a cut that counts from a relay's message is certain`() async throws {
-        let (device, _) = try await device()
+        let (device, before) = try await device()
         device.clocks.pass(.seconds(60))
         let sent = relayTime(device, onItsWay: .day)
         try await device.admit("late", relayTime: sent)
         // The first message, without a relay's time, counts as no newer than what was heard.
         try await device.retention.deleteAll(in: conversation)
         try await device.admit("m1", relayTime: sent)
-        try await device.want(.oneHour, .history)
-        let cut = try #require(try await ownCut(device))
-        #expect(cut == Milliseconds(sent) + 1)
+        // Another duration than that of the cut that is not certain.
+        try await device.want(.oneDay, .history)
+        func cuts() async throws -> [Int64: Milliseconds] {
+            let cuts = try await device.retention.controlMessage(in: conversation).register?.cuts.all ?? []
+            return Dictionary(cuts.map { ($0.seconds, $0.before) }, uniquingKeysWith: max)
+        }
+        let cut = Milliseconds(sent) + 1
+        #expect(try await cuts()[86_400] == cut)
+        #expect(try await cuts()[3600] == before - .day)
         try await device.admit("m2", relayTime: relayTime(device, onItsWay: 0))
-        #expect(try await ownCut(device) == cut)
+        #expect(try await cuts() == [86_400: cut, 3600: before])
         device.clocks.hearServer()
         _ = try await device.shown()
-        #expect(try await ownCut(device) == cut)
+        #expect(try await cuts() == [86_400: cut, 3600: before])
     }
 
     @Test(arguments: [false, true])

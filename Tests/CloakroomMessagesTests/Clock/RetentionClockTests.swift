@@ -57,6 +57,24 @@ private struct Phone {
     private static let hour = Phone.hour
     private static let day = Milliseconds.day
 
+    @Test func `a reading that arrives after a later one is no start of the device`() {
+        var phone = Phone(skew: Self.day)
+        phone.pass(Self.hour)
+        let early = phone.reading
+        phone.pass(5)
+        // Two calls at once: the first to read is the second to be heard.
+        phone.clock.advance(to: early)
+        #expect(phone.clock.run == 0)
+        phone.pass(Self.hour)
+        #expect(phone.clock.agreed == 2 * Self.hour + 5)
+        #expect(phone.clock.device == Phone.beginning + Self.day + 2 * Self.hour + 5)
+        let late = RetentionClock.Reading(
+            wall: phone.reading.wall - 7, continuous: phone.reading.continuous - 7, boot: "0", server: phone.truth - 7)
+        #expect(phone.clock.advance(to: late)?.run == 0)
+        #expect(phone.clock.isServerTimeKnown)
+        #expect(phone.clock.shared == phone.truth)
+    }
+
     @Test(arguments: [-Milliseconds.day, 0, .day], [nil, Phone.beginning] as [Milliseconds?])
     func `a message lives for its time, whatever the wall clock shows`(skew: Milliseconds, relayTime: Milliseconds?) {
         var phone = Phone(skew: skew)

@@ -177,4 +177,66 @@ import Testing
         #expect(try await device.retention.purge().purgedCount == 1)
         #expect(try aside() == [])
     }
+
+    private func damage(_ device: RetentionFixture) async throws {
+        await device.storage.close()
+        let file = device.folder.appendingPathComponent("messages.sqlite")
+        var bytes = try Data(contentsOf: file)
+        bytes.replaceSubrange(0..<100, with: Data(repeating: 7, count: 100))
+        try bytes.write(to: file)
+    }
+
+    private func aside(_ device: RetentionFixture) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: device.folder.path).filter { $0.contains("corrupt") }
+    }
+
+    @Test func `databases that were damaged one after the other all go when their messages would have ended`()
+        async throws
+    {
+        let device = try await RetentionFixture()
+        for id in ["m1", "m2"] {
+            try await device.want(.oneHour)
+            try await device.admit(id)
+            try await damage(device)
+            device.clocks.pass(.seconds(61))
+            try await device.relaunch()
+        }
+        #expect(try Set(aside(device).filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }).count == 2)
+        device.clocks.pass(.seconds(3900))
+        #expect(try await device.retention.purge().isComplete)
+        #expect(try aside(device) == [])
+    }
+
+    @Test func `a damaged database goes with the vault that could open it`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("m1")
+        try await damage(device)
+        try await device.relaunch()
+        try await device.retention.purge()
+        #expect(try aside(device) != [])
+        try await device.relaunch(vault: MemoryVault())
+        try await device.retention.purge()
+        #expect(try aside(device) == [])
+    }
+
+    @Test func `a database that was moved aside just before the process was killed goes, too`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.oneHour)
+        try await device.admit("m1")
+        await device.storage.close()
+        _ = try SQLiteDatabase.moveAside(
+            at: device.folder.appendingPathComponent("messages.sqlite").path, on: device.clocks.now)
+        try await device.relaunch()
+        #expect(await device.storage.losses == [.database])
+        // Its keys are no other conversation's.
+        try await device.want(.oneHour)
+        let row = try device.connect().first("SELECT id FROM conversation") { $0.integer(0) }
+        #expect(try #require(row) > 1)
+        try await device.relaunch()
+        #expect(await device.storage.losses == [])
+        device.clocks.pass(.seconds(3900))
+        try await device.retention.purge()
+        #expect(try aside(device) == [])
+    }
 }

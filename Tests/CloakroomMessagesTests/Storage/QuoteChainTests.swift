@@ -140,6 +140,43 @@ import Testing
         #expect(try await device.admit("kept", from: third) != .arrivedExpired)
         #expect(try await device.shown() == ["kept"])
     }
+
+    /// The peer's message, one of a third that quotes it, one that quotes that, and a change of the peer's, in some order.
+    private func ends(_ order: [String], lateBy delay: Duration = .zero) async throws -> [String] {
+        let device = try await RetentionFixture()
+        try await device.want(.oneWeek)
+        let sent = Milliseconds(device.clocks.now)
+        device.clocks.pass(.seconds(10))
+        for step in order {
+            switch step {
+            case "m": try await device.admit("m", .oneDay, relayTime: sent.date)
+            case "q":
+                try await device.admit("q", .oneDay, from: third, relayTime: (sent + 1000).date, quotes: "m")
+            case "r":
+                try await device.admit(
+                    "r", .oneDay, from: third, relayTime: (sent + 2000).date, quotes: "q", by: third)
+            case "wait": device.clocks.pass(delay)
+            default: try await device.receive(device.said(.oneHour, version: 9, cutBefore: sent + 1))
+            }
+        }
+        try await device.retention.purge()
+        return try device.connect().rows("SELECT name, shared, deadline FROM message ORDER BY name") { row in
+            "\(row.text(0)) \(row.integer(1) - sent) \(row.integer(2) - sent)"
+        }
+    }
+
+    @Test func `the end of a message does not depend on whether what it quotes arrives before it`() async throws {
+        let expected = try await ends(["m", "q", "r", "cut"])
+        #expect(expected == ["m 3600000 3600000", "q 3600000 3600000", "r 3600000 3600000"])
+        for order in [["q", "r", "cut", "m"], ["r", "cut", "q", "m"], ["r", "q", "m", "cut"]] {
+            #expect(try await ends(order) == expected, "\(order)")
+        }
+    }
+
+    @Test func `a message ends when what it quotes is over on arrival`() async throws {
+        #expect(try await ends(["q", "r", "cut", "wait", "m"], lateBy: .seconds(3600)) == [])
+        #expect(try await ends(["r", "cut", "wait", "m", "q"], lateBy: .seconds(3600)) == [])
+    }
 }
 
 extension SQLiteMessageStorage {

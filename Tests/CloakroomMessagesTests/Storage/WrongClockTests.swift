@@ -163,4 +163,29 @@ import Testing
         try await device.relaunch()
         #expect(try await device.retention.agreement(in: conversation).peers == [RetentionFixture.peer: .oneDay])
     }
+
+    /// What another device of this user says: all that it has heard, and a policy of its own.
+    @Test(arguments: [false, true]) func `a change by a slow clock is corrected also when another device has cut, too`(
+        isEcho: Bool
+    ) async throws {
+        let device = try await RetentionFixture(server: false)
+        try await device.want(.oneWeek)
+        try await device.admit("old")
+        let base = device.clocks.reading.wall
+        device.clocks.pass(.seconds(60))
+        func hearOther(_ before: Milliseconds) async throws {
+            let version = try #require(
+                try await device.retention.controlMessage(in: conversation).register?.version.number)
+            try await device.receive(
+                device.said(.oneHour, version: version + 5, cutBefore: before, by: RetentionFixture.own),
+                from: RetentionFixture.own)
+        }
+        if !isEcho { try await hearOther(base + 3_600_000) }
+        try await device.want(.oneHour, .history)
+        if isEcho { try await hearOther(base + 1) }
+        let difference = 365 * Milliseconds.day
+        device.clocks.hearServer(ahead: .milliseconds(difference))
+        _ = try await device.shown()
+        #expect(try await ownCuts(device)?.latest == base + 1 + difference)
+    }
 }
