@@ -234,4 +234,17 @@ import Testing
         #expect(await bench.worker.errors.count == 4)
         #expect(report.nextAttempt != nil && report.unsent.failed == 0)
     }
+
+    @Test func `an image of a chat that may be stored is released before another takes its place`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(asset: UploadContent("a picture"), reference: "a", isChatImage: true)
+        await bench.network.inject("PUT", .failure(.interrupted))
+        _ = await outbox.run()
+        // It has come all the same.
+        await bench.s3.put("assets/asset-1", Data("a picture".utf8))
+        bench.fake.pass(.seconds(1_000))
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.worker.released == ["assets/asset-1"])
+        #expect(await bench.s3.objects.keys.sorted() == ["assets/asset-2"])
+    }
 }

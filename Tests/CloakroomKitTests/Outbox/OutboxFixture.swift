@@ -59,11 +59,12 @@ actor FaultyNetwork: HTTPTransport {
 }
 
 /// A worker that issues targets `asset-1`, `asset-2`, …, and renews what the bucket has.
-actor OutboxWorker: PresignedUploader, AssetRenewer {
+actor OutboxWorker: PresignedUploader, AssetRenewer, ImageReleaser {
     private let s3: FakeS3
     private let fake: FakeRuntime
     private(set) var issued = 0
     private(set) var renewals = 0
+    private(set) var released: [String] = []
     var errors: [CloakroomError] = []
     /// `nil` for a backend that does not say when its URLs end.
     var lifetime: TimeInterval? = 900
@@ -85,6 +86,21 @@ actor OutboxWorker: PresignedUploader, AssetRenewer {
             objectKey: key, uploadURL: URL(string: "http://127.0.0.1:1/\(FakeS3.bucket)/\(key)?X-Amz-Signature=1")!,
             assetURL: URL(string: "https://cdn.example/\(key)")!, expiration: lifetime.map { fake.wallTime + $0 },
             fields: ["Content-Type": contentType, "If-None-Match": "*"])
+    }
+
+    func requestChatUpload(contentType: String, byteCount: Int64?) throws -> UploadTarget {
+        let target = try requestUpload(contentType: contentType, byteCount: byteCount)
+        return UploadTarget(
+            objectKey: target.objectKey, uploadURL: target.uploadURL, assetURL: target.assetURL,
+            expiration: target.expiration, fields: target.fields, releaseToken: "token of \(target.objectKey)")
+    }
+
+    func release(_ images: [ImageRelease]) async -> [ImageReleaseResult] {
+        for image in images where image.releaseToken == "token of \(image.objectKey)" {
+            released.append(image.objectKey)
+            await s3.delete(image.objectKey)
+        }
+        return images.map { ImageReleaseResult(objectKey: $0.objectKey, outcome: .released(bytesGoneBy: nil)) }
     }
 
     func upload(_ body: HTTPBody, to target: UploadTarget) {}

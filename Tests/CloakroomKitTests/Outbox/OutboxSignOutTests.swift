@@ -94,4 +94,22 @@ import Testing
         let found = try await report
         #expect(found.sent == 1 && found.kept.isEmpty && found.stoppedBy == nil)
     }
+
+    @Test func `the time is over also while another call waits`() async throws {
+        let bench = try OutboxFixture(sleeping: .waits)
+        let outbox = try bench.outbox()
+        try await outbox.add(asset: UploadContent("one"), reference: "a")
+        await bench.worker.fail(CloakroomError(.unavailable, "later", retryAfter: .seconds(600)), times: 9)
+        let sending = Task { await outbox.keepSending() }
+        try await until { bench.fake.sleeps.count == 1 }
+        async let report = outbox.signOut(.afterSending(within: .seconds(70)))
+        try await until { bench.fake.sleeps.count == 3 }
+        // The other one has slept, and does so again.
+        bench.fake.pass(.seconds(61))
+        try await until { bench.fake.sleeps.count == 3 }
+        bench.fake.pass(.seconds(10))
+        #expect(try await report.stoppedBy?.code == .timedOut)
+        sending.cancel()
+        await sending.value
+    }
 }

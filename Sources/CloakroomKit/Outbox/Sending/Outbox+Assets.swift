@@ -41,7 +41,7 @@ extension Outbox {
                 }
                 if let image = row.releasedImage, let releaser = assets as? any ImageReleaser {
                     // Nobody may ask for an image of a chat: where it is, it goes, and another one takes its place.
-                    _ = try await releaser.release([image])
+                    try await release(image, by: releaser)
                 } else if try await isThere(target, assets) {
                     return nil
                 }
@@ -81,6 +81,16 @@ extension Outbox {
         case .notFound, .refused: return false
         case .failed(let reason):
             throw CloakroomError(.unavailable, "whether \(target.objectKey) was stored is not known: \(reason)")
+        }
+    }
+
+    private func release(_ image: ImageRelease, by releaser: any ImageReleaser) async throws {
+        switch try await releaser.release([image]).first?.outcome {
+        // What is refused ends by the bucket's rule.
+        case .released?, .refused?: break
+        case .failed(let reason)?:
+            throw CloakroomError(.unavailable, "\(image.objectKey) cannot be released now: \(reason)")
+        case nil: throw CloakroomError(.invalidResponse, "the worker does not say whether \(image.objectKey) was released")
         }
     }
 
