@@ -90,7 +90,8 @@ extension Outbox {
         case .released?, .refused?: break
         case .failed(let reason)?:
             throw CloakroomError(.unavailable, "\(image.objectKey) cannot be released now: \(reason)")
-        case nil: throw CloakroomError(.invalidResponse, "the worker does not say whether \(image.objectKey) was released")
+        case nil:
+            throw CloakroomError(.invalidResponse, "the worker does not say whether \(image.objectKey) was released")
         }
     }
 
