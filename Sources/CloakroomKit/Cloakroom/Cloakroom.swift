@@ -53,21 +53,27 @@ public struct Cloakroom: Sendable {
         folder = userFolder.url
         client = CloakroomClient(
             endpoint: configuration.endpoint, tokenHeader: configuration.tokenHeader, tokens: tokens,
-            transport: configuration.transport, retryPolicy: configuration.retryPolicy)
-        credentials = CredentialProvider(vendor: client, store: Self.credentialStore(of: owner, in: folder))
+            transport: configuration.transport, retryPolicy: configuration.retryPolicy, runtime: configuration.runtime)
+        credentials = CredentialProvider(
+            vendor: client, store: Self.credentialStore(of: owner, in: folder), serverClock: client.serverClock,
+            runtime: configuration.runtime)
         let journal = try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite"), owner: owner)
         objects = S3BackupClient(
             credentials: credentials, transport: configuration.transport, endpoint: configuration.s3Endpoint,
-            journal: journal)
+            journal: journal, runtime: configuration.runtime)
         background = S3BackupClient(
             credentials: credentials, transport: configuration.backgroundTransport,
-            endpoint: configuration.s3Endpoint, journal: journal)
+            endpoint: configuration.s3Endpoint, journal: journal, runtime: configuration.runtime)
         backup = PhotoBackup(
             client: background, layout: layout,
-            index: try PhotoIndex(at: folder.appendingPathComponent("photos.sqlite"), owner: owner))
+            index: try PhotoIndex(
+                at: folder.appendingPathComponent("photos.sqlite"), owner: owner,
+                wallClock: configuration.runtime.wallClock))
         restore = PhotoRestore(client: objects, layout: layout)
-        uploads = AssetUploader(uploader: client, retention: configuration.assetRetention)
-        schedule = try WorkSchedule(at: folder.appendingPathComponent("schedule.sqlite"), owner: owner)
+        uploads = AssetUploader(
+            uploader: client, retention: configuration.assetRetention, runtime: configuration.runtime)
+        schedule = try WorkSchedule(
+            at: folder.appendingPathComponent("schedule.sqlite"), owner: owner, runtime: configuration.runtime)
     }
 
     /// The same, with a closure that gives the token.
@@ -90,17 +96,18 @@ public struct Cloakroom: Sendable {
     public func renewals(
         of collector: any AssetRenewalURLCollector, cache: (any AssetCache)? = nil, urls: (any AssetURLWriter)? = nil
     ) throws -> AssetRenewalManager {
-        let store = try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.sqlite"), owner: owner)
+        let store = try SQLiteRenewalStore(
+            at: folder.appendingPathComponent("renewals.sqlite"), owner: owner, runtime: configuration.runtime)
         var recovery: AssetRecovery?
         if let cache, let urls {
             recovery = AssetRecovery(
                 uploader: client, cache: cache, urls: urls,
                 journal: try SQLiteRecoveryJournal(at: folder.appendingPathComponent("recovery.sqlite"), owner: owner),
-                renewals: store)
+                renewals: store, runtime: configuration.runtime)
         }
         return AssetRenewalManager(
             renewer: client, collector: collector, store: store, recovery: recovery,
-            baseURLs: try AssetBaseURLs(configuration.assetBaseURLs))
+            baseURLs: try AssetBaseURLs(configuration.assetBaseURLs), runtime: configuration.runtime)
     }
 
     /// Backs up a source of photos, such as the device's library, over networks that cost nothing.
@@ -115,7 +122,9 @@ public struct Cloakroom: Sendable {
         }
         return SourceBackup(
             source: source, client: background, layout: layout,
-            journal: try SourceJournal(at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner),
+            journal: try SourceJournal(
+                at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner,
+                runtime: configuration.runtime),
             folder: folder.appendingPathComponent("source-\(name)", isDirectory: true))
     }
 
