@@ -148,6 +148,9 @@ extension ServerState {
         case .sessionRevoked:
             if let user = knownToken(of: call)?.user { revokeSessions(of: user) }
             return .success(respond(to: call))
+        case .tokenEnded:
+            endToken(of: call)
+            return .success(respond(to: call))
         case .credentialsEnded:
             let end = now
             if let id = call.accessKeyID { credentials[id]?.expiration = end }

@@ -15,6 +15,8 @@ public enum TestFault: Sendable, Equatable {
     case rateLimit(retryAfter: Duration)
     /// The user's sessions are revoked just before the request; S3 does not mind sessions.
     case sessionRevoked
+    /// The token that comes with the request ends just before it; S3 does not mind tokens.
+    case tokenEnded
     /// The credentials that sign the request end just before it.
     case credentialsEnded
     /// The clock advances before the request has its effect; when that is longer than the request's timeout, it has none.

@@ -57,7 +57,7 @@ public final class TestServer: Sendable {
     /// Leads to this server, and nowhere else: other hosts are unreachable.
     public var transport: any HTTPTransport { TestTransport(server: self) }
 
-    /// For a ``CloakroomKit/Cloakroom`` that uses this server alone, and its clock.
+    /// For a ``Cloakroom`` that uses this server alone, and its clock.
     ///
     /// - Parameter folder: for the app's files; give each test its own.
     public func configuration(folder: URL) -> Cloakroom.Configuration {
@@ -108,7 +108,7 @@ extension TestServer {
 
     /// A session provider that uses this server and its clock.
     ///
-    /// - Parameter identity: as for ``CloakroomKit/SessionTokenProvider``.
+    /// - Parameter identity: as for ``SessionTokenProvider``.
     public func sessionTokens(
         store: (any CredentialStore)? = nil, identity: SessionTokenProvider.IdentitySource? = nil
     ) -> SessionTokenProvider {

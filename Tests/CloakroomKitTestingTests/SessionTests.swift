@@ -45,6 +45,14 @@ import Testing
         #expect(server.count(.vendCredentials) == 1)
     }
 
+    @Test func `a token that ended is replaced once, and the batch goes on`() async throws {
+        let app = try TestApp()
+        let client = try app.cloakroom().client
+        app.server.fail(.renewAssets, nth: 2, with: .tokenEnded)
+        for _ in 0..<4 { _ = try await client.renewAssets(keys: ["a.bin"]) }
+        #expect(app.server.requests(.renewAssets).map(\.status) == [200, 401, 200, 200, 200])
+    }
+
     @Test func `an identity is good for one sign-in`() async throws {
         let identity = server.identity(forUser: "u_1")
         try await server.sessionTokens().signIn(with: identity)

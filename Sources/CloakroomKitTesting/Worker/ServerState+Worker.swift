@@ -68,10 +68,17 @@ extension ServerState {
 
     mutating func revokeSessions(of user: String) { revocations[user] = number() }
 
+    mutating func endToken(of call: ServerCall) {
+        guard let text = tokenText(of: call), let token = tokens[text] else { return }
+        tokens[text] = Token(user: token.user, expiration: now, number: token.number)
+    }
+
+    func knownToken(of call: ServerCall) -> Token? { tokenText(of: call).flatMap { tokens[$0] } }
+
     /// Under whatever name it comes.
-    func knownToken(of call: ServerCall) -> Token? {
-        if let text = call.bearer, let token = tokens[text] { return token }
-        return call.fields.values.lazy.compactMap { tokens[$0] }.first
+    private func tokenText(of call: ServerCall) -> String? {
+        if let text = call.bearer, tokens[text] != nil { return text }
+        return call.fields.values.first { tokens[$0] != nil }
     }
 
     /// - Returns: the user's identifier.
