@@ -98,7 +98,7 @@ let package = Package(
         // A worker and a bucket in memory, for the tests of apps.
         .target(
             name: "CloakroomKitTesting",
-            dependencies: ["CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomJSON", "CloakroomWire"],
+            dependencies: ["CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire"],
             swiftSettings: swiftSettings),
         // Photos on the device and in a cold tier; apps that store all photos in one place go without.
         .target(
@@ -206,8 +206,7 @@ let package = Package(
             ],
             resources: [.copy("Vectors")], swiftSettings: swiftSettings),
         .testTarget(
-            name: "CloakroomKitTestingTests",
-            dependencies: ["CloakroomKitTesting", "CloakroomKit", "CloakroomKitTestSupport"],
+            name: "CloakroomKitTestingTests", dependencies: ["CloakroomKitTesting", "CloakroomKit"],
             swiftSettings: swiftSettings),
         // A cold tier in memory that fails as it is told, for the tests of tiers.
         .target(

@@ -95,8 +95,11 @@ struct ServerState {
         objects = objects.filter { !Self.isAsset($0.key) || $0.value.lastModified > oldest }
     }
 
-    /// Assets have no folder; photos have their user's.
-    static func isAsset(_ key: String) -> Bool { !key.contains("/") }
+    /// Where images of chats are, which cannot be renewed.
+    static let chatPrefix = "chats/"
+
+    /// Assets have no folder, or that of chats; photos have their user's.
+    static func isAsset(_ key: String) -> Bool { !key.contains("/") || key.hasPrefix(chatPrefix) }
 }
 
 // MARK: Requests

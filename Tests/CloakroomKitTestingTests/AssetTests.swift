@@ -85,6 +85,8 @@ import Testing
         let client = try app.cloakroom().client
         let target = try await client.requestChatUpload(contentType: "image/jpeg", byteCount: 1)
         try await client.upload(.bytes(Data([1])), to: target)
+        let renewal = try await client.renewAssets(keys: [target.objectKey])
+        #expect(renewal.map(\.outcome) == [.refused(reason: "forbidden")])
         let release = ImageRelease(objectKey: target.objectKey, releaseToken: target.releaseToken ?? "")
         let other = try await app.cloakroom(of: "u_2").client.release([release])
         #expect(other.map(\.outcome) == [.refused(reason: "forbidden")])

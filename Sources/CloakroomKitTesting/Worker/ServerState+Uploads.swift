@@ -30,7 +30,7 @@ extension ServerState {
             }
             fields["x-amz-checksum-sha256"] = Data(sum).base64EncodedString()
         }
-        let key = newKey()
+        let key = newKey(call.query["purpose"])
         let expiration = date(after: options.uploadURLLifetime)
         let url = grant(
             Grant(
@@ -51,7 +51,7 @@ extension ServerState {
         guard let contentType = request.contentType, let byteCount = request.contentLength,
             Self.byteCounts.contains(byteCount)
         else { throw WorkerRefusal(.invalidRequest, "contentType and contentLength are needed") }
-        let key = newKey()
+        let key = newKey(request.purpose)
         let uploadID = "upload-\(digits().prefix(16))"
         uploads[uploadID] = Upload(key: key, fields: ["content-type": contentType])
         let id = "assets-\(digits().prefix(16))"
@@ -118,7 +118,9 @@ extension ServerState {
         return (id, upload)
     }
 
-    private mutating func newKey() -> String { "\(digits().prefix(32)).bin" }
+    private mutating func newKey(_ purpose: String?) -> String {
+        (purpose == nil ? "" : Self.chatPrefix) + "\(digits().prefix(32)).bin"
+    }
 
     private func assetURL(_ key: String) -> String { assetBaseURL.appendingPathComponent(key).absoluteString }
 
@@ -160,7 +162,9 @@ extension ServerState {
         guard (1...WireLimits.maximumKeyBytes).contains(key.utf8.count) else {
             return RenewResult(key: key, failure: .invalidKey)
         }
-        guard Self.isAsset(key) else { return RenewResult(key: key, failure: .forbidden) }
+        guard Self.isAsset(key), !key.hasPrefix(Self.chatPrefix) else {
+            return RenewResult(key: key, failure: .forbidden)
+        }
         guard objects[key] != nil else { return RenewResult(key: key, failure: .notFound) }
         let renewal = now
         objects[key]?.lastModified = renewal
