@@ -38,6 +38,7 @@ let package = Package(
         .executable(name: "tier-bench", targets: ["CloakroomTierBench"]),
         .executable(name: "scripted-s3", targets: ["CloakroomScriptedS3Command"]),
         .library(name: "CloakroomKit", targets: ["CloakroomKit"]),
+        .library(name: "CloakroomKitTesting", targets: ["CloakroomKitTesting"]),
         .library(name: "CloakroomTiers", targets: ["CloakroomTiers"]),
         .library(name: "CloakroomMessages", targets: ["CloakroomMessages"]),
         .library(name: "CloakroomCurlTransport", targets: ["CloakroomCurlTransport"]),
@@ -94,6 +95,11 @@ let package = Package(
                 "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomHTTP", "CloakroomSQLite",
             ],
             exclude: excluded, resources: resources, swiftSettings: swiftSettings),
+        // A worker and a bucket in memory, for the tests of apps.
+        .target(
+            name: "CloakroomKitTesting",
+            dependencies: ["CloakroomKit", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire"],
+            swiftSettings: swiftSettings),
         // Photos on the device and in a cold tier; apps that store all photos in one place go without.
         .target(
             name: "CloakroomTiers",
@@ -194,11 +200,14 @@ let package = Package(
             name: "CloakroomKitTests",
             dependencies: [
                 "CloakroomKit", "CloakroomTiers", "CloakroomAWS", "CloakroomCrypto", "CloakroomWire", "CloakroomSQLite",
-                "CloakroomKitCrash", "CloakroomKitTestSupport",
+                "CloakroomKitCrash", "CloakroomKitTestSupport", "CloakroomKitTesting",
                 .target(name: "CloakroomCurlTransport", condition: .when(platforms: [.linux])),
                 .target(name: "CloakroomTestSupport", condition: .when(platforms: [.linux])),
             ],
             resources: [.copy("Vectors")], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CloakroomKitTestingTests", dependencies: ["CloakroomKitTesting", "CloakroomKit"],
+            swiftSettings: swiftSettings),
         // A cold tier in memory that fails as it is told, for the tests of tiers.
         .target(
             name: "CloakroomScriptedTier", dependencies: ["CloakroomTiers", "CloakroomKit", "CloakroomCrypto"],

@@ -22,6 +22,14 @@ let conformers: [Target] = [
         ]),
 ]
 
+/// An app's tests, of what it does with the kit.
+let appTests = Target.target(
+    name: "AppTests",
+    dependencies: [
+        .product(name: "CloakroomKit", package: "cloakroom"),
+        .product(name: "CloakroomKitTesting", package: "cloakroom"),
+    ], swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
+
 /// An app beside other packages: that all of this resolves, builds and links is the test (`deploy/checks/consumer`).
 let package = Package(
     name: "consumer",
@@ -31,10 +39,10 @@ let package = Package(
         .executableTarget(
             name: "consumer",
             dependencies: [
-                "Conformers", "MainActorConformers",
+                "AppTests", "Conformers", "MainActorConformers",
                 .product(name: "CloakroomKit", package: "cloakroom"),
                 .product(name: "CloakroomCurlTransport", package: "cloakroom", condition: .when(platforms: [.linux])),
             ] + names.map { .product(name: $0, package: "stand-ins") },
             swiftSettings: [.treatAllWarnings(as: .error)])
-    ] + conformers
+    ] + conformers + [appTests]
 )

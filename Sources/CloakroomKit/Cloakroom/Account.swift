@@ -1,4 +1,3 @@
-import CloakroomAWS
 import Foundation
 
 /// What a user has with the worker, whatever the app does with it.
@@ -18,10 +17,10 @@ struct Account {
         folder = userFolder.url
         client = CloakroomClient(
             endpoint: configuration.endpoint, tokenHeader: configuration.tokenHeader, tokens: tokens,
-            transport: configuration.transport, retryPolicy: configuration.retryPolicy)
+            transport: configuration.transport, retryPolicy: configuration.retryPolicy, runtime: configuration.runtime)
         credentials = CredentialProvider(
             vendor: client, store: Self.credentialStore(of: owner, in: folder), serverClock: client.serverClock,
-            userID: user, runtime: RuntimeDependencies())
+            userID: user, runtime: configuration.runtime)
     }
 
     /// By the credentials, or as it was the last time.

@@ -1,3 +1,4 @@
+package import CloakroomAWS
 public import Foundation
 
 extension Cloakroom {
@@ -22,6 +23,8 @@ extension Cloakroom {
         /// For backups: networks that cost nothing, unless set; see ``NetworkAccess``.
         public var backgroundTransport: any HTTPTransport
         public var retryPolicy = RetryPolicy()
+        /// The device's clock and tasks; tests of apps have `TestServer` replace them.
+        package var runtime = RuntimeDependencies()
 
         public init(
             endpoint: URL, transport: any HTTPTransport = URLSessionTransport(),

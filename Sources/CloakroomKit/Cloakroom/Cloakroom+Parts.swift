@@ -18,8 +18,9 @@ extension Cloakroom {
     ) throws -> Outbox {
         let outbox = try Outbox(
             folder: outboxFolder, owner: owner, photos: objects, assets: client,
-            carrier: carrier ?? TransportCarrier(transport: configuration.transport),
-            conditions: conditions ?? Self.deviceConditions, options: options)
+            carrier: carrier
+                ?? TransportCarrier(transport: configuration.transport, runtime: configuration.runtime),
+            conditions: conditions ?? Self.deviceConditions, options: options, runtime: configuration.runtime)
         open.keep(outbox)
         return outbox
     }
@@ -39,7 +40,8 @@ extension Cloakroom {
         let images = try ImageLoader(
             folder: configuration.cacheFolder, owner: owner, client: objects, layout: layout,
             transport: configuration.transport,
-            baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings, hasEnded: hasEnded)
+            baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings,
+            runtime: configuration.runtime, hasEnded: hasEnded)
         open.keep(images)
         return images
     }
@@ -57,17 +59,18 @@ extension Cloakroom {
     public func renewals(
         of collector: any AssetRenewalURLCollector, cache: (any AssetCache)? = nil, urls: (any AssetURLWriter)? = nil
     ) throws -> AssetRenewalManager {
-        let store = try SQLiteRenewalStore(at: folder.appendingPathComponent("renewals.sqlite"), owner: owner)
+        let store = try SQLiteRenewalStore(
+            at: folder.appendingPathComponent("renewals.sqlite"), owner: owner, runtime: configuration.runtime)
         var recovery: AssetRecovery?
         if let cache, let urls {
             recovery = AssetRecovery(
                 uploader: client, cache: cache, urls: urls,
                 journal: try SQLiteRecoveryJournal(at: folder.appendingPathComponent("recovery.sqlite"), owner: owner),
-                renewals: store)
+                renewals: store, runtime: configuration.runtime)
         }
         let renewals = AssetRenewalManager(
             renewer: client, collector: collector, store: store, recovery: recovery,
-            baseURLs: try AssetBaseURLs(configuration.assetBaseURLs))
+            baseURLs: try AssetBaseURLs(configuration.assetBaseURLs), runtime: configuration.runtime)
         open.keep(renewals)
         return renewals
     }
@@ -84,7 +87,9 @@ extension Cloakroom {
         }
         return SourceBackup(
             source: source, client: background, layout: layout,
-            journal: try SourceJournal(at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner),
+            journal: try SourceJournal(
+                at: folder.appendingPathComponent("source-\(name).sqlite"), owner: owner,
+                runtime: configuration.runtime),
             folder: folder.appendingPathComponent("source-\(name)", isDirectory: true))
     }
 

@@ -75,16 +75,20 @@ public struct Cloakroom: Sendable {
         let journal = try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite"), owner: owner)
         objects = S3BackupClient(
             credentials: credentials, transport: configuration.transport, endpoint: configuration.s3Endpoint,
-            journal: journal)
+            journal: journal, runtime: configuration.runtime)
         background = S3BackupClient(
             credentials: credentials, transport: configuration.backgroundTransport,
-            endpoint: configuration.s3Endpoint, journal: journal)
+            endpoint: configuration.s3Endpoint, journal: journal, runtime: configuration.runtime)
         backup = PhotoBackup(
             client: background, layout: layout,
-            index: try PhotoIndex(at: folder.appendingPathComponent("photos.sqlite"), owner: owner))
+            index: try PhotoIndex(
+                at: folder.appendingPathComponent("photos.sqlite"), owner: owner,
+                wallClock: configuration.runtime.wallClock))
         restore = PhotoRestore(client: objects, layout: layout)
-        uploads = AssetUploader(uploader: client, retention: configuration.assetRetention)
-        schedule = try WorkSchedule(at: folder.appendingPathComponent("schedule.sqlite"), owner: owner)
+        uploads = AssetUploader(
+            uploader: client, retention: configuration.assetRetention, runtime: configuration.runtime)
+        schedule = try WorkSchedule(
+            at: folder.appendingPathComponent("schedule.sqlite"), owner: owner, runtime: configuration.runtime)
     }
 
     /// The same, with a closure that gives the token.

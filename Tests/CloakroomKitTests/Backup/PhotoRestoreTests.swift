@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKitTesting
 import Foundation
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @Suite struct PhotoRestoreTests {
     private let folder: TemporaryFolder
-    private let fake = FakeRuntime()
+    private let server = TestServer()
     private let layout: PhotoLayout
 
     init() throws {
@@ -29,7 +30,7 @@ import Testing
         for (name, content) in [("a.jpg", "one"), ("b.heic", "two"), ("c", "three"), ("d.jpg", "four"), ("e", "five")] {
             try source.write(name, content)
         }
-        let client = S3BackupClient.over(FakeS3(), fake)
+        let client = S3BackupClient.of(server)
         #expect(await PhotoBackup(client: client, layout: layout).backUp(folder: source.url).isComplete)
         let report = await PhotoRestore(client: client, layout: layout).restore(to: folder.url)
         #expect(report == RestoreReport(restored: 5, bytesDownloaded: 19))
@@ -48,7 +49,7 @@ import Testing
     ) async throws {
         let source = try TemporaryFolder()
         try source.write("a.\(format)", "one")
-        let client = S3BackupClient.over(FakeS3(), fake)
+        let client = S3BackupClient.of(server)
         #expect(await PhotoBackup(client: client, layout: layout).backUp(folder: source.url).isComplete)
         let changed = "\(name("one")).\(format)"
         try folder.write(changed, "one, with a frame")
@@ -66,14 +67,13 @@ import Testing
     }
 
     @Test func `a photo that an earlier run fetched and did not name is named, and not fetched again`() async throws {
-        let s3 = FakeS3()
         let key = "photos/u_1/\(name("one")).dat"
-        await s3.put(key, Data("one".utf8), ["x-amz-meta-original-format": "jpg"])
+        server.store(Data("one".utf8), at: key, fields: ["x-amz-meta-original-format": "jpg"])
         try folder.write(".cloakroom-\(name("one")).dat", "one")
-        let restore = PhotoRestore(client: .over(s3, fake), layout: layout)
+        let restore = PhotoRestore(client: .of(server), layout: layout)
         #expect(await restore.restore(to: folder.url) == RestoreReport(restored: 1))
         #expect(try files() == ["\(name("one")).jpg": "one"])
-        #expect(await s3.lines.filter { $0.hasSuffix(key) } == ["HEAD \(key)"])
+        #expect(server.requests().filter { $0.key == key }.map(\.operation) == [.headObject])
         // And one that it named without removing the other name.
         try folder.write(".cloakroom-\(name("one")).dat", "one")
         #expect(await restore.restore(to: folder.url) == RestoreReport(alreadyThere: 1))
@@ -81,19 +81,17 @@ import Testing
     }
 
     @Test func `other bytes under the hidden name of a photo are replaced`() async throws {
-        let s3 = FakeS3()
-        await s3.put("photos/u_1/\(name("one")).dat", Data("one".utf8))
+        server.store(Data("one".utf8), at: "photos/u_1/\(name("one")).dat")
         try folder.write(".cloakroom-\(name("one")).dat", "eno")
-        let report = await PhotoRestore(client: .over(s3, fake), layout: layout).restore(to: folder.url)
+        let report = await PhotoRestore(client: .of(server), layout: layout).restore(to: folder.url)
         #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
         #expect(try files() == ["\(name("one")).dat": "one"])
     }
 
     @Test func `bytes that are not what the key says are not kept`() async throws {
-        let s3 = FakeS3()
-        await s3.put("photos/u_1/\(name("one")).dat", Data("two".utf8))
-        await s3.put("photos/u_1/\(name("three")).dat", Data("three".utf8))
-        let report = await PhotoRestore(client: .over(s3, fake), layout: layout).restore(to: folder.url)
+        server.store(Data("two".utf8), at: "photos/u_1/\(name("one")).dat")
+        server.store(Data("three".utf8), at: "photos/u_1/\(name("three")).dat")
+        let report = await PhotoRestore(client: .of(server), layout: layout).restore(to: folder.url)
         #expect(report.restored == 1)
         #expect(report.failures.map(\.key) == ["photos/u_1/\(name("one")).dat"])
         #expect(report.failures.first?.error.code == .checksumMismatch)
@@ -102,22 +100,20 @@ import Testing
 
     @Test(arguments: ["../x", "x/y", "/x", ".", "JPG", "", "j pg", "j\u{0}", String(repeating: "j", count: 17), "é"])
     func `a format that can be no file's extension is not used`(format: String) async throws {
-        let s3 = FakeS3()
         let key = "photos/u_1/\(name("one")).dat"
-        await s3.put(key, Data("one".utf8), ["x-amz-meta-original-format": format])
+        server.store(Data("one".utf8), at: key, fields: ["x-amz-meta-original-format": format])
         // Where a path out of the folder would lead.
         try folder.write("inside/\(name("one"))./x", "x")
         let inside = folder.url.appendingPathComponent("inside")
-        let report = await PhotoRestore(client: .over(s3, fake), layout: layout).restore(to: inside)
+        let report = await PhotoRestore(client: .of(server), layout: layout).restore(to: inside)
         #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
         #expect(try files() == ["\(name("one")).dat": "one", "x": "x"])
     }
 
     @Test func `a file of a photo's name and size with other bytes is not taken for it`() async throws {
-        let s3 = FakeS3()
-        await s3.put("photos/u_1/\(name("one")).dat", Data("one".utf8))
+        server.store(Data("one".utf8), at: "photos/u_1/\(name("one")).dat")
         try folder.write("\(name("one")).dat", "eno")
-        let report = await PhotoRestore(client: .over(s3, fake), layout: layout).restore(to: folder.url)
+        let report = await PhotoRestore(client: .of(server), layout: layout).restore(to: folder.url)
         #expect(report == RestoreReport(restored: 1, bytesDownloaded: 3))
         #expect(try files() == ["\(name("one")).dat": "eno", "\(name("one")).2.dat": "one"])
     }

@@ -1,5 +1,6 @@
 import CloakroomCrypto
 import CloakroomKit
+import CloakroomKitTesting
 import Foundation
 
 /// A bucket in memory that speaks enough of S3 for a backup: PUT with `If-None-Match`, HEAD, GET with a range, listing,
@@ -51,12 +52,12 @@ actor FakeS3: HTTPTransport {
         } catch {
             throw .cancelled
         }
-        guard let body = try? Self.bytes(request.body) else { throw .unreadableFile }
+        let body = try request.body.contents()
         var query: [String: String] = [:]
         for item in components?.queryItems ?? [] { query[item.name] = item.value ?? "" }
         let response = response(request, key, query, body)
         progress?(HTTPProgress(bytesSent: Int64(body.count)))
-        return try Self.deliver(response, to: request.destination)
+        return try response.delivered(to: request.destination)
     }
 
     private func response(_ request: HTTPRequest, _ key: String, _ query: [String: String], _ body: Data)
@@ -155,30 +156,4 @@ actor FakeS3: HTTPTransport {
     }
 
     private static func xml(_ text: String) -> HTTPResponse { HTTPResponse(status: 200, body: Data(text.utf8)) }
-
-    private static func bytes(_ body: HTTPBody) throws -> Data {
-        switch body {
-        case .none: Data()
-        case .bytes(let data): data
-        case .file(let url, let range):
-            try Data(contentsOf: url).subdata(in: Int(range.lowerBound)..<Int(range.upperBound))
-        }
-    }
-
-    private static func deliver(
-        _ response: HTTPResponse, to destination: HTTPDestination
-    ) throws(HTTPTransportError) -> HTTPResponse {
-        guard case .file(let url, let offset) = destination, (200..<300).contains(response.status) else {
-            return response
-        }
-        do {
-            let file = try FileHandle(forWritingTo: url)
-            try file.seek(toOffset: UInt64(offset))
-            try file.write(contentsOf: response.body)
-            try file.close()
-        } catch {
-            throw .unwritableFile(isFull: false)
-        }
-        return HTTPResponse(status: response.status, fields: response.fields, byteCount: Int64(response.body.count))
-    }
 }

@@ -1,5 +1,6 @@
 import CloakroomCrypto
 import CloakroomKit
+import CloakroomKitTesting
 import Foundation
 import Testing
 
@@ -89,7 +90,8 @@ actor MemoryS3 {
         let path = (parts?.path ?? "").dropFirst(1)
         let slash = path.firstIndex(of: "/") ?? path.endIndex
         let call = Call(
-            key: String(path[slash...].dropFirst()), query: query, fields: fields, body: Self.bytes(request.body))
+            key: String(path[slash...].dropFirst()), query: query, fields: fields,
+            body: (try? request.body.contents()) ?? Data())
         switch request.method {
         case "PUT": return put(call)
         case "GET" where call.key.isEmpty: return list(call)
@@ -229,14 +231,5 @@ actor MemoryS3 {
 
     private static func xml(_ text: String) -> ScriptedHTTP.Step {
         .response(200, [("Content-Type", "application/xml")], Data(text.utf8))
-    }
-
-    private static func bytes(_ body: HTTPBody) -> Data {
-        switch body {
-        case .none: Data()
-        case .bytes(let data): data
-        case .file(let url, let range):
-            ((try? Data(contentsOf: url)) ?? Data()).subdata(in: Int(range.lowerBound)..<Int(range.upperBound))
-        }
     }
 }

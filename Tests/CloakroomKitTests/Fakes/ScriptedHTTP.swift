@@ -1,5 +1,6 @@
 import CloakroomKit
 import CloakroomKitTestSupport
+import CloakroomKitTesting
 import Foundation
 import Testing
 
@@ -73,7 +74,7 @@ actor ScriptedHTTP: HTTPTransport {
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
     ) async throws(HTTPTransportError) -> HTTPResponse {
         if Task.isCancelled { throw .cancelled }
-        let body = try Self.bytes(of: request.body)
+        let body = try request.body.contents()
         let number = sent.count
         sent.append(Sent(request: request, body: body))
         concurrency += 1
@@ -97,43 +98,9 @@ actor ScriptedHTTP: HTTPTransport {
         case .held: throw .cancelled
         case .response(let response):
             progress?(HTTPProgress(bytesSent: Int64(body.count)))
-            let delivered = try Self.deliver(response, to: request.destination)
+            let delivered = try response.delivered(to: request.destination)
             progress?(HTTPProgress(bytesSent: Int64(body.count), bytesReceived: delivered.byteCount))
             return delivered
-        }
-    }
-
-    private static func bytes(of body: HTTPBody) throws(HTTPTransportError) -> Data {
-        switch body {
-        case .none: return Data()
-        case .bytes(let data): return data
-        case .file(let url, let range):
-            guard let data = try? Data(contentsOf: url), range.upperBound <= Int64(data.count) else {
-                throw .unreadableFile
-            }
-            return data[Int(range.lowerBound)..<Int(range.upperBound)]
-        }
-    }
-
-    private static func deliver(
-        _ response: HTTPResponse, to destination: HTTPDestination
-    ) throws(HTTPTransportError) -> HTTPResponse {
-        switch destination {
-        case .memory(let maximumBytes):
-            guard response.body.count <= maximumBytes else { throw .tooLarge }
-            return response
-        case .file(let url, let offset):
-            guard (200..<300).contains(response.status) else { return response }
-            do {
-                let file = try FileHandle(forWritingTo: url)
-                try file.seek(toOffset: UInt64(offset))
-                try file.write(contentsOf: response.body)
-                try file.close()
-            } catch {
-                throw .unwritableFile(isFull: false)
-            }
-            return HTTPResponse(
-                status: response.status, fields: response.fields, body: Data(), byteCount: Int64(response.body.count))
         }
     }
 }

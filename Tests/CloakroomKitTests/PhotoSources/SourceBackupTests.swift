@@ -1,5 +1,5 @@
 import CloakroomCrypto
-import CloakroomKitTestSupport
+import CloakroomKitTesting
 import Foundation
 import Testing
 
@@ -7,9 +7,8 @@ import Testing
 
 @Suite struct SourceBackupTests {
     private let folder: TemporaryFolder
-    private let fake = FakeRuntime()
+    private let server = TestServer()
     private let layout: PhotoLayout
-    private let s3 = FakeS3()
 
     init() throws {
         folder = try TemporaryFolder()
@@ -20,11 +19,11 @@ import Testing
 
     private func journal() throws -> SourceJournal {
         try SourceJournal(
-            at: folder.url.appendingPathComponent("source.sqlite"), owner: .test, runtime: fake.runtime)
+            at: folder.url.appendingPathComponent("source.sqlite"), owner: .test, runtime: server.runtime)
     }
 
     private func backup(of source: any PhotoSource) throws -> SourceBackup {
-        SourceBackup(source: source, client: .over(s3, fake), layout: layout, journal: try journal(), folder: scratch)
+        SourceBackup(source: source, client: .of(server), layout: layout, journal: try journal(), folder: scratch)
     }
 
     private func key(_ content: String) -> String { "photos/u_1/\(MD5.hash(Array(content.utf8)).hexadecimal).dat" }
@@ -33,7 +32,7 @@ import Testing
         let source = ListedSource(["a": "one", "b": "two"])
         let first = try await backup(of: source).run()
         #expect(first.backedUp == 2 && first.isComplete)
-        #expect(await Set(s3.objects.keys) == [key("one"), key("two")])
+        #expect(Set(server.objects().keys) == [key("one"), key("two")])
         await source.add("c", "three")
         let second = try await backup(of: source).run()
         #expect(second.backedUp == 1 && second.isComplete)
@@ -43,10 +42,10 @@ import Testing
     }
 
     @Test func `a photo that S3 has from an earlier installation is not sent again`() async throws {
-        await s3.put(key("one"), Data("one".utf8))
+        server.store(Data("one".utf8), at: key("one"))
         let report = try await backup(of: ListedSource(["a": "one", "b": "two"])).run()
         #expect(report.backedUp == 1 && report.alreadyThere == 1)
-        #expect(await s3.lines.filter { $0.hasPrefix("PUT") }.count == 1)
+        #expect(server.count(.putObject) == 1)
     }
 
     @Test func `a photo that cannot be exported is attempted again, and does not keep the others`() async throws {
@@ -81,8 +80,8 @@ import Testing
         let second = try await backup(of: source).run()
         #expect(second.isComplete)
         #expect(await source.tokens == [nil, nil])
-        #expect(await s3.objects.count == 100)
-        let puts = await s3.lines.filter { $0.hasPrefix("PUT") }
+        #expect(server.objects().count == 100)
+        let puts = server.requests(.putObject).map(\.key)
         #expect(puts.count == 100 && Set(puts).count == 100)
     }
 
@@ -101,7 +100,7 @@ import Testing
         #expect(try await backup(of: source).run().alreadyThere == 2)
         try folder.write("pictures/a.jpg", Data("another".utf8), age: 10)
         #expect(try await backup(of: source).run().backedUp == 1)
-        #expect(await Set(s3.objects.keys) == [key("one"), key("two"), key("another")])
+        #expect(Set(server.objects().keys) == [key("one"), key("two"), key("another")])
         #expect(try String(contentsOf: pictures.appendingPathComponent("trip/b.heic"), encoding: .utf8) == "two")
     }
 

@@ -1,4 +1,4 @@
-import CloakroomAWS
+package import CloakroomAWS
 public import Foundation
 
 /// A user's own objects in S3, with the credentials that the worker vends: stored, read, looked for, listed, deleted.
@@ -58,7 +58,16 @@ public actor S3BackupClient {
         journal: any MultipartJournal = InMemoryMultipartJournal()
     ) {
         self.init(
-            transport: transport, endpoint: endpoint, journal: journal, sizes: Sizes(), runtime: RuntimeDependencies(),
+            credentials: credentials, transport: transport, endpoint: endpoint, journal: journal,
+            runtime: RuntimeDependencies())
+    }
+
+    package init(
+        credentials: CredentialProvider, transport: any HTTPTransport, endpoint: URL?, journal: any MultipartJournal,
+        runtime: RuntimeDependencies
+    ) {
+        self.init(
+            transport: transport, endpoint: endpoint, journal: journal, sizes: Sizes(), runtime: runtime,
             serverOffset: { await credentials.clockOffset }
         ) {
             let vended = try await credentials.credentials()

@@ -1,4 +1,5 @@
 import AWS
+import AppTests
 import CSQLite
 import CloakroomCurlTransport
 import CloakroomKit
@@ -46,4 +47,8 @@ for parts in [
 ] as [any MainActorConformers.AppParts] {
     print("parts", try await MainActorConformers.outcome(of: parts, photo: photo))
 }
+// And what an app's tests have.
+let folder = FileManager.default.temporaryDirectory.appendingPathComponent("consumer-\(UUID().uuidString)")
+print("tests", try await outcomeOfAppTests(photo: photo, folder: folder))
+try FileManager.default.removeItem(at: folder)
 try FileManager.default.removeItem(at: photo)

@@ -1,0 +1,80 @@
+import CloakroomAWS
+import Foundation
+
+/// Time that passes when the test, or a pause of the kit's, says so.
+///
+/// `@unchecked`: a lock guards what changes.
+final class TestClock: @unchecked Sendable {
+    private struct Sleeper {
+        let end: Duration
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    /// Pauses between attempts are shorter, and the waits of a schedule longer.
+    private static let longestPause = Duration.seconds(120)
+
+    private let lock = NSLock()
+    private let start: Date
+    private let instantAtStart = ContinuousClock.now
+    private var elapsed = Duration.zero
+    private var sleepers: [Int: Sleeper] = [:]
+    private var lastSleeper = 0
+
+    init(_ start: Date) { self.start = start }
+
+    private var elapsedNow: Duration { lock.withLock { elapsed } }
+
+    var date: Date { start.addingTimeInterval(elapsedNow / .seconds(1)) }
+
+    func advance(by duration: Duration) {
+        let woken = lock.withLock {
+            elapsed += max(.zero, duration)
+            let due = sleepers.filter { $0.value.end <= elapsed }
+            for number in due.keys { sleepers[number] = nil }
+            return due.values.sorted { $0.end < $1.end }
+        }
+        for sleeper in woken { sleeper.continuation.resume() }
+    }
+
+    var runtime: RuntimeDependencies {
+        RuntimeDependencies(
+            wallClock: { self.date }, now: { self.instantAtStart.advanced(by: self.elapsedNow) },
+            sleep: { try await self.sleep($0) })
+    }
+
+    /// A pause ends at once, and that much time has passed; a longer sleep ends when the test has let enough time pass.
+    func sleep(_ duration: Duration) async throws {
+        try Task.checkCancellation()
+        guard duration > Self.longestPause else { return advance(by: duration) }
+        let number = lock.withLock {
+            lastSleeper += 1
+            return lastSleeper
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isCancelled = lock.withLock {
+                    guard !Task.isCancelled else { return true }
+                    sleepers[number] = Sleeper(end: elapsed + duration, continuation: continuation)
+                    return false
+                }
+                if isCancelled { continuation.resume(throwing: CancellationError()) }
+            }
+        } onCancel: {
+            lock.withLock { sleepers.removeValue(forKey: number) }?.continuation.resume(throwing: CancellationError())
+        }
+    }
+}
+
+/// A value behind a lock; `Mutex` is not there on the systems that the kit supports.
+///
+/// `@unchecked`: the lock guards the value.
+final class Locked<Value>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        try lock.withLock { try body(&value) }
+    }
+}
