@@ -58,7 +58,7 @@ extension MessageRetention {
     }
 
     private func removeMessages(_ report: inout PurgeReport) async throws {
-        let times = try await storage.clock(at: await read()).trusted
+        let times = try await clock().trusted
         try await storage.writeDeletions()
         // Before any handler: one that throws must not delay them.
         for conversation in try await storage.pendingCuts() { try await applyCuts(in: conversation) }
@@ -149,7 +149,7 @@ extension MessageRetention {
         guard let releaser else { return 0 }
         var count = 0
         while true {
-            let now = try await storage.clock(at: await read()).device
+            let now = try await clock().device
             let images = try await storage.releases(now: now, limit: 100)
             guard !images.isEmpty else { return count }
             do {

@@ -86,6 +86,7 @@ extension SQLiteMessageStorage {
     /// Removes the files, also those that were moved aside, and begins anew.
     func finishErasing(_ reading: RetentionClock.Reading) async throws {
         try await keys.erase()
+        guard isOpen else { throw Self.closed }
         let former = database
         former.database.close()
         conversations = [:]
@@ -95,6 +96,7 @@ extension SQLiteMessageStorage {
         try Self.removeFiles(of: folder)
         try files.removeAll(except: [])
         let (keys, _) = try await MessageKeys.open(in: folder.keys.path, vault: vault)
+        guard isOpen else { throw Self.closed }
         self.keys = keys
         hash = try Self.nameHash(keys)
         do throws(SQLiteError) { database = try MessageDatabase(at: folder.database) } catch {
@@ -107,6 +109,8 @@ extension SQLiteMessageStorage {
         try folder.unmarkErasing()
         isErasing = false
     }
+
+    private static let closed = CloakroomError(.storeFailed, "the messages were closed while they were erased: repeat it")
 
     /// The database, what was moved aside, and their logs.
     private static func removeFiles(of folder: MessageFolder) throws(CloakroomError) {

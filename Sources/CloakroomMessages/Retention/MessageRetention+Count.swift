@@ -4,7 +4,7 @@ import CloakroomSQLite
 extension MessageRetention {
     /// How many messages of a conversation are here and not over: what ``deleteAll(in:)`` would remove.
     public func messageCount(in conversation: ConversationID) async throws -> Int {
-        let times = try await storage.clock(at: await read()).plausible
+        let times = try await clock().plausible
         let stored = try await storage.count(of: conversation, hiding: times)
         return stored + (await memory.page(of: conversation, before: nil, limit: .max, hiding: times).count)
     }

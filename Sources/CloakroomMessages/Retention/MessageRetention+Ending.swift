@@ -87,7 +87,7 @@ extension MessageRetention {
 
     /// - Returns: at most a century.
     private func remaining() async throws -> Milliseconds? {
-        let clock = try await storage.clock(at: await read())
+        let clock = try await self.clock()
         var next = [
             try await storage.remaining(clock.trusted), await memory.remaining(clock.trusted),
             try await storage.keysRemaining(now: runtime.now()),
@@ -142,12 +142,14 @@ extension MessageRetention {
     private func wait(_ duration: Duration, unless seen: Int?) async {
         guard seen == nil || seen == changes else { return }
         let sleeping = Task { [runtime] in try await runtime.sleep(duration) }
-        sleep = sleeping
+        lastSleep += 1
+        let number = lastSleep
+        sleeps[number] = sleeping
         await withTaskCancellationHandler {
             _ = await sleeping.result
         } onCancel: {
             sleeping.cancel()
         }
-        sleep = nil
+        sleeps[number] = nil
     }
 }

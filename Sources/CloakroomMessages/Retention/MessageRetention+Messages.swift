@@ -14,7 +14,7 @@ extension MessageRetention {
     ///
     /// - Returns: `nil` when it is not here any more: do not send it.
     public func stamp(of message: MessageReference) async throws -> MessageStamp? {
-        let clock = try await storage.clock(at: await read())
+        let clock = try await self.clock()
         var record = await memory.record(message)
         if record == nil { record = try await storage.record(message, hiding: clock.plausible) }
         guard let record, !clock.plausible.isDue(record.term.local, base: record.base) else { return nil }
@@ -52,7 +52,7 @@ extension MessageRetention {
     private func policy(
         _ policy: MessageRetentionPolicy, quoting message: MessageReference
     ) async throws -> MessageRetentionPolicy {
-        let clock = try await storage.clock(at: await read())
+        let clock = try await self.clock()
         var quoted = await memory.record(message).map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
         if quoted == nil { quoted = try await storage.quotedTerm(message) }
         guard let quoted else { return policy }
@@ -142,7 +142,7 @@ extension MessageRetention {
     public func messages(
         in conversation: ConversationID, before: MessageCursor? = nil, limit: Int = 50
     ) async throws -> [StoredMessage] {
-        let times = try await storage.clock(at: await read()).plausible
+        let times = try await clock().plausible
         var messages: [StoredMessage] = []
         for part in [storage, memory] as [any MessageStorage] {
             messages += try await part.page(of: conversation, before: before, limit: limit, hiding: times)
@@ -152,7 +152,7 @@ extension MessageRetention {
 
     /// - Returns: `nil` for a message that is not here, or over.
     public func message(_ message: MessageReference) async throws -> StoredMessage? {
-        let times = try await storage.clock(at: await read()).plausible
+        let times = try await clock().plausible
         for part in [memory, storage] as [any MessageStorage] {
             if let message = try await part.message(message, hiding: times) { return message }
         }
@@ -191,7 +191,7 @@ extension MessageRetention {
 
     /// - Throws: ``CloakroomError/Code/unreadableFile`` when there is no such file, or its message is over.
     public func attachment(_ file: AttachmentFile) async throws -> Data {
-        let times = try await storage.clock(at: await read()).plausible
+        let times = try await clock().plausible
         if let bytes = await memory.bytes(file, hiding: times) { return bytes }
         return try await storage.data(of: file, hiding: times)
     }

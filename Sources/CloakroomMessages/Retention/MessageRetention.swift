@@ -28,8 +28,11 @@ public actor MessageRetention {
 
     /// The purge that is under way.
     var currentPurge: Task<PurgeReport, any Error>?
-    /// What ``run()`` waits with.
-    var sleep: Task<Void, any Error>?
+    /// What calls of ``run()`` wait with.
+    var sleeps: [Int: Task<Void, any Error>] = [:]
+    var lastSleep = 0
+    /// Whether the server's time was known at the last look.
+    private var wasServerTimeKnown = false
     /// Counts what may have brought the next deadline forward.
     var changes = 0
 
@@ -130,7 +133,7 @@ public actor MessageRetention {
     public func receive(
         _ message: RetentionPolicyMessage, from sender: AuthenticatedSender
     ) async throws -> RetentionAgreement {
-        let clock = try await storage.clock(at: await read())
+        let clock = try await self.clock()
         // What may be known of the time at most: a clock that lags must not refuse what is right.
         let time = max(clock.trusted.shared, clock.plausible.shared)
         guard let register = try message.register(from: sender, at: time) else {
@@ -147,7 +150,7 @@ public actor MessageRetention {
     public func impact(
         of policy: MessageRetentionPolicy, in conversation: ConversationID
     ) async throws -> Int {
-        let times = try await storage.clock(at: await read()).plausible
+        let times = try await clock().plausible
         return try await storage.impact(of: policy, in: conversation, hiding: times)
             + (await memory.impact(of: policy, in: conversation, hiding: times))
     }
@@ -174,6 +177,14 @@ public actor MessageRetention {
     /// A deadline may have come forward.
     func wake() {
         changes += 1
-        sleep?.cancel()
+        for sleep in sleeps.values { sleep.cancel() }
+    }
+
+    /// The time now; those who wait are woken when it is the server's for the first time.
+    func clock() async throws -> RetentionClock {
+        let clock = try await storage.clock(at: await read())
+        if clock.isServerTimeKnown, !wasServerTimeKnown { wake() }
+        wasServerTimeKnown = clock.isServerTimeKnown
+        return clock
     }
 }

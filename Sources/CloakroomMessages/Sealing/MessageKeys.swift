@@ -26,6 +26,8 @@ final class MessageKeys {
     var waiting: [CheckedContinuation<Void, Never>] = []
     /// Then nothing is sealed any longer.
     private(set) var isErased = false
+    /// Then nothing is written any longer: the files may be another process's.
+    private var isClosed = false
     var lastRotation: ContinuousClock.Instant?
     var reserveByteCount = 0
     /// Random bytes of which none was used: to get them one nonce at a time takes as long as to seal.
@@ -154,6 +156,14 @@ final class MessageKeys {
         isNextStale = false
     }
 
+    /// Writes nothing any longer.
+    ///
+    /// - Returns: when a rotation that waits for the vault has ended.
+    func close() async {
+        isClosed = true
+        while isRotating { await withCheckedContinuation { waiting.append($0) } }
+    }
+
     /// Forgets all keys: nothing can be sealed or opened any longer.
     func forget() {
         isErased = true
@@ -164,6 +174,7 @@ final class MessageKeys {
     }
 
     func refuseErased() throws(CloakroomError) {
+        if isClosed { throw CloakroomError(.storeFailed, "the messages were closed") }
         if isErased { throw CloakroomError(.storeFailed, "the keys of messages were erased") }
     }
 

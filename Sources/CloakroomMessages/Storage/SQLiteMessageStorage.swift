@@ -118,9 +118,10 @@ public actor SQLiteMessageStorage {
     /// does it.
     ///
     /// For a folder that an app shares with its extensions: the system ends apps that hold a lock there while they are
-    /// suspended.
-    public func close() {
+    /// suspended. It waits for a rotation of the keys that is under way: another process must not meet half of one.
+    public func close() async {
         writeClock()
+        await keys.close()
         release()
     }
 
@@ -129,6 +130,9 @@ public actor SQLiteMessageStorage {
         database.database.close()
         lock = nil
     }
+
+    /// Whether the folder is this one's.
+    var isOpen: Bool { lock != nil }
 
     /// Whose storage it is, and within which limits; before anything else.
     func begin(for reader: ParticipantID, limits: RetentionLimits, chatKeyPrefix: String?) {

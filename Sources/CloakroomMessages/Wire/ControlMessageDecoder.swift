@@ -30,6 +30,9 @@ struct ControlMessageDecoder {
         return RetentionPolicyMessage(register, of: sender.participant, in: sender.conversation, data: data)
     }
 
+    /// Whether it says that it is one of the older app's, right or not.
+    var isLegacy: Bool { (try? JSON(parsing: Array(data)))?.object?["type"]?.string == Self.legacyKind }
+
     private var isObject: Bool {
         data.first { ![0x20, 0x0A, 0x0D, 0x09].contains($0) } == UInt8(ascii: "{")
     }

@@ -58,6 +58,73 @@ import Testing
         await storage.close()
     }
 
+    @Test func `the messages survive when they are closed during a rotation of the keys`() async throws {
+        let device = try await RetentionFixture()
+        await device.storage.close()
+        try FileManager.default.removeItem(at: device.folder)
+        let (folder, clocks, gate) = (device.folder, device.clocks, CallGate())
+        let vault = HeldVault(gate: gate)
+        func open() async throws -> (SQLiteMessageStorage, MessageRetention) {
+            let storage = try await SQLiteMessageStorage(
+                folder: folder, vault: vault, reading: clocks.reading, step: { _ in })
+            let retention = await MessageRetention(
+                of: RetentionFixture.own, storage: storage,
+                runtime: RuntimeDependencies(wallClock: { clocks.reading.wall.date }, now: { clocks.instant }),
+                read: { clocks.reading })
+            return (storage, retention)
+        }
+        async let opened = open()
+        await gate.letFirstPass(of: 1)
+        let (storage, retention) = try await opened
+        try await retention.updateRetentionPolicy(.keep, in: conversation, applyingTo: .newMessages)
+        _ = try await retention.admit([device.incoming("due", .oneHour), device.incoming("kept")])
+        clocks.pass(.seconds(7200))
+        let purge = Task { try await retention.purge() }
+        await gate.arrival()
+        let closing = Task { await storage.close() }
+        for _ in 0..<100 { await Task.yield() }
+        // Nobody else gets the folder before the vault and the files agree.
+        await #expect(throws: CloakroomError.self) { _ = try await open() }
+        await gate.open()
+        await closing.value
+        _ = try? await purge.value
+        for id in ["second", "third"] {
+            let (next, reopened) = try await open()
+            #expect(await next.losses.isEmpty)
+            _ = try await reopened.admit(device.incoming(id))
+            #expect(try await reopened.messages(in: conversation).contains { $0.id.rawValue == "kept" })
+            await next.close()
+        }
+    }
+
+    @Test func `one of two that purge whenever it is time ends, and the other goes on`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        let (first, second) = (Task { [retention = device.retention] in await retention.run() },
+            Task { [retention = device.retention] in await retention.run() })
+        try await until { await device.retention.sleeps.count == 2 }
+        second.cancel()
+        await second.value
+        #expect(await device.retention.sleeps.count == 1)
+        let number = await device.retention.sleeps.keys.first
+        try await device.admit("m1", .oneHour)
+        try await until { await device.retention.sleeps.keys.first.map { $0 != number } ?? false }
+        first.cancel()
+        await first.value
+    }
+
+    @Test func `the server's time wakes those who wait`() async throws {
+        let device = try await RetentionFixture(server: false)
+        let run = Task { [retention = device.retention] in await retention.run() }
+        try await until { await device.retention.sleeps.count == 1 }
+        let number = await device.retention.sleeps.keys.first
+        device.clocks.hearServer()
+        _ = try await device.shown()
+        try await until { await device.retention.sleeps.keys.first.map { $0 != number } ?? false }
+        run.cancel()
+        await run.value
+    }
+
     @Test func `a purge that is cancelled does not cancel another caller's`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
