@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an app makes when it needs it, and keeps; ``signOut(_:)`` ends all of it.
+/// What an app makes when it needs it, and keeps; ``signOut(_:carrier:)`` ends all of it.
 extension Cloakroom {
     /// A queue of uploads that survives the end of the app: see <doc:Background>.
     ///

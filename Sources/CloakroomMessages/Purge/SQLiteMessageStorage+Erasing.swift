@@ -110,7 +110,8 @@ extension SQLiteMessageStorage {
         isErasing = false
     }
 
-    private static let closed = CloakroomError(.storeFailed, "the messages were closed while they were erased: repeat it")
+    private static let closed = CloakroomError(
+        .storeFailed, "the messages were closed while they were erased: repeat it")
 
     /// The database, what was moved aside, and their logs.
     private static func removeFiles(of folder: MessageFolder) throws(CloakroomError) {

@@ -142,6 +142,15 @@ import Testing
         #expect(try older.names == ["c1.json"])
     }
 
+    @Test func `a text that only looks like a control message is moved as all others`() async throws {
+        let (device, older) = try await Self.device()
+        let text = #"{ the \"retention\" period is a week }"#
+        try older.write("c1", [older.message("m1", sentAt: device.now, text: text)])
+        let report = try await device.migrate(older)
+        #expect(report.controlCount == 0 && report.importedCount == 1)
+        #expect(try await device.shown() == ["m1"])
+    }
+
     @Test func `what was purged does not come back by a file, and a control message is no text`() async throws {
         let (device, older) = try await Self.device()
         let control = #"{\"type\":\"retention_policy_sync\",\"policy\":\"oneHour\",\"timestamp\":812345678.25}"#

@@ -1,5 +1,6 @@
 import CloakroomAWS
 import CloakroomKit
+import CloakroomKitTestSupport
 import Foundation
 import Testing
 
@@ -100,8 +101,10 @@ import Testing
     @Test func `one of two that purge whenever it is time ends, and the other goes on`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)
-        let (first, second) = (Task { [retention = device.retention] in await retention.run() },
-            Task { [retention = device.retention] in await retention.run() })
+        let (first, second) = (
+            Task { [retention = device.retention] in await retention.run() },
+            Task { [retention = device.retention] in await retention.run() }
+        )
         try await until { await device.retention.sleeps.count == 2 }
         second.cancel()
         await second.value
