@@ -185,14 +185,18 @@ extension EndToEnd {
         @Test func `workers start though the folder that their supervisor shares with them is gone`() throws {
             try Stack.run("no-folder", .init(workers: 1, settings: { $0["server.metricsFolder"] = nil })) { stack in
                 let folder = "\(stack.folder)/worker-N.sock.supervisor"
-                try FileManager.default.removeItem(atPath: folder)
+                // Moved, at once: workers write files into it while its entries would be removed one by one.
+                func takeAway(_ name: String) throws {
+                    try FileManager.default.moveItem(atPath: folder, toPath: "\(stack.folder)/\(name)")
+                }
+                try takeAway("gone-0")
                 try wait(for: "the folder, and the status in it") {
                     try Command(["status", "--listen", "unix:\(stack.folder)/worker-%d.sock"]).status == 0
                 }
                 for round in 1...2 {
                     // While nothing makes it anew.
                     stack.server?.signal(SIGSTOP)
-                    try FileManager.default.removeItem(atPath: folder)
+                    try takeAway("gone-\(round)")
                     // The second time something else is at its path.
                     if round == 2 { try "".write(toFile: folder, atomically: false, encoding: .utf8) }
                     for signal in [SIGHUP, SIGCONT] { stack.server?.signal(signal) }
