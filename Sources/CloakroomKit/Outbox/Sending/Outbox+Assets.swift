@@ -40,7 +40,7 @@ extension Outbox {
                         .uploadURLExpired, "The upload URL has expired", retryAfter: .seconds(left + Self.settlingTime))
                 }
                 if let image = row.releasedImage, let releaser = assets as? any ImageReleaser {
-                    // Nobody may ask for an image of a chat: where it is, it goes, and another one takes its place.
+                    // The worker does not say whether an image of a chat is stored: one that is, is deleted first.
                     try await release(image, by: releaser)
                 } else if try await isThere(target, assets) {
                     return nil

@@ -11,15 +11,12 @@ extension Outbox {
         let layout = try await photos.layout(ofUser: owner.user)
         let photo = PhotoObject(client: photos, key: try layout.photo(md5: row.identity), row: row)
         if let response = try await earlierResponse(&row), try await isStored(photo, &row, by: response) { return }
-        if row.mayBeStored || row.failures > 0 {
+        // A row whose file is gone may be back since the power failed.
+        if row.mayBeStored || row.failures > 0 || !folder.isUnchanged(row) {
             if try await photo.isStored() { return }
             row.mayBeStored = false
         }
-        do { try await checkFile(&row) } catch {
-            // Its row is back since the power failed, and its file is not.
-            if try await photo.isStored() { return }
-            throw error
-        }
+        try await checkFile(&row)
         guard row.file.byteCount <= options.largestPut else { return try await putParts(photo, &row) }
         // The second time with other credentials, another clock, or without a condition.
         var createsOnly = true

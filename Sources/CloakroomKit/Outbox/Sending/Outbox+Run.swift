@@ -98,11 +98,11 @@ extension Outbox {
                 // Another part of the app may have been here during the look at the conditions.
                 guard run?.active[row.id] == nil else { continue }
                 let (ready, go) = AsyncStream<Void>.makeStream()
-                run?.active[row.id] = runtime.spawn {
+                let task = runtime.spawn {
                     for await _ in ready {}
                     await self.send(row)
                 }
-                run?.bytesUnderWay += row.file.byteCount
+                run?.active[row.id] = (task, row.file.byteCount)
                 // Not before it is in the list.
                 go.finish()
                 pace(row)
@@ -171,7 +171,7 @@ extension Outbox {
     func cancelAll() async { await cancel(Array(run?.active.keys ?? [:].keys)) }
 
     func cancel(_ ids: [String]) async {
-        let tasks = ids.compactMap { run?.active[$0] }
+        let tasks = ids.compactMap { run?.active[$0]?.task }
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
     }

@@ -13,7 +13,7 @@ extension Outbox {
             settle(row, after: CloakroomError(of: error))
         }
         transfers.sent[row.id] = nil
-        if run?.active.removeValue(forKey: row.id) != nil { run?.bytesUnderWay -= row.file.byteCount }
+        run?.active[row.id] = nil
         run?.signal.yield()
         publish()
     }

@@ -5,9 +5,8 @@ struct OutboxRun {
     /// Wakes the run: something was added, has ended, or is due.
     let signal: AsyncStream<Void>.Continuation
     /// By the items' identifiers.
-    var active: [String: Task<Void, Never>] = [:]
-    /// Of those.
-    var bytesUnderWay: Int64 = 0
+    var active: [String: (task: Task<Void, Never>, byteCount: Int64)] = [:]
+    var bytesUnderWay: Int64 { active.values.reduce(0) { $0 + $1.byteCount } }
     var report = OutboxReport()
     /// Items in a row that failed for the network or the server.
     var consecutiveFailures = 0
