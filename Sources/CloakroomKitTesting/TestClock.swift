@@ -64,17 +64,3 @@ final class TestClock: @unchecked Sendable {
         }
     }
 }
-
-/// A value behind a lock; `Mutex` is not there on the systems that the kit supports.
-///
-/// `@unchecked`: the lock guards the value.
-final class Locked<Value>: @unchecked Sendable {
-    private let lock = NSLock()
-    private var value: Value
-
-    init(_ value: Value) { self.value = value }
-
-    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-        try lock.withLock { try body(&value) }
-    }
-}

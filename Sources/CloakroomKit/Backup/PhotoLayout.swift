@@ -32,17 +32,6 @@ public struct PhotoLayout: Sendable, Equatable {
         try self.init(userID: user, prefixes: prefixes ?? [:])
     }
 
-    /// The layout of this user alone.
-    ///
-    /// - Throws: besides, ``CloakroomError/Code/storeOwnerMismatch`` for another user's credentials.
-    init(vended credentials: VendedCredentials, ofUser userID: String) throws {
-        guard credentials.userID ?? userID == userID else {
-            throw CloakroomError(
-                .storeOwnerMismatch, "The token is another user's: sign in as the user whose files these are")
-        }
-        try self.init(vended: credentials, userID: userID)
-    }
-
     /// The usual layout, for workers that do not send the prefixes with the credentials.
     ///
     /// - Parameter userID: as the worker names the user: 1 to 64 of `A–Z a–z 0–9 _ -`.

@@ -16,13 +16,27 @@ extension Cloakroom {
         carrier: (any TransferCarrier)? = nil, conditions: (any RunConditions)? = nil,
         options: Outbox.Options = Outbox.Options()
     ) throws -> Outbox {
-        let outbox = try Outbox(
+        let outbox = try openOutbox(carrier, conditions ?? Self.deviceConditions, options)
+        open.withLock { $0.outbox = outbox }
+        return outbox
+    }
+
+    private func openOutbox(
+        _ carrier: (any TransferCarrier)?, _ conditions: any RunConditions, _ options: Outbox.Options
+    ) throws -> Outbox {
+        try Outbox(
             folder: outboxFolder, owner: owner, photos: objects, assets: client,
             carrier: carrier
                 ?? TransportCarrier(transport: configuration.transport, runtime: configuration.runtime),
-            conditions: conditions ?? Self.deviceConditions, options: options, runtime: configuration.runtime)
-        open.keep(outbox)
-        return outbox
+            conditions: conditions, options: options, runtime: configuration.runtime)
+    }
+
+    /// For a sign-out: the outbox that an earlier launch has left.
+    ///
+    /// - Returns: `nil` for an app without one.
+    func leftOutbox(_ carrier: (any TransferCarrier)?) throws -> Outbox? {
+        guard FileManager.default.fileExists(atPath: outboxFolder.path) else { return nil }
+        return try openOutbox(carrier, Self.deviceConditions, Outbox.Options())
     }
 
     /// Loads photos, thumbnails and images of URLs, with a cache on the disk: see <doc:ShowingImages>.
@@ -42,7 +56,7 @@ extension Cloakroom {
             transport: configuration.transport,
             baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings,
             runtime: configuration.runtime, hasEnded: hasEnded)
-        open.keep(images)
+        open.withLock { $0.images.append(images) }
         return images
     }
 
@@ -71,7 +85,7 @@ extension Cloakroom {
         let renewals = AssetRenewalManager(
             renewer: client, collector: collector, store: store, recovery: recovery,
             baseURLs: try AssetBaseURLs(configuration.assetBaseURLs), runtime: configuration.runtime)
-        open.keep(renewals)
+        open.withLock { $0.renewals.append(renewals) }
         return renewals
     }
 

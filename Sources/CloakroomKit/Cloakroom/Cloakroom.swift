@@ -35,7 +35,8 @@ public struct Cloakroom: Sendable {
     public let uploads: AssetUploader
     /// When what was done; add the app's own work to it.
     public let schedule: WorkSchedule
-    let open = OpenParts()
+    let open = Locked(OpenParts())
+    let tokens: SignedInTokens
 
     /// Opens what is on the disk; nothing is sent. Photos are where they are in a worker's usual configuration; for one with
     /// other `vending.prefixes` there is ``connected(configuration:user:tokens:)``.
@@ -53,8 +54,8 @@ public struct Cloakroom: Sendable {
 
     /// The same, with the layout that the worker's credentials open.
     ///
-    /// It requests credentials, unless those of the last launch are valid still. Where that fails, the layout is that of the
-    /// last time, so that an app starts without a network, too.
+    /// It requests credentials, unless those of the last launch are valid still. Where the worker cannot be reached,
+    /// the layout is that of the last time, so that an app starts without a network, too.
     ///
     /// - Throws: ``CloakroomError``: besides, why the worker has vended no credentials, where no layout is known;
     ///   ``CloakroomError/Code/storeOwnerMismatch`` when its credentials are another user's.
@@ -72,6 +73,7 @@ public struct Cloakroom: Sendable {
         folder = account.folder
         client = account.client
         credentials = account.credentials
+        tokens = account.tokens
         let journal = try SQLiteMultipartJournal(at: folder.appendingPathComponent("uploads.sqlite"), owner: owner)
         objects = S3BackupClient(
             credentials: credentials, transport: configuration.transport, endpoint: configuration.s3Endpoint,

@@ -24,7 +24,7 @@ struct RecordedLayout {
         return try? PhotoLayout(userID: userID, prefixes: record.prefixes)
     }
 
-    /// What cannot be recorded is asked for again.
+    /// What cannot be recorded is requested again.
     func record(_ vended: VendedCredentials) {
         let record = Record(userID: userID, prefixes: vended.prefixes ?? [:])
         try? JSONEncoder().encode(record).write(to: file, options: .atomic)

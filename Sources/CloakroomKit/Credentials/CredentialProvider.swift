@@ -25,7 +25,6 @@ public actor CredentialProvider {
     private var hasLoaded = false
     /// Whose they have to be; `nil` for anybody's.
     private let userID: String?
-    private var isClosed = false
 
     private typealias RefreshResult = Result<VendedCredentials, CloakroomError>
 
@@ -65,7 +64,6 @@ public actor CredentialProvider {
     /// - Throws: ``CloakroomError``: why there are none, ``CloakroomError/Code/cancelled`` for a cancelled task. The next
     ///   call retries. After ``CloakroomError/Code/sessionRevoked`` nothing is held any more, in the store neither.
     public func credentials() async throws(CloakroomError) -> VendedCredentials {
-        if isClosed { throw CloakroomError(.cancelled, "The user has signed out.") }
         let reading = runtime.clockReading
         if let held {
             switch held.freshness(at: reading) {
@@ -114,12 +112,6 @@ public actor CredentialProvider {
         ongoingRefresh?.task?.cancel()
         completeRefresh(.failure(CloakroomError(.cancelled, "The credentials were forgotten.")))
         await store.clear()?.value
-    }
-
-    /// The same for good: later calls of ``credentials()`` send nothing, whoever has signed in by then.
-    func close() async {
-        isClosed = true
-        await forget()
     }
 
     /// For the package's own S3 client.
@@ -221,11 +213,7 @@ extension CredentialProvider {
 
     /// - Parameter reportedTime: by the server's responses, if one has had it.
     private func accept(_ vended: VendedCredentials, reportedTime: ServerTime?) throws(CloakroomError) {
-        guard !isClosed else { throw .cancelled }
-        if let userID, let user = vended.userID, user != userID {
-            throw CloakroomError(
-                .storeOwnerMismatch, "The token is another user's: sign in as the user whose files these are")
-        }
+        if let userID { _ = try vended.checked(belongingTo: userID) }
         let reading = runtime.clockReading
         if let reportedTime { serverTime = reportedTime }
         let now = serverTime?.time(at: reading) ?? reading.wallClock

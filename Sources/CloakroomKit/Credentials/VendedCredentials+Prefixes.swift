@@ -21,6 +21,17 @@ extension VendedCredentials {
         return self
     }
 
+    /// Themselves, if they are this user's, as far as the worker says.
+    ///
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeOwnerMismatch``.
+    func checked(belongingTo user: String) throws(CloakroomError) -> VendedCredentials {
+        guard userID ?? user == user else {
+            throw CloakroomError(
+                .storeOwnerMismatch, "The token is another user's: sign in as the user whose files these are")
+        }
+        return self
+    }
+
     /// 1 to 64 of `A–Z a–z 0–9 _ -`.
     static func isUserID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(PhotoLayout.isWord)

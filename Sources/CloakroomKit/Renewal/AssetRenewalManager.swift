@@ -21,7 +21,6 @@ public actor AssetRenewalManager {
     let progress: (@Sendable (RenewalProgress) -> Void)?
     let runtime: RuntimeDependencies
     let ledger: RenewalLedger
-    private var isClosed = false
     private var run: Run?
     /// Of the run in progress.
     var current: RenewalWalk?
@@ -77,7 +76,6 @@ public actor AssetRenewalManager {
     @discardableResult
     public func renewIfNeeded() async -> RenewalReport {
         let running = await runningRun()
-        guard !isClosed else { return .closed }
         return await join(running ?? start(isForced: false, without: [])).report
     }
 
@@ -92,7 +90,6 @@ public actor AssetRenewalManager {
             renewedMeanwhile.formUnion(await join(run).renewedKeys)
             running = await runningRun()
         }
-        guard !isClosed else { return .closed }
         return await join(running ?? start(isForced: true, without: renewedMeanwhile)).report
     }
 
@@ -108,12 +105,6 @@ public actor AssetRenewalManager {
         guard let run else { return }
         run.task.cancel()
         _ = await run.task.value
-    }
-
-    /// The same for good: a later run sends nothing, whoever has signed in by then.
-    func close() async {
-        isClosed = true
-        await cancel()
     }
 
     /// When each asset that the collector names now is renewed next, by key.

@@ -45,13 +45,6 @@ public struct RenewalReport: Sendable, Equatable {
     public var unrecorded = 0
 
     public init() {}
-
-    /// Of a manager whose user has signed out.
-    static var closed: RenewalReport {
-        var report = RenewalReport()
-        report.error = CloakroomError(.cancelled, "The user has signed out.")
-        return report
-    }
 }
 
 extension RenewalReport {

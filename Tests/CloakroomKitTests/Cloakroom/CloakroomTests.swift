@@ -145,6 +145,24 @@ import Testing
         #expect(try await connected(offline).layout == first.layout)
     }
 
+    @Test func `the layout of the last time does not hide another user's credentials`() async throws {
+        _ = try await connected(Self.service(vended: Self.elsewhere)).credentials.forget()
+        let another = Self.service(vended: #","userId":"u_2","prefixes":{"photos":"photos/u_2/"}"#)
+        await #expect {
+            _ = try await connected(another)
+        } throws: { ($0 as? CloakroomError)?.code == .storeOwnerMismatch }
+    }
+
+    @Test func `a second sign-out does nothing`() async throws {
+        do {
+            let outbox = try cloakroom(of: "u_1").outbox()
+            try await outbox.add(photo: try folder.write("a.heic", Data("a photo".utf8)))
+        }
+        let cloakroom = try cloakroom(of: "u_1")
+        #expect(try await cloakroom.signOut(.keepingUnsent).kept.items == 1)
+        #expect(try await cloakroom.signOut(.keepingUnsent).kept.items == 1)
+    }
+
     @Test func `without a network and a last time there is no layout`() async {
         let offline = ScriptedHTTP { _, _ in .failure(.unreachable) }
         await #expect {
@@ -226,12 +244,15 @@ import Testing
         await cloakroom.schedule.add(ScheduledWork("renewals", every: .seconds(60)) { await renewals.renewIfNeeded() })
         try await cloakroom.signOut(.keepingUnsent)
         let count = await http.lines.count
-        #expect(await renewals.renewIfNeeded().error?.code == .cancelled)
-        #expect(await renewals.forceRenewal().error?.code == .cancelled)
+        #expect(await renewals.renewIfNeeded().error?.code == .tokenUnavailable)
+        #expect(await renewals.forceRenewal().error?.code == .tokenUnavailable)
         #expect(await cloakroom.schedule.runDue().isEmpty)
         let photo = try folder.write("a.heic", Data("a photo".utf8))
         #expect(await cloakroom.backup.backUp([photo]).stoppedBy != nil)
         await #expect(throws: CloakroomError.self) { try await cloakroom.credentials.credentials() }
+        await #expect(throws: CloakroomError.self) {
+            try await cloakroom.uploads.uploadGroupImage(UploadContent("a picture"), conversationID: "c")
+        }
         #expect(await http.lines.count == count)
     }
 }

@@ -130,7 +130,7 @@ public actor S3BackupClient {
     /// Where this user's photos are by the credentials of now, without a request while they are valid.
     func layout(ofUser userID: String) async throws -> PhotoLayout {
         guard let vended = try await access().vended else { return try PhotoLayout(userID: userID) }
-        return try PhotoLayout(vended: vended, ofUser: userID)
+        return try PhotoLayout(vended: vended.checked(belongingTo: userID), userID: userID)
     }
 
     /// Runs requests to S3, and converts their failures to ``CloakroomError``.
