@@ -56,7 +56,7 @@ struct LegacyPart {
     }
 
     private static func isControlMessage(_ text: String, from sender: AuthenticatedSender) -> Bool {
-        // Only what says so for certain: another text that looks like one is somebody's words.
+        // Only what says so for certain: another text that looks like one is a message.
         ControlMessageDecoder(data: Data(text.utf8), sender: sender).isLegacy
     }
 }

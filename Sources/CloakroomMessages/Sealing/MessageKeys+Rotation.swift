@@ -29,13 +29,13 @@ extension MessageKeys {
         precondition(!isRotating, "one rotation at a time")
         isRotating = true
         defer { endRotation() }
-        try refuseErased()
+        try requireOpen()
         try point(.begun)
         if try await completeFormer(), !table.isStale {
             lastRotation = now
             return
         }
-        try refuseErased()
+        try requireOpen()
         let fresh = SealingKey.random()
         try freeingSpace { () throws(CloakroomError) in
             try write(to: Self.nextFile, under: fresh, isStale: false)
@@ -44,7 +44,7 @@ extension MessageKeys {
         isNextStale = false
         try point(.sealed)
         try await replace(with: fresh)
-        try refuseErased()
+        try requireOpen()
         try point(.vaultReplaced)
         try complete(fresh)
         lastRotation = now
@@ -57,7 +57,7 @@ extension MessageKeys {
     /// - Returns: whether there was one.
     private func completeFormer() async throws(CloakroomError) -> Bool {
         guard let next, try await vault.master() == .key(next.reveal()) else { return false }
-        try refuseErased()
+        try requireOpen()
         try complete(next)
         return true
     }

@@ -53,7 +53,7 @@ final class MessageKeys {
     func prepare(_ ids: some Sequence<MessageKeyID>) throws(CloakroomError) {
         let missing = Set(ids.lazy.filter { self.table[$0] == nil })
         guard !missing.isEmpty else { return }
-        try refuseErased()
+        try requireOpen()
         for id in missing { table[id] = .random() }
         do {
             try write()
@@ -173,7 +173,7 @@ final class MessageKeys {
         areDeletionsWritten = true
     }
 
-    func refuseErased() throws(CloakroomError) {
+    func requireOpen() throws(CloakroomError) {
         if isClosed { throw CloakroomError(.storeFailed, "the messages were closed") }
         if isErased { throw CloakroomError(.storeFailed, "the keys of messages were erased") }
     }

@@ -194,12 +194,12 @@ extension SQLiteMessageStorage {
             [.integer(difference), .integer(.latestTime)])
         try database.run(
             """
-            UPDATE cut SET before = max(certain, ifnull((SELECT uncertain_cut.before FROM uncertain_cut
-                WHERE uncertain_cut.conversation = cut.conversation AND uncertain_cut.author = cut.author
-                    AND uncertain_cut.after_sent = cut.after_sent), 0))
+            UPDATE cut SET before = max(certain, uncertain_cut.before) FROM uncertain_cut
+            WHERE uncertain_cut.conversation = cut.conversation AND uncertain_cut.author = cut.author
+                AND uncertain_cut.after_sent = cut.after_sent
             """)
         guard areCertain else { return }
-        try database.run("UPDATE cut SET certain = before")
+        try database.run("UPDATE cut SET certain = before WHERE before > certain")
         try database.run("DELETE FROM uncertain_cut")
     }
 
