@@ -153,16 +153,19 @@ public actor ImageLoader {
     private func checkIsShown(_ place: Place, until expiration: Date?) async throws(CloakroomError) {
         let now = runtime.wallClock()
         if expiration.map({ $0 <= now }) ?? false || cache[place.id]?.hasEnded(at: now) ?? false { discard(place.id) }
-        if !cache.isDiscarded(place.id), let hasEnded, let key = place.key {
-            do {
-                guard try await hasEnded(key) else { return }
-                removeEnded(place.id)
-            } catch {
-                throw CloakroomError(of: error, otherwise: .storeFailed, "whether an image has ended is not known")
-            }
+        if !cache.isDiscarded(place.id), hasEnded != nil, place.key != nil {
+            guard try await isEnded(place) else { return }
+            removeEnded(place.id)
             throw Self.ended
         }
         if cache.isDiscarded(place.id) { throw Self.ended }
+    }
+
+    private func isEnded(_ place: Place) async throws(CloakroomError) -> Bool {
+        guard let hasEnded, let key = place.key else { return false }
+        do { return try await hasEnded(key) } catch {
+            throw CloakroomError(of: error, otherwise: .storeFailed, "whether an image has ended is not known")
+        }
     }
 
     private func removeEnded(_ id: ImageID) {
@@ -192,6 +195,8 @@ public actor ImageLoader {
         guard isCurrent(number, place.id) else { return }
         do {
             let data = try await fetch(place)
+            // It can have ended since the first look; from now on a removal ends this request.
+            if try await isEnded(place) { return removeEnded(place.id) }
             let file = await store(data, number, place, until: expiration)
             guard isCurrent(number, place.id) else { return }
             end(place.id, with: .success(Loaded(data: data, file: file)))

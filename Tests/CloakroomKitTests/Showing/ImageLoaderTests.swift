@@ -65,6 +65,18 @@ import Testing
         }
     }
 
+    @Test func `an image that ends while it is loaded is neither shown nor cached`() async throws {
+        let looks = Log<String>()
+        let images = try loader(Self.images()) { key in
+            looks.append(key)
+            return looks.all.count > 1
+        }
+        #expect(await code { try await images.data(for: chat) } == .noSuchObject)
+        #expect(looks.all == ["chat/a.bin", "chat/a.bin"])
+        #expect(await images.cachedBytes == 0)
+        #expect(try files() == [])
+    }
+
     @Test func `a photo with other bytes than its name says is not shown`() async throws {
         await bench.s3.store("photos/u_1/\(md5).dat", Data("other".utf8))
         let images = try loader()
@@ -171,7 +183,10 @@ import Testing
 
     @Test func `an image is not shown when its messages have ended, or that is not known`() async throws {
         let unknown = CloakroomError(.storeFailed, "locked")
-        let answers = ScriptedAnswers([.success(false), .failure(unknown), .success(true), .success(false)])
+        // Before and after each request.
+        let answers = ScriptedAnswers([
+            .success(false), .success(false), .failure(unknown), .success(true), .success(false), .success(false),
+        ])
         let http = Self.images()
         let images = try loader(http) { key in
             #expect(key == "chat/a.bin")
