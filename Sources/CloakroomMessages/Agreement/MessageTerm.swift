@@ -5,20 +5,36 @@ package struct MessageTerm: Sendable, Hashable {
     package var shared: Milliseconds?
     /// When it ends on this device; `nil`: no end.
     package var local: Milliseconds?
+    /// When it ends on this device by what its user decided alone, without any peer; `nil`: no end. Not before ``local``.
+    package var own: Milliseconds?
     /// `false`: it is in memory only, until the conversation closes, or ``local`` if that is earlier.
     package var isStored: Bool
 
-    package init(shared: Milliseconds?, local: Milliseconds?, isStored: Bool) {
+    package init(shared: Milliseconds?, local: Milliseconds?, own: Milliseconds?, isStored: Bool) {
         self.shared = shared
         self.local = local
+        self.own = own
         self.isStored = isStored
     }
 
+    /// Without an end.
+    package static let endless = Self(shared: nil, local: nil, own: nil, isStored: true)
+
     /// It ends no later than what it quotes, and is not stored when that is not.
-    package func quoting(_ other: Self) -> Self {
+    ///
+    /// - Parameter least: a peer who ends what is quoted does not end this message here before; `nil`: at once.
+    package func quoting(_ other: Self, notBefore least: Milliseconds?) -> Self {
+        let peers = other.local.map { max($0, least ?? $0) }
+        return Self(
+            shared: Self.first(shared, other.shared), local: Self.first(Self.first(local, peers), other.own),
+            own: Self.first(own, other.own), isStored: isStored && other.isStored)
+    }
+
+    /// The earlier of both ends; whether it is stored does not change.
+    package func lowered(to other: Self) -> Self {
         Self(
             shared: Self.first(shared, other.shared), local: Self.first(local, other.local),
-            isStored: isStored && other.isStored)
+            own: Self.first(own, other.own), isStored: isStored)
     }
 
     /// The earlier of two deadlines.
@@ -69,34 +85,51 @@ extension RetentionState {
             let least = limits.shortestForPeers
             stamp = limits.peersPolicy(stamp)
             cut = cut.map { max($0, least.milliseconds ?? $0) }
-            cut = MessageTerm.first(cut, registers[reader]?.cuts.limit(at: message.sharedBase))
         }
-        let policies = [stamp, message.ownPolicy, limits.longest]
-        let isStored = !policies.contains(.noStorage)
-        // Nothing stored is not "ended": such a message is shown until the conversation closes, or another limit ends
-        // it; the longest one does in any case, so that its tombstone need not stay for ever.
-        let limit =
-            policies.filter { $0 != .noStorage }.compactMap(\.milliseconds).min()
+        let ownPolicies = [message.ownPolicy, limits.longest]
+        let isStored = !([stamp] + ownPolicies).contains(.noStorage)
+        // Nothing stored is not "ended": such a message is shown until the conversation closes, or another limit ends it.
+        func limit(_ policies: [MessageRetentionPolicy], _ cut: Milliseconds?) -> Milliseconds? {
+            MessageTerm.first(policies.filter { $0 != .noStorage }.compactMap(\.milliseconds).min(), cut)
+        }
+        var own = limit(ownPolicies, registers[reader]?.cuts.limit(at: message.sharedBase))
+        if message.author == reader { own = MessageTerm.first(own, limit([stamp], cut)) }
+        let local =
+            MessageTerm.first(own, limit([stamp], cut))
+            // The longest policy does in any case, so that its tombstone need not stay for ever.
             ?? (isStored ? nil : Milliseconds(MessageRetentionPolicy.longest))
         return MessageTerm(
-            shared: shared.map { base.plus($0) }, local: MessageTerm.first(limit, cut).map { base.plus($0) },
+            shared: shared.map { base.plus($0) }, local: local.map { base.plus($0) }, own: own.map { base.plus($0) },
             isStored: isStored)
     }
 }
 
+extension RetentionLimits {
+    /// The earliest time at which a peer can end a message here that was sent at `base`; `nil`: at any.
+    package func least(after base: Milliseconds) -> Milliseconds? {
+        minimumForPeers == nil ? nil : shortestForPeers.milliseconds.map { base.plus($0) }
+    }
+}
+
 extension MessageRetentionPolicy {
-    /// The policy of the stamp of a message that quotes another one: it ends no later than that, also at participants
-    /// who do not have that one any more.
+    /// The policy of the stamp of a message of this user that quotes another one: it ends no later than that, and is not
+    /// stored when that was not to be, also at participants who do not have that one any more.
     ///
     /// - Parameters:
-    ///   - deadline: ``MessageTerm/shared`` of the quoted message; `nil`: no end.
-    ///   - now: by the same clock.
-    package func quoting(until deadline: Milliseconds?, at now: Milliseconds) -> Self {
-        guard let deadline else { return self }
+    ///   - stamp: that of the quoted message.
+    ///   - deadline: its ``MessageTerm/shared``; `nil`: no end.
+    ///   - limits: what a peer's message cannot shorten this one below; `nil` for a message of this user.
+    ///   - now: by the clock of the deadline.
+    package func quoting(
+        _ stamp: Self, until deadline: Milliseconds?, within limits: RetentionLimits?, at now: Milliseconds
+    ) -> Self {
+        let policy = stamp == .noStorage ? stricter(limits?.peersPolicy(.noStorage) ?? .noStorage) : self
+        guard let deadline else { return policy }
         // Rounded up: as long as the quoted message is there, its own deadline counts to the millisecond.
-        let seconds = min(max(0, deadline.minus(now)).plus(999) / 1000, Self.longest.components.seconds)
+        let left = max(deadline, limits?.least(after: now) ?? deadline).minus(now)
+        let seconds = min(max(0, left).plus(999) / 1000, Self.longest.components.seconds)
         // Nothing stored would not be an end while the conversation is open.
-        return stricter(Self(afterSent: .seconds(max(1, seconds))) ?? self)
+        return policy.stricter(Self(afterSent: .seconds(max(1, seconds))) ?? policy)
     }
 }
 

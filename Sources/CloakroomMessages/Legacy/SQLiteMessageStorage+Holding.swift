@@ -61,7 +61,7 @@ extension SQLiteMessageStorage {
                 id: message.id, conversation: message.sender.conversation, author: message.sender.participant,
                 stamp: message.stamp.policy, body: message.body, attachments: []),
             base: base, ownPolicy: reader.flatMap { state.registers[$0]?.policy } ?? .noStorage,
-            term: MessageTerm(shared: nil, local: nil, isStored: true))
+            term: .endless)
         let term = term(of: record, in: state, clock)
         guard term.isStored else { return .notStored }
         return clock.trusted.isDue(term.local, base: base) ? .nothingAndOver : .nothing(until: term.local)

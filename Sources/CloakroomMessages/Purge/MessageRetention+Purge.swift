@@ -60,8 +60,8 @@ extension MessageRetention {
     private func removeMessages(_ report: inout PurgeReport) async throws {
         let times = try await clock().trusted
         try await storage.writeDeletions()
-        // Before any handler: one that throws must not delay them.
-        for conversation in try await storage.pendingCuts() { try await applyCuts(in: conversation) }
+        // Before any handler: one that throws must not delay them. Once: a peer who goes on changing theirs delays nothing.
+        for conversation in try await storage.pendingCuts() { try await applyCuts(in: conversation, passes: 1) }
         await storage.endNotes(await memory.removeDue(times).map(\.reference))
         report.releaseCount += try await removeNotes()
         // What is over by a time that is not written down yet goes once it is.
@@ -140,17 +140,25 @@ extension MessageRetention {
         return count
     }
 
-    /// Sends what purges have recorded to the releaser.
+    /// Sends what purges have recorded to the releaser, also what has failed a short time ago: call it when there is a network
+    /// again. ``run()`` does it when something is due.
+    ///
+    /// An image waits until its messages have ended for the other participants, too: what this user deletes from this device
+    /// they still have.
     ///
     /// - Returns: how many images were released; 0 without a releaser.
     /// - Throws: ``CloakroomError`` of the first request that failed; what was not sent is sent by a later call.
     @discardableResult
-    public func releaseAssets() async throws -> Int {
+    public func releaseAssets() async throws -> Int { try await releaseAssets(retry: true) }
+
+    /// - Parameter retry: also what has failed a short time ago.
+    func releaseAssets(retry: Bool) async throws -> Int {
         guard let releaser else { return 0 }
         var count = 0
+        var last: String?
         while true {
             let now = try await clock().device
-            let images = try await storage.releases(now: now, limit: 100)
+            let images = try await storage.releases(now: now, retry: retry, after: last, limit: 100)
             guard !images.isEmpty else { return count }
             do {
                 let results = try await releaser.release(images)
@@ -160,6 +168,7 @@ extension MessageRetention {
                 try await storage.finish(images, [], now: now)
                 throw CloakroomError(of: error)
             }
+            last = images.last?.objectKey
         }
     }
 }

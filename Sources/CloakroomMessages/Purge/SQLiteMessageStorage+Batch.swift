@@ -130,13 +130,22 @@ extension SQLiteMessageStorage {
             for key in ended { try end(key, in: database) }
             var count = 0
             for key in batch.ownKeys {
-                let token = try database.first(
+                var (token, time): (String?, ReleaseTime) = (nil, .atOnce)
+                try database.forEach(
                     """
-                    SELECT release_token FROM condemned CROSS JOIN attachment ON attachment.message = condemned.seq
-                    WHERE asset_key = ? AND release_token IS NOT NULL
-                    """, [.text(key)]
-                ) { $0.text(0) }
-                if try release(key, token, in: database) { count += 1 }
+                    SELECT release_token, shared, clock, stamp FROM condemned
+                    CROSS JOIN attachment ON attachment.message = condemned.seq
+                    CROSS JOIN message ON message.seq = condemned.seq WHERE asset_key = ? AND author = ?
+                    """, [.text(key), .text(reader?.rawValue ?? "")]
+                ) { row throws(SQLiteError) in
+                    guard let own = MessageBase.Clock(rawValue: row.integer(2)), let stamp = row.policy(3) else {
+                        throw .corrupt
+                    }
+                    token = token ?? row.textIfPresent(0)
+                    time = max(time, ReleaseTime(end: row.integerIfPresent(1), by: own, stamp: stamp, clock))
+                    return true
+                }
+                if try release(key, token, at: time, in: database) { count += 1 }
             }
             return count
         }

@@ -40,8 +40,10 @@ extension SQLiteMessageStorage {
             let sealing = keys.table.ids.filter { $0.conversation == row }
             try database.transaction { database throws(SQLiteError) in
                 try database.run(
-                    "UPDATE conversation SET deleted_through = max(deleted_through, ?) WHERE name = ?",
-                    [.integer(through), .text(name.rawValue)])
+                    """
+                    UPDATE conversation SET deleted_through = max(deleted_through, ?1),
+                        last_deleted = max(last_deleted, ?1) WHERE name = ?2
+                    """, [.integer(through), .text(name.rawValue)])
                 // Whether a handler lets the rows go or not. What came later is sealed anew.
                 for key in sealing { try MessageDatabase.retire(key, in: database) }
             }

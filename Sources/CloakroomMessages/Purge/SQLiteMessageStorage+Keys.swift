@@ -55,7 +55,7 @@ extension SQLiteMessageStorage {
                 """,
                 [.integer(id.conversation), .integer(id.slot.rawValue)] + times.values + [SQLiteValue(limit)]
             ) { row throws(SQLiteError) in
-                guard let name = ConversationID(rawValue: row.text(15)) else { throw .corrupt }
+                guard let name = ConversationID(rawValue: row.text(MessageRow.columnCount)) else { throw .corrupt }
                 return try MessageRow(row, conversation: name)
             }
         }

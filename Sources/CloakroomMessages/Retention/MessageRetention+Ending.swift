@@ -2,7 +2,8 @@ import CloakroomKit
 public import Foundation
 
 extension MessageRetention {
-    /// Removes all messages of a conversation from this device, and nothing at peers.
+    /// Removes all messages of a conversation from this device, and nothing at peers: images of this user's messages stay in
+    /// the bucket until these end for the others, too.
     ///
     /// None is returned any more, and none can be opened, also when a handler fails or the disk is full.
     ///
@@ -19,7 +20,8 @@ extension MessageRetention {
         return try await purge()
     }
 
-    /// Ends a conversation's messages that are in memory only; call it when the user leaves it.
+    /// Ends a conversation's messages that are in memory only; call it when the user leaves it. Their images are released, also
+    /// when a peer has not shown them yet.
     ///
     /// - Throws: what a handler throws, or ``CloakroomError``: the messages have ended all the same, and the next purge does
     ///   the rest.
@@ -128,11 +130,10 @@ extension MessageRetention {
 
     /// - Returns: whether there is no reason to repeat it at once.
     private func hasPurged() async -> Bool {
-        guard let report = try? await purge(), report.stoppedBy == nil, !report.isCheckpointPending else {
-            return false
-        }
-        // What fails is recorded, with the time of its next attempt.
-        _ = try? await releaseAssets()
+        let report = try? await purge()
+        // What fails is recorded, with the time of its next attempt. A purge that is stopped stops no release.
+        _ = try? await releaseAssets(retry: false)
+        guard let report, report.stoppedBy == nil, !report.isCheckpointPending else { return false }
         // What is due and was not removed would have it repeated without end.
         let next = try? await remaining()
         return report.purgedCount > 0 || next != .some(0)

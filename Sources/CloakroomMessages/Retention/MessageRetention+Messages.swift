@@ -42,8 +42,7 @@ extension MessageRetention {
         switch try await admit([(draft, message.relayTime, .zero)])[0] {
         // What was written while the user left the conversation is sent all the same.
         case .admitted(.kept), .ended: return stamp
-        case .admitted(.arrivedExpired):
-            throw CloakroomError(.invalidRequest, "the message that is quoted is over")
+        case .admitted(.arrivedExpired): throw Self.quotedIsOver
         case .admitted(.replay): throw CloakroomError(.invalidRequest, "a message has been given this id before")
         }
     }
@@ -53,12 +52,22 @@ extension MessageRetention {
         _ policy: MessageRetentionPolicy, quoting message: MessageReference
     ) async throws -> MessageRetentionPolicy {
         let clock = try await self.clock()
-        var quoted = await memory.record(message).map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
-        if quoted == nil { quoted = try await storage.quotedTerm(message) }
+        var quoted = await memory.record(message).map { QuotedRecord($0) }
+        if quoted == nil {
+            switch try await storage.quoted(message) {
+            case .known(let record): quoted = record
+            case .over, .deleted: throw Self.quotedIsOver
+            // Another device of this user may have it.
+            case nil: return policy
+            }
+        }
         guard let quoted else { return policy }
         return policy.quoting(
-            until: quoted.term.shared, at: quoted.clock.isDevice ? clock.device : clock.shared)
+            quoted.stamp, until: quoted.term.term.shared, within: quoted.author == participant ? nil : limits,
+            at: quoted.term.clock.isDevice ? clock.device : clock.shared)
     }
+
+    private static let quotedIsOver = CloakroomError(.invalidRequest, "the message that is quoted is over")
 
     /// Keeps a message that has arrived, if it is new and not over.
     ///
@@ -101,30 +110,34 @@ extension MessageRetention {
         let reading = await read()
         var arriving: [ArrivingMessage] = []
         for (draft, relayTime, age) in messages {
-            var quoted: QuotedTerm?
-            if let quotes = draft.quotes, let record = await memory.record(quotes) {
-                quoted = QuotedTerm(term: record.term, clock: record.base.clock)
-            }
+            var quoted: QuotedRecord?
+            if let quotes = draft.quotes, let record = await memory.record(quotes) { quoted = QuotedRecord(record) }
             arriving.append(
                 ArrivingMessage(
                     draft: draft, relayTime: relayTime.map { Milliseconds($0) }, age: Milliseconds(age), quoted: quoted)
             )
         }
         var outcomes: [Outcome] = []
+        // In which deadlines in memory may fall by what came, or by what was said meanwhile.
+        var lowered: Set<ConversationID> = []
         for decision in try await storage.admit(arriving, reading: reading) {
             switch decision {
             case .stored(let until): outcomes.append(.admitted(.kept(until: until?.date)))
             case .inMemory(let record):
-                if await memory.insert(record, since: openings) {
-                    outcomes.append(.admitted(.kept(until: record.term.local?.date)))
-                } else {
+                let insertion = await memory.insert(record, since: openings)
+                if case .insertedLate = insertion { lowered.insert(record.draft.conversation) }
+                if case .ended = insertion {
                     await storage.endNotes([record.draft.reference])
                     outcomes.append(.ended)
+                } else {
+                    outcomes.append(.admitted(.kept(until: record.term.local?.date)))
                 }
             case .arrivedExpired: outcomes.append(.admitted(.arrivedExpired))
             case .replay: outcomes.append(.admitted(.replay))
             }
         }
+        lowered.formUnion(await memory.conversations(quoting: Set(messages.map(\.draft.reference))))
+        for conversation in lowered { try await lowerMemory(in: conversation) }
         wake()
         return outcomes
     }

@@ -156,21 +156,32 @@ public actor MessageRetention {
     }
 
     /// Has deadlines follow the cuts of a conversation.
-    func applyCuts(in conversation: ConversationID) async throws {
+    ///
+    /// - Parameter passes: how often to look at all messages, when changes come meanwhile; what is left stays hidden.
+    func applyCuts(in conversation: ConversationID, passes: Int = .max) async throws {
         var scan: SQLiteMessageStorage.CutScan?
         repeat {
             scan = try await storage.applyCuts(in: conversation, after: scan)
             await Task.yield()
-        } while scan != nil
+        } while scan.map { $0.passes < passes } ?? false
+        try await lowerMemory(in: conversation)
+    }
+
+    /// The same for what is in memory.
+    func lowerMemory(in conversation: ConversationID) async throws {
+        var quoted: [MessageReference: QuotedTerm] = [:]
+        for message in await memory.beginLowering(in: conversation) {
+            switch try await storage.quoted(message) {
+            case .known(let record): quoted[message] = record.term
+            case .over: quoted[message] = .over
+            case .deleted, nil: break
+            }
+        }
         let clock = await storage.clock
         let state = try await storage.conversation(conversation)?.state ?? RetentionState()
-        var quoted: [MessageReference: QuotedTerm] = [:]
-        for message in await memory.quotes(in: conversation) {
-            quoted[message] = try await storage.quotedTerm(message)
-        }
         let (participant, limits) = (participant, limits)
         await memory.lower(
-            in: conversation, clock: clock,
+            in: conversation, clock: clock, limits: limits,
             { state.term(of: $0.inputs(clock), reader: participant, limits: limits) }, quoted: quoted)
     }
 

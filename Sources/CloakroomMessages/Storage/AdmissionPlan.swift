@@ -35,9 +35,11 @@ struct AdmissionPlan: Sendable {
         return MemoryNote.keyID(conversation)
     }
 
-    mutating func sealNote(with keys: MessageKeys) throws(CloakroomError) {
+    mutating func sealNote(with keys: MessageKeys, _ clock: RetentionClock) throws(CloakroomError) {
         guard let key = noteKeyID.flatMap({ keys.key($0) }) else { return }
-        sealedNote = try MemoryNote(record.draft).sealed(as: id, with: key)
+        let time = ReleaseTime(
+            end: record.term.shared, by: record.base.clock, stamp: record.draft.stamp, clock)
+        sealedNote = try MemoryNote(record.draft, releasedAt: time).sealed(as: id, with: key)
     }
 
     fileprivate func write(in database: SQLiteDatabase) throws(SQLiteError) {
@@ -64,10 +66,18 @@ struct AdmissionPlan: Sendable {
     }
 
     private func writeKnown(in database: SQLiteDatabase) throws(SQLiteError) {
+        let sequence: SQLiteValue =
+            switch decision {
+            case .stored: .integer(record.sequence)
+            case .inMemory: .integer(Self.sequenceInMemory)
+            case .arrivedExpired, .replay: .null
+            }
         try database.run(
-            "INSERT INTO known (id, seq, until) VALUES (?, ?, ?)",
-            [.blob(id), slot == nil ? .null : .integer(record.sequence), SQLiteValue(knownUntil)])
+            "INSERT INTO known (id, seq, until) VALUES (?, ?, ?)", [.blob(id), sequence, SQLiteValue(knownUntil)])
     }
+
+    /// Rows of messages count from 1.
+    static let sequenceInMemory: Int64 = 0
 
     private func writeRow(in database: SQLiteDatabase) throws(SQLiteError) {
         guard let slot else { return }
@@ -75,13 +85,14 @@ struct AdmissionPlan: Sendable {
         try database.run(
             """
             INSERT INTO message (seq, name, conversation, author, clock, base, wall_lead, stamp, own_policy, shared,
-                deadline, quotes, quotes_author, slot, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                deadline, own_end, quotes, quotes_author, slot, body)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .integer(record.sequence), .text(record.draft.id.rawValue), .integer(conversation),
                 .text(record.draft.author.rawValue), .integer(record.base.clock.rawValue), .integer(record.base.time),
                 .integer(record.base.wallLead), SQLiteValue(record.draft.stamp), SQLiteValue(record.ownPolicy),
-                SQLiteValue(record.term.shared), SQLiteValue(record.term.local),
+                SQLiteValue(record.term.shared), SQLiteValue(record.term.local), SQLiteValue(record.term.own),
                 SQLiteValue(record.draft.quotes?.id.rawValue), SQLiteValue(record.draft.quotes?.author.rawValue),
                 .integer(slot.rawValue), .blob(sealedBody),
             ])

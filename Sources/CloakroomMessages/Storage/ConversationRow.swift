@@ -10,6 +10,8 @@ struct ConversationRow: Sendable {
     var state: RetentionState
     /// Messages up to this one are to be purged, whatever their end.
     var deletedThrough: Int64
+    /// Messages up to this one that are gone may have been deleted here.
+    var lastDeleted: Int64
     /// Stored deadlines do not follow all cuts yet.
     var areCutsPending: Bool
 }
@@ -49,11 +51,12 @@ extension SQLiteMessageStorage {
         _ name: ConversationID, in database: SQLiteDatabase
     ) throws(SQLiteError) -> ConversationRow? {
         let row = try database.first(
-            "SELECT id, deleted_through, cuts_pending FROM conversation WHERE name = ?", [.text(name.rawValue)]
+            "SELECT id, deleted_through, last_deleted, cuts_pending FROM conversation WHERE name = ?",
+            [.text(name.rawValue)]
         ) { row in
             ConversationRow(
                 id: row.integer(0), name: name, members: [], state: RetentionState(), deletedThrough: row.integer(1),
-                areCutsPending: row.integer(2) != 0)
+                lastDeleted: row.integer(2), areCutsPending: row.integer(3) != 0)
         }
         guard var row else { return nil }
         row.members = Set(
@@ -131,7 +134,7 @@ extension SQLiteMessageStorage {
             try MessageDatabase.store(clock, in: database)
         }
         conversations[name] = conversation
-        if cutsDeeper { cutChanges += 1 }
+        if cutsDeeper { cutChanges[name, default: 0] += 1 }
         return true
     }
 

@@ -11,6 +11,8 @@ package actor MemoryMessageStorage: MessageStorage {
     /// How often conversations were closed, all at once included.
     private var closings: [ConversationID: Int] = [:]
     private var allClosings = 0
+    /// How often deadlines were lowered.
+    private var lowerings: [ConversationID: Int] = [:]
 
     package init() {}
 
@@ -18,21 +20,32 @@ package actor MemoryMessageStorage: MessageStorage {
     struct Openings: Sendable {
         fileprivate var closings: [ConversationID: Int]
         fileprivate var allClosings: Int
+        fileprivate var lowerings: [ConversationID: Int]
     }
 
     func openings(of conversations: Set<ConversationID>) -> Openings {
-        Openings(closings: closings.filter { conversations.contains($0.key) }, allClosings: allClosings)
+        Openings(
+            closings: closings.filter { conversations.contains($0.key) }, allClosings: allClosings,
+            lowerings: lowerings.filter { conversations.contains($0.key) })
+    }
+
+    enum Insertion: Sendable {
+        case inserted
+        /// Deadlines were lowered since it was decided to keep the message: its own one may have to be, too.
+        case insertedLate
+        /// Its conversation was closed since, so that the message has ended.
+        case ended
     }
 
     /// - Parameter openings: from before it was decided to keep the message.
-    /// - Returns: `false` when its conversation was closed since, so that the message has ended.
-    func insert(_ record: MessageRecord, since openings: Openings) -> Bool {
+    func insert(_ record: MessageRecord, since openings: Openings) -> Insertion {
         let conversation = record.draft.conversation
         guard allClosings == openings.allClosings, closings[conversation] == openings.closings[conversation] else {
-            return false
+            return .ended
         }
+        let isLate = lowerings[conversation] != openings.lowerings[conversation]
         // It is here already.
-        guard self.record(record.draft.reference) == nil else { return true }
+        guard self.record(record.draft.reference) == nil else { return isLate ? .insertedLate : .inserted }
         var record = record
         lastSequence += 1
         record.sequence = lastSequence
@@ -40,7 +53,7 @@ package actor MemoryMessageStorage: MessageStorage {
         let place = records.firstIndex { $0.cursor > record.cursor } ?? records.endIndex
         records.insert(record, at: place)
         conversations[record.draft.conversation] = records
-        return true
+        return isLate ? .insertedLate : .inserted
     }
 
     func record(_ message: MessageReference) -> MessageRecord? {
@@ -80,23 +93,24 @@ package actor MemoryMessageStorage: MessageStorage {
         return removed.map(\.draft)
     }
 
-    /// Lowers deadlines to what cuts and quoted messages say now.
+    /// Lowers deadlines to what cuts and quoted messages say now; after ``beginLowering(in:)``.
     ///
-    /// - Parameter term: of one message, without what it quotes; what it quotes elsewhere is in the second result.
+    /// - Parameters:
+    ///   - term: of one message, without what it quotes.
+    ///   - quoted: what those here quote elsewhere.
     func lower(
-        in conversation: ConversationID, clock: RetentionClock, _ term: (MessageRecord) -> MessageTerm,
-        quoted: [MessageReference: QuotedTerm]
+        in conversation: ConversationID, clock: RetentionClock, limits: RetentionLimits,
+        _ term: (MessageRecord) -> MessageTerm, quoted: [MessageReference: QuotedTerm]
     ) {
         guard var records = conversations[conversation] else { return }
         for index in records.indices {
             let record = records[index]
             var fallen = term(record)
-            // What is in memory has a tombstone, too.
             if let quoted = record.draft.quotes.flatMap({ self.quoted($0, in: records) ?? quoted[$0] }) {
-                fallen = fallen.quoting(quoted.converted(to: record.base.clock, clock))
+                fallen = fallen.quoting(
+                    quoted.converted(to: record.base.clock, clock), notBefore: limits.least(after: record.base.time))
             }
-            records[index].term.local = MessageTerm.first(record.term.local, fallen.local)
-            records[index].term.shared = MessageTerm.first(record.term.shared, fallen.shared)
+            records[index].term = record.term.lowered(to: fallen)
         }
         conversations[conversation] = records
     }
@@ -105,9 +119,17 @@ package actor MemoryMessageStorage: MessageStorage {
         records.first { $0.draft.reference == message }.map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
     }
 
-    /// What the messages of a conversation quote.
-    func quotes(in conversation: ConversationID) -> Set<MessageReference> {
-        Set(conversations[conversation, default: []].compactMap(\.draft.quotes))
+    /// - Returns: what the messages of a conversation quote; what comes later is ``Insertion/insertedLate``.
+    func beginLowering(in conversation: ConversationID) -> Set<MessageReference> {
+        lowerings[conversation, default: 0] += 1
+        return Set(conversations[conversation, default: []].compactMap(\.draft.quotes))
+    }
+
+    /// The conversations in which one of these messages is quoted.
+    func conversations(quoting messages: Set<MessageReference>) -> Set<ConversationID> {
+        Set(messages.map(\.conversation)).filter { conversation in
+            conversations[conversation, default: []].contains { $0.draft.quotes.map(messages.contains) == true }
+        }
     }
 
     // MARK: Attachments
@@ -165,18 +187,5 @@ package actor MemoryMessageStorage: MessageStorage {
 
     package func remaining(_ times: ClockTimes) -> Milliseconds? {
         conversations.values.joined().compactMap { times.remaining(until: $0.term.local, base: $0.base) }.min()
-    }
-}
-
-/// The end of a message that another one quotes.
-struct QuotedTerm: Sendable {
-    var term: MessageTerm
-    var clock: MessageBase.Clock
-
-    /// The same by the clock of the message that quotes it.
-    func converted(to clock: MessageBase.Clock, _ now: RetentionClock) -> MessageTerm {
-        MessageTerm(
-            shared: term.shared.map { now.convert($0, from: self.clock, to: clock) },
-            local: term.local.map { now.convert($0, from: self.clock, to: clock) }, isStored: term.isStored)
     }
 }

@@ -100,6 +100,7 @@ extension MessageDatabase {
         knownMessages,
         uncertainCuts,
         quotingMessages,
+        ownEnds,
     ]
 
     /// What is not certain of a cut has a row of its own: a later certain one of the same duration must not hide it before
@@ -117,5 +118,19 @@ extension MessageDatabase {
     /// Finds what quotes a message that arrives only then.
     private static let quotingMessages = """
         CREATE INDEX message_quotes ON message (conversation, quotes) WHERE quotes IS NOT NULL;
+        """
+
+    /// What a message takes from one that it quotes depends on whose decision ended that.
+    ///
+    /// In `known`, 0 as `seq` says from now on that it was in memory.
+    private static let ownEnds = """
+        -- As `deadline`, by what this user decided alone; NULL: no end. Of former messages it is taken for all of it.
+        ALTER TABLE message ADD COLUMN own_end INTEGER;
+        UPDATE message SET own_end = deadline;
+        -- Messages up to this seq that are gone may have been deleted here, and be live at other participants.
+        ALTER TABLE conversation ADD COLUMN last_deleted INTEGER NOT NULL DEFAULT 0;
+        UPDATE conversation SET last_deleted = deleted_through;
+        -- By the clock that cannot be set: when the last of its messages ends for others; 0: at once.
+        ALTER TABLE release ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;
         """
 }

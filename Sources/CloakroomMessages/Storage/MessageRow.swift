@@ -11,8 +11,9 @@ struct MessageRow: Sendable {
 
     static let columns = """
         seq, message.name, author, clock, base, wall_lead, stamp, own_policy, shared, deadline, quotes, slot, body,
-        conversation, quotes_author
+        conversation, quotes_author, own_end
         """
+    static let columnCount: Int32 = 16
 
     init(_ row: borrowing SQLiteRow, conversation: ConversationID) throws(SQLiteError) {
         guard let id = MessageID(rawValue: row.text(1)), let author = ParticipantID(rawValue: row.text(2)),
@@ -28,7 +29,9 @@ struct MessageRow: Sendable {
                 id: id, conversation: conversation, author: author, stamp: stamp, body: Data(), attachments: [],
                 quotes: Self.quotes(row, in: conversation)),
             base: MessageBase(time: row.integer(4), clock: clock, wallLead: row.integer(5)), ownPolicy: ownPolicy,
-            term: MessageTerm(shared: row.integerIfPresent(8), local: row.integerIfPresent(9), isStored: true))
+            term: MessageTerm(
+                shared: row.integerIfPresent(8), local: row.integerIfPresent(9), own: row.integerIfPresent(15),
+                isStored: true))
     }
 
     private static func quotes(_ row: borrowing SQLiteRow, in conversation: ConversationID) -> MessageReference? {

@@ -94,7 +94,7 @@ extension SQLiteMessageStorage {
                 chains.keep(walk)
                 return nil
             }
-            guard let (quoted, _) = try row(rowID(quotes)) else { break }
+            guard let quoted = try quotedRow(rowID(quotes), in: conversation) else { break }
             walk.end = chains.known(quoted.record)
             if walk.end == nil { walk.append(quoted.record) } else { walk.isComplete = true }
         }
@@ -107,10 +107,11 @@ extension SQLiteMessageStorage {
             }
             guard let (link, isFinal) = walk.removeLast() else { break }
             var term = term(of: link, in: conversation.state, clock)
-            if let end = walk.end { term = term.quoting(end.converted(to: link.base.clock, clock)) }
-            settled = MessageTerm(
-                shared: MessageTerm.first(link.term.shared, term.shared),
-                local: MessageTerm.first(link.term.local, term.local), isStored: true)
+            if let end = walk.end {
+                term = term.quoting(
+                    end.converted(to: link.base.clock, clock), notBefore: limits.least(after: link.base.time))
+            }
+            settled = link.term.lowered(to: term)
             let quoted = QuotedTerm(term: settled, clock: link.base.clock)
             if isFinal { chains.settle(link, quoted) }
             walk.end = quoted

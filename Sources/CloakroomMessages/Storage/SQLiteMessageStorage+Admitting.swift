@@ -8,8 +8,8 @@ struct ArrivingMessage: Sendable {
     /// The relay's; `nil` without one.
     var relayTime: Milliseconds?
     var age: Milliseconds = 0
-    /// Where what it quotes is in memory, its end.
-    var quoted: QuotedTerm?
+    /// What it quotes, where that is in memory.
+    var quoted: QuotedRecord?
 }
 
 /// What becomes of one.
@@ -43,7 +43,7 @@ extension SQLiteMessageStorage {
             last += 1
             try plans[index].seal(as: last, with: keys)
         }
-        for index in plans.indices { try plans[index].sealNote(with: keys) }
+        for index in plans.indices { try plans[index].sealNote(with: keys, clock) }
         let written = plans
         var pruning = pruning
         let today = clock.trusted.shared / Milliseconds.day
@@ -60,7 +60,7 @@ extension SQLiteMessageStorage {
             return haveLowered
         }
         if haveLowered {
-            cutChanges += 1
+            for plan in written { cutChanges[plan.record.draft.conversation, default: 0] += 1 }
             conversations = [:]
         }
         pruning.markWritten()
@@ -86,17 +86,22 @@ extension SQLiteMessageStorage {
         let ownPolicy = reader.flatMap { conversation.state.registers[$0]?.policy } ?? .noStorage
         var record = MessageRecord(
             sequence: 0, draft: draft, base: base, ownPolicy: ownPolicy,
-            term: MessageTerm(shared: nil, local: nil, isStored: true))
+            term: .endless)
         guard !isKnown, !others.contains(where: { $0.id == id }) else {
             return AdmissionPlan(id: id, conversation: conversation.id, record: record, decision: .replay)
         }
         record.term = term(of: record, in: conversation.state, clock)
         var isOver = false
         switch try quoted(by: message, in: conversation, others) {
-        case .some(.known(let quoted)): record.term = record.term.quoting(quoted.converted(to: base.clock, clock))
-        // Where nothing is stored, what is quoted has gone with its conversation: the stamp says when this one ends.
-        case .some(.gone): isOver = record.term.isStored
-        case nil: break
+        case .known(let quoted):
+            record.term = record.term.quoting(
+                quoted.term.converted(to: base.clock, clock), notBefore: limits.least(after: base.time))
+        case .over:
+            // Who ended it is not known any more: as if it was a peer.
+            let least = limits.least(after: base.time)
+            record.term.local = MessageTerm.first(record.term.local, least)
+            isOver = least == nil
+        case .deleted, nil: break
         }
         var plan = AdmissionPlan(
             id: id, conversation: conversation.id, record: record, decision: .stored(until: record.term.local))
@@ -110,48 +115,20 @@ extension SQLiteMessageStorage {
         return plan
     }
 
-    private enum Quoted {
-        case known(QuotedTerm)
-        /// It was purged.
-        case gone
-    }
-
     private func quoted(
         by message: ArrivingMessage, in conversation: ConversationRow, _ others: [AdmissionPlan]
-    ) throws(CloakroomError) -> Quoted? {
+    ) throws(CloakroomError) -> QuotedMessage? {
         guard let quotes = message.draft.quotes, quotes.conversation == conversation.name else { return nil }
         if let quoted = message.quoted { return .known(quoted) }
         let id = rowID(quotes)
         if let other = others.first(where: { $0.id == id && $0.conversation == conversation.id }) {
             if case .replay = other.decision {
             } else {
-                return .known(QuotedTerm(term: other.record.term, clock: other.record.base.clock))
+                return .known(QuotedRecord(other.record))
             }
         }
-        if let (row, _) = try row(id) {
-            guard row.record.sequence > conversation.deletedThrough else { return .gone }
-            var term = row.record.term
-            if conversation.areCutsPending {
-                var chains = QuoteChains()
-                term = try settledTerm(of: row.record, in: conversation, &chains) ?? term
-            }
-            return .known(QuotedTerm(term: term, clock: row.record.base.clock))
-        }
-        return try isGone(id) ? .gone : nil
+        return try quoted(id, in: conversation)
     }
-
-    /// Whether a message was here and is not any more.
-    ///
-    /// - Parameter id: as ``rowID(_:)`` gives it.
-    func isGone(_ id: [UInt8]) throws(CloakroomError) -> Bool {
-        try database.perform { database throws(SQLiteError) in
-            try database.first("SELECT 1 FROM known WHERE id = ? AND \(Self.isGone)", [.blob(id)]) { _ in true }
-                ?? false
-        }
-    }
-
-    /// Whether an entry of `known` is a tombstone.
-    static let isGone = "NOT EXISTS (SELECT 1 FROM message WHERE message.seq = known.seq)"
 
     func lastSequence() throws(CloakroomError) -> Int64 {
         try database.perform { database throws(SQLiteError) in

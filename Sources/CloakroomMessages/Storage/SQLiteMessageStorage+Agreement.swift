@@ -62,14 +62,5 @@ extension SQLiteMessageStorage {
         return register
     }
 
-    /// The end of a message here that one in memory quotes; `nil` when it is not here.
-    func quotedTerm(_ message: MessageReference) throws(CloakroomError) -> QuotedTerm? {
-        let id = rowID(message)
-        if let (row, conversation) = try row(id), row.record.sequence > conversation.deletedThrough {
-            return QuotedTerm(term: row.record.term, clock: row.record.base.clock)
-        }
-        return try isGone(id) ? .over : nil
-    }
-
     private static let notBegun = CloakroomError(.storeFailed, "a storage needs to know whose it is")
 }

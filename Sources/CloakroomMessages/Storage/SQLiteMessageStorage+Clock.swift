@@ -16,8 +16,8 @@ extension SQLiteMessageStorage {
                 if let rebasing {
                     try database.run(
                         """
-                        UPDATE message SET base = base + ?1, shared = shared + ?1, deadline = deadline + ?1, clock = ?2,
-                            wall_lead = 0 WHERE clock >= 2 AND clock = ?3
+                        UPDATE message SET base = base + ?1, shared = shared + ?1, deadline = deadline + ?1,
+                            own_end = own_end + ?1, clock = ?2, wall_lead = 0 WHERE clock >= 2 AND clock = ?3
                         """,
                         [
                             .integer(rebasing.difference), .integer(MessageBase.Clock.server.rawValue),
@@ -28,7 +28,7 @@ extension SQLiteMessageStorage {
                 try MessageDatabase.store(advanced, in: database)
             }
             // In another order now.
-            cutChanges += 1
+            allCutChanges += 1
             if correction != nil { conversations = [:] }
         }
         self.clock = clock
@@ -69,7 +69,7 @@ extension SQLiteMessageStorage {
             try Self.moveUncertainCuts(by: correction, areCertain: false, in: database)
             try MessageDatabase.store(heard, in: database)
         }
-        cutChanges += 1
+        allCutChanges += 1
         conversations = [:]
         self.clock = clock
         return clock

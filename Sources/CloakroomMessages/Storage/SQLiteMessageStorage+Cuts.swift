@@ -21,13 +21,22 @@ extension SQLiteMessageStorage {
     /// How far the cuts of a conversation are applied.
     struct CutScan: Sendable {
         fileprivate var cursor: MessageCursor?
-        /// What ``SQLiteMessageStorage/cutChanges`` was at its begin.
+        /// What ``SQLiteMessageStorage/cutChanges(of:)`` was at its begin.
         fileprivate let changes: Int
         fileprivate var chains = QuoteChains()
         /// What it was when the chains were begun.
         fileprivate var chainChanges: Int
+        /// How often all messages were looked at, and changes came meanwhile.
+        let passes: Int
 
-        fileprivate init(changes: Int) { (self.changes, chainChanges) = (changes, changes) }
+        fileprivate init(changes: Int, passes: Int) {
+            (self.changes, chainChanges, self.passes) = (changes, changes, passes)
+        }
+    }
+
+    /// Grows with each change that reaches back, and with each correction of the time.
+    func cutChanges(of conversation: ConversationID) -> Int {
+        allCutChanges + cutChanges[conversation, default: 0]
     }
 
     /// Applies a conversation's cuts to some of its messages.
@@ -38,7 +47,8 @@ extension SQLiteMessageStorage {
         in name: ConversationID, after scan: CutScan?, limit: Int = 128
     ) throws(CloakroomError) -> CutScan? {
         guard let conversation = try conversation(name), conversation.areCutsPending else { return nil }
-        var scan = scan ?? CutScan(changes: cutChanges)
+        let changes = cutChanges(of: name)
+        var scan = scan ?? CutScan(changes: changes, passes: 0)
         var sql = "SELECT \(MessageRow.columns) FROM message WHERE conversation = ?"
         var values: [SQLiteValue] = [.integer(conversation.id)]
         if let cursor = scan.cursor {
@@ -51,8 +61,8 @@ extension SQLiteMessageStorage {
             try database.rows(sql, values) { row throws(SQLiteError) in try MessageRow(row, conversation: name) }
         }
         // What was found with other cuts, or before the right time was known, is not what holds now.
-        if scan.chainChanges != cutChanges { (scan.chains, scan.chainChanges) = (QuoteChains(), cutChanges) }
-        scan.chains.settledThrough = scan.changes == cutChanges ? scan.cursor : nil
+        if scan.chainChanges != changes { (scan.chains, scan.chainChanges) = (QuoteChains(), changes) }
+        scan.chains.settledThrough = scan.changes == changes ? scan.cursor : nil
         scan.chains.budget = QuoteChains.linksAtOnce
         var settled: [MessageRow] = []
         var falls: [MessageRow] = []
@@ -68,7 +78,7 @@ extension SQLiteMessageStorage {
         for row in settled { scan.chains.forget(row.record) }
         guard rows.count == limit || settled.count < rows.count else {
             // Cuts that came meanwhile are for the messages before the cursor, too.
-            guard scan.changes == cutChanges else { return CutScan(changes: cutChanges) }
+            guard scan.changes == changes else { return CutScan(changes: changes, passes: scan.passes + 1) }
             try database.perform { database throws(SQLiteError) in
                 try database.run("UPDATE conversation SET cuts_pending = 0 WHERE id = ?", [.integer(conversation.id)])
             }
@@ -110,10 +120,11 @@ extension SQLiteMessageStorage {
             try database.transaction { database throws(SQLiteError) in
                 for (row, slot, body, fileKeys) in all {
                     try database.run(
-                        "UPDATE message SET shared = ?, deadline = ?, slot = ?, body = ? WHERE seq = ?",
+                        "UPDATE message SET shared = ?, deadline = ?, own_end = ?, slot = ?, body = ? WHERE seq = ?",
                         [
                             SQLiteValue(row.record.term.shared), SQLiteValue(row.record.term.local),
-                            .integer(slot.rawValue), .blob(body), .integer(row.record.sequence),
+                            SQLiteValue(row.record.term.own), .integer(slot.rawValue), .blob(body),
+                            .integer(row.record.sequence),
                         ])
                     for key in fileKeys { try key.write(of: row.record.sequence, in: database) }
                 }

@@ -71,13 +71,20 @@ extension SQLiteMessageStorage {
 
     /// Records that the bucket is to delete an image of this user's, or leaves that to another message that has it.
     ///
-    /// - Parameter token: `nil`: one that is recorded already counts.
+    /// - Parameters:
+    ///   - token: `nil`: one that is recorded already counts.
+    ///   - time: when.
     /// - Returns: whether it is recorded now, and was not before.
-    func release(_ key: String, _ token: String?, in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
-        let recorded = try database.first("SELECT token FROM release WHERE asset_key = ?", [.text(key)]) { $0.text(0) }
-        guard let token = token ?? recorded else { return false }
+    func release(_ key: String, _ token: String?, at time: ReleaseTime, in database: SQLiteDatabase) throws(SQLiteError)
+        -> Bool
+    {
+        let recorded = try database.first("SELECT token, not_before FROM release WHERE asset_key = ?", [.text(key)]) {
+            (token: $0.text(0), time: ReleaseTime(notBefore: $0.integer(1)))
+        }
+        guard let token = token ?? recorded?.token else { return false }
+        let time = max(time, recorded?.time ?? .atOnce)
         if try isLiveInMemory(key, ofReader: true, in: database) {
-            try record(key, token, retryAt: Self.held, in: database)
+            try record(key, token, retryAt: Self.held, time, in: database)
             return false
         }
         if try isLive(key, ofReader: true, in: database) {
@@ -89,18 +96,51 @@ extension SQLiteMessageStorage {
             try database.run("DELETE FROM release WHERE asset_key = ?", [.text(key)])
             return false
         }
-        return try record(key, token, retryAt: 0, in: database)
+        guard time < .never else {
+            try database.run("DELETE FROM release WHERE asset_key = ?", [.text(key)])
+            return false
+        }
+        return try record(key, token, retryAt: 0, time, in: database)
     }
 
     @discardableResult
     private func record(
-        _ key: String, _ token: String, retryAt: Int64, in database: SQLiteDatabase
+        _ key: String, _ token: String, retryAt: Int64, _ time: ReleaseTime, in database: SQLiteDatabase
     ) throws(SQLiteError) -> Bool {
         let count = try database.run(
             """
             INSERT INTO release (asset_key, token, retry_at) VALUES (?1, ?2, ?3) ON CONFLICT (asset_key)
             DO UPDATE SET retry_at = ?3 WHERE ?3 = \(Self.held) OR retry_at = \(Self.held)
             """, [.text(key), .text(token), .integer(retryAt)])
+        try database.run(
+            "UPDATE release SET not_before = ? WHERE asset_key = ?", [.integer(time.notBefore), .text(key)])
         return count > 0
     }
+}
+
+/// When the bucket is to delete an image whose message has ended here: not before it has ended for the other participants,
+/// who keep what this user deletes from this device.
+struct ReleaseTime: Sendable, Comparable {
+    /// By the device's clock, in milliseconds; it cannot be set, so that it may be late, and is never early.
+    let notBefore: Milliseconds
+
+    static let atOnce = Self(notBefore: 0)
+    /// The message has no end for others: the image has that of the bucket's rule.
+    static let never = Self(notBefore: .max)
+
+    init(notBefore: Milliseconds) { self.notBefore = notBefore }
+
+    /// - Parameter end: ``MessageTerm/shared``, by the clock of the message.
+    init(end: Milliseconds?, by own: MessageBase.Clock, stamp: MessageRetentionPolicy, _ clock: RetentionClock) {
+        // What is not stored ends when its conversation closes here.
+        if stamp == .noStorage {
+            self = .atOnce
+        } else if let end {
+            self.init(notBefore: max(0, clock.convert(end, from: own, to: .device(run: clock.run))))
+        } else {
+            self = .never
+        }
+    }
+
+    static func < (left: Self, right: Self) -> Bool { left.notBefore < right.notBefore }
 }

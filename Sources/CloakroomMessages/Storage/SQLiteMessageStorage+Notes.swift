@@ -16,9 +16,12 @@ struct MemoryNote: Sendable, Codable {
     var author: ParticipantID
     var conversation: ConversationID
     var images: [Image]
+    /// ``ReleaseTime/notBefore`` of its images; `nil`: at once.
+    var notBefore: Milliseconds?
 
-    init(_ draft: MessageDraft) {
+    init(_ draft: MessageDraft, releasedAt time: ReleaseTime) {
         (id, author, conversation) = (draft.id, draft.author, draft.conversation)
+        notBefore = time.notBefore
         images = draft.attachments.compactMap { attachment in
             attachment.assetKey.map { Image(key: $0, token: attachment.releaseToken) }
         }
@@ -109,7 +112,10 @@ extension SQLiteMessageStorage {
             for key in try divide(ended.images, in: database).ended { try end(key, in: database) }
             var count = 0
             for note in ended.notes where isOwn(note) {
-                for image in note.images { count += try release(image.key, image.token, in: database) ? 1 : 0 }
+                let time = note.notBefore.map { ReleaseTime(notBefore: $0) } ?? .atOnce
+                for image in note.images {
+                    count += try release(image.key, image.token, at: time, in: database) ? 1 : 0
+                }
             }
             return count
         }

@@ -41,8 +41,10 @@ public actor SQLiteMessageStorage {
     var unwrittenBatches = 0
     /// What is known of messages that need not be any more.
     var pruning: TombstonePruning
-    /// Counts what a scan of the messages for cuts has to begin anew for.
-    var cutChanges = 0
+    /// Counts what a scan of a conversation's messages for cuts has to begin anew for: see ``cutChanges(of:)``.
+    var cutChanges: [ConversationID: Int] = [:]
+    /// The same for all conversations.
+    var allCutChanges = 0
     /// Deletions that could not be written, by the last message each: see ``writeDeletions()``.
     var unwrittenDeletions: [ConversationID: Int64] = [:]
     /// From ``beginErasing()`` to ``finishErasing(_:)``, also across launches: nothing new is kept.

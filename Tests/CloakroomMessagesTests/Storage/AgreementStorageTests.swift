@@ -163,6 +163,34 @@ import Testing
         #expect(try await device.shown() == ["m2"])
     }
 
+    @Test func `changes of another conversation do not have a scan begin anew`() async throws {
+        let device = try await RetentionFixture()
+        let other = RetentionFixture.conversation("c2")
+        try await device.want(.keep)
+        for index in 0..<4 { try await device.admit("m\(index)") }
+        let before = device.clocks.reading.wall + 1
+        func join(_ policy: MessageRetentionPolicy, _ version: Int64, in name: ConversationID) async throws {
+            let message = try device.said(policy, version: version, cutBefore: before)
+            try await device.storage.join(try #require(message.register), of: RetentionFixture.peer, in: name)
+        }
+        try await join(.oneDay, 1, in: conversation)
+        var scan = try await device.storage.applyCuts(in: conversation, after: nil, limit: 2)
+        try await join(.oneDay, 1, in: other)
+        while scan != nil {
+            scan = try await device.storage.applyCuts(in: conversation, after: scan, limit: 2)
+            #expect(scan.map(\.passes) ?? 0 == 0)
+        }
+        try await join(.oneHour, 2, in: conversation)
+        scan = try await device.storage.applyCuts(in: conversation, after: nil, limit: 2)
+        try await join(.noStorage, 3, in: conversation)
+        while scan?.passes == 0 { scan = try await device.storage.applyCuts(in: conversation, after: scan, limit: 2) }
+        // A purge goes on here with other conversations, and what is left is hidden.
+        #expect(scan?.passes == 1)
+        #expect(try await device.storage.pendingCuts().contains(conversation))
+        #expect(try await device.shown() == [])
+        #expect(try await device.retention.purge().purgedCount == 4)
+    }
+
     @Test func `cuts that come while others are applied reach all messages`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)

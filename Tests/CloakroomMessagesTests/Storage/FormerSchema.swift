@@ -14,7 +14,10 @@ enum FormerSchema {
             "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         ) { $0.text(0) }
         for table in tables where !["message", "tombstone"].contains(table) {
-            try database.run("INSERT INTO main.\(table) SELECT * FROM present.\(table)")
+            // Later versions have appended columns.
+            let columns = try database.rows("SELECT name FROM main.pragma_table_info('\(table)')") { $0.text(0) }
+                .joined(separator: ", ")
+            try database.run("INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM present.\(table)")
         }
         try database.run(
             script: """

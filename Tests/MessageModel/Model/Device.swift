@@ -8,6 +8,13 @@ struct Device {
         var quotes: Int?
     }
 
+    struct Tombstone {
+        /// How long it is needed; `nil`: for ever.
+        var until: Milliseconds?
+        /// Whether what quotes it ends, too: not that of a message in memory, which others may have.
+        var isOver: Bool
+    }
+
     enum Admission { case kept, arrivedExpired, replay }
 
     let index: Int
@@ -18,8 +25,8 @@ struct Device {
     var storedClock: RetentionClock
     var state = RetentionState()
     var held: [Int: Held] = [:]
-    /// Of what has ended, and of what is in memory only; with the time until which they are needed.
-    var tombstones: [Int: Milliseconds?] = [:]
+    /// Of what has ended, and of what is in memory only.
+    var tombstones: [Int: Tombstone] = [:]
     /// What could not be sent yet, and when it was written by device time.
     var unsent: [(letter: Letter, writtenAt: Milliseconds)] = []
 
@@ -70,6 +77,7 @@ struct Device {
             message.inputs.base = MessageBase(time: message.inputs.base.time.plus(difference), clock: .server)
             message.term.shared = message.term.shared?.plus(difference)
             message.term.local = message.term.local?.plus(difference)
+            message.term.own = message.term.own?.plus(difference)
             held[id] = message
         }
         storedClock = clock
@@ -94,7 +102,7 @@ struct Device {
         followQuotes()
         guard let message = held[letter.id] else { return .arrivedExpired }
         if clock.trusted.isDue(message.term.local, base: base) {
-            end(letter.id)
+            end(letter.id, isOver: true)
             return .arrivedExpired
         }
         return .kept
@@ -108,9 +116,12 @@ struct Device {
             for (id, message) in held {
                 var term = message.term
                 if let quoted = message.quotes, let other = held[quoted] {
-                    term = term.quoting(converted(other, to: message.inputs.base.clock))
-                } else if let quoted = message.quotes, tombstones[quoted] != nil {
-                    term.local = MessageTerm.first(term.local, message.inputs.base.time)
+                    term = term.quoting(
+                        converted(other, to: message.inputs.base.clock),
+                        notBefore: limits.least(after: message.inputs.base.time))
+                } else if let quoted = message.quotes, tombstones[quoted]?.isOver == true {
+                    let base = message.inputs.base.time
+                    term.local = MessageTerm.first(term.local, limits.least(after: base) ?? base)
                 }
                 guard term != message.term else { continue }
                 held[id]?.term = term
@@ -118,15 +129,32 @@ struct Device {
             }
         }
         for (id, message) in held where !message.term.isStored && tombstones[id] == nil {
-            tombstones.updateValue(Tombstones.until(message.inputs.base, stamp: message.inputs.stamp), forKey: id)
+            tombstones[id] = tombstone(of: message, isOver: false)
         }
+    }
+
+    /// Whether what a message quotes, and what that quotes, is all here.
+    func hasAllQuoted(by id: Int) -> Bool {
+        var (next, met): (Int?, Set<Int>) = (id, [])
+        while let id = next, met.insert(id).inserted {
+            guard let message = held[id] else { return false }
+            next = message.quotes
+        }
+        return true
+    }
+
+    private func tombstone(of message: Held, isOver: Bool) -> Tombstone {
+        Tombstone(until: Tombstones.until(message.inputs.base, stamp: message.inputs.stamp), isOver: isOver)
     }
 
     private func converted(_ message: Held, to clock: MessageBase.Clock) -> MessageTerm {
         let (own, term) = (message.inputs.base.clock, message.term)
+        func converted(_ deadline: Milliseconds?) -> Milliseconds? {
+            deadline.map { self.clock.convert($0, from: own, to: clock) }
+        }
         return MessageTerm(
-            shared: term.shared.map { self.clock.convert($0, from: own, to: clock) },
-            local: term.local.map { self.clock.convert($0, from: own, to: clock) }, isStored: term.isStored)
+            shared: converted(term.shared), local: converted(term.local), own: converted(term.own),
+            isStored: term.isStored)
     }
 
     /// Lets cuts bind what is here.
@@ -134,8 +162,7 @@ struct Device {
         for (id, var message) in held {
             message.inputs.sharedBase = clock.sharedTime(message.inputs.base)
             let term = state.term(of: message.inputs, reader: owner, limits: limits)
-            message.term.shared = MessageTerm.first(message.term.shared, term.shared)
-            message.term.local = MessageTerm.first(message.term.local, term.local)
+            message.term = message.term.lowered(to: term)
             held[id] = message
         }
         followQuotes()
@@ -151,15 +178,16 @@ struct Device {
             followQuotes()
         }
         if !purged.isEmpty { storedClock = clock }
-        for (id, until) in tombstones {
-            if let until, until <= times.shared, held[id] == nil { tombstones[id] = nil }
+        for (id, tombstone) in tombstones {
+            if let until = tombstone.until, until <= times.shared, held[id] == nil { tombstones[id] = nil }
         }
         return purged
     }
 
-    mutating func end(_ id: Int) {
+    /// - Parameter isOver: also what was not stored, as when it is over on arrival.
+    mutating func end(_ id: Int, isOver: Bool = false) {
         guard let message = held.removeValue(forKey: id) else { return }
-        tombstones.updateValue(Tombstones.until(message.inputs.base, stamp: message.inputs.stamp), forKey: id)
+        tombstones[id] = tombstone(of: message, isOver: isOver || message.term.isStored)
     }
 
     /// - Returns: what was in memory only.

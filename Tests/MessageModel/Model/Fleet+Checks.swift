@@ -77,8 +77,15 @@ extension Fleet {
         }
         guard hasRelay else { return }
         for id in ledger.entries.indices {
-            let deadlines = Set(devices.compactMap { $0.held[id].map(\.term.shared) })
-            if deadlines.count > 1 {
+            let holders = devices.filter { $0.held[id] != nil }
+            let whole = holders.filter { $0.hasAllQuoted(by: id) }
+            let deadlines = Set(whole.compactMap { $0.held[id].map(\.term.shared) })
+            // Who had what it quotes in memory, and has it no more, knows its end by the stamp alone: no earlier one.
+            let isEarly = holders.contains { holder in
+                let deadline = holder.held[id]?.term.shared ?? .max
+                return deadlines.contains { deadline < $0 ?? .max }
+            }
+            if deadlines.count > 1 || isEarly {
                 measures.isDivergent = true
                 wrong = wrong ?? "message \(id) ends at different times"
             }

@@ -97,7 +97,9 @@ struct Fleet {
             if let message = sender.held[id] {
                 let now = sender.clock.trusted
                 let time = message.inputs.base.clock.isDevice ? now.device : now.shared
-                policy = policy.quoting(until: message.term.shared, at: hasRelay ? truth : time)
+                policy = policy.quoting(
+                    message.inputs.stamp, until: message.term.shared,
+                    within: message.inputs.author == sender.owner ? nil : sender.limits, at: hasRelay ? truth : time)
             }
         }
         let stamp = MessageStamp(policy: policy)

@@ -68,10 +68,31 @@ struct Ledger {
             end = MessageTerm.first(end, entry.writtenAt + max(cut.milliseconds, least))
         }
         if let quoted = entry.letter.quotes {
-            end = MessageTerm.first(end, entries[quoted].arrivals[device.index]?.endedAt)
-            end = MessageTerm.first(end, earliestEnd(of: quoted, on: device, hasRelay: hasRelay))
+            let quotedEnd = MessageTerm.first(
+                entries[quoted].arrivals[device.index]?.endedAt,
+                earliestEnd(of: quoted, on: device, hasRelay: hasRelay))
+            // A peer ends this one no sooner than any other.
+            end = MessageTerm.first(end, quotedEnd.map { max($0, entry.writtenAt + device.leastForPeers) })
+            end = MessageTerm.first(end, earliestOwnEnd(of: quoted, on: device, hasRelay: hasRelay))
         }
         return end
+    }
+
+    /// The same by what the device's user decided alone.
+    private func earliestOwnEnd(of id: Int, on device: Device, hasRelay: Bool) -> Milliseconds? {
+        let entry = entries[id]
+        var end: Milliseconds?
+        if entry.author == device.owner {
+            end = limit(of: id, on: device).map { entry.writtenAt + $0 }
+        } else if let own = entry.arrivals[device.index]?.ownPolicy, own != .noStorage {
+            end = own.milliseconds.map { entry.writtenAt + $0 }
+        }
+        for cut in cuts where cut.author == device.owner {
+            guard !hasRelay || entry.writtenAt < cut.before else { continue }
+            end = MessageTerm.first(end, entry.writtenAt + cut.milliseconds)
+        }
+        guard let quoted = entry.letter.quotes else { return end }
+        return MessageTerm.first(end, earliestOwnEnd(of: quoted, on: device, hasRelay: hasRelay))
     }
 
     /// How long a device keeps a message by its stamp and the user's own policy, while the conversation is open;
