@@ -92,8 +92,8 @@ extension RetentionState {
         func limit(_ policies: [MessageRetentionPolicy], _ cut: Milliseconds?) -> Milliseconds? {
             MessageTerm.first(policies.filter { $0 != .noStorage }.compactMap(\.milliseconds).min(), cut)
         }
-        var own = limit(ownPolicies, registers[reader]?.cuts.limit(at: message.sharedBase))
-        if message.author == reader { own = MessageTerm.first(own, limit([stamp], cut)) }
+        // The stamp of this user's own message has what peers wanted in it.
+        let own = limit(ownPolicies, registers[reader]?.cuts.limit(at: message.sharedBase))
         let local =
             MessageTerm.first(own, limit([stamp], cut))
             // The longest policy does in any case, so that its tombstone need not stay for ever.
@@ -118,15 +118,15 @@ extension MessageRetentionPolicy {
     /// - Parameters:
     ///   - stamp: that of the quoted message.
     ///   - deadline: its ``MessageTerm/shared``; `nil`: no end.
-    ///   - limits: what a peer's message cannot shorten this one below; `nil` for a message of this user.
+    ///   - limits: what no other message shortens this one below, as what peers wanted is in each stamp.
     ///   - now: by the clock of the deadline.
     package func quoting(
-        _ stamp: Self, until deadline: Milliseconds?, within limits: RetentionLimits?, at now: Milliseconds
+        _ stamp: Self, until deadline: Milliseconds?, within limits: RetentionLimits, at now: Milliseconds
     ) -> Self {
-        let policy = stamp == .noStorage ? stricter(limits?.peersPolicy(.noStorage) ?? .noStorage) : self
+        let policy = stamp == .noStorage ? stricter(limits.peersPolicy(.noStorage)) : self
         guard let deadline else { return policy }
         // Rounded up: as long as the quoted message is there, its own deadline counts to the millisecond.
-        let left = max(deadline, limits?.least(after: now) ?? deadline).minus(now)
+        let left = max(deadline, limits.least(after: now) ?? deadline).minus(now)
         let seconds = min(max(0, left).plus(999) / 1000, Self.longest.components.seconds)
         // Nothing stored would not be an end while the conversation is open.
         return policy.stricter(Self(afterSent: .seconds(max(1, seconds))) ?? policy)

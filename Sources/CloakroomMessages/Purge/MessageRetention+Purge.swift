@@ -60,10 +60,14 @@ extension MessageRetention {
     private func removeMessages(_ report: inout PurgeReport) async throws {
         let times = try await clock().trusted
         try await storage.writeDeletions()
-        // Before any handler: one that throws must not delay them. Once: a peer who goes on changing theirs delays nothing.
-        for conversation in try await storage.pendingCuts() { try await applyCuts(in: conversation, passes: 1) }
+        // Before any handler: one that throws must not delay them. What is in memory need not wait for room, either.
+        var failure: (any Error)?
+        for conversation in try await storage.pendingCuts() {
+            do { try await applyCuts(in: conversation) } catch { failure = failure ?? error }
+        }
         await storage.endNotes(await memory.removeDue(times).map(\.reference))
         report.releaseCount += try await removeNotes()
+        if let failure { throw failure }
         // What is over by a time that is not written down yet goes once it is.
         if let failure = await storage.clockFailure { throw failure }
         var size = BatchSize()
@@ -105,8 +109,10 @@ extension MessageRetention {
 
     private func removeKeys(_ report: inout PurgeReport) async throws {
         var failure: (any Error)?
+        // Those of now: a peer's changes have others retire meanwhile, which is for the next purge.
+        let retiring = await storage.retiring
         do {
-            while try await storage.emptyRetiringKeys() {
+            while try await storage.emptyRetiringKeys(retiring) {
                 guard !Task.isCancelled else { throw CloakroomError.cancelled }
                 await Task.yield()
             }

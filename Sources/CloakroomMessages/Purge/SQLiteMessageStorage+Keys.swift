@@ -5,11 +5,12 @@ import Foundation
 
 /// Steps 7 to 9: what was deleted cannot be opened any more, and is in no log.
 extension SQLiteMessageStorage {
-    /// Moves some of what a retiring key still seals, and what is not over, to another key.
+    /// Moves some of what retiring keys still seal, and what is not over, to other keys.
     ///
+    /// - Parameter ids: some of ``retiring``.
     /// - Returns: whether there may be more.
-    func emptyRetiringKeys(limit: Int = 128) throws(CloakroomError) -> Bool {
-        for id in retiring {
+    func emptyRetiringKeys(_ ids: Set<MessageKeyID>, limit: Int = 128) throws(CloakroomError) -> Bool {
+        for id in ids {
             let rows = try rows(under: id, limit: limit)
             guard !rows.isEmpty else { continue }
             let slot = freeSlot(of: rows[0].record, in: id.conversation)

@@ -16,17 +16,16 @@ extension SQLiteMessageStorage {
             try database.rows(
                 """
                 SELECT asset_key, token FROM release WHERE not_before <= ?1 AND \(isTime) AND asset_key > ?2
-                AND NOT \(Self.isStored) ORDER BY asset_key LIMIT ?4
-                """, [.integer(now), .text(last ?? ""), .text(reader?.rawValue ?? ""), SQLiteValue(limit)]
+                ORDER BY asset_key LIMIT ?3
+                """, [.integer(now), .text(last ?? ""), SQLiteValue(limit)]
             ) { ImageRelease(objectKey: $0.text(0), releaseToken: $0.text(1)) }
         }
     }
 
-    /// Whether a stored message of the reader's, whose name is bound as the third value, has the image: one that waited for a
-    /// message in memory, too, which a kill has ended.
-    private static let isStored = """
+    /// Whether a stored message of the reader's, whose name is bound as the second value, has the image of a release.
+    static let isStored = """
         EXISTS (SELECT 1 FROM attachment CROSS JOIN message ON message.seq = attachment.message
-            WHERE attachment.asset_key = release.asset_key AND author = ?3)
+            WHERE attachment.asset_key = release.asset_key AND author = ?2)
         """
 
     /// Until the next image can be released; `nil` when there is none.
@@ -80,7 +79,7 @@ extension SQLiteMessageStorage {
     /// Once a day each: after these the bucket's own rule has ended the image, or a copy of the app has no right to.
     private static let mostRefusals = 30
 
-    /// One that waits for a message in memory by now goes on waiting.
+    /// One that waits for another message by now goes on waiting.
     private static func postpone(
         _ key: SQLiteValue, _ attempts: String, by delay: String, _ now: Milliseconds, in database: SQLiteDatabase
     ) throws(SQLiteError) {

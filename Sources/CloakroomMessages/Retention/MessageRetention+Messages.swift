@@ -63,7 +63,7 @@ extension MessageRetention {
         }
         guard let quoted else { return policy }
         return policy.quoting(
-            quoted.stamp, until: quoted.term.term.shared, within: quoted.author == participant ? nil : limits,
+            quoted.stamp, until: quoted.term.term.shared, within: limits,
             at: quoted.term.clock.isDevice ? clock.device : clock.shared)
     }
 

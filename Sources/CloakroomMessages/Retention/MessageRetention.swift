@@ -120,8 +120,7 @@ public actor MessageRetention {
         let newest = await memory.newestBase(in: conversation, clock)
         let register = try await storage.change(
             to: policy, in: conversation, applyingTo: scope, newestInMemory: newest)
-        try await applyCuts(in: conversation)
-        wake()
+        await followCuts(in: conversation)
         return RetentionPolicyMessage(register, of: participant, in: conversation)
     }
 
@@ -141,8 +140,7 @@ public actor MessageRetention {
             return try await storage.agreement(in: sender.conversation)
         }
         try await storage.join(register, of: sender.participant, in: sender.conversation)
-        try await applyCuts(in: sender.conversation)
-        wake()
+        await followCuts(in: sender.conversation)
         return try await storage.agreement(in: sender.conversation)
     }
 
@@ -155,16 +153,22 @@ public actor MessageRetention {
             + (await memory.impact(of: policy, in: conversation, hiding: times))
     }
 
-    /// Has deadlines follow the cuts of a conversation.
-    ///
-    /// - Parameter passes: how often to look at all messages, when changes come meanwhile; what is left stays hidden.
-    func applyCuts(in conversation: ConversationID, passes: Int = .max) async throws {
+    /// Has deadlines follow the cuts of a conversation, once; for changes that come meanwhile there is the next purge.
+    func applyCuts(in conversation: ConversationID) async throws {
+        // First: it has room where the disk is full.
+        try await lowerMemory(in: conversation)
         var scan: SQLiteMessageStorage.CutScan?
         repeat {
             scan = try await storage.applyCuts(in: conversation, after: scan)
             await Task.yield()
-        } while scan.map { $0.passes < passes } ?? false
-        try await lowerMemory(in: conversation)
+        } while scan?.isStale == false
+    }
+
+    /// The same after what was said is written down. What cannot be written of it now, as on a full disk, stays hidden, and is
+    /// for the next purge.
+    private func followCuts(in conversation: ConversationID) async {
+        try? await applyCuts(in: conversation)
+        wake()
     }
 
     /// The same for what is in memory.

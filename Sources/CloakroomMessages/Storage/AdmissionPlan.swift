@@ -112,31 +112,20 @@ extension SQLiteMessageStorage {
         try plan.write(in: database)
         let draft = plan.record.draft
         let isOwn = draft.author == reader
-        for (position, attachment) in draft.attachments.enumerated() {
+        for attachment in draft.attachments {
             guard let key = attachment.assetKey else { continue }
             switch plan.decision {
             case .replay, .arrivedExpired: continue
             case .inMemory:
-                try revive(key, isOwn: isOwn, in: database)
                 try database.run(
                     "INSERT INTO memory_image (message, asset, is_own) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                     [.blob(plan.id), .blob(assetID(key)), .integer(isOwn ? 1 : 0)])
-                // An image that is here again is not deleted before this message ends, too.
-                guard isOwn else { continue }
-                try database.run(
-                    "UPDATE release SET retry_at = ? WHERE asset_key = ?", [.integer(Self.held), .text(key)])
-            case .stored:
-                try revive(key, isOwn: isOwn, in: database)
-                // The same, and its token goes with the message that has it.
-                guard isOwn else { continue }
-                try database.run(
-                    """
-                    UPDATE attachment SET release_token = ifnull(release_token,
-                        (SELECT token FROM release WHERE release.asset_key = attachment.asset_key))
-                    WHERE message = ? AND position = ?
-                    """, [.integer(plan.record.sequence), SQLiteValue(position)])
-                try database.run("DELETE FROM release WHERE asset_key = ?", [.text(key)])
+            case .stored: break
             }
+            try revive(key, isOwn: isOwn, in: database)
+            // An image that is here again is not deleted before this message ends, too.
+            guard isOwn else { continue }
+            try database.run("UPDATE release SET retry_at = ? WHERE asset_key = ?", [.integer(Self.held), .text(key)])
         }
     }
 }

@@ -14,6 +14,8 @@ struct ConversationRow: Sendable {
     var lastDeleted: Int64
     /// Stored deadlines do not follow all cuts yet.
     var areCutsPending: Bool
+    /// Whether a stored message may quote another one.
+    var hasQuotes: Bool
 }
 
 extension SQLiteMessageStorage {
@@ -51,12 +53,14 @@ extension SQLiteMessageStorage {
         _ name: ConversationID, in database: SQLiteDatabase
     ) throws(SQLiteError) -> ConversationRow? {
         let row = try database.first(
-            "SELECT id, deleted_through, last_deleted, cuts_pending FROM conversation WHERE name = ?",
-            [.text(name.rawValue)]
+            """
+            SELECT id, deleted_through, last_deleted, cuts_pending, EXISTS (SELECT 1 FROM message
+                WHERE message.conversation = conversation.id AND quotes IS NOT NULL) FROM conversation WHERE name = ?
+            """, [.text(name.rawValue)]
         ) { row in
             ConversationRow(
                 id: row.integer(0), name: name, members: [], state: RetentionState(), deletedThrough: row.integer(1),
-                lastDeleted: row.integer(2), areCutsPending: row.integer(3) != 0)
+                lastDeleted: row.integer(2), areCutsPending: row.integer(3) != 0, hasQuotes: row.integer(4) != 0)
         }
         guard var row else { return nil }
         row.members = Set(

@@ -103,20 +103,34 @@ package actor MemoryMessageStorage: MessageStorage {
         _ term: (MessageRecord) -> MessageTerm, quoted: [MessageReference: QuotedTerm]
     ) {
         guard var records = conversations[conversation] else { return }
-        for index in records.indices {
+        let places = Dictionary(uniqueKeysWithValues: zip(records.map(\.draft.reference), records.indices))
+        func place(quotedBy index: Int) -> Int? { records[index].draft.quotes.flatMap { places[$0] } }
+        func lower(_ index: Int) {
             let record = records[index]
             var fallen = term(record)
-            if let quoted = record.draft.quotes.flatMap({ self.quoted($0, in: records) ?? quoted[$0] }) {
+            let here = place(quotedBy: index).map { records[$0] }
+                .map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
+            if let quoted = here ?? record.draft.quotes.flatMap({ quoted[$0] }) {
                 fallen = fallen.quoting(
                     quoted.converted(to: record.base.clock, clock), notBefore: limits.least(after: record.base.time))
             }
             records[index].term = record.term.lowered(to: fallen)
         }
+        var done: Set<Int> = []
+        for first in records.indices {
+            // From a message to what it quotes, and so on, and back with the ends.
+            var (chain, met): ([Int], Set<Int>) = ([], [])
+            var next: Int? = first
+            while let index = next, !done.contains(index), met.insert(index).inserted {
+                chain.append(index)
+                next = place(quotedBy: index)
+            }
+            for index in chain.reversed() { lower(index) }
+            // In a circle the last one has met a former end of the first.
+            if let next, met.contains(next) { for index in chain.reversed() { lower(index) } }
+            done.formUnion(met)
+        }
         conversations[conversation] = records
-    }
-
-    private func quoted(_ message: MessageReference, in records: [MessageRecord]) -> QuotedTerm? {
-        records.first { $0.draft.reference == message }.map { QuotedTerm(term: $0.term, clock: $0.base.clock) }
     }
 
     /// - Returns: what the messages of a conversation quote; what comes later is ``Insertion/insertedLate``.

@@ -122,11 +122,13 @@ extension MessageDatabase {
 
     /// What a message takes from one that it quotes depends on whose decision ended that.
     ///
-    /// In `known`, 0 as `seq` says from now on that it was in memory.
+    /// In `known`, 0 as `seq` says from now on that it was in memory, and NULL that it was over when it arrived; before, both
+    /// were NULL.
     private static let ownEnds = """
         -- As `deadline`, by what this user decided alone; NULL: no end. Of former messages it is taken for all of it.
         ALTER TABLE message ADD COLUMN own_end INTEGER;
         UPDATE message SET own_end = deadline;
+        UPDATE known SET seq = 0 WHERE seq IS NULL;
         -- Messages up to this seq that are gone may have been deleted here, and be live at other participants.
         ALTER TABLE conversation ADD COLUMN last_deleted INTEGER NOT NULL DEFAULT 0;
         UPDATE conversation SET last_deleted = deleted_through;

@@ -94,7 +94,11 @@ extension SQLiteMessageStorage {
                 chains.keep(walk)
                 return nil
             }
-            guard let quoted = try quotedRow(rowID(quotes), in: conversation) else { break }
+            let id = rowID(quotes)
+            guard let quoted = try quotedRow(id, in: conversation) else {
+                if case .over = try departed(id, from: conversation) { walk.end = .over }
+                break
+            }
             walk.end = chains.known(quoted.record)
             if walk.end == nil { walk.append(quoted.record) } else { walk.isComplete = true }
         }

@@ -14,7 +14,6 @@ enum QuotedMessage: Sendable {
 
 /// A message that another one quotes, as far as that depends on it.
 struct QuotedRecord: Sendable {
-    var author: ParticipantID
     var stamp: MessageRetentionPolicy
     var term: QuotedTerm
 
@@ -22,7 +21,7 @@ struct QuotedRecord: Sendable {
 
     /// - Parameter term: with changes that are not written yet.
     init(_ record: MessageRecord, term: MessageTerm) {
-        (author, stamp) = (record.draft.author, record.draft.stamp)
+        stamp = record.draft.stamp
         self.term = QuotedTerm(term: term, clock: record.base.clock)
     }
 }
@@ -70,7 +69,8 @@ extension SQLiteMessageStorage {
         return row
     }
 
-    private func departed(_ id: [UInt8], from conversation: ConversationRow) throws(CloakroomError) -> QuotedMessage? {
+    /// - Returns: `nil` for one that was never here.
+    func departed(_ id: [UInt8], from conversation: ConversationRow) throws(CloakroomError) -> QuotedMessage? {
         let sequence = try database.perform { database throws(SQLiteError) in
             try database.first("SELECT seq FROM known WHERE id = ?", [.blob(id)]) { $0.integerIfPresent(0) }
         }

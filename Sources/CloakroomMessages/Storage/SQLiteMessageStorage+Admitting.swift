@@ -33,7 +33,10 @@ extension SQLiteMessageStorage {
         var clock = try hear(relay: messages.lazy.compactMap(\.relayTime).max())
         var plans: [AdmissionPlan] = []
         // Before the others are read together, as it may write.
-        for message in messages { _ = try requireConversation(message.draft.conversation) }
+        var withQuotes = Set(messages.lazy.filter { $0.draft.quotes != nil }.map(\.draft.conversation))
+        for name in Set(messages.map(\.draft.conversation)) where try requireConversation(name).hasQuotes {
+            withQuotes.insert(name)
+        }
         try database.reading { () throws(CloakroomError) in
             for message in messages { plans.append(try plan(message, after: plans, clock: &clock)) }
         }
@@ -50,15 +53,19 @@ extension SQLiteMessageStorage {
         for plan in plans { pruning.add(plan.knownUntil, today: today) }
         let known = pruning
         let heard = clock
+        let quoting = withQuotes
         let haveLowered = try database.transaction { database throws(SQLiteError) in
             for plan in written { try write(plan, in: database) }
             // After all of them: they can quote each other in any order.
             var haveLowered = false
-            for plan in written where try lowerQuoting(plan, heard, in: database) { haveLowered = true }
+            for plan in written where quoting.contains(plan.record.draft.conversation) {
+                if try lowerQuoting(plan, heard, in: database) { haveLowered = true }
+            }
             try Self.store(known, in: database)
             try MessageDatabase.store(heard, in: database)
             return haveLowered
         }
+        for name in quoting { conversations[name]?.hasQuotes = true }
         if haveLowered {
             for plan in written { cutChanges[plan.record.draft.conversation, default: 0] += 1 }
             conversations = [:]

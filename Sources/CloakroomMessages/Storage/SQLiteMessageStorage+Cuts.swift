@@ -26,13 +26,19 @@ extension SQLiteMessageStorage {
         fileprivate var chains = QuoteChains()
         /// What it was when the chains were begun.
         fileprivate var chainChanges: Int
-        /// How often all messages were looked at, and changes came meanwhile.
-        let passes: Int
+        /// How often the chains were begun anew.
+        fileprivate var resets = 0
+        /// Whether changes came meanwhile, so that it begins anew: what is left is hidden, and for the next purge, as a peer
+        /// who goes on changing theirs would have it go on for ever.
+        let isStale: Bool
 
-        fileprivate init(changes: Int, passes: Int) {
-            (self.changes, chainChanges, self.passes) = (changes, changes, passes)
+        fileprivate init(changes: Int, isStale: Bool) {
+            (self.changes, chainChanges, self.isStale) = (changes, changes, isStale)
         }
     }
+
+    /// Changes during one scan after which it is given up.
+    private static let mostResets = 16
 
     /// Grows with each change that reaches back, and with each correction of the time.
     func cutChanges(of conversation: ConversationID) -> Int {
@@ -48,9 +54,10 @@ extension SQLiteMessageStorage {
     ) throws(CloakroomError) -> CutScan? {
         guard let conversation = try conversation(name), conversation.areCutsPending else { return nil }
         let changes = cutChanges(of: name)
-        var scan = scan ?? CutScan(changes: changes, passes: 0)
-        var sql = "SELECT \(MessageRow.columns) FROM message WHERE conversation = ?"
-        var values: [SQLiteValue] = [.integer(conversation.id)]
+        var scan = scan ?? CutScan(changes: changes, isStale: false)
+        // What is deleted is not sealed anew: its key goes.
+        var sql = "SELECT \(MessageRow.columns) FROM message WHERE conversation = ? AND seq > ?"
+        var values: [SQLiteValue] = [.integer(conversation.id), .integer(conversation.deletedThrough)]
         if let cursor = scan.cursor {
             sql += " AND (base, seq) > (?, ?)"
             values += [.integer(cursor.base), .integer(cursor.sequence)]
@@ -61,7 +68,11 @@ extension SQLiteMessageStorage {
             try database.rows(sql, values) { row throws(SQLiteError) in try MessageRow(row, conversation: name) }
         }
         // What was found with other cuts, or before the right time was known, is not what holds now.
-        if scan.chainChanges != changes { (scan.chains, scan.chainChanges) = (QuoteChains(), changes) }
+        if scan.chainChanges != changes {
+            (scan.chains, scan.chainChanges) = (QuoteChains(), changes)
+            scan.resets += 1
+            if scan.resets > Self.mostResets { return CutScan(changes: changes, isStale: true) }
+        }
         scan.chains.settledThrough = scan.changes == changes ? scan.cursor : nil
         scan.chains.budget = QuoteChains.linksAtOnce
         var settled: [MessageRow] = []
@@ -78,7 +89,7 @@ extension SQLiteMessageStorage {
         for row in settled { scan.chains.forget(row.record) }
         guard rows.count == limit || settled.count < rows.count else {
             // Cuts that came meanwhile are for the messages before the cursor, too.
-            guard scan.changes == changes else { return CutScan(changes: changes, passes: scan.passes + 1) }
+            guard scan.changes == changes else { return CutScan(changes: changes, isStale: true) }
             try database.perform { database throws(SQLiteError) in
                 try database.run("UPDATE conversation SET cuts_pending = 0 WHERE id = ?", [.integer(conversation.id)])
             }

@@ -9,7 +9,7 @@ typealias ImageKeys = [String: Bool]
 /// Keys of objects are no secret, so a peer can name any as an attachment. What the bucket deletes depends on this user's
 /// messages alone, and what is renewed on these and on images that were uploaded for chats.
 extension SQLiteMessageStorage {
-    /// Images that wait for a message in memory, in the place of the time of their next attempt.
+    /// Images that wait for another message of this user's, in the place of the time of their next attempt.
     static let held = Int64.max
 
     /// Whether an image was uploaded for a chat, by its key.
@@ -82,18 +82,10 @@ extension SQLiteMessageStorage {
             (token: $0.text(0), time: ReleaseTime(notBefore: $0.integer(1)))
         }
         guard let token = token ?? recorded?.token else { return false }
+        // When both end, it is released at the later time.
         let time = max(time, recorded?.time ?? .atOnce)
-        if try isLiveInMemory(key, ofReader: true, in: database) {
-            try record(key, token, retryAt: Self.held, time, in: database)
-            return false
-        }
         if try isLive(key, ofReader: true, in: database) {
-            try database.run(
-                """
-                UPDATE attachment SET release_token = ifnull(release_token, ?) WHERE asset_key = ?
-                AND message IN (SELECT seq FROM message WHERE seq = attachment.message AND author = ?)
-                """, [.text(token), .text(key), .text(reader?.rawValue ?? "")])
-            try database.run("DELETE FROM release WHERE asset_key = ?", [.text(key)])
+            try record(key, token, retryAt: Self.held, time, in: database)
             return false
         }
         guard time < .never else {

@@ -73,6 +73,10 @@ extension SQLiteMessageStorage {
         let ids = Array(endedNotes.prefix(limit))
         guard !ids.isEmpty else { return nil }
         try endFormerImages()
+        // Again: where it could not be written, as on a full disk, their own images would count as live.
+        try database.transaction { database throws(SQLiteError) in
+            for id in ids { try database.run("DELETE FROM memory_image WHERE message = ?", [.blob(id)]) }
+        }
         var ended = EndedNotes(ids: ids, notes: [], cachedKeys: [], endedKeys: [])
         for id in ids {
             let row = try database.perform { database throws(SQLiteError) in
@@ -130,8 +134,6 @@ extension SQLiteMessageStorage {
                 try database.rows("SELECT id FROM memory_note") { $0.blob(0) }
             })
         areFormerImagesHeld = true
-        // A full disk is no reason not to read what is stored.
-        _ = try? endFormerImages()
     }
 
     /// Images of what former processes had in memory are no longer held; once, and before new ones are.
@@ -139,7 +141,9 @@ extension SQLiteMessageStorage {
         guard areFormerImagesHeld else { return }
         try database.transaction { database throws(SQLiteError) in
             try database.run("DELETE FROM memory_image")
-            try database.run("UPDATE release SET retry_at = 0 WHERE retry_at = ?", [.integer(Self.held)])
+            try database.run(
+                "UPDATE release SET retry_at = 0 WHERE retry_at = ? AND NOT \(Self.isStored)",
+                [.integer(Self.held), .text(reader?.rawValue ?? "")])
         }
         areFormerImagesHeld = false
     }

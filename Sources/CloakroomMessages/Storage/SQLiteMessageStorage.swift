@@ -141,6 +141,8 @@ public actor SQLiteMessageStorage {
         self.reader = reader
         self.limits = limits
         self.chatKeyPrefix = chatKeyPrefix
+        // A full disk is no reason not to read what is stored.
+        _ = try? endFormerImages()
     }
 
     /// A database that is damaged is moved aside.

@@ -1,3 +1,5 @@
+import CloakroomJSON
+
 /// A participant of a conversation, by the app's own name: one user with all their devices.
 public struct ParticipantID: RawRepresentable, Sendable, Hashable, Codable, Comparable {
     /// 1 to 128 bytes of UTF-8, without control characters.
@@ -9,7 +11,7 @@ public struct ParticipantID: RawRepresentable, Sendable, Hashable, Codable, Comp
     }
 
     /// By its bytes, as it is stored and sent: Swift calls texts equal that Unicode writes in two ways.
-    public static func == (left: Self, right: Self) -> Bool { left.rawValue.utf8.elementsEqual(right.rawValue.utf8) }
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasSameBytes(as: right.rawValue) }
 
     public func hash(into hasher: inout Hasher) { MessageIdentifiers.hash(rawValue, into: &hasher) }
 
@@ -29,7 +31,7 @@ public struct ConversationID: RawRepresentable, Sendable, Hashable, Codable {
     }
 
     /// By its bytes, as it is stored and sent: Swift calls texts equal that Unicode writes in two ways.
-    public static func == (left: Self, right: Self) -> Bool { left.rawValue.utf8.elementsEqual(right.rawValue.utf8) }
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasSameBytes(as: right.rawValue) }
 
     public func hash(into hasher: inout Hasher) { MessageIdentifiers.hash(rawValue, into: &hasher) }
 }
@@ -45,7 +47,7 @@ public struct MessageID: RawRepresentable, Sendable, Hashable, Codable {
     }
 
     /// By its bytes, as it is stored and sent: Swift calls texts equal that Unicode writes in two ways.
-    public static func == (left: Self, right: Self) -> Bool { left.rawValue.utf8.elementsEqual(right.rawValue.utf8) }
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasSameBytes(as: right.rawValue) }
 
     public func hash(into hasher: inout Hasher) { MessageIdentifiers.hash(rawValue, into: &hasher) }
 }
@@ -68,12 +70,14 @@ public struct MessageReference: Sendable, Hashable {
 /// What the three kinds have in common.
 enum MessageIdentifiers {
     static func isValid(_ text: String) -> Bool {
+        // The general category Cc, which no later version of Unicode changes.
         (1...128).contains(text.utf8.count)
-            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            && text.unicodeScalars.allSatisfy { !(0..<0x20).contains($0.value) && !(0x7F..<0xA0).contains($0.value) }
     }
 
     static func hash(_ text: String, into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         // So that two names after each other are not one.
         hasher.combine(0xFF as UInt8)
     }

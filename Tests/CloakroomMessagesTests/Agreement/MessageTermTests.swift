@@ -109,7 +109,7 @@ import Testing
     @Test func `the stamp of a quote is no longer than what it quotes has left`() {
         func stamp(
             _ policy: MessageRetentionPolicy, until deadline: Milliseconds?, at now: Milliseconds
-        ) -> MessageRetentionPolicy { policy.quoting(.keep, until: deadline, within: nil, at: now) }
+        ) -> MessageRetentionPolicy { policy.quoting(.keep, until: deadline, within: .init(), at: now) }
         #expect(stamp(.oneDay, until: nil, at: 0) == .oneDay)
         #expect(stamp(.oneDay, until: 60_001, at: 0).afterSent == .seconds(61))
         #expect(stamp(.oneDay, until: 5, at: 60_000).afterSent == .seconds(1))
@@ -120,12 +120,11 @@ import Testing
     @Test func `the stamp of a quote says that nothing is stored when that of the quoted message does`() {
         let limits = RetentionLimits(minimumForPeers: .seconds(3600))
         let day = MessageRetentionPolicy.oneDay
-        #expect(day.quoting(.noStorage, until: nil, within: nil, at: 0) == .noStorage)
         #expect(day.quoting(.noStorage, until: nil, within: RetentionLimits(), at: 0) == .noStorage)
         // A peer's message does not shorten that of this user below the minimum.
         #expect(day.quoting(.noStorage, until: nil, within: limits, at: 0) == .oneHour)
         #expect(day.quoting(.keep, until: 5000, within: limits, at: 0) == .oneHour)
-        #expect(day.quoting(.keep, until: 5000, within: nil, at: 0).afterSent == .seconds(5))
+        #expect(day.quoting(.keep, until: 5000, within: .init(), at: 0).afterSent == .seconds(5))
     }
 
     @Test func `a tombstone is needed as long as a copy could live again`() {

@@ -121,6 +121,56 @@ import Testing
         #expect(try await device.shown() == ["theirs", "another's"])
     }
 
+    @Test func `what is deleted while a change is being written is not sealed anew, though a handler throws`()
+        async throws
+    {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        for index in 0..<3 { try await device.admit("m\(index)") }
+        device.clocks.pass(.seconds(1))
+        let message = try device.said(.oneHour, version: 9, cutBefore: device.clocks.reading.wall)
+        try await device.storage.join(
+            try #require(message.register), of: RetentionFixture.peer, in: RetentionFixture.conversation)
+        device.handler.fail(with: CloakroomError(.storeFailed, "the index is locked"))
+        #expect(try await device.retention.deleteAll(in: RetentionFixture.conversation).stoppedBy != nil)
+        #expect(await device.storage.keyTable.ids.filter { $0.conversation > 0 } == [])
+        #expect(try device.count("message") == 3)
+    }
+
+    @Test func `a change that cannot be written to all messages holds, and is written by the next purge`() async throws
+    {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        try await device.admit("stored", age: .seconds(7200))
+        try await device.admit("in memory", .noStorage, age: .seconds(7200))
+        let other = try device.connect()
+        try other.run("CREATE TRIGGER full BEFORE UPDATE ON message BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        let message = try await device.retention.updateRetentionPolicy(
+            .oneHour, in: RetentionFixture.conversation, applyingTo: .history)
+        #expect(message.policy == .oneHour)
+        #expect(try await device.shown() == [])
+        #expect(try await device.retention.purge().stoppedBy != nil)
+        #expect(device.handler.ids == ["in memory"])
+        try other.run("DROP TRIGGER full")
+        #expect(try await device.retention.purge().purgedCount == 1)
+    }
+
+    @Test func `the image of a message in memory goes though its end could not be written at first`() async throws {
+        let device = try await RetentionFixture()
+        try await device.admit(
+            "m1", .noStorage, from: RetentionFixture.own,
+            attachments: [.init(assetKey: "chat/1", releaseToken: "token")])
+        _ = try await device.storage.pragmas(["busy_timeout = 0"])
+        let writer = try device.connect()
+        try writer.run("BEGIN IMMEDIATE")
+        #expect(await CloakroomError.code { try await device.retention.close(RetentionFixture.conversation) } != nil)
+        try writer.run("COMMIT")
+        #expect(try await device.retention.purge().releaseCount == 1)
+        #expect(device.cache.keys == ["chat/1"])
+        #expect(try await device.retention.hasEnded(assetKey: "chat/1"))
+        #expect(try await device.retention.releaseAssets() == 1)
+    }
+
     // MARK: Erasing everything
 
     @Test func `erasing everything has handlers remove what they have, and a kill does not stop it`() async throws {

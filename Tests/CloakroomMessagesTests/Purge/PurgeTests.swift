@@ -172,6 +172,62 @@ import Testing
         #expect(try device.count("release") == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `an image of what was deleted stays as long as others have it, also when another message has it here`(
+        isLater: Bool
+    ) async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        let own = RetentionFixture.own
+        let image = MessageAttachment(assetKey: "chat/1", releaseToken: "token")
+        func another() async throws {
+            _ = try await device.retention.admit(
+                device.incoming(
+                    "m2", .oneHour, from: own, in: RetentionFixture.conversation("c2"),
+                    attachments: [MessageAttachment(assetKey: "chat/1")]))
+        }
+        try await device.retention.updateRetentionPolicy(
+            .keep, in: RetentionFixture.conversation("c2"), applyingTo: .newMessages)
+        try await device.admit("m1", .oneWeek, from: own, attachments: [image])
+        if !isLater { try await another() }
+        try await device.retention.deleteAll(in: RetentionFixture.conversation)
+        if isLater { try await another() }
+        try await device.relaunchKilled()
+        device.clocks.pass(.seconds(3600))
+        #expect(try await device.retention.purge().purgedCount == 1)
+        #expect(try await device.retention.releaseAssets() == 0)
+        device.clocks.pass(.seconds(7 * 86_400 - 3600 - 1))
+        #expect(try await device.retention.releaseAssets() == 0)
+        device.clocks.pass(.seconds(1))
+        #expect(try await device.retention.releaseAssets() == 1)
+    }
+
+    @Test func `a purge ends though a peer's changes have ever more keys retire`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.keep)
+        for index in 0..<300 { try await device.admit("m\(index)", from: RetentionFixture.own) }
+        let year = try #require(MessageRetentionPolicy(afterSent: .seconds(31_536_000)))
+        var version: Int64 = 1
+        func change() async throws {
+            try await device.admit("peer \(version)")
+            device.clocks.pass(.seconds(1))
+            try await device.receive(device.said(year, version: version, cutBefore: device.clocks.reading.wall))
+            version += 1
+        }
+        try await change()
+        let first = await device.storage.retiring
+        #expect(!first.isEmpty)
+        var calls = 0
+        while try await device.storage.emptyRetiringKeys(first, limit: 16), calls < 100 {
+            calls += 1
+            try await change()
+        }
+        // What the first change has retired is empty, though others have retired since.
+        #expect((18...20).contains(calls), "\(calls)")
+        #expect(await device.storage.retiring.count > 1)
+        #expect(try await device.retention.purge().stoppedBy == nil)
+    }
+
     @Test func `a handler that throws holds back no release that is recorded`() async throws {
         let device = try await RetentionFixture()
         try await device.want(.keep)

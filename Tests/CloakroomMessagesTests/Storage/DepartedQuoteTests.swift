@@ -125,6 +125,44 @@ import Testing
         #expect(try await device.retention.purge().purgedCount == 2)
     }
 
+    @Test func `a reply to this user's own message is not ended by what a peer wants, either`() async throws {
+        let device = try await RetentionFixture(limits: Self.hour)
+        try await device.want(.keep)
+        try await device.receive(device.said(.noStorage, version: 9))
+        func keep(_ id: String, quoting quoted: String? = nil) async throws -> MessageStamp {
+            try await device.retention.keep(
+                OutgoingMessage(
+                    id: try id.asMessage, in: conversation, body: RetentionFixture.body(id),
+                    quotes: try quoted.map { try $0.asOwn }))
+        }
+        #expect(try await keep("own").policy == .oneHour)
+        device.clocks.pass(.seconds(3540))
+        #expect(try await keep("reply", quoting: "own").policy == .oneHour)
+        try await device.admit("another", .oneHour, from: third, quotes: "own", by: RetentionFixture.own)
+        device.clocks.pass(.seconds(3500))
+        #expect(try await device.shown() == ["reply", "another"])
+        device.clocks.pass(.seconds(100))
+        #expect(try await device.shown() == [])
+    }
+
+    @Test func `a reply that a change hides stays hidden when what it quotes is purged first`() async throws {
+        let device = try await RetentionFixture()
+        try await device.want(.oneWeek)
+        // Behind what it quotes, in the order of the scan.
+        try await device.admit("m1", age: .seconds(100))
+        for index in 0..<4 { try await device.admit("m\(index + 2)", from: third, age: .seconds(50)) }
+        try await device.admit("reply", from: third, quotes: "m1")
+        device.clocks.pass(.seconds(1))
+        let before = device.clocks.reading.wall
+        let message = try device.said(.noStorage, version: 9, cutBefore: before)
+        try await device.storage.join(try #require(message.register), of: RetentionFixture.peer, in: conversation)
+        var scan = try await device.storage.applyCuts(in: conversation, after: nil, limit: 1)
+        #expect(!(try await device.shown()).contains("reply"))
+        try device.connect().run("DELETE FROM message WHERE name = 'm1'")
+        while scan != nil { scan = try await device.storage.applyCuts(in: conversation, after: scan, limit: 1) }
+        #expect(try await device.shown() == ["m2", "m3", "m4", "m5"])
+    }
+
     // MARK: In memory
 
     @Test func `a message in memory ends with one that it quotes and that arrives later`() async throws {
@@ -151,6 +189,21 @@ import Testing
         device.clocks.pass(.seconds(3600))
         #expect(try await device.shown() == [])
         #expect(try await device.retention.purge().purgedCount == 1)
+    }
+
+    @Test func `messages in memory that quote each other end together, in any order and in circles`() async throws {
+        let device = try await RetentionFixture()
+        func own(_ id: String, quotes: String, age: Int) async throws {
+            try await device.admit(id, .noStorage, from: third, age: .seconds(age), quotes: quotes, by: third)
+        }
+        // Each quotes one that was sent later, and the last ones quote each other.
+        for index in 0..<50 { try await own("q\(index)", quotes: "q\(index + 1)", age: 100 - index) }
+        try await own("q50", quotes: "q51", age: 50)
+        try await device.admit("q51", .noStorage, from: third, age: .seconds(49), quotes: "m1")
+        try await device.admit("m1", .noStorage, age: .seconds(1), quotes: "q51", by: third)
+        #expect(try await device.shown().count == 53)
+        try await device.receive(device.said(.noStorage, version: 9, cutBefore: device.clocks.reading.wall))
+        #expect(try await device.shown() == [])
     }
 
     @Test func `a change that comes while a message for memory is admitted reaches it`() async throws {

@@ -99,7 +99,7 @@ struct Fleet {
                 let time = message.inputs.base.clock.isDevice ? now.device : now.shared
                 policy = policy.quoting(
                     message.inputs.stamp, until: message.term.shared,
-                    within: message.inputs.author == sender.owner ? nil : sender.limits, at: hasRelay ? truth : time)
+                    within: sender.limits, at: hasRelay ? truth : time)
             }
         }
         let stamp = MessageStamp(policy: policy)

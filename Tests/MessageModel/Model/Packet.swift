@@ -82,9 +82,7 @@ struct Ledger {
     private func earliestOwnEnd(of id: Int, on device: Device, hasRelay: Bool) -> Milliseconds? {
         let entry = entries[id]
         var end: Milliseconds?
-        if entry.author == device.owner {
-            end = limit(of: id, on: device).map { entry.writtenAt + $0 }
-        } else if let own = entry.arrivals[device.index]?.ownPolicy, own != .noStorage {
+        if let own = entry.arrivals[device.index]?.ownPolicy, own != .noStorage {
             end = own.milliseconds.map { entry.writtenAt + $0 }
         }
         for cut in cuts where cut.author == device.owner {
