@@ -193,14 +193,14 @@ import Testing
 
     @Test func `messages in memory that quote each other end together, in any order and in circles`() async throws {
         let device = try await RetentionFixture()
-        func own(_ id: String, quotes: String, age: Int) async throws {
-            try await device.admit(id, .noStorage, from: third, age: .seconds(age), quotes: quotes, by: third)
-        }
         // Each quotes one that was sent later, and the last ones quote each other.
-        for index in 0..<50 { try await own("q\(index)", quotes: "q\(index + 1)", age: 100 - index) }
-        try await own("q50", quotes: "q51", age: 50)
-        try await device.admit("q51", .noStorage, from: third, age: .seconds(49), quotes: "m1")
-        try await device.admit("m1", .noStorage, age: .seconds(1), quotes: "q51", by: third)
+        for index in 0..<50 {
+            try await device.admit(
+                "q\(index)", .noStorage, from: third, age: .seconds(100 - index), quotes: "q\(index + 1)", by: third)
+        }
+        try await device.admit("q50", .noStorage, from: third, age: .seconds(50), quotes: "m1")
+        try await device.admit("m1", .noStorage, age: .seconds(49), quotes: "q51", by: third)
+        try await device.admit("q51", .noStorage, from: third, age: .seconds(1), quotes: "m1")
         #expect(try await device.shown().count == 53)
         try await device.receive(device.said(.noStorage, version: 9, cutBefore: device.clocks.reading.wall))
         #expect(try await device.shown() == [])
