@@ -106,9 +106,10 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
     }
   }
 
-  # Those that are released with a tag. S3 takes nothing but days beside one.
+  # Those that are released with a tag, in both modes: what got its tag before the mode changed ends by it too. S3 takes
+  # nothing but days beside one.
   dynamic "rule" {
-    for_each = local.has_chats && var.release_mode == "tag" ? [var.chat_key_prefix] : []
+    for_each = local.has_chats ? [var.chat_key_prefix] : []
     content {
       id     = "expire-after-1-days-released-${rule.value}"
       status = "Enabled"

@@ -123,7 +123,7 @@ variable "chat_retention_days" {
 }
 
 variable "release_mode" {
-  description = "How images of chats are released (release.mode): delete, or tag, for which the bucket has a rule of one day."
+  description = "How images of chats are released (release.mode): delete, or tag; for the tag the bucket has a rule of one day in both."
   type        = string
   default     = "delete"
 
