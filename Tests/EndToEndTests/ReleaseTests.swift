@@ -59,14 +59,27 @@ extension EndToEnd {
         }
 
         @Test(arguments: [("delete", "s3:DeleteObject"), ("tag", "s3:PutObjectTagging")])
-        func `the doctor tells that the worker can release images`(mode: String, action: String) throws {
+        func `the doctor tells that the worker has all actions for images, and leaves nothing behind`(
+            mode: String, action: String
+        ) throws {
+            let found = "it can upload images of chats under chats/, look for them, and release them by \(action)"
+            let s3 = try EndToEnd.s3()
             let options = Stack.Options(s3: true) { ReleasePlaces.change(mode, &$0) }
             try Stack.run("release-doctor", options) { stack in
                 let visit = try Command(
                     ["doctor", "--settings", stack.settingsFile, "--json", "--only", "worker"], within: .seconds(60))
-                #expect(
-                    visit.text.contains("it can release images of chats under chats/, by \(action)"), "\(visit.text)")
-                #expect(try EndToEnd.s3().keys(below: "chats/cloakroom-doctor") == [])
+                #expect(visit.text.contains(found), "\(visit.text)")
+                #expect(try s3.keys(below: "chats/cloakroom-doctor") == [])
+                #expect(!(try s3.content("?uploads=")).contains("chats/cloakroom-doctor"))
+            }
+            let ceph = try EndToEnd.ceph()
+            let file = try ceph.settings(try RunFolder.make("ceph-release-doctor")) { ReleasePlaces.change(mode, &$0) }
+            let visit = try Command(
+                ["doctor", "--settings", file, "--json", "--only", "worker"], environment: ceph.environment,
+                within: .seconds(60))
+            #expect(visit.text.contains(found), "\(visit.text)")
+            for query in ["?prefix=chats/cloakroom-doctor", "?uploads="] {
+                #expect(!(try ceph.ask("GET", query).text).contains("<Key>chats/cloakroom-doctor"))
             }
         }
 

@@ -121,11 +121,12 @@ struct ChatSettingsTests {
         #expect(try settings(first.text, files: files).uploads.chat == nil)
     }
 
-    @Test func `are named among what the policies allow, with the action of their mode`() throws {
+    @Test func `are named among what the policies allow, with all actions of their mode`() throws {
         let off = try settings(smallest(chat("chatKeyPrefix: 'chats/'")))
         let plain = try settings(smallest("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/']}"))
         let place =
-            "arn:aws:s3:::photos/chats/* with s3:DeleteObject (uploads.chatKeyPrefix, deploy/iam/release-policy.json)"
+            "arn:aws:s3:::photos/chats/* with s3:GetObject, s3:PutObject, s3:AbortMultipartUpload,"
+            + " s3:ListMultipartUploadParts and s3:DeleteObject (uploads.chatKeyPrefix, deploy/iam/release-policy.json)"
         #expect(SettingsReview(off).policies.contains(place))
         #expect(!SettingsReview(plain).policies.contains("release-policy"))
         #expect(SettingsReview.policyChange(from: plain, to: off) == "Policies have to allow besides: \(place)")
