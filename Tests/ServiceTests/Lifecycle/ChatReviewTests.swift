@@ -6,14 +6,13 @@ import Testing
 
 /// The rules for images of chats.
 struct ChatReviewTests {
-    private func terms(_ mode: String = "delete", days: Int = 14) throws -> LifecycleTerms {
-        LifecycleTerms(
+    /// - Parameter prefix: `nil` for none.
+    private func terms(_ mode: String = "delete", days: Int = 14, prefix: String? = "chats/") throws -> LifecycleTerms {
+        let uploads = prefix.map { ", chatKeyPrefix: '\($0)', chatRetentionDays: \(days)" } ?? ""
+        let release = prefix.map { _ in ", release: {mode: '\(mode)', keys: [{env: 'SIGNING'}]}" } ?? ""
+        return LifecycleTerms(
             try settings(
-                smallest(
-                    """
-                    uploads: {keyPrefix: 'assets/', chatKeyPrefix: 'chats/', chatRetentionDays: \(days)},
-                    lifecycle: {prefixes: ['assets/']}, release: {mode: '\(mode)', keys: [{env: 'SIGNING'}]}
-                    """)))
+                smallest("uploads: {keyPrefix: 'assets/'\(uploads)}, lifecycle: {prefixes: ['assets/']}\(release)")))
     }
 
     private func review(_ rules: [LifecycleRule], _ versioning: BucketVersioning, _ terms: LifecycleTerms) -> [String] {
@@ -49,14 +48,48 @@ struct ChatReviewTests {
         #expect(released.noncurrentExpiration == nil && released.abortMultipartDays == nil)
     }
 
+    private func plan(_ former: LifecycleTerms, _ terms: LifecycleTerms, replacesAll: Bool = false) -> LifecyclePlan {
+        LifecyclePlan(
+            LifecycleConfiguration(rules: former.rules(.never)), .never, terms, replacesAll: replacesAll)
+    }
+
+    private func removed(_ plan: LifecyclePlan) -> [String] {
+        plan.changes.compactMap { if case .removed(let rule) = $0 { rule.id } else { nil } }
+    }
+
     @Test func `a plan replaces the rule of other days, and keeps that of the tag when the mode changes`() throws {
-        let former = try terms("tag", days: 30)
-        let plan = LifecyclePlan(
-            LifecycleConfiguration(rules: former.rules(.never)), .never, try terms("delete"), replacesAll: false)
-        let removed = plan.changes.compactMap { if case .removed(let rule) = $0 { rule.id } else { nil } }
-        #expect(removed == ["expire-after-30-days-chats/"])
+        let plan = plan(try terms("tag", days: 30), try terms("delete"))
+        #expect(removed(plan) == ["expire-after-30-days-chats/"])
         #expect(plan.target.rules.map(\.id).contains("expire-after-14-days-chats/"))
         #expect(plan.target.rules.map(\.id).contains("expire-after-1-days-released-chats/"))
+    }
+
+    @Test(arguments: [nil, "images/"])
+    func `a plan keeps the rules of an earlier prefix, unless all others are to go`(prefix: String?) throws {
+        let former = try terms()
+        let new = try terms(prefix: prefix)
+        let plan = plan(former, new)
+        #expect(removed(plan) == [])
+        let kept = ["expire-after-14-days-chats/", "expire-after-1-days-released-chats/"]
+        #expect(plan.target.rules.map(\.id).filter(kept.contains) == kept)
+        #expect(review(plan.target.rules, .never, new) == [])
+        #expect(plan.formerChats == ["chats/"])
+        let now = try #require(Timestamp(iso8601: "2026-11-23T00:00:00Z"))
+        let story = LifecycleDescription.story(plan.target, .never, new, now: now)
+        #expect(story.contains("Images of chats behind the earlier prefix chats/ go by the rules that they had."))
+        #expect(removed(self.plan(former, new, replacesAll: true)) == kept)
+    }
+
+    /// Its objects are assets now, or a user's.
+    @Test func `a plan keeps no rule of an earlier prefix that is another place now`() throws {
+        let (former, new) = (try terms(), LifecycleTerms(prefixes: ["chats/"], retentionDays: 30))
+        #expect(
+            removed(plan(former, new)) == [
+                "expire-after-30-days-assets/", "expire-after-14-days-chats/", "expire-after-1-days-released-chats/",
+            ])
+        let users = LifecycleTerms(prefixes: ["assets/"], users: UserFolders(["chats/"]), retentionDays: 30)
+        #expect(
+            removed(plan(former, users)) == ["expire-after-14-days-chats/", "expire-after-1-days-released-chats/"])
     }
 
     @Test func `what never ends, or at another time, is found`() throws {
