@@ -58,7 +58,9 @@ struct ReleaseTests {
         }
         #expect(try await outcome(.s3Error(404, "NoSuchKey")) == .notFound)
         #expect(try await outcome(UpstreamResponse(status: 206)) == .unrenewableObject(code: "ChatImage"))
-        #expect(try await outcome(.s3Error(403, "AccessDenied")) == .misconfigured(code: "AccessDenied"))
+        #expect(try await outcome(.s3Error(403, "AccessDenied")) == .accessDenied(code: "AccessDenied"))
+        #expect(try await outcome(.s3Error(403, "AllAccessDisabled")) == .misconfigured(code: "AllAccessDisabled"))
+        #expect(try await outcome(.s3Error(400, "InvalidRequest")) == .misconfigured(code: "InvalidRequest"))
         #expect(try await outcome(.s3Error(404, "NoSuchBucket")) == .misconfigured(code: "NoSuchBucket"))
         #expect(try await outcome(.s3Error(503, "SlowDown")) == .unavailable(retryAfter: nil, code: "SlowDown"))
     }

@@ -35,6 +35,19 @@ struct S3ProbeTests {
         #expect(policy.map { String(decoding: $0.body, as: UTF8.self) } == "no policy")
     }
 
+    /// Nothing is stored below an upload that is not there, and the object is not there either.
+    @Test func `of parts name an upload that no store gave`() async throws {
+        let object = try #require(ObjectAddress(key: "a/b"))
+        let missing = "uploadId=cloakroom-doctor-missing"
+        for (probe, method, target) in [
+            (S3Probe.read(object), "GET", "/a/b"), (.uploadPart(object), "PUT", "/a/b?partNumber=1&\(missing)"),
+            (.listParts(object), "GET", "/a/b?\(missing)"), (.abortUpload(object), "DELETE", "/a/b?\(missing)"),
+        ] {
+            let (request, _) = try await ask(probe, .xml(404, "<Error><Code>NoSuchUpload</Code></Error>"))
+            #expect(request?.method == method && request?.target == target && request?.body.isEmpty == true)
+        }
+    }
+
     @Test func `tell a refusal from an answer`() async throws {
         let (_, denied) = try await ask(.putPolicy, .xml(403, "<Error><Code>AccessDenied</Code></Error>"))
         #expect(denied == .failure(AWSError(.refused, status: 403, code: "AccessDenied")))

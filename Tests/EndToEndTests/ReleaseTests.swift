@@ -58,15 +58,64 @@ extension EndToEnd {
             }
         }
 
+        @Test func `the rules of an earlier prefix stay on Ceph until nothing is behind it`() throws {
+            let ceph = try EndToEnd.ceph()
+            let folder = try RunFolder.make("ceph-former-chats")
+            defer { _ = try? ceph.ask("DELETE", "?lifecycle=") }
+            func apply(_ prefix: String?, _ flags: String...) throws -> Command {
+                let file = try ceph.settings(folder) { settings in
+                    settings["uploads.keyPrefix"] = "release-assets/"
+                    settings["lifecycle.prefixes"] = ["release-assets/"]
+                    guard let prefix else { return }
+                    settings["uploads.chatKeyPrefix"] = prefix
+                    settings["uploads.chatRetentionDays"] = 3000
+                    settings["release.keys"] = [["env": "TEST_TOKEN_SECRET"]]
+                }
+                return try Command(
+                    ["lifecycle", "apply", "--yes", file] + flags, environment: ceph.environment, within: .seconds(60))
+            }
+            let rules = ["expire-after-3000-days-chats-1/", "expire-after-1-days-released-chats-1/"]
+            #expect(try apply("chats-1/").status == 0)
+            #expect(try ceph.ask("PUT", "/chats-1/a.bin", body: "an image").status == 200)
+            for prefix in ["chats-2/", nil] {
+                let applied = try apply(prefix)
+                #expect(applied.status == 0, "\(applied.text)")
+                #expect(applied.text.contains("the rules of chats-1/, an earlier prefix of images of chats, stay"))
+                let there = try ceph.ask("GET", "?lifecycle=").text
+                #expect(rules.allSatisfy { there.contains("<ID>\($0)</ID>") }, "\(there)")
+                let refused = try apply(prefix, "--remove-former-chats")
+                #expect(refused.status == 1, "\(refused.text)")
+                #expect(refused.text.contains("1 objects would no longer expire"), "\(refused.text)")
+            }
+            #expect(try ceph.ask("DELETE", "/chats-1/a.bin").status == 204)
+            let removed = try apply(nil, "--remove-former-chats")
+            #expect(removed.status == 0, "\(removed.text)")
+            let there = try ceph.ask("GET", "?lifecycle=").text
+            #expect(!there.contains("chats-") && there.contains("release-assets/"), "\(there)")
+        }
+
         @Test(arguments: [("delete", "s3:DeleteObject"), ("tag", "s3:PutObjectTagging")])
-        func `the doctor tells that the worker can release images`(mode: String, action: String) throws {
+        func `the doctor tells that the worker has all actions for images, and leaves nothing behind`(
+            mode: String, action: String
+        ) throws {
+            let found = "it can upload images of chats under chats/, look for them, and release them by \(action)"
+            let s3 = try EndToEnd.s3()
             let options = Stack.Options(s3: true) { ReleasePlaces.change(mode, &$0) }
             try Stack.run("release-doctor", options) { stack in
                 let visit = try Command(
                     ["doctor", "--settings", stack.settingsFile, "--json", "--only", "worker"], within: .seconds(60))
-                #expect(
-                    visit.text.contains("it can release images of chats under chats/, by \(action)"), "\(visit.text)")
-                #expect(try EndToEnd.s3().keys(below: "chats/cloakroom-doctor") == [])
+                #expect(visit.text.contains(found), "\(visit.text)")
+                #expect(try s3.keys(below: "chats/cloakroom-doctor") == [])
+                #expect(!(try s3.content("?uploads=")).contains("chats/cloakroom-doctor"))
+            }
+            let ceph = try EndToEnd.ceph()
+            let file = try ceph.settings(try RunFolder.make("ceph-release-doctor")) { ReleasePlaces.change(mode, &$0) }
+            let visit = try Command(
+                ["doctor", "--settings", file, "--json", "--only", "worker"], environment: ceph.environment,
+                within: .seconds(60))
+            #expect(visit.text.contains(found), "\(visit.text)")
+            for query in ["?prefix=chats/cloakroom-doctor", "?uploads="] {
+                #expect(!(try ceph.ask("GET", query).text).contains("<Key>chats/cloakroom-doctor"))
             }
         }
 

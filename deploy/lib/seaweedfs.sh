@@ -123,7 +123,7 @@ seaweedfs_ports=()
 make_bucket() {
     local rule=$state/seaweedfs/lifecycle.xml
     cat >"$rule" <<'EOF'
-<LifecycleConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Rule><ID>expire-after-30-days-assets/</ID><Filter><Prefix>assets/</Prefix></Filter><Status>Enabled</Status><Expiration><Days>30</Days></Expiration></Rule><Rule><ID>expire-after-30-days-chats/</ID><Filter><Prefix>chats/</Prefix></Filter><Status>Enabled</Status><Expiration><Days>30</Days></Expiration></Rule><Rule><ID>clean-up</ID><Filter><Prefix></Prefix></Filter><Status>Enabled</Status><AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload></Rule></LifecycleConfiguration>
+<LifecycleConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Rule><ID>expire-after-30-days-assets/</ID><Filter><Prefix>assets/</Prefix></Filter><Status>Enabled</Status><Expiration><Days>30</Days></Expiration></Rule><Rule><ID>expire-after-30-days-chats/</ID><Filter><Prefix>chats/</Prefix></Filter><Status>Enabled</Status><Expiration><Days>30</Days></Expiration></Rule><Rule><ID>expire-after-1-days-released-chats/</ID><Filter><And><Prefix>chats/</Prefix><Tag><Key>cloakroom-released</Key><Value>true</Value></Tag></And></Filter><Status>Enabled</Status><Expiration><Days>1</Days></Expiration></Rule><Rule><ID>clean-up</ID><Filter><Prefix></Prefix></Filter><Status>Enabled</Status><AbortIncompleteMultipartUpload><DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload></Rule></LifecycleConfiguration>
 EOF
     as_admin -X PUT "$s3/$bucket" || die "could not create the bucket"
     # curl 7.88 signs a query only with its `=`, and a file only with its digest given.

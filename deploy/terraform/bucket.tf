@@ -51,7 +51,7 @@ resource "aws_s3_bucket_policy" "assets" {
     Statement = concat(
       jsondecode(local.policies["bucket-policy.json"]).Statement,
       [for statement in jsondecode(local.cdn_policies["bucket-policy-cdn.json"]).Statement : statement if var.cdn],
-      [for statement in jsondecode(local.cdn_policies["bucket-policy-cdn-chats.json"]).Statement : statement if var.cdn && local.has_chats],
+      [for statement in jsondecode(local.cdn_policies["bucket-policy-cdn-chats.json"]).Statement : statement if var.cdn && local.keeps_chats],
     )
   })
 

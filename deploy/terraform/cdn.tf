@@ -34,7 +34,7 @@ resource "aws_cloudfront_distribution" "assets" {
 
   # Images of chats: a copy in a cache would outlive its release.
   dynamic "ordered_cache_behavior" {
-    for_each = local.has_chats ? [var.chat_key_prefix] : []
+    for_each = local.chat_prefixes
     content {
       path_pattern           = "/${ordered_cache_behavior.value}*"
       target_origin_id       = "bucket"

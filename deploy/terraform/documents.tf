@@ -3,6 +3,9 @@
 
 locals {
   has_chats = var.chat_key_prefix != ""
+  # Where such images are: with those of earlier prefixes, which stay until their rules end them.
+  chat_prefixes = concat(compact([var.chat_key_prefix]), var.former_chat_prefixes)
+  keeps_chats   = length(local.chat_prefixes) > 0
 
   # Those lifecycle prefixes that a user's folder begins with, or that lie within one.
   prefixes_with_users = [
@@ -28,13 +31,14 @@ locals {
     FOLDER  = var.folders
     PLACE   = distinct(concat([var.key_prefix, var.renewal_key_prefix], var.renews_users_folders ? [] : var.former_prefixes))
     USER_ID = sort(tolist(var.revoked_user_ids))
+
+    CHAT_PREFIX = local.keeps_chats ? local.chat_prefixes : ["no-chats/"]
   }
 
   words = {
     PARTITION           = data.aws_partition.current.partition
     BUCKET              = var.bucket
     OWN_PREFIX          = local.own_prefix
-    CHAT_PREFIX         = local.has_chats ? var.chat_key_prefix : "no-chats/"
     TEST_BUCKET         = coalesce(var.test_bucket, "no-test-bucket")
     UPLOAD_MILLISECONDS = tostring(var.upload_lifetime_seconds * 1000)
     KMS_KEY_ARN         = coalesce(var.kms_key_arn, "no-key")

@@ -15,13 +15,13 @@ locals {
     if rule.cleans_up || var.retention_days != null || var.versioning != "never"
   ]
   # What lies where no other rule is for it: S3 would obey the shorter.
-  chat_overlaps = [
+  chat_overlaps = distinct([
     for prefix in concat(
       var.lifecycle_prefixes, [for folder in var.folders : "${folder}/"],
       [for place in concat([var.key_prefix, var.renewal_key_prefix], var.former_prefixes) : place if place != ""],
     ) : prefix
-    if local.has_chats && (startswith(prefix, var.chat_key_prefix) || startswith(var.chat_key_prefix, prefix))
-  ]
+    if anytrue([for chats in local.chat_prefixes : startswith(prefix, chats) || startswith(chats, prefix)])
+  ])
 
   # Uploads have names of hexadecimal digits. What prefixes say of these behind key_prefix, without those that another includes.
   digits = distinct([
@@ -84,7 +84,7 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
 
   # Images of chats that no app releases.
   dynamic "rule" {
-    for_each = local.has_chats ? [var.chat_key_prefix] : []
+    for_each = local.chat_prefixes
     content {
       id     = "expire-after-${var.chat_retention_days}-days-${rule.value}"
       status = "Enabled"
@@ -106,9 +106,10 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
     }
   }
 
-  # Those that are released with a tag. S3 takes nothing but days beside one.
+  # Those that are released with a tag, in both modes: what got its tag before the mode changed ends by it too. S3 takes
+  # nothing but days beside one.
   dynamic "rule" {
-    for_each = local.has_chats && var.release_mode == "tag" ? [var.chat_key_prefix] : []
+    for_each = local.chat_prefixes
     content {
       id     = "expire-after-1-days-released-${rule.value}"
       status = "Enabled"
@@ -129,7 +130,7 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
   lifecycle {
     precondition {
       condition     = length(local.chat_overlaps) == 0
-      error_message = "chat_key_prefix has to lie beside all other prefixes; it meets ${join(", ", [for prefix in local.chat_overlaps : "\"${prefix}\""])}."
+      error_message = "chat_key_prefix and former_chat_prefixes have to lie beside all other prefixes; they meet ${join(", ", [for prefix in local.chat_overlaps : "\"${prefix}\""])}."
     }
 
     precondition {

@@ -23,7 +23,7 @@ output "worker_policies" {
   value = merge(
     { worker = local.worker_policy },
     { for name in ["kms"] : name => local.policies["kms-policy.json"] if var.kms_key_arn != null },
-    { for name in ["release"] : name => local.release_policy if local.has_chats },
+    { for name in ["release"] : name => local.release_policy if local.keeps_chats },
     { for name in ["doctor"] : name => local.policies["doctor-policy.json"] if var.doctor },
   )
 }

@@ -54,7 +54,7 @@ resource "aws_iam_role_policy" "worker_kms" {
 
 # On the prefix of images of chats alone.
 resource "aws_iam_role_policy" "worker_release" {
-  count  = local.gets_policies && local.has_chats ? 1 : 0
+  count  = local.gets_policies && local.keeps_chats ? 1 : 0
   name   = "cloakroom-release"
   role   = local.worker_role
   policy = local.release_policy

@@ -111,6 +111,17 @@ variable "chat_key_prefix" {
   }
 }
 
+variable "former_chat_prefixes" {
+  description = "Earlier values of chat_key_prefix: their rules, policies and places in the distribution stay until the images there have ended."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for prefix in var.former_chat_prefixes : can(regex("^([A-Za-z0-9][A-Za-z0-9._-]*/)+$", prefix))])
+    error_message = "Folders of letters, digits and ._- that end in a slash."
+  }
+}
+
 variable "chat_retention_days" {
   description = "After how many days images of chats are deleted that no app releases (uploads.chatRetentionDays)."
   type        = number
@@ -123,7 +134,7 @@ variable "chat_retention_days" {
 }
 
 variable "release_mode" {
-  description = "How images of chats are released (release.mode): delete, or tag, for which the bucket has a rule of one day."
+  description = "How images of chats are released (release.mode): delete, or tag; for the tag the bucket has a rule of one day in both."
   type        = string
   default     = "delete"
 

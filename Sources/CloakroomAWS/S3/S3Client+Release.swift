@@ -84,7 +84,8 @@ extension S3Client {
     /// What a renewal says of a name that is nowhere among the assets.
     ///
     /// - Parameter key: where the image of a chat would be that has the name.
-    /// - Returns: ``Renewal/Outcome/notFound`` only when S3 says `NoSuchKey` of it as well.
+    /// - Returns: ``Renewal/Outcome/notFound`` only when S3 says `NoSuchKey` of it as well;
+    ///   ``Renewal/Outcome/accessDenied(code:)`` where the worker may not look.
     package func renewal(
         ofChatImage key: String, deadline: ContinuousClock.Instant
     ) async -> Renewal.Outcome {
@@ -92,11 +93,10 @@ extension S3Client {
         do throws(AWSError) {
             return try await exists(object, deadline: deadline) ? .unrenewableObject(code: "ChatImage") : .notFound
         } catch {
-            switch Release(error) {
-            case .unavailable(let retryAfter, let code): return .unavailable(retryAfter: retryAfter, code: code)
-            case .misconfigured(let code): return .misconfigured(code: code)
-            case .deleted, .tagged: return .notFound
-            }
+            let outcome = Renewal.Outcome(error)
+            // Of 400 and 405 no other key tells whether they are this one's own.
+            if case .refused(let code) = outcome { return .misconfigured(code: code) }
+            return outcome
         }
     }
 }

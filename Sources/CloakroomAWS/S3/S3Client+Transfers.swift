@@ -110,6 +110,14 @@ package enum S3Probe: Sendable, Equatable {
     case delete(ObjectAddress)
     /// PUT of a tag on an object that is not there.
     case tag(ObjectAddress)
+    /// GET of an object that is not there.
+    case read(ObjectAddress)
+    /// PUT of a part, without a byte, of an upload that is not there: so nothing is stored even if it is allowed.
+    case uploadPart(ObjectAddress)
+    /// GET of the parts of an upload that is not there.
+    case listParts(ObjectAddress)
+    /// DELETE of an upload that is not there.
+    case abortUpload(ObjectAddress)
     case objectLock
 }
 
@@ -141,8 +149,18 @@ extension S3Client {
             message.fields.add("if-match", "\"00000000000000000000000000000000\"")
             return (message, [])
         case .tag(let object): return taggingRequest([ReleaseTag.key: ReleaseTag.value], for: object)
+        case .read(let object): return (message("GET", object), [])
+        case .uploadPart(let object): return (missingUpload("PUT", object, "partNumber=1&"), [])
+        case .listParts(let object): return (missingUpload("GET", object), [])
+        case .abortUpload(let object): return (missingUpload("DELETE", object), [])
         case .objectLock: return (bucketMessage("GET", "object-lock"), [])
         }
+    }
+
+    private func missingUpload(_ method: String, _ object: ObjectAddress, _ query: String = "") -> SigV4.Message {
+        var message = message(method, object)
+        message.query = "\(query)uploadId=cloakroom-doctor-missing"
+        return message
     }
 }
 

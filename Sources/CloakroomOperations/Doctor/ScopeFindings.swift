@@ -13,7 +13,8 @@ package enum ProbeOutcome: Sendable, Equatable {
         case nil: self = .allowed
         case .some(let fault) where fault.status == 403: self = .refused
         // Who is told that there is nothing, or that a condition does not hold, was let through.
-        case .some(let fault) where fault.code == "NoSuchKey" || fault.status == 412: self = .allowed
+        case .some(let fault)
+        where fault.code == "NoSuchKey" || fault.code == "NoSuchUpload" || fault.status == 412: self = .allowed
         case .some(let fault): self = .unclear(fault.words)
         }
     }

@@ -18,14 +18,13 @@ package struct WorkerObservations: Sendable {
     package struct Chat: Sendable {
         package var keyPrefix: String
         package var mode: ReleaseMode
-        package var delete: ProbeOutcome
-        package var tag: ProbeOutcome
+        /// What was probed: the actions that the mode needs, and deletion.
+        package var outcomes: [ChatAction: ProbeOutcome]
 
-        package init(keyPrefix: String, mode: ReleaseMode, delete: ProbeOutcome, tag: ProbeOutcome) {
+        package init(keyPrefix: String, mode: ReleaseMode, outcomes: [ChatAction: ProbeOutcome]) {
             self.keyPrefix = keyPrefix
             self.mode = mode
-            self.delete = delete
-            self.tag = tag
+            self.outcomes = outcomes
         }
     }
 
@@ -42,7 +41,8 @@ package struct WorkerObservations: Sendable {
     }
 }
 
-/// Checks whether the worker may do more than it needs: an attacker who takes it over may do the same.
+/// Checks whether the worker may do more than it needs, for an attacker who takes it over may do the same, and whether it
+/// may do what images of chats need.
 package struct WorkerFindings {
     private let observations: WorkerObservations
     private let bucket: String
@@ -69,7 +69,7 @@ package struct WorkerFindings {
         let tooMuch = [buckets, delete, policy, userFolder, chatDeletion].compactMap(\.self)
         let origin = check.ok("its credentials are there: \(observations.origin)")
         let rest = tooMuch.isEmpty ? [check.ok("it can do none of what it needs not, as far as S3 tells")] : tooMuch
-        return [origin] + [release].compactMap(\.self) + rest + untold
+        return [origin] + chatActions + rest + untold
     }
 
     private var buckets: Finding? {
@@ -104,26 +104,45 @@ package struct WorkerFindings {
             "who takes it over has every user's photos; the worker itself has no need of them")
     }
 
-    /// The right that releases need, and on that prefix alone.
-    private var release: Finding? {
-        guard let chat = observations.chat else { return nil }
-        let action = chat.mode == .delete ? "s3:DeleteObject" : "s3:PutObjectTagging"
-        switch chat.mode == .delete ? chat.delete : chat.tag {
-        case .allowed: return check.ok("it can release images of chats under \(chat.keyPrefix), by \(action)")
-        case .refused:
-            return check.error(
-                "it cannot release images of chats under \(chat.keyPrefix)",
-                why: "what users delete stays readable until the bucket's rule ends it",
-                advice:
-                    "allow \(action) on \(chat.keyPrefix)* alone: deploy/iam/\(chat.mode == .delete ? "release-policy.json" : "release-tag-policy.json")"
-            )
-        case .unclear(let words):
-            return check.skipped("S3 does not tell whether it can release images of chats: \(words)")
+    /// What uploads, renewals and releases of images of chats need, on that prefix alone.
+    private var chatActions: [Finding] {
+        guard let chat = observations.chat else { return [] }
+        let needed = ChatAction.needed(chat.mode)
+        let missing = needed.filter { chat.outcomes[$0] == .refused }
+        let unclear = needed.compactMap { action -> Finding? in
+            guard case .unclear(let words) = chat.outcomes[action] else { return nil }
+            return check.skipped("S3 does not tell whether it has \(action.rawValue) on \(chat.keyPrefix)*: \(words)")
         }
+        guard missing.isEmpty else { return [lacks(missing, chat)] + unclear }
+        guard unclear.isEmpty else { return unclear }
+        return [
+            check.ok(
+                "it can upload images of chats under \(chat.keyPrefix), look for them, and release them by"
+                    + " \(ChatAction.release(chat.mode).rawValue)")
+        ]
+    }
+
+    private func lacks(_ missing: [ChatAction], _ chat: WorkerObservations.Chat) -> Finding {
+        let effects = missing.compactMap { action -> String? in
+            switch action {
+            case .upload: "every upload of such an image gets 403"
+            case .abortUpload, .listParts: "multipart uploads of such images fail"
+            case .read: "renewals cannot tell what is gone from such an image"
+            case .delete, .tag: "what users delete stays readable until the bucket's rule ends it"
+            }
+        }
+        let all = ChatAction.list(ChatAction.needed(chat.mode))
+        return check.error(
+            "it lacks \(ChatAction.list(missing)) on images of chats under \(chat.keyPrefix)",
+            why: effects.enumerated().filter { effects.firstIndex(of: $1) == $0 }.map(\.element).joined(
+                separator: "; "),
+            advice: "allow \(all) on \(chat.keyPrefix)* alone: \(ChatAction.file(chat.mode))"
+                + (missing.contains(.read) ? "; without s3:ListBucket S3 refuses s3:GetObject here as well" : ""))
     }
 
     private var chatDeletion: Finding? {
-        guard let chat = observations.chat, chat.mode == .tag, chat.delete == .allowed, observations.delete != .allowed
+        guard let chat = observations.chat, chat.mode == .tag, chat.outcomes[.delete] == .allowed,
+            observations.delete != .allowed
         else { return nil }
         return excess(
             "it can delete images of chats, though release.mode is \"tag\"",

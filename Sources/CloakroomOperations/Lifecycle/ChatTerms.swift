@@ -7,7 +7,7 @@ package struct ChatTerms: Sendable, Equatable {
     package var prefix: String
     /// After how many days what is not released ends.
     package var retentionDays: Int
-    /// Whether released images get a tag, which needs a rule.
+    /// Whether released images get a tag now.
     package var isTagged: Bool
 
     package init(prefix: String, retentionDays: Int, isTagged: Bool) {
@@ -20,10 +20,9 @@ package struct ChatTerms: Sendable, Equatable {
         self.init(prefix: chat.keyPrefix, retentionDays: chat.retentionDays, isTagged: chat.mode == .tag)
     }
 
-    /// The rule for the tag of released images. It can neither end uploads nor remove delete markers (S3 User Guide,
-    /// "Lifecycle configuration elements").
-    var tagRule: LifecycleRule? {
-        guard isTagged else { return nil }
+    /// The rule for the tag of released images, in both modes: what got its tag before the mode changed ends by it too. It
+    /// can neither end uploads nor remove delete markers (S3 User Guide, "Lifecycle configuration elements").
+    var tagRule: LifecycleRule {
         let tag = XMLNode("Tag", [XMLNode("Key", ReleaseTag.key), XMLNode("Value", ReleaseTag.value)])
         return LifecycleRule(
             xml: XMLNode(

@@ -79,6 +79,9 @@ package enum LifecycleDescription {
                 "Images of chats (\(chat.prefix)) go \(count(chat.retentionDays)) after they were uploaded, and \(released)."
             )
         }
+        lines += terms.formerChats(in: configuration).map {
+            "Images of chats behind the earlier prefix \($0) go by the rules that they had."
+        }
         let everywhere = configuration.rules.filter { $0.isEnabled && $0.filter.isEverything }
         lines.append(
             (whole + everywhere).compactMap(\.abortMultipartDays).min().map {

@@ -3,7 +3,8 @@ package import CloakroomAWS
 /// What putting the right rules would change in a bucket's configuration.
 ///
 /// A configuration is only ever put whole, so the plan has all of it: rules that ours take the place of are left out, and
-/// those that an earlier version put, whatever they are for; all others stay as they came.
+/// those that an earlier version put, whatever they are for; all others stay as they came, and so do ours for images of
+/// chats behind an earlier prefix.
 package struct LifecyclePlan: Sendable {
     package enum Change: Sendable, Equatable {
         case removed(LifecycleRule)
@@ -13,18 +14,28 @@ package struct LifecyclePlan: Sendable {
 
     package let target: LifecycleConfiguration
     package let changes: [Change]
+    /// The earlier prefixes of images of chats whose rules stay.
+    package let formerChats: [String]
 
-    /// - Parameter replacesAll: whether no other rule may stay.
+    /// - Parameters:
+    ///   - replacesAll: whether no other rule may stay.
+    ///   - removesFormerChats: whether no rule for an earlier prefix of images of chats may stay.
     package init(
-        _ current: LifecycleConfiguration, _ versioning: BucketVersioning, _ terms: LifecycleTerms, replacesAll: Bool
+        _ current: LifecycleConfiguration, _ versioning: BucketVersioning, _ terms: LifecycleTerms, replacesAll: Bool,
+        removesFormerChats: Bool = false
     ) {
         let ours = terms.rules(versioning)
+        formerChats = replacesAll || removesFormerChats ? [] : terms.formerChats(in: current)
         var changes: [Change] = []
         var rules: [LifecycleRule] = []
         var added = ours
         for rule in current.rules {
             if let index = added.firstIndex(where: { $0.meansTheSame(as: rule) }) {
                 added.remove(at: index)
+                rules.append(rule)
+                changes.append(.kept(rule))
+            } else if formerChats.contains(rule.filter.prefix), rule.filter.isOfPrefixAlone || rule.filter.isOfReleased
+            {
                 rules.append(rule)
                 changes.append(.kept(rule))
             } else if replacesAll || LifecycleTerms.isOurs(rule.id)

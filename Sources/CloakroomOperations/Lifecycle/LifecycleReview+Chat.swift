@@ -49,16 +49,22 @@ extension LifecycleReview {
     }
 
     private static func chatReleases(_ enabled: [LifecycleRule], _ chat: ChatTerms) -> LifecycleFinding? {
-        guard chat.isTagged else { return nil }
         let days = enabled.filter { $0.filter.isOfReleased && chat.prefix.hasPrefix($0.filter.prefix) }
             .compactMap(\.expirationDays).min()
         guard days != ReleaseTag.days else { return nil }
+        guard chat.isTagged else {
+            return LifecycleFinding(
+                .warning, .releasedStay,
+                "no rule of \(LifecycleDescription.count(ReleaseTag.days)) expires images of chats with the tag"
+                    + " \(ReleaseTag.key)=\(ReleaseTag.value): those that were released with release.mode \"tag\" stay longer",
+                advice: apply)
+        }
         return LifecycleFinding(
             .error, .releasedStay,
             days.map { "images of chats that are released go after \($0) days, not after \(ReleaseTag.days)" }
                 ?? "no rule expires images of chats with the tag \(ReleaseTag.key)=\(ReleaseTag.value): those that are"
                 + " released stay as long as all others",
-            advice: "\(apply), or set release.mode: \"delete\"")
+            advice: apply)
     }
 
     private static func chatVersions(

@@ -106,6 +106,21 @@ extension LifecycleTerms {
             .map { LifecycleRule(xml: XMLNode("Rule", $0)) } + [chat?.tagRule].compactMap(\.self)
     }
 
+    /// Earlier prefixes of images of chats, by the rules for the tag that each had: what is behind them still has to end.
+    ///
+    /// - Returns: none that is another place now.
+    package func formerChats(in configuration: LifecycleConfiguration) -> [String] {
+        // Names in the bucket itself have no slash, so that a folder is beside them.
+        let places =
+            expiring + renewalTests + (assets + names).filter { !$0.isEmpty } + [chat?.prefix].compactMap(\.self)
+        return configuration.rules.filter { $0.isEnabled && Self.isOurs($0.id) && $0.filter.isOfReleased }
+            .map(\.filter.prefix)
+            .filter { prefix in
+                prefix.hasSuffix("/") && users.met(by: prefix).isEmpty
+                    && !places.contains { $0.hasPrefix(prefix) || prefix.hasPrefix($0) }
+            }
+    }
+
     private func expiration(_ prefix: String, _ versioning: BucketVersioning, days: Int) -> [XMLNode] {
         let id = "expire-after-\(days)-days" + (prefix.isEmpty ? "" : "-\(prefix)")
         let rule = [

@@ -82,7 +82,8 @@ package final class RenewalRun {
             try await wait(next - ContinuousClock.now)
             next = ContinuousClock.now + interval * wanted.count
             switch await renewer.renew(wanted) {
-            case .results(let results): return results
+            // Keys that are `forbidden` for it are among the misses.
+            case .results(let results, _): return results
             case .misconfigured(let code): throw .misconfigured(code: code)
             case .tryAgain(let delay, let cause):
                 code = cause

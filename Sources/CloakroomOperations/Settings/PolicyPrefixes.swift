@@ -25,17 +25,6 @@ extension Settings {
         return places.map { AssetPrefix(prefix: bucket + $0.prefix, setting: $0.setting) }
     }
 
-    /// What a policy for releases allows the worker, on which place of images of chats; `nil` where there are none.
-    package var chatPolicy: String? {
-        uploads.chat.map { chat in
-            let (action, file) =
-                chat.mode == .delete
-                ? ("s3:DeleteObject", "release-policy.json") : ("s3:PutObjectTagging", "release-tag-policy.json")
-            return "arn:\(vending.partition):s3:::\(bucket)/\(chat.keyPrefix)* with \(action)"
-                + " (uploads.chatKeyPrefix, deploy/iam/\(file))"
-        }
-    }
-
     /// The places that the policies of the worker and of the CDN have to allow, as `BUCKET/PLACE*` without users'
     /// folders; none lies within another.
     ///

@@ -40,13 +40,13 @@ package struct SettingsReview: Sendable {
                 .map { "\($0.prefix)* (\($0.setting))" }
         }
         let (before, after) = (former.policyPlaces, settings.policyPlaces)
-        let isSameChat = former.chatPolicy == settings.chatPolicy
-        let (oldChat, newChat) = isSameChat ? (nil, nil) : (former.chatPolicy, settings.chatPolicy)
-        let added = uncovered(after, by: before) + [newChat].compactMap(\.self)
-        let dropped = uncovered(before, by: after) + [oldChat].compactMap(\.self)
+        let chat = ChatPolicyChange(from: former, to: settings)
+        let added = uncovered(after, by: before) + [chat.added].compactMap(\.self)
+        let dropped = uncovered(before, by: after)
         var lines: [String] = []
         if !added.isEmpty { lines.append("Policies have to allow besides: \(added.joined(separator: ", "))") }
         if !dropped.isEmpty { lines.append("Policies need not allow any more: \(dropped.joined(separator: ", "))") }
+        lines += [chat.kept].compactMap(\.self)
         return lines.isEmpty ? "Policies stay as they are" : lines.joined(separator: "\n")
     }
 

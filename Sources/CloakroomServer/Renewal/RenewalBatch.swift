@@ -9,6 +9,8 @@ final class RenewalBatch {
     var outcomes: [Renewal.Outcome]
     /// By the positions of keys that S3 refused, perhaps for what they are.
     var refusals: [Int: [RenewalPermissions.Refusal]] = [:]
+    /// Why the worker could not look for images of chats; `nil` where it could, or need not.
+    var chatDenial: String?
     /// By whole key, where several keys may lead to one object: what became of it, and who waits for that.
     private var renewals: [String: Renewal] = [:]
     private var waiting: [String: [CheckedContinuation<Renewal, Never>]] = [:]

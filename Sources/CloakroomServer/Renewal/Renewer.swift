@@ -13,7 +13,8 @@ package import CloakroomLoop
 package final class Renewer {
     /// What became of a batch.
     package enum Outcome: Sendable, Equatable {
-        case results([RenewResult])
+        /// - Parameter misconfiguration: why the worker could not look for images of chats; `nil` where it could, or need not.
+        case results([RenewResult], misconfiguration: String? = nil)
         /// Nothing may be told of single keys: clients take every key that is not `not_found` for renewed.
         case tryAgain(after: Duration, code: String)
         /// The worker's permissions, bucket or credentials are wrong, or may be: nothing may be told of single keys.
@@ -80,7 +81,7 @@ package final class Renewer {
                 statuses.append(.refused(.forbidden))
             }
         }
-        let outcomes = await outcomes(of: sent)
+        let (outcomes, misconfiguration) = await outcomes(of: sent)
         if let fault = fault(in: outcomes) { return fault }
         let end = now() + settings.retention / .seconds(1)
         return .results(
@@ -89,7 +90,7 @@ package final class Renewer {
                 case .sent(let position): Self.result(keys[index], outcomes[position], end: end)
                 case .refused(let failure): RenewResult(key: keys[index], failure: failure)
                 }
-            })
+            }, misconfiguration: misconfiguration)
     }
 
     private enum KeyStatus {
@@ -99,7 +100,8 @@ package final class Renewer {
 
     // MARK: Copying
 
-    private func outcomes(of keys: [String]) async -> [Renewal.Outcome] {
+    /// - Returns: with them, why the worker could not look for images of chats.
+    private func outcomes(of keys: [String]) async -> (outcomes: [Renewal.Outcome], misconfiguration: String?) {
         let batch = RenewalBatch(count: keys.count, deadline: ContinuousClock.now + requestDeadline)
         await queue.perform(keys.count) { [self] position in
             let key = keys[position]
@@ -111,7 +113,8 @@ package final class Renewer {
             metrics.renewed(renewal.outcome)
             batch.outcomes[position] = renewal.outcome
         }
-        return batch.refusals.isEmpty ? batch.outcomes : await tested(batch.outcomes, of: batch)
+        let outcomes = batch.refusals.isEmpty ? batch.outcomes : await tested(batch.outcomes, of: batch)
+        return (outcomes, batch.chatDenial)
     }
 
     private func renewOnce(_ key: String, of batch: RenewalBatch) async -> Renewal {
@@ -142,6 +145,13 @@ package final class Renewer {
         // Clients delete what is not found: that is said of no image of a chat.
         if outcome == .notFound, let chatKey = rules.chatKey(of: key) {
             outcome = await chatImage(chatKey, batch.deadline)
+            // S3 said of all places of assets that it is gone: nothing is lost if the client keeps its reference, and the
+            // other keys need not wait for a policy.
+            if case .accessDenied(let code) = outcome {
+                batch.chatDenial = code
+                batch.outcomes[position] = .unrenewableObject(code: code)
+                return metrics.renewed(outcome)
+            }
         }
         if !outcome.isRefusal {
             permissions.close(refusals)

@@ -121,18 +121,23 @@ extension CloakroomService {
 
     private func renewed(_ keys: [String], of subject: Subject, _ route: Route) async -> RouteResponse {
         switch await dependencies.renewer.renew(keys, of: subject.userID) {
-        case .results(let results):
-            route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
-        case .tryAgain(let delay, let code): .unavailable(retryAfter: delay, reason: code)
-        case .misconfigured(let code): misconfigured(code)
+        case .results(let results, let misconfiguration):
+            if let misconfiguration { logMisconfiguration(misconfiguration) }
+            return route == .renewBatch ? .json(RenewBatchBody(results: results)) : .json(results[0])
+        case .tryAgain(let delay, let code): return .unavailable(retryAfter: delay, reason: code)
+        case .misconfigured(let code): return misconfigured(code)
         }
     }
 
     /// Nothing is told of single keys: clients would take them for renewed.
     private func misconfigured(_ code: String) -> RouteResponse {
         dependencies.metrics.refusedForConfiguration()
-        dependencies.log.error("renewals are misconfigured: run cloakroom doctor", ["code": .text(code)])
+        logMisconfiguration(code)
         return .unavailable(retryAfter: .seconds(60), reason: code)
+    }
+
+    private func logMisconfiguration(_ code: String) {
+        dependencies.log.error("renewals are misconfigured: run cloakroom doctor", ["code": .text(code)])
     }
 
     private func identified(

@@ -3,7 +3,7 @@ import CloakroomLoop
 import CloakroomOperations
 import CloakroomServer
 
-/// Tries with the worker's own credentials what a worker needs not do; see ``S3Probe`` for why that is harmless.
+/// Tries with the worker's own credentials what a worker needs not do, and what it needs for images of chats; see ``S3Probe`` for why that is harmless.
 @LoopActor
 struct WorkerCheck {
     private let dependencies: DoctorDependencies
@@ -40,13 +40,27 @@ struct WorkerCheck {
         if let chat = settings.uploads.chat,
             let object = ObjectAddress(key: "\(chat.keyPrefix)cloakroom-doctor-missing-\(dependencies.name)")
         {
-            answers.chat = .init(
-                keyPrefix: chat.keyPrefix, mode: chat.mode, delete: ProbeOutcome(await fault(.delete(object))),
-                tag: chat.mode == .tag ? ProbeOutcome(await fault(.tag(object))) : .unclear("unasked"))
+            var outcomes: [ChatAction: ProbeOutcome] = [:]
+            // Deletion in each mode: with a tag it is too much.
+            for action in Set(ChatAction.needed(chat.mode) + [.delete]) {
+                outcomes[action] = ProbeOutcome(await fault(Self.probe(action, object)))
+            }
+            answers.chat = .init(keyPrefix: chat.keyPrefix, mode: chat.mode, outcomes: outcomes)
         }
         return WorkerFindings(
             answers, bucket: settings.bucket, renewsUsersFolders: settings.renewal.ownFolders != nil
         ).all
+    }
+
+    private static func probe(_ action: ChatAction, _ object: ObjectAddress) -> S3Probe {
+        switch action {
+        case .read: .read(object)
+        case .upload: .uploadPart(object)
+        case .abortUpload: .abortUpload(object)
+        case .listParts: .listParts(object)
+        case .delete: .delete(object)
+        case .tag: .tag(object)
+        }
     }
 
     /// - Returns: `nil` when it worked.

@@ -9,7 +9,10 @@ enum LifecycleApply: Command {
     static let syntax = CommandSyntax(
         "lifecycle apply", "put the rules that the settings require, after showing what that changes",
         values: ["requests-per-second": .text],
-        flags: ["dry-run", "yes", "replace", "delete-existing", "expire-other-objects", "stop-expiring"])
+        flags: [
+            "dry-run", "yes", "replace", "delete-existing", "expire-other-objects", "stop-expiring",
+            "remove-former-chats",
+        ])
 
     static func run(_ options: Options) throws(EarlyExit) -> ExitStatus {
         let line = try SettingsCommandLine(options)
@@ -33,14 +36,17 @@ enum LifecycleApply: Command {
         let terms = LifecycleTerms(settings)
         let found = try await BucketLifecycle(s3)
         let plan = LifecyclePlan(
-            found.configuration, found.versioning, terms, replacesAll: flags.contains("replace"))
+            found.configuration, found.versioning, terms, replacesAll: flags.contains("replace"),
+            removesFormerChats: flags.contains("remove-former-chats"))
         let review = LifecycleReview(plan.target, found.versioning, terms)
         if plan.changesNothing {
             Output.print("\(settings.bucket): the rules are there already")
+            plan.formerChats.forEach { Output.print(kept($0)) }
             return verdict(review)
         }
         Output.print("\(settings.bucket), versioning: \(found.versioning.word)")
         plan.changes.forEach { Output.print(text($0)) }
+        plan.formerChats.forEach { Output.print(kept($0)) }
         // A rule reaches back to what is there already.
         let count = try await counting.count(plan, found, others: OtherObjects(settings))
         LifecycleCount.lines(count, settings, file: file).forEach { Output.print($0) }
@@ -68,6 +74,11 @@ enum LifecycleApply: Command {
         case .added(let rule): "+ " + LifecycleDescription.rule(rule)
         case .kept(let rule): "  " + LifecycleDescription.rule(rule)
         }
+    }
+
+    private static func kept(_ formerChats: String) -> String {
+        "the rules of \(formerChats), an earlier prefix of images of chats, stay: when no object is behind it,"
+            + " --remove-former-chats removes them"
     }
 
     /// What is still wrong with the rules that stay.
@@ -104,7 +115,7 @@ enum LifecycleApply: Command {
 
     static let help = """
         Usage: cloakroom lifecycle apply [--dry-run] [--yes] [--replace] [--delete-existing]
-                                        [--expire-other-objects] [--stop-expiring] SETTINGS
+                                        [--expire-other-objects] [--stop-expiring] [--remove-former-chats] SETTINGS
 
         Puts the rules that let objects expire: one for each of lifecycle.prefixes, renewal.retentionDays after objects
         were last written; where the bucket keeps versions, old ones there after lifecycle.noncurrentDays. One more
@@ -113,7 +124,7 @@ enum LifecycleApply: Command {
 
         Prefixes that meet users' folders are refused, unless lifecycle.expiresUserFolders says that this is wanted.
         Rules of earlier versions, and rules for the same objects that say nothing else, are replaced; all others stay
-        as they are.
+        as they are. So do the rules for images of chats behind an earlier uploads.chatKeyPrefix.
 
         A rule reaches back: what is older than its days goes within a day. So objects (and versions, where the bucket
         keeps them) are counted first, by a listing: those that would newly expire within a day, those that would
@@ -130,6 +141,8 @@ enum LifecycleApply: Command {
           --expire-other-objects
                              apply though objects that are no assets would expire, at once or later
           --stop-expiring    apply though objects would no longer expire
+          --remove-former-chats
+                             remove the rules for earlier prefixes of images of chats; refused while something is there
           --requests-per-second N
                              of the listing, 1…1000; 10
 

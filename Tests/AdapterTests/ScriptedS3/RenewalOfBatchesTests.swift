@@ -19,7 +19,7 @@ struct RenewalOfBatchesTests {
     /// `renewed`, or why not.
     private static func words(_ outcome: Renewer.Outcome) -> [String] {
         switch outcome {
-        case .results(let results): results.map { $0.success ? "renewed" : $0.error?.rawValue ?? "" }
+        case .results(let results, _): results.map { $0.success ? "renewed" : $0.error?.rawValue ?? "" }
         case .tryAgain(_, let code): ["try again: \(code)"]
         case .misconfigured(let code): ["misconfigured: \(code)"]
         }
@@ -43,7 +43,7 @@ struct RenewalOfBatchesTests {
         defer { store.server.stop() }
         Self.seed(store)
         let outcome = await (try renewer(store, others: ["assets/", "old/"])).renew(Self.keys)
-        guard case .results(let results) = outcome else { return _ = Issue.record("\(outcome)") }
+        guard case .results(let results, _) = outcome else { return _ = Issue.record("\(outcome)") }
         #expect(results.map(\.key) == Self.keys)
         let found = [String](repeating: "renewed", count: 8)
         #expect(Self.words(outcome) == found + ["not_found", "not_found", "invalid_key"])
@@ -62,7 +62,7 @@ struct RenewalOfBatchesTests {
         if fault == .accessDenied { store.server.script(FaultRule(fault, key: "assets/cloakroom-renewal-test")) }
         let renewer = try renewer(store, .retry, others: ["assets/", "old/"])
         for key in ["new.bin", "assets/new.bin", "gone.bin", "assets/gone.bin"] {
-            guard case .results(let results) = await renewer.renew([key]) else { continue }
+            guard case .results(let results, _) = await renewer.renew([key]) else { continue }
             Issue.record("\(results)")
         }
         // Found at another place.

@@ -55,7 +55,7 @@ struct TruthTests {
         let renewer = try store.s3.renewer(failure)
         var claims = 0
         for batch in stride(from: 0, to: keys.count, by: 20) {
-            guard case .results(let results) = await renewer.renew(Array(keys[batch..<batch + 20])) else { continue }
+            guard case .results(let results, _) = await renewer.renew(Array(keys[batch..<batch + 20])) else { continue }
             for result in results {
                 let truth = store.server.truth(result.key)
                 if result.success { #expect(truth.lastModified >= start, "\(result.key)") }

@@ -149,36 +149,62 @@ struct WorkerFindingsTests {
         #expect(!lines.contains { $0.hasPrefix("warning") })
     }
 
+    /// - Parameter refused: all other actions are allowed.
+    private static func chat(_ mode: ReleaseMode, refused: Set<ChatAction> = []) -> WorkerObservations.Chat {
+        var outcomes: [ChatAction: ProbeOutcome] = [:]
+        for action in ChatAction.allCases { outcomes[action] = refused.contains(action) ? .refused : .allowed }
+        return WorkerObservations.Chat(keyPrefix: "chats/", mode: mode, outcomes: outcomes)
+    }
+
     @Test func `the right to delete images of chats is what releases need, and nothing to warn of`() {
-        let lines = Self.lines {
-            $0.chat = .init(keyPrefix: "chats/", mode: .delete, delete: .allowed, tag: .refused)
-        }
         #expect(
-            lines == [
+            Self.lines { $0.chat = Self.chat(.delete, refused: [.tag]) } == [
                 "ok: its credentials are there: instance",
-                "ok: it can release images of chats under chats/, by s3:DeleteObject",
+                "ok: it can upload images of chats under chats/, look for them, and release them by s3:DeleteObject",
                 "ok: it can do none of what it needs not, as far as S3 tells",
             ])
-        let denied = Self.lines {
-            $0.chat = .init(keyPrefix: "chats/", mode: .delete, delete: .refused, tag: .allowed)
-        }
-        #expect(denied.contains("error: it cannot release images of chats under chats/"))
         let beyond = Self.lines {
             $0.delete = .allowed
-            $0.chat = .init(keyPrefix: "chats/", mode: .delete, delete: .allowed, tag: .refused)
+            $0.chat = Self.chat(.delete)
         }
         #expect(beyond.contains("warning: it can delete objects"))
     }
 
     @Test func `in mode tag a right to delete is too much`() {
-        let lines = Self.lines {
-            $0.chat = .init(keyPrefix: "chats/", mode: .tag, delete: .allowed, tag: .allowed)
-        }
         #expect(
-            lines.dropFirst() == [
-                "ok: it can release images of chats under chats/, by s3:PutObjectTagging",
+            Self.lines { $0.chat = Self.chat(.tag) }.dropFirst() == [
+                "ok: it can upload images of chats under chats/, look for them, and release them by s3:PutObjectTagging",
                 "warning: it can delete images of chats, though release.mode is \"tag\"",
             ])
+    }
+
+    /// A policy with `s3:DeleteObject` alone, beside a worker's policy that has no place for the whole bucket.
+    @Test(arguments: ReleaseMode.allCases)
+    func `each action that is missing for images of chats is named, and the advice names all`(mode: ReleaseMode) throws
+    {
+        let observations = WorkerObservations(
+            origin: "instance", buckets: .failure(Self.denied), delete: .refused, policy: .refused, userFolder: nil,
+            chat: Self.chat(
+                mode, refused: [.read, .upload, .abortUpload, .listParts, mode == .delete ? .tag : .delete]))
+        let findings = WorkerFindings(observations, bucket: "photos", renewsUsersFolders: false).all
+        let error = try #require(findings.first { $0.level == .error })
+        #expect(
+            error.found == "it lacks s3:GetObject, s3:PutObject, s3:AbortMultipartUpload and"
+                + " s3:ListMultipartUploadParts on images of chats under chats/")
+        let (last, file) = mode == .delete ? ("DeleteObject", "release") : ("PutObjectTagging", "release-tag")
+        #expect(
+            error.advice == "allow s3:GetObject, s3:PutObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts and"
+                + " s3:\(last) on chats/* alone: deploy/iam/\(file)-policy.json; without s3:ListBucket S3 refuses"
+                + " s3:GetObject here as well")
+        #expect(!findings.contains { $0.found.contains("it can upload images") })
+    }
+
+    @Test func `what S3 does not tell of images of chats is skipped`() {
+        let lines = Self.lines {
+            $0.chat = Self.chat(.delete)
+            $0.chat?.outcomes[.upload] = .unclear("SlowDown (503)")
+        }
+        #expect(lines[1] == "skipped: S3 does not tell whether it has s3:PutObject on chats/*: SlowDown (503)")
     }
 
     /// SeaweedFS lists what one may see, and no more.

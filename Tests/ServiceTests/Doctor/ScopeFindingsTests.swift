@@ -63,6 +63,7 @@ struct ScopeFindingsTests {
 
     @Test func `who is told that there is nothing was let through`() {
         #expect(ProbeOutcome(AWSError(.refused, status: 404, code: "NoSuchKey")) == .allowed)
+        #expect(ProbeOutcome(AWSError(.refused, status: 404, code: "NoSuchUpload")) == .allowed)
         #expect(ProbeOutcome(AWSError(.refused, status: 403, code: "AccessDenied")) == .refused)
     }
 

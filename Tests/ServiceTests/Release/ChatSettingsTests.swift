@@ -121,15 +121,50 @@ struct ChatSettingsTests {
         #expect(try settings(first.text, files: files).uploads.chat == nil)
     }
 
-    @Test func `are named among what the policies allow, with the action of their mode`() throws {
+    @Test func `are named among what the policies allow, with all actions of their mode`() throws {
         let off = try settings(smallest(chat("chatKeyPrefix: 'chats/'")))
         let plain = try settings(smallest("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/']}"))
         let place =
-            "arn:aws:s3:::photos/chats/* with s3:DeleteObject (uploads.chatKeyPrefix, deploy/iam/release-policy.json)"
+            "arn:aws:s3:::photos/chats/* with s3:GetObject, s3:PutObject, s3:AbortMultipartUpload,"
+            + " s3:ListMultipartUploadParts and s3:DeleteObject (uploads.chatKeyPrefix, deploy/iam/release-policy.json)"
         #expect(SettingsReview(off).policies.contains(place))
         #expect(!SettingsReview(plain).policies.contains("release-policy"))
         #expect(SettingsReview.policyChange(from: plain, to: off) == "Policies have to allow besides: \(place)")
-        #expect(SettingsReview.policyChange(from: off, to: plain) == "Policies need not allow any more: \(place)")
         #expect(SettingsReview.policyChange(from: off, to: off) == "Policies stay as they are")
+    }
+
+    /// What is behind the former prefix is read until its rule ends it.
+    @Test(arguments: [nil, "images/"])
+    func `the policies allow an earlier prefix until all behind it has ended`(prefix: String?) throws {
+        let former = try settings(smallest(chat("chatKeyPrefix: 'chats/', chatRetentionDays: 14")))
+        let new =
+            try prefix.map { try settings(smallest(chat("chatKeyPrefix: '\($0)', chatRetentionDays: 14"))) }
+            ?? settings(smallest("uploads: {keyPrefix: 'assets/'}, lifecycle: {prefixes: ['assets/']}"))
+        let change = SettingsReview.policyChange(from: former, to: new)
+        #expect(change.contains("\n") == (prefix != nil))
+        #expect(
+            change.split(separator: "\n").last.map(String.init)
+                == "Policies of the worker and of the CDN still have to allow arn:aws:s3:::photos/chats/*"
+                + " (uploads.chatKeyPrefix, deploy/iam/release-policy.json) until 16 days after every worker runs with the"
+                + " new settings: images there are read until then. Its lifecycle rules and the CDN's behavior without"
+                + " caching have to stay as long")
+    }
+
+    @Test func `the policies allow the action of an earlier mode until every worker has the new one`() throws {
+        func mode(_ mode: String) throws -> Settings {
+            try settings(
+                smallest(
+                    """
+                    uploads: {keyPrefix: 'assets/', chatKeyPrefix: 'chats/'}, lifecycle: {prefixes: ['assets/']},
+                    release: {mode: '\(mode)', keys: [{env: 'SIGNING'}]}
+                    """))
+        }
+        #expect(
+            SettingsReview.policyChange(from: try mode("tag"), to: try mode("delete"))
+                == "Policies have to allow besides: arn:aws:s3:::photos/chats/* with s3:DeleteObject"
+                + " (uploads.chatKeyPrefix, deploy/iam/release-policy.json)\n"
+                + "Policies still have to allow arn:aws:s3:::photos/chats/* with s3:PutObjectTagging"
+                + " (uploads.chatKeyPrefix, deploy/iam/release-tag-policy.json) until every worker runs with the new"
+                + " settings")
     }
 }

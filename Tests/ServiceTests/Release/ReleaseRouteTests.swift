@@ -262,6 +262,24 @@ struct ReleaseRouteTests {
         #expect(refused.hasPrefix("429\n") && refused.contains("Too many release requests"))
     }
 
+    // MARK: Renewals
+
+    /// The policy of images of chats lacks `s3:GetObject`, as it does with `s3:DeleteObject` alone.
+    @Test @LoopActor
+    func `a batch with a missing name has results though the worker may not look for images of chats`() async throws {
+        let service = try service { request in
+            if request.url.contains("/chats/") { return .error(403, "AccessDenied") }
+            return request.url.hasSuffix("/here.bin") ? .copied : .error(404, "NoSuchKey")
+        }
+        let answer = await service.ask(
+            "POST", "/v2/assets/renew-batch", token: try service.token(), fields: Self.json,
+            body: #"{"assetKeys":["here.bin","missing.bin"]}"#)
+        #expect(answer.hasPrefix("200\n"), "\(answer)")
+        #expect(try results(answer).map { $0["success"] as? Bool } == [true, false])
+        #expect(try results(answer)[1]["error"] as? String == "forbidden")
+        #expect(try await service.logLines().contains("renewals are misconfigured"))
+    }
+
     @Test @LoopActor func `needs a sign-in, JSON and POST`() async throws {
         let service = try service()
         #expect(await service.ask("POST", Self.route, fields: Self.json, body: "{}").hasPrefix("401\n"))

@@ -90,6 +90,37 @@ struct RenewerTests {
         #expect(looked.withLock { $0.sorted() } == ["chats/gone.bin", "chats/image.bin"])
     }
 
+    /// It is no asset that could be lost, and it may be an image of a chat: the other keys need not wait for a policy.
+    @Test(arguments: [Settings.Renewal.PartialFailure.retry, .report])
+    @LoopActor func `a name is forbidden where the worker may not look among images of chats; others have results`(
+        failure: Settings.Renewal.PartialFailure
+    ) async throws {
+        var settings = Settings.Renewal(
+            mode: .auto, storageClass: "STANDARD", minimumAge: .zero, keyPrefix: "", otherPrefixes: ["assets/"],
+            maximumInFlight: 4, partialFailure: failure, retention: .seconds(86_400))
+        settings.chatKeyPrefix = "chats/"
+        let metrics = try Metrics()
+        let renewer = Renewer(
+            settings: settings, requestDeadline: .seconds(15), metrics: metrics,
+            chatImage: { _, _ in .accessDenied(code: "AccessDenied") },
+            renew: { key, _ in
+                Renewal(
+                    outcome: key == "asset.bin" ? .recentlyWritten(expiration: nil) : .notFound,
+                    counts: AttemptCounts(attempts: 1))
+            })
+        #expect(
+            await renewer.renew(["gone.bin", "asset.bin", "gone.bin"])
+                == .results(
+                    [
+                        RenewResult(key: "gone.bin", failure: .forbidden),
+                        RenewResult(key: "asset.bin", renewedUntil: nil),
+                        RenewResult(key: "gone.bin", failure: .forbidden),
+                    ], misconfiguration: "AccessDenied"))
+        // For this label there is an alert.
+        #expect(metrics.row[metrics.layout.renewals[.accessDenied]] == 1)
+        #expect(await renewer.renew(["asset.bin"]) == .results([RenewResult(key: "asset.bin", renewedUntil: nil)]))
+    }
+
     @Test(arguments: ["a", "0", "a.bin", "A-Z_0.9", "a..b", String(repeating: "a", count: 255)])
     @LoopActor func `sends a name`(key: String) async throws {
         let renewer = try renewer { _ in .recentlyWritten(expiration: nil) }
@@ -171,7 +202,7 @@ struct RenewerTests {
         await barrier.gathers(5)
         barrier.open()
         for batch in batches {
-            guard case .results(let results) = await batch.value else { return _ = Issue.record("no results") }
+            guard case .results(let results, _) = await batch.value else { return _ = Issue.record("no results") }
             #expect(results.count == 20)
         }
         #expect(running.withLock { $0.most } == 5)

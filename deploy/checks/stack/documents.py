@@ -4,7 +4,7 @@ import json
 import pathlib
 
 FOLDER = pathlib.Path(__file__).parents[2] / "iam"
-LISTS = ("FOLDER", "PLACE", "USER_ID")
+LISTS = ("FOLDER", "PLACE", "USER_ID", "CHAT_PREFIX")
 
 
 def policy(name, words):

@@ -47,6 +47,10 @@ RUNS = {
     },
     "chats": PLAIN | {"Versioning": "enabled", "Cdn": "true", "ChatKeyPrefix": "chats/"},
     "tags_chats": PLAIN | {"ChatKeyPrefix": "chats/", "ChatRetentionDays": "8", "ReleaseMode": "tag"},
+    "moves_chats": PLAIN | {
+        "Versioning": "enabled", "Cdn": "true", "ChatKeyPrefix": "images/", "FormerChatKeyPrefix": "chats/",
+    },
+    "ends_chats": PLAIN | {"Cdn": "true", "FormerChatKeyPrefix": "chats/", "ReleaseMode": "tag"},
     "expires_photos": PLAIN | {
         "Versioning": "enabled",
         "KeyPrefix": "photos/",
@@ -85,7 +89,7 @@ def words(run):
         "TEST_BUCKET": parameters.get("TestBucket", ""),
         "PLACE": sorted({parameters["KeyPrefix"], parameters["RenewalKeyPrefix"]}),
         "OWN_PREFIX": "" if parameters["LifecyclePrefix"].rstrip("/") in folders else parameters["LifecyclePrefix"],
-        "CHAT_PREFIX": parameters.get("ChatKeyPrefix", ""),
+        "CHAT_PREFIX": [parameters[name] for name in ("ChatKeyPrefix", "FormerChatKeyPrefix") if parameters.get(name)],
         "FOLDER": folders,
         "WORKER_ARN": parameters["WorkerArn"] if existing else WORKER,
         "SESSION_ROLE_ARN": APP,

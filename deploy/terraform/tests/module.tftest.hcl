@@ -143,6 +143,38 @@ run "tags_chats" {
   }
 }
 
+run "moves_chats" {
+  variables {
+    versioning           = "enabled"
+    cdn                  = true
+    chat_key_prefix      = "images/"
+    former_chat_prefixes = ["chats/"]
+
+    settings = {
+      tokens  = { issuers = [{ issuer = "https://auth.example", audiences = ["app"], secret = { env = "TOKEN_SECRET" } }] }
+      release = { keys = [{ env = "RELEASE_KEY" }] }
+    }
+  }
+}
+
+run "ends_chats" {
+  variables {
+    cdn                  = true
+    former_chat_prefixes = ["chats/"]
+    release_mode         = "tag"
+  }
+}
+
+run "refuses_former_chats_among_assets" {
+  command = plan
+
+  variables {
+    former_chat_prefixes = ["assets/chats/"]
+  }
+
+  expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
+}
+
 run "refuses_chats_among_assets" {
   command = plan
 
