@@ -86,16 +86,14 @@ extension RetentionState {
             stamp = limits.peersPolicy(stamp)
             cut = cut.map { max($0, least.milliseconds ?? $0) }
         }
-        let ownPolicies = [message.ownPolicy, limits.longest]
-        let isStored = !([stamp] + ownPolicies).contains(.noStorage)
-        // Nothing stored is not "ended": such a message is shown until the conversation closes, or another limit ends it.
-        func limit(_ policies: [MessageRetentionPolicy], _ cut: Milliseconds?) -> Milliseconds? {
-            MessageTerm.first(policies.filter { $0 != .noStorage }.compactMap(\.milliseconds).min(), cut)
-        }
+        let longest = limits.longest
+        let isStored = stamp != .noStorage && message.ownPolicy != .noStorage && longest != .noStorage
         // The stamp of this user's own message has what peers wanted in it.
-        let own = limit(ownPolicies, registers[reader]?.cuts.limit(at: message.sharedBase))
+        let own = MessageTerm.first(
+            MessageTerm.first(message.ownPolicy.limit, longest.limit),
+            registers[reader]?.cuts.limit(at: message.sharedBase))
         let local =
-            MessageTerm.first(own, limit([stamp], cut))
+            MessageTerm.first(own, MessageTerm.first(stamp.limit, cut))
             // The longest policy does in any case, so that its tombstone need not stay for ever.
             ?? (isStored ? nil : Milliseconds(MessageRetentionPolicy.longest))
         return MessageTerm(
@@ -112,6 +110,10 @@ extension RetentionLimits {
 }
 
 extension MessageRetentionPolicy {
+    /// How long a message stays while its conversation is open, in milliseconds; `nil`: no limit. Nothing stored is not
+    /// "ended": such a message is shown until the conversation closes, or another limit ends it.
+    fileprivate var limit: Milliseconds? { self == .noStorage ? nil : milliseconds }
+
     /// The policy of the stamp of a message of this user that quotes another one: it ends no later than that, and is not
     /// stored when that was not to be, also at participants who do not have that one any more.
     ///

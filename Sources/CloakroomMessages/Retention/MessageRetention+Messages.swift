@@ -136,7 +136,7 @@ extension MessageRetention {
             case .replay: outcomes.append(.admitted(.replay))
             }
         }
-        lowered.formUnion(await memory.conversations(quoting: Set(messages.map(\.draft.reference))))
+        lowered.formUnion(await memory.conversations(quoting: messages.map(\.draft.reference)))
         for conversation in lowered { try await lowerMemory(in: conversation) }
         wake()
         return outcomes

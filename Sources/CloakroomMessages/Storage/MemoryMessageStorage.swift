@@ -140,8 +140,11 @@ package actor MemoryMessageStorage: MessageStorage {
     }
 
     /// The conversations in which one of these messages is quoted.
-    func conversations(quoting messages: Set<MessageReference>) -> Set<ConversationID> {
-        Set(messages.map(\.conversation)).filter { conversation in
+    func conversations(quoting messages: [MessageReference]) -> Set<ConversationID> {
+        // Mostly nothing is in memory.
+        guard !conversations.isEmpty else { return [] }
+        let messages = Set(messages)
+        return Set(messages.map(\.conversation)).filter { conversation in
             conversations[conversation, default: []].contains { $0.draft.quotes.map(messages.contains) == true }
         }
     }

@@ -32,13 +32,17 @@ extension SQLiteMessageStorage {
         try endFormerImages()
         var clock = try hear(relay: messages.lazy.compactMap(\.relayTime).max())
         var plans: [AdmissionPlan] = []
+        // Where those are that the messages after them can quote.
+        var places: [[UInt8]: Int] = [:]
         // Before the others are read together, as it may write.
-        var withQuotes = Set(messages.lazy.filter { $0.draft.quotes != nil }.map(\.draft.conversation))
-        for name in Set(messages.map(\.draft.conversation)) where try requireConversation(name).hasQuotes {
-            withQuotes.insert(name)
-        }
+        var rows: [ConversationRow] = []
+        for message in messages { rows.append(try requireConversation(message.draft.conversation)) }
         try database.reading { () throws(CloakroomError) in
-            for message in messages { plans.append(try plan(message, after: plans, clock: &clock)) }
+            for (message, conversation) in zip(messages, rows) {
+                let plan = try plan(message, in: conversation, after: plans, places, clock: &clock)
+                if case .replay = plan.decision {} else { places[plan.id] = plans.count }
+                plans.append(plan)
+            }
         }
         try keys.prepare(plans.compactMap { $0.keyID ?? $0.noteKeyID })
         var last = try lastSequence()
@@ -53,7 +57,9 @@ extension SQLiteMessageStorage {
         for plan in plans { pruning.add(plan.knownUntil, today: today) }
         let known = pruning
         let heard = clock
-        let quoting = withQuotes
+        // Those in which a message may be quoted already.
+        let quoting = Set(messages.lazy.filter { $0.draft.quotes != nil }.map(\.draft.conversation))
+            .union(rows.lazy.filter(\.hasQuotes).map(\.name))
         let haveLowered = try database.transaction { database throws(SQLiteError) in
             for plan in written { try write(plan, in: database) }
             // After all of them: they can quote each other in any order.
@@ -77,14 +83,15 @@ extension SQLiteMessageStorage {
     }
 
     private func plan(
-        _ message: ArrivingMessage, after others: [AdmissionPlan], clock: inout RetentionClock
+        _ message: ArrivingMessage, in conversation: ConversationRow, after others: [AdmissionPlan],
+        _ places: [[UInt8]: Int],
+        clock: inout RetentionClock
     ) throws(CloakroomError) -> AdmissionPlan {
         var draft = message.draft
         // Only an uploader has a token, and it never travels.
         if draft.author != reader {
             for index in draft.attachments.indices { draft.attachments[index].releaseToken = nil }
         }
-        let conversation = try requireConversation(draft.conversation)
         let id = rowID(draft.reference)
         let isKnown = try database.perform { database throws(SQLiteError) in
             try database.first("SELECT 1 FROM known WHERE id = ?", [.blob(id)]) { _ in true } ?? false
@@ -94,12 +101,12 @@ extension SQLiteMessageStorage {
         var record = MessageRecord(
             sequence: 0, draft: draft, base: base, ownPolicy: ownPolicy,
             term: .endless)
-        guard !isKnown, !others.contains(where: { $0.id == id }) else {
+        guard !isKnown, places[id] == nil else {
             return AdmissionPlan(id: id, conversation: conversation.id, record: record, decision: .replay)
         }
         record.term = term(of: record, in: conversation.state, clock)
         var isOver = false
-        switch try quoted(by: message, in: conversation, others) {
+        switch try quoted(by: message, in: conversation, { places[$0].map { QuotedRecord(others[$0].record) } }) {
         case .known(let quoted):
             record.term = record.term.quoting(
                 quoted.term.converted(to: base.clock, clock), notBefore: limits.least(after: base.time))
@@ -123,17 +130,12 @@ extension SQLiteMessageStorage {
     }
 
     private func quoted(
-        by message: ArrivingMessage, in conversation: ConversationRow, _ others: [AdmissionPlan]
+        by message: ArrivingMessage, in conversation: ConversationRow, _ other: ([UInt8]) -> QuotedRecord?
     ) throws(CloakroomError) -> QuotedMessage? {
         guard let quotes = message.draft.quotes, quotes.conversation == conversation.name else { return nil }
         if let quoted = message.quoted { return .known(quoted) }
         let id = rowID(quotes)
-        if let other = others.first(where: { $0.id == id && $0.conversation == conversation.id }) {
-            if case .replay = other.decision {
-            } else {
-                return .known(QuotedRecord(other.record))
-            }
-        }
+        if let other = other(id) { return .known(other) }
         return try quoted(id, in: conversation)
     }
 

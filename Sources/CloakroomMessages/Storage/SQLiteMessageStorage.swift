@@ -182,8 +182,14 @@ public actor SQLiteMessageStorage {
     /// What a message is known by when it is gone: 96 bits, for which no second name can be found without the key.
     func rowID(_ message: MessageReference) -> [UInt8] {
         // Names have no control characters, so no two references are the same bytes.
-        let names = [message.conversation.rawValue, message.author.rawValue, message.id.rawValue]
-        return Array(hash.authenticate(Array(names.joined(separator: "\0").utf8)).prefix(12))
+        var names: [UInt8] = []
+        names.reserveCapacity(3 * 129)
+        names.append(contentsOf: message.conversation.rawValue.utf8)
+        names.append(0)
+        names.append(contentsOf: message.author.rawValue.utf8)
+        names.append(0)
+        names.append(contentsOf: message.id.rawValue.utf8)
+        return Array(hash.authenticate(names).prefix(12))
     }
 
     /// The same of an image.
