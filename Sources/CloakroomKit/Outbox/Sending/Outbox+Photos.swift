@@ -85,7 +85,7 @@ extension Outbox {
 
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when the copy is not what was added.
     func checkBytes(_ row: OutboxRow) async throws {
-        guard await folder.hasSameBytes(row) else {
+        guard try await folder.hasSameBytes(row) else {
             throw CloakroomError(.unreadableFile, "the outbox's copy is damaged or gone")
         }
     }

@@ -112,9 +112,16 @@ struct OutboxFolder: Sendable {
     }
 
     /// Whether the copy has the bytes that were hashed: reads all of it.
-    @concurrent func hasSameBytes(_ row: OutboxRow) async -> Bool {
+    ///
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/cancelled`` when that is not known.
+    @concurrent func hasSameBytes(_ row: OutboxRow) async throws(CloakroomError) -> Bool {
         guard let file = try? UploadFile(file(row.id)), file.byteCount == row.file.byteCount else { return false }
-        return (try? await file.md5(0..<file.byteCount).hexadecimal) == row.file.md5
+        do throws(CloakroomError) {
+            return try await file.md5(0..<file.byteCount).hexadecimal == row.file.md5
+        } catch {
+            guard error.code != .cancelled else { throw error }
+            return false
+        }
     }
 
     /// The items whose bytes and records are both here, as they were added, and assets that were uploaded; the oldest first.
