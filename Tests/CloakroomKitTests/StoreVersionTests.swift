@@ -15,6 +15,8 @@ import Testing
     struct Kind: Sendable, CustomTestStringConvertible {
         let name: String
         let scripts: [String]
+        /// How many of the scripts the first release knew.
+        var firstVersion = 1
         let row: String
         /// Opens the file, and says what the row is read as.
         let read: @Sendable (URL, UnnamedRecords) async throws -> String
@@ -24,6 +26,10 @@ import Testing
 
     private static let owner =
         "CREATE TABLE owner (id INTEGER PRIMARY KEY CHECK (id = 1), user TEXT NOT NULL, endpoint TEXT NOT NULL)"
+
+    /// As the released version wrote it.
+    private static let target =
+        #"{"objectKey":"assets/1","uploadURL":"https://s3.example/1","assetURL":"https://cdn.example/1","fields":{}}"#
 
     static let kinds = [
         Kind(
@@ -121,6 +127,36 @@ import Testing
                 await schedule.add(ScheduledWork("a.bin", every: .seconds(60)) {})
                 return "a.bin \(try await schedule.nextDate() == date.addingTimeInterval(60))"
             }),
+        Kind(
+            name: "outbox",
+            scripts: [
+                owner,
+                """
+                CREATE TABLE items (
+                    sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+                    identity TEXT NOT NULL, priority INTEGER NOT NULL, added REAL NOT NULL, byte_count INTEGER NOT NULL,
+                    modified INTEGER NOT NULL, md5 TEXT NOT NULL, content_type TEXT NOT NULL, format TEXT,
+                    is_chat_image INTEGER NOT NULL, state TEXT NOT NULL, failures INTEGER NOT NULL, not_before REAL,
+                    error TEXT, target TEXT, transfer TEXT, transfers INTEGER NOT NULL, may_be_stored INTEGER NOT NULL,
+                    UNIQUE (kind, identity)
+                );
+                CREATE INDEX items_in_order ON items (state, priority DESC, sequence);
+                CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
+                """,
+            ], firstVersion: 2,
+            row: """
+                INSERT INTO items (id, kind, identity, priority, added, byte_count, modified, md5, content_type,
+                    is_chat_image, state, failures, target, transfer, transfers, may_be_stored)
+                VALUES ('1', 'asset', 'a.bin', 1, 1795183200, 3, 4, '00112233445566778899aabbccddeeff', 'image/jpeg',
+                    0, 'waiting', 0, '\(target)', 'cloakroom-outbox/f/1/1', 1, 1);
+                INSERT INTO settings VALUES ('complete', 1)
+                """,
+            read: { file, _ in
+                var store = try OutboxStore(at: file, owner: .test, wallClock: { date })
+                return try store.rows().map {
+                    "\($0.identity) \($0.added == date.timeIntervalSince1970 && $0.target?.objectKey == "assets/1")"
+                }.joined()
+            }),
     ]
 
     /// A file as the version left it that knew so many scripts.
@@ -128,7 +164,7 @@ import Testing
         let file = folder.url.appendingPathComponent("\(kind.name).sqlite")
         let database = try SQLiteDatabase(at: file.path, migrations: Array(kind.scripts.prefix(version)))
         try database.run(script: kind.row)
-        if version > 1 {
+        if kind.scripts.prefix(version).contains(Self.owner) {
             try database.run(
                 "INSERT INTO owner VALUES (1, ?, ?)", [.text(StoreOwner.test.user), .text(StoreOwner.test.endpoint)])
         }
@@ -137,7 +173,7 @@ import Testing
     }
 
     /// Each kind with each of its versions.
-    static let versions = kinds.flatMap { kind in (1...kind.scripts.count).map { (kind, $0) } }
+    static let versions = kinds.flatMap { kind in (kind.firstVersion...kind.scripts.count).map { (kind, $0) } }
 
     @Test(arguments: versions)
     func `records of each released version are read`(kind: Kind, version: Int) async throws {
@@ -145,6 +181,22 @@ import Testing
         #expect(try await kind.read(file, .adopt) == "a.bin true")
         #expect(try SQLiteDatabase(at: file.path).userVersion == kind.scripts.count)
         #expect(try await kind.read(file, .setAside) == "a.bin true")
+    }
+
+    /// What a release has created is never changed, but by another script after it.
+    @Test(arguments: kinds)
+    func `a new file has the tables that the released scripts make`(kind: Kind) async throws {
+        let new = folder.url.appendingPathComponent("new.sqlite")
+        _ = try await kind.read(new, .setAside)
+        let released = try file(kind, version: kind.scripts.count)
+        #expect(try Self.schema(of: new) == Self.schema(of: released))
+    }
+
+    /// Without white space.
+    private static func schema(of file: URL) throws -> [String] {
+        try SQLiteDatabase(at: file.path)
+            .rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name") { $0.text(0) }
+            .map { $0.filter { !$0.isWhitespace } }
     }
 
     @Test(arguments: kinds)

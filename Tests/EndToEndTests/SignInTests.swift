@@ -129,6 +129,41 @@ extension EndToEnd {
             }
         }
 
+        @Test func `the sample signs in with an identity token, keeps the session, and signs out`() throws {
+            let issuer = try Issuer()
+            try Stack.run("sample-sign-in", options(issuer)) { stack in
+                try stack.waitUntilReady()
+                let nonce = SHA256.hash("raw".utf8).hexadecimal
+                let file = "\(stack.folder)/identity"
+                try issuer.token(issuer.server.url, #""sub":"sample","nonce":"\#(nonce)""#)
+                    .write(toFile: file, atomically: true, encoding: .utf8)
+                let sample = try Sample(signedOut: stack, device: "sample")
+                let nginx = try #require(stack.nginx)
+                let signIn = [
+                    "sign-in", "--endpoint", "http://127.0.0.1:\(nginx.port)", "--s3-endpoint", try EndToEnd.s3().url,
+                    "--identity-token-file", file, "--nonce",
+                ]
+                let refused = try sample.run(signIn + ["other"])
+                #expect(refused.status == 1 && refused.text.contains("unauthorized"), "\(refused.text)")
+                let signedIn = try sample.run(signIn + ["raw"])
+                #expect(signedIn.status == 0 && signedIn.text.contains("signed in as "), "\(signedIn.text)")
+                // Without the identity token, in other processes.
+                try FileManager.default.removeItem(atPath: file)
+                for _ in 0..<2 {
+                    let list = try sample.run("list")
+                    #expect(list.status == 0 && list.text.isEmpty, "\(list.text)")
+                }
+                #expect(try !String(contentsOfFile: "\(sample.state)/account.json", encoding: .utf8).contains("token"))
+                let signedOut = try sample.run("sign-out")
+                #expect(signedOut.text == "signed out; sent 0, kept 0, removed 0\n", "\(signedOut.text)")
+                for name in ["account.json", "credentials", "session"] {
+                    #expect(!FileManager.default.fileExists(atPath: "\(sample.state)/\(name)"), "\(name)")
+                }
+                let list = try sample.run("list")
+                #expect(list.status == 2 && list.text.contains("not signed in"), "\(list.text)")
+            }
+        }
+
         @Test func `Apple's notification ends a user's access; Apple is asked again while Redis is away`() throws {
             let issuer = try Issuer()
             try Stack.run("apple", options(issuer)) { stack in

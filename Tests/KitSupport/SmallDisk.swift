@@ -18,14 +18,17 @@ package struct SmallDisk: Sendable {
 
     package struct DiskError: Error { var number: Int32 }
 
-    /// - Parameter url: where it is mounted; made when it is not there. `nil` for a folder of its own.
-    package init(byteCount: Int, at url: URL? = nil) throws {
+    /// - Parameters:
+    ///   - url: where it is mounted; made when it is not there. `nil` for a folder of its own.
+    ///   - maximumFiles: with folders, its own among them; `nil` for as many as there is room for.
+    package init(byteCount: Int, at url: URL? = nil, maximumFiles: Int? = nil) throws {
         self.url =
             url ?? FileManager.default.temporaryDirectory.appendingPathComponent("cloakroom-disk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)
         #if os(Linux)
             let flags = UInt(MS_NOSUID | MS_NODEV)
-            guard mount("tmpfs", self.url.path, "tmpfs", flags, "size=\(byteCount)") == 0 else {
+            let files = maximumFiles.map { ",nr_inodes=\($0)" } ?? ""
+            guard mount("tmpfs", self.url.path, "tmpfs", flags, "size=\(byteCount)\(files)") == 0 else {
                 let error = DiskError(number: errno)
                 if url == nil { rmdir(self.url.path) }
                 throw error
@@ -67,6 +70,16 @@ package struct SmallDisk: Sendable {
     package func empty() throws {
         guard truncate(ballast.path, 0) == 0 else { throw DiskError(number: errno) }
         try FileManager.default.removeItem(at: ballast)
+    }
+
+    /// - Parameter count: as in ``init(byteCount:at:maximumFiles:)``.
+    package func allow(files count: Int) throws {
+        #if os(Linux)
+            let flags = UInt(MS_REMOUNT | MS_NOSUID | MS_NODEV)
+            guard mount("tmpfs", url.path, "tmpfs", flags, "nr_inodes=\(count)") == 0 else {
+                throw DiskError(number: errno)
+            }
+        #endif
     }
 
     package func unmount() {

@@ -6,7 +6,7 @@ package import CloakroomHTTP
     package import Foundation
 #endif
 
-/// What HEAD tells of an object.
+/// What S3 tells of an object, with HEAD or once it has stored it.
 package struct StoredObject: Sendable, Equatable {
     /// With its quotation marks.
     package let entityTag: String
@@ -16,7 +16,8 @@ package struct StoredObject: Sendable, Equatable {
     /// The fields as they came.
     package let fields: HeaderFields
 
-    init?(_ response: UpstreamResponse) {
+    /// - Returns: `nil` for a response without an entity tag.
+    package init?(_ response: UpstreamResponse) {
         guard let tag = response.fields["etag"], !tag.isEmpty else { return nil }
         entityTag = tag
         lastModified = response.fields["last-modified"].flatMap { Timestamp(http: $0)?.date }

@@ -44,8 +44,8 @@ extension Cloakroom {
     /// Make one, and keep it.
     ///
     /// - Parameter hasEnded: whether an object is not to be shown any more, such as `MessageRetention.hasEnded(assetKey:)`.
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed`` or ``CloakroomError/Code/diskFull``, and for
-    ///   ``Configuration/assetBaseURLs`` that are none.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``, and for ``Configuration/assetBaseURLs`` that are
+    ///   none.
     public func images(
         settings: ImageLoaderSettings = ImageLoaderSettings(),
         hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)? = nil

@@ -26,19 +26,22 @@ extension URL {
     /// On Apple's systems: has files that are made in this folder, and in these, be readable from the first unlock after a
     /// start on, so that work in the background can continue, and leaves this folder out of backups.
     package func protectFolders(with others: [URL] = []) throws {
+        // Files that are made in a folder get its protection.
+        for folder in [self] + others { try folder.protect() }
         #if canImport(Darwin)
-            #if !os(macOS)
-                // Files that are made in a folder get its protection. A Mac's disk is protected as a whole.
-                for folder in [self] + others {
-                    try FileManager.default.setAttributes(
-                        [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
-                        ofItemAtPath: folder.path)
-                }
-            #endif
             var folder = self
             var values = URLResourceValues()
             values.isExcludedFromBackup = true
             try folder.setResourceValues(values)
+        #endif
+    }
+
+    /// On Apple's systems: has this file or folder be readable from the first unlock after a start on. A Mac's disk is
+    /// protected as a whole.
+    func protect() throws {
+        #if canImport(Darwin) && !os(macOS)
+            try FileManager.default.setAttributes(
+                [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
         #endif
     }
 }

@@ -14,34 +14,60 @@ import Foundation
 /// The files of one user's cache of images: mode 0600, in a folder of mode 0700, none reached through a link.
 ///
 /// A file gets its name when all of it is written. It is not synced: after a loss of power the digest in its name shows
-/// whether it can be used.
-final class ImageCacheFolder: Sendable {
+/// whether it can be used. On a disk that has no room for the folder nothing is cached until it has.
+///
+/// `@unchecked`: a lock guards what changes; `Mutex` is not there on the systems that the kit supports.
+final class ImageCacheFolder: @unchecked Sendable {
     struct File: Sendable {
         let name: String
         let byteCount: Int64
         let modified: Date
     }
 
-    private let folder: PrivateFolder
+    /// An open folder, for as long as anything uses it.
+    private final class Opened: Sendable {
+        let folder: PrivateFolder
+
+        init(_ path: String) throws(PrivateFolderError) { folder = try PrivateFolder(making: path) }
+    }
+
     let url: URL
+    private let lock = NSLock()
+    /// `nil` while there was no room for it.
+    private var opened: Opened?
 
     /// - Parameter folder: of all users; made where there is none.
     init(in folder: URL, owner: StoreOwner) throws(CloakroomError) {
         url = folder.appendingPathComponent(SHA256.hash(owner.bytes).prefix(16).hexadecimal, isDirectory: true)
+        do {
+            _ = try open()
+        } catch {
+            guard error.code == .diskFull else { throw error }
+        }
+    }
+
+    private func open() throws(CloakroomError) -> Opened {
+        lock.lock()
+        defer { lock.unlock() }
+        if let opened { return opened }
         do throws(PrivateFolderError) {
-            self.folder = try PrivateFolder(making: url.path)
+            let new = try Opened(url.path)
+            opened = new
+            excludeFromBackup()
+            return new
         } catch {
             throw CloakroomError(error, of: Self.name)
         }
-        excludeFromBackup()
     }
 
     /// What is there; remains of processes that were killed while they wrote are removed.
     func files() -> [File] {
-        let names = (try? folder.names()) ?? []
+        guard let opened = try? open() else { return [] }
+        let names = (try? opened.folder.names()) ?? []
         return names.compactMap { name in
             var status = stat()
-            guard !name.hasPrefix(Self.partial), fstatat(folder.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+            guard !name.hasPrefix(Self.partial),
+                fstatat(opened.folder.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
                 status.st_mode & S_IFMT == S_IFREG
             else {
                 remove(name)
@@ -53,7 +79,7 @@ final class ImageCacheFolder: Sendable {
 
     /// - Returns: `nil` for a file that is missing, longer, or not ours alone.
     func read(_ name: String, byteCount: Int64) -> [UInt8]? {
-        guard let content = try? folder.read(name, maximumByteCount: Int(clamping: byteCount)),
+        guard let content = try? open().folder.read(name, maximumByteCount: Int(clamping: byteCount)),
             case .bytes(let bytes) = content
         else { return nil }
         return bytes
@@ -62,8 +88,9 @@ final class ImageCacheFolder: Sendable {
     /// - Returns: the name of a file that ``place(_:as:)`` makes a cached one.
     func write(_ bytes: [UInt8]) throws(CloakroomError) -> String {
         let name = "\(Self.partial)\(UInt64.random(in: .min ... .max))"
+        let opened = try open()
         do throws(PrivateFolderError) {
-            let file = try folder.newFile(name)
+            let file = try opened.folder.newFile(name)
             do throws(PrivateFolderError) {
                 try file.append(bytes)
             } catch {
@@ -77,7 +104,8 @@ final class ImageCacheFolder: Sendable {
     }
 
     func place(_ temporary: String, as name: String) throws(CloakroomError) {
-        guard renameat(folder.descriptor, temporary, folder.descriptor, name) == 0 else {
+        let descriptor = try open().folder.descriptor
+        guard renameat(descriptor, temporary, descriptor, name) == 0 else {
             let error = PrivateFolderError("rename")
             remove(temporary)
             throw CloakroomError(error, of: Self.name)
@@ -85,14 +113,15 @@ final class ImageCacheFolder: Sendable {
     }
 
     /// No error when there is nothing of that name, or it cannot be removed: its digest or its end are looked at again.
-    func remove(_ name: String) { try? folder.remove(name) }
+    func remove(_ name: String) { try? open().folder.remove(name) }
 
     /// Notes when a file was used last.
     func touch(_ name: String, at date: Date) {
+        guard let opened = try? open() else { return }
         let seconds = date.timeIntervalSince1970.rounded(.down)
         var times = [timespec](repeating: timespec(), count: 2)
         for index in times.indices { times[index].tv_sec = time_t(seconds) }
-        _ = utimensat(folder.descriptor, name, times, AT_SYMLINK_NOFOLLOW)
+        _ = utimensat(opened.folder.descriptor, name, times, AT_SYMLINK_NOFOLLOW)
     }
 
     private static let partial = ".partial-"

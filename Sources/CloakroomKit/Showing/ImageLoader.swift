@@ -57,7 +57,8 @@ public actor ImageLoader {
     ///     discarded by its key.
     ///   - hasEnded: whether an object is not to be shown any more, such as `MessageRetention.hasEnded(assetKey:)`; called
     ///     before each image of a URL under `baseURLs`.
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed`` or ``CloakroomError/Code/diskFull``.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``. A full disk is no failure: nothing is cached until
+    ///   there is room.
     public init(
         folder: URL, owner: StoreOwner, client: S3BackupClient? = nil, layout: PhotoLayout? = nil,
         transport: any HTTPTransport = URLSessionTransport(), baseURLs: AssetBaseURLs? = nil,

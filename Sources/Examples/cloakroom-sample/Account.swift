@@ -8,7 +8,28 @@ struct Account: Codable {
     /// `nil`: AWS's own.
     var s3Endpoint: URL?
     var userID: String
-    var token: String
+    /// `nil` for one who signed in with an identity token: then ``sessions`` has the session, and continues it.
+    var token: String?
+    /// Of the worker's sessions, in this process.
+    private var sessions: SessionTokenProvider?
+
+    private enum CodingKeys: CodingKey { case endpoint, s3Endpoint, userID, token }
+
+    init(endpoint: URL, s3Endpoint: URL?, userID: String, token: String) {
+        self.endpoint = endpoint
+        self.s3Endpoint = s3Endpoint
+        self.userID = userID
+        self.token = token
+    }
+
+    /// Signs in; the session is kept beside the account.
+    init(endpoint: URL, s3Endpoint: URL?, identity: SignInIdentity, _ options: Options) async throws {
+        let sessions = try Self.sessions(at: endpoint, options)
+        self.endpoint = endpoint
+        self.s3Endpoint = s3Endpoint
+        userID = try await sessions.signIn(with: identity)
+        self.sessions = sessions
+    }
 
     /// The folder of the records.
     static func folder(_ options: Options) throws -> URL {
@@ -24,7 +45,17 @@ struct Account: Codable {
         guard let data = FileManager.default.contents(atPath: try folder(options).path + "/account.json") else {
             throw UsageError("not signed in")
         }
-        return try JSONDecoder().decode(Account.self, from: data)
+        var account = try JSONDecoder().decode(Account.self, from: data)
+        if account.token == nil { account.sessions = try sessions(at: account.endpoint, options) }
+        return account
+    }
+
+    private static func sessions(at endpoint: URL, _ options: Options) throws -> SessionTokenProvider {
+        let store = SealedFileCredentialStore(
+            folder: try folder(options).appendingPathComponent("session"), owner: .session(at: endpoint))
+        return SessionTokenProvider(
+            endpoint: endpoint, transport: SampleTransport(), store: store,
+            onStoreFailure: { Console.printError("the session: \($0)") })
     }
 
     func save(_ options: Options) throws {
@@ -33,6 +64,20 @@ struct Account: Codable {
             FileManager.default.createFile(
                 atPath: file.path, contents: try JSONEncoder().encode(self), attributes: [.posixPermissions: 0o600])
         else { throw CocoaError(.fileWriteUnknown) }
+        // Of an earlier sign-in.
+        if token != nil { try Self.remove("session", options) }
+    }
+
+    /// Forgets the session, the credentials, and who it was.
+    func forget(_ options: Options) async throws {
+        await sessions?.signOut()
+        for name in ["account.json", "credentials", "session"] { try Self.remove(name, options) }
+    }
+
+    /// Nothing where there is no such file or folder.
+    private static func remove(_ name: String, _ options: Options) throws {
+        let file = try folder(options).appendingPathComponent(name)
+        if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
     }
 
     /// Whose the records are.
@@ -40,8 +85,9 @@ struct Account: Codable {
 
     /// The worker's routes as calls.
     func client(over transport: any HTTPTransport) -> CloakroomClient {
+        if let sessions { return CloakroomClient(endpoint: endpoint, tokens: sessions, transport: transport) }
         let token = token
-        return CloakroomClient(endpoint: endpoint, transport: transport) { token }
+        return CloakroomClient(endpoint: endpoint, transport: transport) { token ?? "" }
     }
 
     /// The user's objects in S3, with credentials that refresh themselves; these, and multipart uploads, survive a restart.

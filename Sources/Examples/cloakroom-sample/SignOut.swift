@@ -15,12 +15,7 @@ enum SignOut {
             return 1
         }
         let report = try await outbox.signOut(mode)
-        let folder = try Account.folder(options)
-        try FileManager.default.removeItem(at: folder.appendingPathComponent("account.json"))
-        let credentials = folder.appendingPathComponent("credentials")
-        if FileManager.default.fileExists(atPath: credentials.path) {
-            try FileManager.default.removeItem(at: credentials)
-        }
+        try await Account.load(options).forget(options)
         if let error = report.stoppedBy { Console.printError("not all was sent: \(error)") }
         for item in report.removed { Console.print("removed \(OutboxList.line(item))") }
         Console.print("signed out; sent \(report.sent), kept \(report.kept.items), removed \(report.removed.count)")

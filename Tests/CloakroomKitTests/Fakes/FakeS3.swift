@@ -29,6 +29,8 @@ actor FakeS3: HTTPTransport {
     private let pageSize: Int
     /// Of all pages of listings that were sent.
     private(set) var listingBytes = 0
+    /// Told with every object that is stored or read.
+    private var encryption: [(name: String, value: String)] = []
 
     init(pageSize: Int = 3, _ gate: @escaping GateKeeper = { _, _, _ in nil }) {
         self.pageSize = pageSize
@@ -38,6 +40,13 @@ actor FakeS3: HTTPTransport {
     func put(_ key: String, _ bytes: Data, _ fields: [String: String] = [:]) { objects[key] = Object(bytes, fields) }
 
     func delete(_ key: String) { objects[key] = nil }
+
+    /// Encrypts what is put from now on, with a key of KMS or of its owner: the entity tags are as long as an MD5, and none.
+    func encrypt(_ fields: [(name: String, value: String)]) { encryption = fields }
+
+    private func entityTag(_ bytes: Data) -> String {
+        Object(encryption.isEmpty ? bytes : Data("key".utf8) + bytes).entityTag
+    }
 
     func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
@@ -86,8 +95,8 @@ actor FakeS3: HTTPTransport {
             return HTTPResponse(status: 204)
         case ("PUT", nil):
             if fields["if-none-match"] == "*", objects[key] != nil { return Self.error(412, "PreconditionFailed") }
-            objects[key] = Object(body, kept)
-            return HTTPResponse(status: 200, fields: [("ETag", Object(body).entityTag)])
+            objects[key] = Object(body, kept, entityTag: entityTag(body))
+            return HTTPResponse(status: 200, fields: [("ETag", entityTag(body))] + encryption)
         case ("GET", nil), ("HEAD", nil): return read(request.method, key, fields["range"])
         default: return Self.error(405, "MethodNotAllowed")
         }
@@ -98,7 +107,7 @@ actor FakeS3: HTTPTransport {
             return method == "HEAD" ? HTTPResponse(status: 404) : Self.error(404, "NoSuchKey")
         }
         var fields = object.fields.map { (name: $0.key, value: $0.value) }
-        fields += [("ETag", object.entityTag), ("Last-Modified", "Fri, 20 Nov 2026 14:00:00 GMT")]
+        fields += [("ETag", object.entityTag), ("Last-Modified", "Fri, 20 Nov 2026 14:00:00 GMT")] + encryption
         guard method == "GET" else {
             return HTTPResponse(status: 200, fields: fields + [("Content-Length", "\(object.bytes.count)")])
         }

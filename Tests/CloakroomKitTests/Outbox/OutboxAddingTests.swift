@@ -93,10 +93,38 @@ import Testing
         #expect(try bench.files() == [])
     }
 
-    @Test func `a database of a later version is left as it is`() async throws {
-        do { _ = try bench.outbox() }
+    @Test func `a database of a later version is left as it is, and the copies beside it`() async throws {
+        let id: OutboxItem.ID
+        do { id = try await bench.outbox().add(photo: try bench.photo("one")) }
         let url = bench.root.appendingPathComponent("\(StoreOwner.test.folderName)/outbox.sqlite")
-        try SQLiteDatabase(at: url.path).run(script: "PRAGMA user_version = 99")
+        let later = try SQLiteDatabase(at: url.path)
+        try later.run(script: "DELETE FROM items; PRAGMA user_version = 99")
+        later.close()
+        let (bytes, files) = (try Data(contentsOf: url), try bench.files())
         #expect { try bench.outbox() } throws: { ($0 as? CloakroomError)?.code == .laterVersion }
+        #expect(try Data(contentsOf: url) == bytes)
+        #expect(try bench.files() == files && files.contains(id.rawValue))
+    }
+
+    /// As the first release wrote it: it had no place of an asset that was uploaded.
+    @Test func `a record of the first release beside its bytes is an item when the database is gone`() async throws {
+        _ = try bench.outbox()
+        let folder = bench.root.appendingPathComponent(StoreOwner.test.folderName)
+        let id = OutboxItem.ID(rawValue: "5f0c7d52-64a8-4d0c-9a55-000000000001")
+        try Data("one".utf8).write(to: bench.copy(of: id))
+        try Data(
+            #"""
+            {"id":"5f0c7d52-64a8-4d0c-9a55-000000000001","kind":"photo","identity":"f97c5d29941bfb1b2fdab0874906ab82",\#
+            "priority":1,"added":1795183200,"file":{"byteCount":3,"modified":1,\#
+            "md5":"f97c5d29941bfb1b2fdab0874906ab82"},"contentType":"image/jpeg","format":"jpg","isChatImage":false}
+            """#.utf8
+        ).write(to: bench.copy(of: id).appendingPathExtension("json"))
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent("outbox.sqlite\(suffix)"))
+        }
+        let outbox = try bench.outbox()
+        #expect(try await outbox.items().map(\.id) == [id])
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.s3.objects[OutboxFixture.key("one")]?.bytes == Data("one".utf8))
     }
 }

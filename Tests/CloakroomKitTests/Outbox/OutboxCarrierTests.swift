@@ -38,6 +38,37 @@ import Testing
         #expect(try await outbox.uploadedAssets().map(\.objectKey) == ["assets/asset-1"])
     }
 
+    @Test func `a launch by the system begins what follows, and leaves it to the carrier when its time is over`()
+        async throws
+    {
+        let bench = try OutboxFixture(sleeping: .waits)
+        let carrier = FakeCarrier(bench.s3)
+        var options = Outbox.Options()
+        options.transfersAtOnce = 1
+        do {
+            let outbox = try bench.outbox(carrier: carrier, options: options)
+            for text in ["one", "two"] { try await outbox.add(photo: try bench.photo(text)) }
+            let run = Task { await outbox.run() }
+            try await until { await carrier.started.count == 1 }
+            run.cancel()
+            _ = await run.value
+        }
+        await carrier.relaunch()
+        await carrier.finish()
+        let outbox = try bench.outbox(carrier: carrier, options: options)
+        async let report = outbox.run(within: .seconds(20))
+        try await until { await carrier.started.count == 2 && bench.fake.sleeps == [.seconds(20)] }
+        bench.fake.pass(.seconds(20))
+        let ended = await report
+        #expect(ended.sent == 1 && ended.unsent.items == 1 && ended.stoppedBy?.code == .cancelled)
+        #expect(await carrier.underWay.count == 1)
+        #expect(await carrier.cancelled == [])
+        await carrier.finish()
+        let next = await outbox.run(within: .seconds(20))
+        #expect(next.isComplete)
+        #expect(await carrier.started.count == 2)
+    }
+
     @Test func `what is still under way is waited for, and not sent again`() async throws {
         try await begin()
         let outbox = try bench.outbox(carrier: carrier)

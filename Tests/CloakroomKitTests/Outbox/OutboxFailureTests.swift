@@ -110,6 +110,27 @@ import Testing
         #expect(await bench.s3.objects.keys.sorted() == [OutboxFixture.key("two")])
     }
 
+    @Test(arguments: [OutboxStep.targeted, .ended])
+    func `a copy that is being checked when its task is cancelled is not damaged`(step: OutboxStep) async throws {
+        // In the item's own task, just before its copy is read; the run attempts the item again.
+        let cancelled = Log<OutboxStep>()
+        let outbox = try bench.outbox { reached in
+            guard reached == step, cancelled.all.isEmpty else { return }
+            cancelled.append(reached)
+            withUnsafeCurrentTask { $0?.cancel() }
+        }
+        let id =
+            step == .targeted
+            ? try await outbox.add(asset: UploadContent("two"), reference: "a")
+            : try await outbox.add(photo: try bench.photo("one"))
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 5)], ofItemAtPath: bench.copy(of: id).path)
+        if step == .ended { await bench.network.inject("PUT", .response(FakeS3.error(400, "BadDigest"))) }
+        let report = await outbox.run()
+        #expect(report.failed == 0 && report.sent == 1)
+        #expect(cancelled.all == [step])
+    }
+
     @Test func `nothing is sent on a network that may not be used, and no error is left for it`() async throws {
         let conditions = SettableConditions(DeviceConditions(network: .expensive))
         var options = Outbox.Options()

@@ -149,19 +149,25 @@ final class OutboxFixture: Sendable {
 
     func outbox(
         owner: StoreOwner = .test, carrier: (any TransferCarrier)? = nil,
-        conditions: any RunConditions = UnrestrictedConditions(), options: Outbox.Options? = nil
+        conditions: any RunConditions = UnrestrictedConditions(), options: Outbox.Options? = nil,
+        onStep: @escaping @Sendable (OutboxStep) async -> Void = { _ in }
     ) throws -> Outbox {
         var usual = Outbox.Options()
         usual.largestPut = 40
         return try Outbox(
             folder: root, owner: owner, photos: client(), assets: worker,
             carrier: carrier ?? TransportCarrier(transport: network, runtime: fake.runtime), conditions: conditions,
-            options: options ?? usual, runtime: fake.runtime)
+            options: options ?? usual, runtime: fake.runtime, onStep: onStep)
     }
 
     func photo(_ text: String) throws -> URL { try folder.write("\(UUID().uuidString)/photo.jpg", text) }
 
     static func key(_ text: String) -> String { "photos/u_1/\(MD5.hash(Data(text.utf8)).hexadecimal).dat" }
+
+    /// The outbox's own copy of an item.
+    func copy(of id: OutboxItem.ID) -> URL {
+        root.appendingPathComponent("\(StoreOwner.test.folderName)/files/\(id.rawValue)")
+    }
 
     /// What the outbox's folder of this owner has.
     func files(of owner: StoreOwner = .test) throws -> [String] {

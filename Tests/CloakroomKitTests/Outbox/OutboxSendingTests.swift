@@ -114,6 +114,35 @@ import Testing
         #expect(await outbox.run().sent == 1)
     }
 
+    /// Source: S3 API Reference, PutObject, response elements.
+    @Test(arguments: [
+        ("x-amz-server-side-encryption", "aws:kms"), ("X-Amz-Server-Side-Encryption", "aws:kms:dsse"),
+        ("x-amz-server-side-encryption-customer-algorithm", "AES256"),
+    ])
+    func `a photo that S3 encrypts with a key is sent by one request, whatever its entity tag`(
+        name: String, value: String
+    ) async throws {
+        await bench.s3.encrypt([(name: name, value: value)])
+        let outbox = try bench.outbox()
+        for text in ["one", "two"] { try await outbox.add(photo: try bench.photo(text)) }
+        let report = await outbox.run()
+        #expect(report.sent == 2 && report.isComplete)
+        #expect(await bench.network.lines.allSatisfy { $0.hasPrefix("PUT ") })
+        #expect(await bench.network.requests.count == 2)
+    }
+
+    @Test func `a photo whose entity tag is another MD5 is looked up before it counts as sent`() async throws {
+        let outbox = try bench.outbox()
+        try await outbox.add(photo: try bench.photo("one"))
+        let tag = FakeS3.Object(Data("other".utf8)).entityTag
+        await bench.network.inject("PUT", .response(HTTPResponse(status: 200, fields: [("ETag", tag)])))
+        #expect(await outbox.run().sent == 0)
+        #expect(try await outbox.items().map(\.state.code) == [.checksumMismatch])
+        bench.fake.pass(.seconds(60))
+        #expect(await outbox.run().sent == 1)
+        #expect(await bench.network.lines.map { $0.prefix(4) } == ["PUT ", "HEAD", "GET ", "PUT "])
+    }
+
     @Test func `an asset's result is delivered until it is acknowledged`() async throws {
         do {
             let outbox = try bench.outbox()

@@ -1,11 +1,14 @@
 import Foundation
 
-/// `cloakroom-sample`, signed in.
+/// `cloakroom-sample`, mostly signed in.
 struct Sample {
     /// The folder of its records.
     let state: String
     /// The records of renewals.
     var renewals: String { "\(state)/renewals.sqlite" }
+
+    /// Before it has signed in.
+    init(signedOut stack: Stack, device: String) throws { state = "\(stack.folder)/\(device)" }
 
     /// - Parameter device: another one has records of its own.
     init(_ stack: Stack, user: String, device: String = "sample") throws {

@@ -89,7 +89,8 @@ public actor SessionTokenProvider: TokenProvider {
 
     /// Signs a user in, whoever was signed in before; that session is used until this one is there, and never again.
     ///
-    /// - Returns: the user's identifier with the service.
+    /// - Returns: the user's identifier with the service, once the store has the session: an identity is good for one
+    ///   sign-in.
     /// - Throws: ``CloakroomError``: as ``CloakroomClient/signIn(identityToken:nonce:deviceID:)``.
     @discardableResult
     public func signIn(with identity: SignInIdentity) async throws -> String {
@@ -97,6 +98,8 @@ public actor SessionTokenProvider: TokenProvider {
         endFlight(.failure(.cancelled))
         start(.signIn(identity))
         _ = try await awaitFlight().get()
+        let store = store
+        await store.idle()
         guard case .signedIn(let userID) = state else { throw CloakroomError.cancelled }
         return userID
     }

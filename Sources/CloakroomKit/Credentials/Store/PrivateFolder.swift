@@ -189,7 +189,8 @@ package struct PrivateFolderError: Error, Equatable {
 extension NSError {
     fileprivate var systemNumber: Int32 {
         if domain == NSPOSIXErrorDomain { return Int32(truncatingIfNeeded: code) }
-        return (userInfo[NSUnderlyingErrorKey] as? NSError)?.systemNumber ?? EIO
+        if domain == NSCocoaErrorDomain, code == CocoaError.fileWriteOutOfSpace.rawValue { return ENOSPC }
+        return (userInfo[NSUnderlyingErrorKey] as? any Error).map { ($0 as NSError).systemNumber } ?? EIO
     }
 }
 

@@ -39,6 +39,9 @@ struct StoreQueue: Sendable {
         append { try await $0.clear() }
     }
 
+    /// Waits for all operations so far.
+    func idle() async { await last?.value }
+
     @discardableResult private mutating func append(
         _ work: @escaping @Sendable (any CredentialStore) async throws -> Void
     ) -> Task<Void, Never>? {

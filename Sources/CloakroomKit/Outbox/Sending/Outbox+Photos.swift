@@ -40,7 +40,9 @@ extension Outbox {
     private func isStored(_ photo: PhotoObject, _ row: inout OutboxRow, by response: HTTPResponse) async throws -> Bool
     {
         if response.status == 200 {
-            guard let tag = response["ETag"].flatMap(Self.md5(ofTag:)), tag != row.file.md5 else { return true }
+            // S3 itself has compared the bytes with `Content-MD5`. A store that does not is found out here, where its tag
+            // says anything: of an object that is encrypted with a key it does not.
+            guard let md5 = StoredObject(UpstreamResponse(response))?.md5, md5 != row.file.md5 else { return true }
             try await checkBytes(row)
             throw CloakroomError(.checksumMismatch, "storing \(photo.key): S3 has other bytes", status: 200)
         }
@@ -83,15 +85,9 @@ extension Outbox {
 
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` when the copy is not what was added.
     func checkBytes(_ row: OutboxRow) async throws {
-        guard await folder.hasSameBytes(row) else {
+        guard try await folder.hasSameBytes(row) else {
             throw CloakroomError(.unreadableFile, "the outbox's copy is damaged or gone")
         }
-    }
-
-    /// - Returns: `nil` for an entity tag that is none, such as an encrypted object's.
-    private static func md5(ofTag tag: String) -> String? {
-        let digits = tag.filter { $0 != "\"" }
-        return PhotoDigest(hexadecimal: digits) == nil ? nil : digits.lowercased()
     }
 }
 

@@ -6,9 +6,22 @@ extension Outbox {
     /// Cancelling the task ends it soon; a transfer that outlives the process is left to its carrier. A call during a run
     /// waits for that run.
     @discardableResult
-    public func run() async -> OutboxReport {
+    public func run() async -> OutboxReport { await end(of: runningTask()) }
+
+    /// The same for at most so long, as when the system has launched the app for a short time; what has not ended then is
+    /// left to the carrier, as by cancelling the task.
+    @discardableResult
+    public func run(within limit: Duration) async -> OutboxReport {
         let task = runningTask()
-        return await withTaskCancellationHandler {
+        let timer = runtime.spawn { [runtime] in
+            if (try? await runtime.sleep(limit)) != nil { task.cancel() }
+        }
+        defer { timer.cancel() }
+        return await end(of: task)
+    }
+
+    private func end(of task: Task<OutboxReport, Never>) async -> OutboxReport {
+        await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()

@@ -98,7 +98,7 @@ extension Outbox {
     func checkFile(_ row: inout OutboxRow) async throws {
         if folder.isUnchanged(row) { return }
         // Moved to another device, as by a backup of it: another date, and perhaps the same bytes.
-        guard await folder.hasSameBytes(row), let file = try? UploadFile(folder.file(row.id)) else {
+        guard try await folder.hasSameBytes(row), let file = try? UploadFile(folder.file(row.id)) else {
             throw CloakroomError(.unreadableFile, "the outbox's copy is damaged or gone")
         }
         row.file.modified = file.version.modified

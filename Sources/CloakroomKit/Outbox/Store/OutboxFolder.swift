@@ -16,11 +16,16 @@ import Foundation
 struct OutboxFolder: Sendable {
     let url: URL
     let files: URL
+    /// Gives a copy the protection of the outbox's own files.
+    private let protect: @Sendable (URL) throws -> Void
     var database: URL { url.appendingPathComponent("outbox.sqlite", isDirectory: false) }
     var lock: URL { url.appendingPathComponent("lock", isDirectory: false) }
 
     /// - Parameter folder: of all users' outboxes; each has a folder of its own in it.
-    init(in folder: URL, owner: StoreOwner) throws(CloakroomError) {
+    init(
+        in folder: URL, owner: StoreOwner, protect: @escaping @Sendable (URL) throws -> Void = { try $0.protect() }
+    ) throws(CloakroomError) {
+        self.protect = protect
         url = folder.appendingPathComponent(owner.folderName, isDirectory: true)
         files = url.appendingPathComponent("files", isDirectory: true)
         do {
@@ -28,6 +33,9 @@ struct OutboxFolder: Sendable {
                 at: files, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw CloakroomError(.unwritableFile, "\(files.path) cannot be made: \(error.localizedDescription)")
+        }
+        do { try url.protectFolders(with: [files]) } catch {
+            throw CloakroomError(of: error, otherwise: .storeFailed, "the folder of the outbox cannot be protected")
         }
     }
 
@@ -69,6 +77,9 @@ struct OutboxFolder: Sendable {
 
     private func finish(_ target: URL, byteCount: Int64) async throws -> OutboxFile {
         guard chmod(target.path, 0o600) == 0 else { throw CloakroomError.file("set the mode of", target) }
+        // A copy may have the protection of what it was copied from, with which no upload could read it while the device
+        // is locked.
+        do { try protect(target) } catch { throw Self.failure(error, target) }
         try Self.sync(target)
         let copy = try UploadFile(target)
         guard copy.byteCount == byteCount else {
@@ -112,9 +123,16 @@ struct OutboxFolder: Sendable {
     }
 
     /// Whether the copy has the bytes that were hashed: reads all of it.
-    @concurrent func hasSameBytes(_ row: OutboxRow) async -> Bool {
+    ///
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/cancelled`` when that is not known.
+    @concurrent func hasSameBytes(_ row: OutboxRow) async throws(CloakroomError) -> Bool {
         guard let file = try? UploadFile(file(row.id)), file.byteCount == row.file.byteCount else { return false }
-        return (try? await file.md5(0..<file.byteCount).hexadecimal) == row.file.md5
+        do throws(CloakroomError) {
+            return try await file.md5(0..<file.byteCount).hexadecimal == row.file.md5
+        } catch {
+            guard error.code != .cancelled else { throw error }
+            return false
+        }
     }
 
     /// The items whose bytes and records are both here, as they were added, and assets that were uploaded; the oldest first.

@@ -115,6 +115,8 @@ struct BackgroundBodies: Sendable {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try bytes.write(to: part, options: .atomic)
+            // The system reads it while the device is locked.
+            try part.protect()
         } catch {
             let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
             throw CloakroomError(

@@ -202,6 +202,22 @@ import Testing
         #expect(await store.record == nil)
     }
 
+    @Test func `a user has signed in once the store has the session`() async throws {
+        let gate = Gate()
+        let store = MemoryStore(gate: gate)
+        let provider = try provider(ScriptedHTTP { [self] _, _ in session("s1") }, store: store)
+        let signingIn = Task {
+            _ = try await provider.signIn(with: Self.identity)
+            return await store.record != nil
+        }
+        await gate.arrival()
+        await gate.letOnePass()
+        // The one that saves.
+        await gate.arrival()
+        await gate.open()
+        #expect(try await signingIn.value)
+    }
+
     @Test func `a store that cannot be read is no sign-out`() async throws {
         let http = ScriptedHTTP { [self] _, _ in session("s1") }
         let locked = MemoryStore(error: CloakroomError(.storeFailed, "locked"))

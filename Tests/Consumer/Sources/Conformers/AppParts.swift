@@ -2,8 +2,9 @@ import CloakroomKit
 import Foundation
 
 /// Each protocol of the kit that an app may implement.
-public typealias AppParts = AssetCache & AssetRenewalURLCollector & AssetRenewer & AssetURLWriter & CredentialStore
-    & CredentialVendor & ExpiredAssetRecoveryHandler & HTTPTransport & ImageReleaser & MultipartJournal
+public typealias AppParts = AppleIDStateSource & AssetCache & AssetRenewalURLCollector & AssetRenewer & AssetURLWriter
+    & CredentialStore & CredentialVendor & ExpiredAssetRecoveryHandler & HTTPTransport & ImageReleaser
+    & MultipartJournal
     & PhotoSidecarProvider & PhotoSource & PresignedUploader & RecoveryJournal & RenewalStore & RunConditions
     & TokenProvider & TransferCarrier
 
@@ -41,12 +42,14 @@ public func outcome(of parts: any AppParts, photo: URL) async throws -> String {
     let sent = await outbox.run()
     try FileManager.default.removeItem(at: outboxes)
     let refusal = await code { _ = try await client.vendCredentials() }
+    let sessions = SessionTokenProvider(endpoint: try Examples.url("https://api.example"), transport: parts)
+    let appleID = await AppleIDWatch(source: parts, tokens: sessions) { "001.a" }.check()
     let isRecovered = if case .recovered = recovered { true } else { false }
     return [
         "key \(vended.accessKeyID)", "missing \(renewal.notFound)", "recovered \(isRecovered)",
         "backup \(report.failures.first?.error.code.rawValue ?? report.stoppedBy?.code.rawValue ?? "done")",
         "exported \(exported)", "released \(released.count)", "outbox \(sent.stoppedBy?.code.rawValue ?? "done")",
-        "client \(refusal)",
+        "client \(refusal)", "apple \(appleID.map { "\($0)" } ?? "unknown")",
     ].joined(separator: ", ")
 }
 

@@ -133,3 +133,8 @@ extension Database: TransferCarrier {
     public func outlivesProcess() -> Bool { false }
     public func events() -> AsyncStream<TransferEvent> { AsyncStream { $0.finish() } }
 }
+
+extension Database: AppleIDStateSource {
+    public func state(ofAppleUser user: String) -> AppleIDState { .authorized }
+    public func revocations() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+}

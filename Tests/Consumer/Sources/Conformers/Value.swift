@@ -141,3 +141,8 @@ extension Value: TransferCarrier {
     public func outlivesProcess() -> Bool { false }
     public func events() -> AsyncStream<TransferEvent> { AsyncStream { $0.finish() } }
 }
+
+extension Value: AppleIDStateSource {
+    public func state(ofAppleUser user: String) -> AppleIDState { .authorized }
+    public func revocations() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+}

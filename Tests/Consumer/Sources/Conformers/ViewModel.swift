@@ -131,3 +131,8 @@ extension ViewModel: TransferCarrier {
     public func outlivesProcess() -> Bool { false }
     public func events() -> AsyncStream<TransferEvent> { AsyncStream { $0.finish() } }
 }
+
+extension ViewModel: AppleIDStateSource {
+    public func state(ofAppleUser user: String) -> AppleIDState { .authorized }
+    public func revocations() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+}
