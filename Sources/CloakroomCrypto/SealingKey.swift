@@ -55,3 +55,36 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomDebugStringC
         return unsafe whole ?? Array(sealed).withUnsafeBufferPointer { unsafe opened($0, context: context) }
     }
 }
+
+/// Seals many messages, each with its own key: what the cipher needs is made once. For one caller at a time.
+package final class Sealer {
+    #if !canImport(CryptoKit)
+        private let cipher = SealingKey.Cipher()
+    #endif
+
+    package init() {}
+
+    /// As ``SealingKey/seal(_:context:nonce:)``.
+    package func seal(
+        _ message: some Collection<UInt8>, with key: SealingKey, context: [UInt8], nonce: [UInt8]
+    ) -> [UInt8] {
+        precondition(nonce.count == SealingKey.nonceByteCount, "a nonce has 12 bytes")
+        let whole = message.withContiguousStorageIfAvailable {
+            unsafe sealed($0, with: key, context: context, nonce: nonce)
+        }
+        return unsafe whole
+            ?? Array(message).withUnsafeBufferPointer {
+                unsafe sealed($0, with: key, context: context, nonce: nonce)
+            }
+    }
+
+    private func sealed(
+        _ message: UnsafeBufferPointer<UInt8>, with key: SealingKey, context: [UInt8], nonce: [UInt8]
+    ) -> [UInt8] {
+        #if canImport(CryptoKit)
+            unsafe key.sealed(message, context: context, nonce: nonce)
+        #else
+            unsafe key.sealed(message, context: context, nonce: nonce, by: cipher)
+        #endif
+    }
+}

@@ -54,6 +54,20 @@ struct SealingKeyTests {
         #expect(key.open(sealed, context: bytes(vector.context)) == bytes(vector.message))
     }
 
+    @Test func `seals one message after another, with keys of their own`() throws {
+        let sealer = Sealer()
+        for vector in Self.vectors + Self.vectors.reversed() {
+            let key = try #require(SealingKey(bytes(vector.key)))
+            let message = bytes(vector.message)
+            let (context, nonce) = (bytes(vector.context), bytes(vector.nonce))
+            let whole = vector.nonce + vector.sealed + vector.tag
+            #expect(sealer.seal(message, with: key, context: context, nonce: nonce).hexadecimal == whole)
+            // Of what is not in one piece, too.
+            #expect(
+                sealer.seal(message.lazy.map { $0 }, with: key, context: context, nonce: nonce).hexadecimal == whole)
+        }
+    }
+
     @Test func `opens nothing in which a bit was changed`() throws {
         let key = SealingKey(from: Array("secret".utf8), purpose: "test")
         let sealed = key.seal(Array("message".utf8), context: Array("u_1".utf8))

@@ -3,7 +3,13 @@
 
     extension SealingKey {
         func sealed(_ message: UnsafeBufferPointer<UInt8>, context: [UInt8], nonce: [UInt8]) -> [UInt8] {
-            let cipher = Cipher()
+            unsafe sealed(message, context: context, nonce: nonce, by: Cipher())
+        }
+
+        /// - Parameter cipher: one that has opened nothing.
+        func sealed(
+            _ message: UnsafeBufferPointer<UInt8>, context: [UInt8], nonce: [UInt8], by cipher: borrowing Cipher
+        ) -> [UInt8] {
             let start = nonce.count
             let count = start + message.count + Self.tagByteCount
             return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -44,8 +50,8 @@
             return isGenuine ? message : nil
         }
 
-        /// One context for one message.
-        @safe private struct Cipher: ~Copyable {
+        /// One context for one message after another.
+        @safe struct Cipher: ~Copyable {
             let handle: OpaquePointer
 
             init() {
@@ -69,7 +75,9 @@
             ) {
                 precondition(output.count >= input.count, "no room")
                 var count: Int32 = 0
-                let started = unsafe start(handle, Algorithms.aes256GCM, key, nonce, nil)
+                // The second time it has its algorithm: given once more, all of it would be made anew.
+                let isFirst = unsafe EVP_CIPHER_CTX_get0_cipher(handle) == nil
+                let started = unsafe start(handle, isFirst ? Algorithms.aes256GCM : nil, key, nonce, nil)
                 let bound = unsafe context.isEmpty ? 1 : update(handle, nil, &count, context, Int32(context.count))
                 let moved =
                     unsafe input.isEmpty

@@ -30,6 +30,7 @@ final class MessageKeys {
     private var isClosed = false
     var lastRotation: ContinuousClock.Instant?
     var reserveByteCount = 0
+    private let sealer = Sealer()
     /// Random bytes of which none was used: to get them one nonce at a time takes as long as to seal.
     private var nonces: ArraySlice<UInt8> = []
 
@@ -73,7 +74,7 @@ final class MessageKeys {
     ) throws(CloakroomError) -> [UInt8] {
         guard let key = table[id] else { throw CloakroomError(.storeFailed, "a message has no key") }
         let context = SealingContext(conversation: id.conversation, message: message).body
-        return key.seal(body, context: context, nonce: freshNonce())
+        return sealer.seal(body, with: key, context: context, nonce: freshNonce())
     }
 
     private func freshNonce() -> [UInt8] {

@@ -36,6 +36,9 @@ extension SQLiteMessageStorage {
         var places: [[UInt8]: Int] = [:]
         // Before the others are read together, as it may write.
         var rows: [ConversationRow] = []
+        plans.reserveCapacity(messages.count)
+        places.reserveCapacity(messages.count)
+        rows.reserveCapacity(messages.count)
         for message in messages { rows.append(try requireConversation(message.draft.conversation)) }
         try database.reading { () throws(CloakroomError) in
             for (message, conversation) in zip(messages, rows) {
@@ -61,11 +64,11 @@ extension SQLiteMessageStorage {
         let quoting = Set(messages.lazy.filter { $0.draft.quotes != nil }.map(\.draft.conversation))
             .union(rows.lazy.filter(\.hasQuotes).map(\.name))
         let haveLowered = try database.transaction { database throws(SQLiteError) in
-            for plan in written { try write(plan, in: database) }
+            for index in written.indices { try write(written[index], in: database) }
             // After all of them: they can quote each other in any order.
             var haveLowered = false
-            for plan in written where quoting.contains(plan.record.draft.conversation) {
-                if try lowerQuoting(plan, heard, in: database) { haveLowered = true }
+            for index in written.indices where quoting.contains(rows[index].name) {
+                if try lowerQuoting(written[index], heard, in: database) { haveLowered = true }
             }
             try Self.store(known, in: database)
             try MessageDatabase.store(heard, in: database)
