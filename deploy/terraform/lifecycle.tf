@@ -23,6 +23,12 @@ locals {
     if anytrue([for chats in local.chat_prefixes : startswith(prefix, chats) || startswith(chats, prefix)])
   ])
 
+  chat_nesting = distinct([
+    for pair in setproduct(range(length(local.chat_prefixes)), range(length(local.chat_prefixes))) :
+    local.chat_prefixes[pair[0]]
+    if pair[0] != pair[1] && startswith(local.chat_prefixes[pair[0]], local.chat_prefixes[pair[1]])
+  ])
+
   # Uploads have names of hexadecimal digits. What prefixes say of these behind key_prefix, without those that another includes.
   digits = distinct([
     for prefix in var.lifecycle_prefixes : trimprefix(prefix, var.key_prefix)
@@ -131,6 +137,11 @@ resource "aws_s3_bucket_lifecycle_configuration" "assets" {
     precondition {
       condition     = length(local.chat_overlaps) == 0
       error_message = "chat_key_prefix and former_chat_prefixes have to lie beside all other prefixes; they meet ${join(", ", [for prefix in local.chat_overlaps : "\"${prefix}\""])}."
+    }
+
+    precondition {
+      condition     = length(local.chat_nesting) == 0
+      error_message = "chat_key_prefix and former_chat_prefixes have to differ, and none may lie within another: ${join(", ", [for prefix in local.chat_nesting : "\"${prefix}\""])}."
     }
 
     precondition {

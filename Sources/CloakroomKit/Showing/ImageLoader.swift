@@ -154,11 +154,11 @@ public actor ImageLoader {
     private func checkIsShown(_ place: Place, until expiration: Date?) async throws(CloakroomError) {
         let now = runtime.wallClock()
         if expiration.map({ $0 <= now }) ?? false || cache[place.id]?.hasEnded(at: now) ?? false { discard(place.id) }
-        if !cache.isDiscarded(place.id), hasEnded != nil, place.key != nil {
-            guard try await isEnded(place) else { return }
+        if !cache.isDiscarded(place.id), try await isEnded(place) {
             removeEnded(place.id)
             throw Self.ended
         }
+        // It may have been discarded during that look.
         if cache.isDiscarded(place.id) { throw Self.ended }
     }
 

@@ -134,10 +134,11 @@ extension MessageRetention {
     @discardableResult
     func removeNotes() async throws -> Int {
         var count = 0
-        while let ended = try await storage.nextEndedNotes() {
+        while var ended = try await storage.nextEndedNotes() {
             guard !Task.isCancelled else { throw CloakroomError.cancelled }
             let messages = ended.notes.map(\.reference)
             if !messages.isEmpty { for handler in handlers { try await handler.remove(messages) } }
+            try await storage.endImages(of: &ended)
             try await removeRecoveries(Set(ended.endedKeys))
             for key in ended.cachedKeys { try await cache?.removeCachedContent(forKey: key) }
             count += try await storage.finish(ended)

@@ -6,12 +6,13 @@ import Foundation
 extension SQLiteMessageStorage {
     /// - Parameters:
     ///   - now: by the device's time, which cannot be set: only it decides when one is tried again.
-    ///   - retry: also those that have failed a short time ago.
+    ///   - retry: also those that have failed a short time ago; one that was refused waits for its day all the same.
     ///   - last: what was sent last, in the order of the names; `nil` to begin.
     func releases(
         now: Milliseconds, retry: Bool, after last: String? = nil, limit: Int
     ) throws(CloakroomError) -> [ImageRelease] {
-        let isTime = retry ? "retry_at < \(Self.held)" : "(retry_at <= ?1 OR \(Self.isBeyond))"
+        let isDue = "(retry_at <= ?1 OR \(Self.isBeyond))"
+        let isTime = retry ? "(\(isDue) OR retry_at < \(Self.held) AND attempts <= \(Self.mostAttempts))" : isDue
         return try database.perform { database throws(SQLiteError) in
             try database.rows(
                 """

@@ -125,7 +125,10 @@ extension MessageRetention {
             case .stored(let until): outcomes.append(.admitted(.kept(until: until?.date)))
             case .inMemory(let record):
                 let insertion = await memory.insert(record, since: openings)
-                if case .insertedLate = insertion { lowered.insert(record.draft.conversation) }
+                // What it quotes may have fallen before this was here.
+                if insertion == .insertedLate || record.draft.quotes != nil {
+                    lowered.insert(record.draft.conversation)
+                }
                 if case .ended = insertion {
                     await storage.endNotes([record.draft.reference])
                     outcomes.append(.ended)
@@ -137,7 +140,8 @@ extension MessageRetention {
             }
         }
         lowered.formUnion(await memory.conversations(quoting: messages.map(\.draft.reference)))
-        for conversation in lowered { try await lowerMemory(in: conversation) }
+        // They are kept: what fails here is done with the next change or purge.
+        for conversation in lowered { try? await lowerMemory(in: conversation) }
         wake()
         return outcomes
     }

@@ -113,6 +113,8 @@ final class MessageDatabase {
             for table in tables {
                 try database.run("DELETE FROM \(table)")
             }
+            // Of those that waited for another message it is not known any more how long that lasts for the others.
+            try database.run("DELETE FROM release WHERE retry_at = ?", [.integer(SQLiteMessageStorage.held)])
         }
     }
 }

@@ -73,10 +73,6 @@ extension SQLiteMessageStorage {
         let ids = Array(endedNotes.prefix(limit))
         guard !ids.isEmpty else { return nil }
         try endFormerImages()
-        // Again: where it could not be written, as on a full disk, their own images would count as live.
-        try database.transaction { database throws(SQLiteError) in
-            for id in ids { try database.run("DELETE FROM memory_image WHERE message = ?", [.blob(id)]) }
-        }
         var ended = EndedNotes(ids: ids, notes: [], cachedKeys: [], endedKeys: [])
         for id in ids {
             let row = try database.perform { database throws(SQLiteError) in
@@ -97,11 +93,17 @@ extension SQLiteMessageStorage {
                 ended.images[image.key] = ended.images[image.key] == true || isOwn(note)
             }
         }
-        let images = ended.images
-        (ended.cachedKeys, ended.endedKeys) = try database.perform { database throws(SQLiteError) in
-            try divide(images, in: database)
-        }
         return ended
+    }
+
+    /// Ends their images, after handlers have run: on a full disk these need not wait for room.
+    func endImages(of ended: inout EndedNotes) throws(CloakroomError) {
+        let (ids, images) = (ended.ids, ended.images)
+        (ended.cachedKeys, ended.endedKeys) = try database.transaction { database throws(SQLiteError) in
+            // Again: where it could not be written before, their own images would count as live.
+            for id in ids { try database.run("DELETE FROM memory_image WHERE message = ?", [.blob(id)]) }
+            return try divide(images, in: database)
+        }
     }
 
     func isOwn(_ note: MemoryNote) -> Bool { note.author == reader }

@@ -164,6 +164,7 @@ import Testing
         let writer = try device.connect()
         try writer.run("BEGIN IMMEDIATE")
         #expect(await CloakroomError.code { try await device.retention.close(RetentionFixture.conversation) } != nil)
+        #expect(device.handler.ids == ["m1"])
         try writer.run("COMMIT")
         #expect(try await device.retention.purge().releaseCount == 1)
         #expect(device.cache.keys == ["chat/1"])

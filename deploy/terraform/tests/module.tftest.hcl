@@ -175,6 +175,28 @@ run "refuses_former_chats_among_assets" {
   expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
 }
 
+run "refuses_former_chats_that_are_the_present_ones" {
+  command = plan
+
+  variables {
+    chat_key_prefix      = "chats/"
+    former_chat_prefixes = ["chats/"]
+  }
+
+  expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
+}
+
+run "refuses_chats_within_former_chats" {
+  command = plan
+
+  variables {
+    chat_key_prefix      = "chats/new/"
+    former_chat_prefixes = ["chats/"]
+  }
+
+  expect_failures = [aws_s3_bucket_lifecycle_configuration.assets]
+}
+
 run "refuses_chats_among_assets" {
   command = plan
 

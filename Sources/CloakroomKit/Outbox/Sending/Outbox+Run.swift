@@ -141,13 +141,13 @@ extension Outbox {
             self.run?.pacedUntil = nil
         }
         try checkStore()
-        guard try store.nextDue(at: now, excluding: Set(run.active.keys)) != nil else { return nil }
+        guard let row = try store.nextDue(at: now, excluding: Set(run.active.keys)) else { return nil }
         if let refusal = options.conditions.refusal(of: await conditions.current()) {
             return .stop(CloakroomError(.notAllowedNow, refusal))
         }
-        // Once more, after the wait.
+        // Once more, after the wait. Whether the item is still to be sent is looked at when that begins.
         guard let run = self.run, hasRoom(run), !isPaused, isOpen, !Task.isCancelled else { return nil }
-        return try store.nextDue(at: now, excluding: Set(run.active.keys)).map { .send($0) }
+        return .send(row)
     }
 
     private func hasRoom(_ run: OutboxRun) -> Bool {
