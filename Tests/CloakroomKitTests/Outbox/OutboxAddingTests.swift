@@ -93,6 +93,19 @@ import Testing
         #expect(try bench.files() == [])
     }
 
+    @Test func `a copy whose record is damaged stays when the database is gone, too`() async throws {
+        let id: OutboxItem.ID
+        do { id = try await bench.outbox().add(photo: try bench.photo("one")) }
+        let folder = bench.root.appendingPathComponent(StoreOwner.test.folderName)
+        try FileManager.default.removeItem(at: folder.appendingPathComponent("outbox.sqlite"))
+        try Data("{".utf8).write(to: folder.appendingPathComponent("files/\(id.rawValue).json"))
+        for _ in 0..<2 {
+            let outbox = try bench.outbox()
+            #expect(try await outbox.items() == [])
+            #expect(try Data(contentsOf: bench.copy(of: id)) == Data("one".utf8))
+        }
+    }
+
     @Test func `a database of a later version is left as it is, and the copies beside it`() async throws {
         let id: OutboxItem.ID
         do { id = try await bench.outbox().add(photo: try bench.photo("one")) }

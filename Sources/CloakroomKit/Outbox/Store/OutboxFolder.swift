@@ -146,10 +146,9 @@ struct OutboxFolder: Sendable {
             do { data = try Data(contentsOf: file) } catch {
                 throw CloakroomError(of: error, otherwise: .unreadableFile, "a record of the outbox")
             }
-            guard let row = (try? JSONDecoder().decode(OutboxFileRecord.self, from: data))?.row,
-                name == "\(row.id).json",
-                row.state == .uploaded || hasBytes(row)
-            else { continue }
+            guard let row = Self.row(data), name == "\(row.id).json", row.state == .uploaded || hasBytes(row) else {
+                continue
+            }
             rows.append(row)
         }
         return rows.sorted { $0.added < $1.added }
@@ -160,12 +159,24 @@ struct OutboxFolder: Sendable {
         (try? UploadFile(file(row.id)))?.byteCount == row.file.byteCount
     }
 
-    /// Removes what belongs to no item: copies that were never recorded, and those of items that are gone.
+    /// - Returns: `nil` for a record that is damaged.
+    private static func row(_ record: Data) -> OutboxRow? {
+        (try? JSONDecoder().decode(OutboxFileRecord.self, from: record))?.row
+    }
+
+    /// Removes what belongs to no item: copies that were never recorded, and those of items that are gone. One whose record
+    /// is damaged stays: it may be the only copy of a photo.
     func removeAll(but ids: Set<String>) throws(CloakroomError) {
         for name in try names() {
             let id = name.hasSuffix(".json") ? String(name.dropLast(5)) : name
-            if !ids.contains(id) { unlink(files.appendingPathComponent(name).path) }
+            if !ids.contains(id), !hasDamagedRecord(id) { unlink(files.appendingPathComponent(name).path) }
         }
+    }
+
+    private func hasDamagedRecord(_ id: String) -> Bool {
+        let record = record(id)
+        guard FileManager.default.fileExists(atPath: record.path) else { return false }
+        return (try? Data(contentsOf: record)).flatMap { Self.row($0) } == nil
     }
 
     private func names() throws(CloakroomError) -> [String] {
