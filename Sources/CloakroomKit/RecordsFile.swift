@@ -52,16 +52,30 @@ struct RecordsFile {
     mutating func perform<Result>(
         _ work: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CloakroomError) -> Result {
+        for _ in 0..<2 {
+            if let result = try performOnThisFile(work) { return result }
+        }
+        throw CloakroomError(.corrupt, of: kind.name)
+    }
+
+    /// Reads or writes.
+    ///
+    /// - Returns: `nil` when the file is damaged: there is a new one in its place, without records, and the work has
+    ///   changed nothing in that.
+    mutating func performOnThisFile<Result>(
+        _ work: (SQLiteDatabase) throws(SQLiteError) -> Result
+    ) throws(CloakroomError) -> Result? {
+        let before = movedAside.count
         let opened = try opened()
+        guard movedAside.count == before else { return nil }
         do throws(SQLiteError) {
             do throws(SQLiteError) {
                 return try work(opened)
             } catch {
                 guard error == .corrupt else { throw error }
                 database = nil
-                let new = try replace(opened, label: "corrupt")
-                database = new
-                return try work(new)
+                database = try replace(opened, label: "corrupt")
+                return nil
             }
         } catch {
             throw CloakroomError(error, of: kind.name)

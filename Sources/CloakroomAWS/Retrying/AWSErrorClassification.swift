@@ -71,8 +71,10 @@ extension AWSError {
     /// Whether a refusal is of credentials, clock, account, bucket or a KMS key, so never of a single key.
     ///
     /// Source: S3 API Reference, "Error responses", and codes of KMS such as `KMS.DisabledException`.
-    var concernsAllKeys: Bool {
-        Self.staleCredentials.contains(code) || Self.skewedClock.contains(code) || Self.ofBucket.contains(code)
+    package var concernsAllKeys: Bool { Self.concernsAllKeys(code) }
+
+    package static func concernsAllKeys(_ code: String) -> Bool {
+        staleCredentials.contains(code) || skewedClock.contains(code) || ofBucket.contains(code)
             || code.hasPrefix("KMS")
     }
 

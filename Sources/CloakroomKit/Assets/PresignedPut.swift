@@ -115,6 +115,8 @@ enum UploadAttemptOutcome: Equatable {
         case (_, "EntityTooLarge"), (413, _): error(.bodyTooLarge, "S3 accepts no object of this size")
         case (412, _): error(.conditionFailed, "There is an object already")
         case (403, _?): error(.accessDenied, "S3 refuses the upload")
+        case (_, let code?) where AWSError.concernsAllKeys(code):
+            error(.unavailable, "The bucket, or its key of KMS, accepts nothing now")
         case (400..<500, _?): error(.invalidRequest, "S3 refuses the upload")
         default: error(.invalidResponse, "The response is not S3's")
         }

@@ -72,8 +72,7 @@ extension Outbox {
     private func insert(_ row: OutboxRow) async throws -> OutboxItem.ID {
         await onStep(.copied)
         do {
-            try checkStore()
-            if let known = try store.row(row.kind, identity: row.identity) { return try merge(row, into: known) }
+            if let known = try await merge(row) { return known }
             try folder.writeRecord(row)
         } catch {
             folder.remove(row.id)
@@ -81,9 +80,8 @@ extension Outbox {
         }
         await onStep(.recorded)
         do {
-            if let known = try store.row(row.kind, identity: row.identity) { return try merge(row, into: known) }
-            guard isOpen else { throw Self.signedOut }
-            try store.insert([row])
+            if let known = try await merge(row) { return known }
+            try store.insert(row)
         } catch {
             folder.remove(row.id)
             throw error
@@ -93,15 +91,30 @@ extension Outbox {
         return row.itemID
     }
 
-    private func merge(_ row: OutboxRow, into known: OutboxRow) throws(CloakroomError) -> OutboxItem.ID {
-        guard row.file.md5 == known.file.md5, row.file.byteCount == known.file.byteCount else {
-            throw CloakroomError(.invalidRequest, "another asset has the reference \(row.identity)")
+    /// - Returns: the item that is the same; `nil` when there is none.
+    private func merge(_ row: OutboxRow) async throws -> OutboxItem.ID? {
+        try checkOpen()
+        while let known = try store.row(row.kind, identity: row.identity) {
+            guard row.file.md5 == known.file.md5, row.file.byteCount == known.file.byteCount else {
+                throw CloakroomError(.invalidRequest, "another asset has the reference \(row.identity)")
+            }
+            guard known.state != .uploaded, !folder.isUnchanged(known) || known.error?.code == .unreadableFile else {
+                folder.remove(row.id)
+                return known.itemID
+            }
+            guard isUnderWay(known.id) else { return try repair(known, with: row) }
+            // Its copy is no good, and what is sent of it would be refused.
+            replacing.insert(known.id)
+            defer { replacing.remove(known.id) }
+            await cancel([known.id])
+            try checkOpen()
+            guard let now = try store.row(id: known.id), now.state != .uploaded else { continue }
+            return try repair(now, with: row)
         }
-        let isDamaged = !folder.isUnchanged(known) || known.error?.code == .unreadableFile
-        guard known.state != .uploaded, isDamaged, !isUnderWay(known.id) else {
-            folder.remove(row.id)
-            return known.itemID
-        }
+        return nil
+    }
+
+    private func repair(_ known: OutboxRow, with row: OutboxRow) throws(CloakroomError) -> OutboxItem.ID {
         // This copy takes the place of the one that cannot be sent.
         var repaired = known
         repaired.file = row.file

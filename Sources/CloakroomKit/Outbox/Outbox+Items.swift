@@ -3,31 +3,33 @@ import Foundation
 extension Outbox {
     /// All items, in the order in which they are sent.
     public func items() throws -> [OutboxItem] {
-        try checkStore()
+        try checkOpen()
         return try store.rows().map(item)
     }
 
     /// Those that are sent only when the app says so.
     public func failedItems() throws -> [OutboxItem] {
-        try checkStore()
+        try checkOpen()
         return try store.rows(.failed).map(item)
     }
 
     /// What a sign-out now would leave behind.
     public func unsent() throws -> UnsentWork {
-        try checkStore()
+        try checkOpen()
         return try store.unsent()
     }
 
-    /// The assets that S3 has, until each is acknowledged: also those of earlier processes.
+    /// The assets that S3 has, until each is acknowledged: also those of earlier processes. A run renews them; one that has
+    /// expired all the same is sent again.
     public func uploadedAssets() throws -> [OutboxAsset] {
-        try checkStore()
+        try checkOpen()
         return try store.rows(.uploaded).compactMap(\.asset)
     }
 
-    /// The app has written down where an asset is; nothing happens for any other item.
+    /// The app has written down where an asset is: its bytes are removed, and renewing it is the app's from now on. Nothing
+    /// happens for any other item.
     public func acknowledge(_ id: OutboxItem.ID) throws {
-        try checkStore()
+        try checkOpen()
         guard let row = try store.row(id: id.rawValue), row.state == .uploaded else { return }
         try store.remove([row.id])
         folder.remove(row.id)
@@ -39,7 +41,7 @@ extension Outbox {
     /// - Returns: whether there is one to be sent.
     @discardableResult
     public func retry(_ id: OutboxItem.ID) throws -> Bool {
-        try checkStore()
+        try checkOpen()
         guard var row = try store.row(id: id.rawValue), row.state != .uploaded else { return false }
         // One that is being sent has its record written by that.
         guard !isUnderWay(row.id) else { return true }
@@ -57,12 +59,12 @@ extension Outbox {
     /// - Returns: `nil` when there is none, or S3 has it: an asset is removed by ``acknowledge(_:)``.
     @discardableResult
     public func remove(_ id: OutboxItem.ID) async throws -> OutboxItem? {
-        try checkStore()
+        try checkOpen()
         guard let found = try store.row(id: id.rawValue), found.state != .uploaded else { return nil }
         let before = item(found)
         await cancel([found.id])
         await cancelCarried("\(transferPrefix)\(found.id)/")
-        try checkStore()
+        try checkOpen()
         guard let row = try store.row(id: id.rawValue), row.state != .uploaded else { return nil }
         try store.remove([row.id])
         folder.remove(row.id)

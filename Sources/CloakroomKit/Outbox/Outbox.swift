@@ -54,6 +54,8 @@ public actor Outbox {
     var run: OutboxRun?
     var transfers = OutboxTransfers()
     var feed = OutboxFeed()
+    /// Items that are not begun, because their copies are being replaced.
+    var replacing: Set<String> = []
 
     /// - Parameters:
     ///   - folder: of all users' outboxes; made when it is not there. Put it into *Application Support*.
@@ -83,8 +85,8 @@ public actor Outbox {
         guard let lock = try FolderLock(at: own.lock) else {
             throw CloakroomError(.storeInUse, "another outbox of this user has the folder \(folder.lastPathComponent)")
         }
-        var store = try OutboxStore(at: own.database, owner: owner, wallClock: runtime.wallClock)
-        try Self.complete(&store, from: own)
+        var store = try OutboxStore(
+            at: own.database, owner: owner, recordedRows: own.recordedRows, wallClock: runtime.wallClock)
         try own.removeAll(but: Set(store.rows().map(\.id)))
         isPaused = try store.isPaused()
         self.folder = own
@@ -100,17 +102,9 @@ public actor Outbox {
         self.onStep = onStep
     }
 
-    /// Makes the items of a new database from the records beside their files.
-    private static func complete(_ store: inout OutboxStore, from folder: OutboxFolder) throws(CloakroomError) {
-        if try store.needsItems() { try store.complete(with: folder.recordedRows()) }
-    }
-
-    /// Sees to it that the store has all its items, before it is used.
-    ///
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/cancelled`` after the sign-out.
-    func checkStore() throws(CloakroomError) {
+    func checkOpen() throws(CloakroomError) {
         guard isOpen else { throw Self.signedOut }
-        try Self.complete(&store, from: folder)
     }
 
     /// Whether the user is signed in still.

@@ -22,7 +22,7 @@ public struct OutboxItem: Sendable, Equatable, Identifiable {
         case sending(TransferProgress)
         /// It cannot succeed as it is; ``Outbox/retry(_:)`` or ``Outbox/remove(_:)`` decides.
         case failed(CloakroomError)
-        /// An asset that S3 has, until ``Outbox/acknowledge(_:)``.
+        /// An asset that S3 has; its bytes are kept until ``Outbox/acknowledge(_:)``.
         case uploaded(OutboxAsset)
     }
 

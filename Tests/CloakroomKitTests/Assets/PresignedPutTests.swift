@@ -103,7 +103,7 @@ import Testing
         (xml(403, "RequestTimeTooSkewed"), .unavailable), (xml(403, "AccessDenied", "Access Denied"), .accessDenied),
         (xml(403, "SignatureDoesNotMatch"), .accessDenied), (xml(400, "BadDigest"), .checksumMismatch),
         (xml(400, "EntityTooLarge"), .bodyTooLarge), (xml(400, "InvalidArgument"), .invalidRequest),
-        (xml(404, "NoSuchBucket"), .invalidRequest), (.response(403), .invalidResponse),
+        (xml(404, "NoSuchBucket"), .unavailable), (.response(403), .invalidResponse),
         (.response(203), .invalidResponse), (.failure(.unreadableFile), .unreadableFile),
         (.failure(.untrusted), .untrusted), (.failure(.notAllowedNow), .notAllowedNow),
     ]

@@ -65,7 +65,7 @@ import Testing
         #expect(try await outbox.remove(failed[1].id)?.kind == .asset(reference: "b"))
         #expect(await outbox.run().sent == 1)
         #expect(try await outbox.unsent().isEmpty)
-        #expect(try bench.files().allSatisfy { $0.hasSuffix(".json") })
+        #expect(try bench.files().count == 2)
     }
 
     @Test(arguments: [

@@ -30,6 +30,8 @@ actor FaultyNetwork: HTTPTransport {
         for _ in 0..<times { faults.append((text, fault)) }
     }
 
+    func removeFaults() { faults = [] }
+
     func send(
         _ request: HTTPRequest, progress: (@Sendable (HTTPProgress) -> Void)?
     ) async throws(HTTPTransportError) -> HTTPResponse {
@@ -65,6 +67,7 @@ actor OutboxWorker: PresignedUploader, AssetRenewer, ImageReleaser {
     private(set) var issued = 0
     private(set) var renewals = 0
     private(set) var released: [String] = []
+    private var failingRenewals = 0
     var errors: [CloakroomError] = []
     /// `nil` for a backend that does not say when its URLs end.
     var lifetime: TimeInterval? = 900
@@ -105,8 +108,14 @@ actor OutboxWorker: PresignedUploader, AssetRenewer, ImageReleaser {
 
     func upload(_ body: HTTPBody, to target: UploadTarget) {}
 
-    func renewAssets(keys: [String]) async -> [RenewalResult] {
+    func failRenewals(_ count: Int) { failingRenewals = count }
+
+    func renewAssets(keys: [String]) async throws -> [RenewalResult] {
         renewals += 1
+        if failingRenewals > 0 {
+            failingRenewals -= 1
+            throw CloakroomError(.unreachable, "no")
+        }
         var results: [RenewalResult] = []
         for key in keys {
             let isThere = await s3.objects[key] != nil

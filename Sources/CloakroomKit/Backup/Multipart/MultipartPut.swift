@@ -233,10 +233,10 @@ extension S3BackupClient {
         try await journal.remove(upload)
     }
 
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/invalidRequest`` when another transfer to it is in progress.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeInUse`` while another transfer to it is in progress.
     func claim(_ resource: String) throws {
         guard busy.insert(resource).inserted else {
-            throw CloakroomError(.invalidRequest, "\(resource) is being transferred already")
+            throw CloakroomError(.storeInUse, "\(resource) is being transferred already")
         }
     }
 

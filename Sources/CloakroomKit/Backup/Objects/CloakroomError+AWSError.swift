@@ -43,6 +43,8 @@ extension CloakroomError.Code {
         case (.throttled, _): self = .tooManyRequests
         case (.noCredentials, _): self = .unavailable
         case (_, 403), (.staleCredentials, _), (.skewedClock, _): self = .accessDenied
+        // Until the operator corrects it, and no fault of this request.
+        case _ where fault.concernsAllKeys: self = .unavailable
         case (_, 412): self = .conditionFailed
         // A success that says something else.
         case (.transient, 200..<300): self = .invalidResponse
@@ -61,7 +63,7 @@ extension CloakroomError.Code {
         "InvalidObjectState": .archived, "ObjectNotInActiveTierError": .archived, "BadDigest": .checksumMismatch,
         "ChecksumMismatch": .checksumMismatch, "NoSuchUpload": .uploadNotFound, "InvalidPart": .uploadIncomplete,
         "InvalidPartOrder": .uploadIncomplete, "EntityTooSmall": .uploadIncomplete,
-        "PreconditionFailed": .conditionFailed, "ConditionalRequestConflict": .conditionFailed,
+        "PreconditionFailed": .conditionFailed,
         "ExpiredToken": .accessDenied, "ExpiredTokenException": .accessDenied, "InvalidToken": .accessDenied,
         "InternalError": .unavailable, "ServiceUnavailable": .unavailable, "TokenRefreshRequired": .accessDenied,
         "UnexpectedRange": .invalidResponse,

@@ -41,7 +41,7 @@ extension Outbox {
     ///
     /// - Returns: when nothing is sent any more.
     public func pause() async throws {
-        try checkStore()
+        try checkOpen()
         try store.setPaused(true)
         isPaused = true
         await cancelAll()
@@ -50,7 +50,7 @@ extension Outbox {
     }
 
     public func resume() throws {
-        try checkStore()
+        try checkOpen()
         try store.setPaused(false)
         isPaused = false
         changed()
@@ -70,6 +70,7 @@ extension Outbox {
         publish()
         do {
             try await attach()
+            try await renewUploaded()
             for await _ in signals {
                 try await fill()
                 guard let run, !run.active.isEmpty || run.pacedUntil != nil && run.report.stoppedBy == nil else {
@@ -140,8 +141,8 @@ extension Outbox {
             guard runtime.now() >= end else { return nil }
             self.run?.pacedUntil = nil
         }
-        try checkStore()
-        guard let row = try store.nextDue(at: now, excluding: Set(run.active.keys)) else { return nil }
+        try checkOpen()
+        guard let row = try store.nextDue(at: now, excluding: replacing.union(run.active.keys)) else { return nil }
         if let refusal = options.conditions.refusal(of: await conditions.current()) {
             return .stop(CloakroomError(.notAllowedNow, refusal))
         }

@@ -20,7 +20,7 @@ extension Outbox {
 
     /// - Returns: `false` when there is no such item any more.
     private func isSent(_ row: inout OutboxRow) async throws -> Bool {
-        try checkStore()
+        try checkOpen()
         guard let current = try store.row(id: row.id), current.state == .waiting else { return false }
         row = current
         switch row.kind {
@@ -40,13 +40,15 @@ extension Outbox {
             row.state = .uploaded
             row.transfer = nil
             row.error = nil
-            row.notBefore = nil
+            row.failures = 0
+            row.notBefore = now + Self.renewalInterval
             // Where it is must outlast the database, until the app has it.
             try folder.writeRecord(row)
             try store.update(row)
         }
         await onStep(.concluded)
-        if row.kind == .asset { folder.removeBytes(of: row.id) } else { folder.remove(row.id) }
+        // An asset's are kept until the app has its URL: the object may expire before that.
+        if row.kind == .photo { await folder.removeSent(row.id) }
         await onStep(.removed)
         run?.report.sent += 1
         run?.report.bytesSent += row.file.byteCount

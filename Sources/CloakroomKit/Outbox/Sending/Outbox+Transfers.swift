@@ -11,7 +11,7 @@ extension Outbox {
             for await event in events { await self?.handle(event) }
         }
         let found = await carrier.transfersUnderWay().filter { $0.hasPrefix(transferPrefix) }
-        try checkStore()
+        try checkOpen()
         let known = Set(try store.begun().compactMap(\.transfer))
         transfers.underWay = found.intersection(known)
         // Of items that are gone.
@@ -65,6 +65,7 @@ extension Outbox {
             return response
         case .failure(let error):
             if !error.mayHaveSent { row.mayBeStored = wasStored }
+            if error == .unreadableFile { try await checkBytes(row) }
             throw CloakroomError(error)
         }
     }

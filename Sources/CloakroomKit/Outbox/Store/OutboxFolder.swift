@@ -18,14 +18,18 @@ struct OutboxFolder: Sendable {
     let files: URL
     /// Gives a copy the protection of the outbox's own files.
     private let protect: @Sendable (URL) throws -> Void
+    /// The number of the system's error when a file is opened; 0 for none.
+    private let errorOfOpening: @Sendable (URL) -> Int32
     var database: URL { url.appendingPathComponent("outbox.sqlite", isDirectory: false) }
     var lock: URL { url.appendingPathComponent("lock", isDirectory: false) }
 
     /// - Parameter folder: of all users' outboxes; each has a folder of its own in it.
     init(
-        in folder: URL, owner: StoreOwner, protect: @escaping @Sendable (URL) throws -> Void = { try $0.protect() }
+        in folder: URL, owner: StoreOwner, protect: @escaping @Sendable (URL) throws -> Void = { try $0.protect() },
+        errorOfOpening: @escaping @Sendable (URL) -> Int32 = Self.errorOfOpening
     ) throws(CloakroomError) {
         self.protect = protect
+        self.errorOfOpening = errorOfOpening
         url = folder.appendingPathComponent(owner.folderName, isDirectory: true)
         files = url.appendingPathComponent("files", isDirectory: true)
         do {
@@ -103,12 +107,12 @@ struct OutboxFolder: Sendable {
     }
 
     func remove(_ id: String) {
-        removeBytes(of: id)
+        unlink(file(id).path)
         unlink(record(id).path)
     }
 
-    /// Of an asset that was uploaded: its record says where it is.
-    func removeBytes(of id: String) { unlink(file(id).path) }
+    /// The same, beside what else there is to do.
+    @concurrent func removeSent(_ id: String) async { remove(id) }
 
     /// Gives the bytes of one item to another.
     func move(_ id: String, to other: String) throws(CloakroomError) {
@@ -116,17 +120,40 @@ struct OutboxFolder: Sendable {
         unlink(record(id).path)
     }
 
-    /// Whether the copy is the one that was hashed.
+    /// Whether the copy is seen to be the one that was hashed.
     func isUnchanged(_ row: OutboxRow) -> Bool {
-        guard let file = try? UploadFile(file(row.id)) else { return false }
+        guard let file = try? copy(row) else { return false }
         return file.version == FileVersion(byteCount: row.file.byteCount, modified: row.file.modified)
     }
 
+    /// - Returns: `nil` when there is none, or it cannot be read.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed`` when it cannot be opened now, as while the device
+    ///   is locked: nothing is known of its bytes then.
+    private func copy(_ row: OutboxRow) throws(CloakroomError) -> UploadFile? {
+        if let file = try? UploadFile(file(row.id)) { return file }
+        let number = errorOfOpening(file(row.id))
+        guard [EPERM, EACCES, EMFILE, ENFILE, ENOMEM].contains(number) else { return nil }
+        throw CloakroomError(.storeFailed, "the outbox's copy cannot be opened: \(String(cString: strerror(number)))")
+    }
+
+    static func errorOfOpening(_ file: URL) -> Int32 {
+        let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return errno }
+        close(descriptor)
+        return 0
+    }
+
+    /// Whether there is a copy that may be the one: what it has is looked at before it is sent.
+    ///
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed`` when it cannot be opened now.
+    func hasBytes(_ row: OutboxRow) throws(CloakroomError) -> Bool { try copy(row)?.byteCount == row.file.byteCount }
+
     /// Whether the copy has the bytes that were hashed: reads all of it.
     ///
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/cancelled`` when that is not known.
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/cancelled``, ``CloakroomError/Code/storeFailed``, when that is
+    ///   not known.
     @concurrent func hasSameBytes(_ row: OutboxRow) async throws(CloakroomError) -> Bool {
-        guard let file = try? UploadFile(file(row.id)), file.byteCount == row.file.byteCount else { return false }
+        guard let file = try copy(row), file.byteCount == row.file.byteCount else { return false }
         do throws(CloakroomError) {
             return try await file.md5(0..<file.byteCount).hexadecimal == row.file.md5
         } catch {
@@ -137,8 +164,8 @@ struct OutboxFolder: Sendable {
 
     /// The items whose bytes and records are both here, as they were added, and assets that were uploaded; the oldest first.
     ///
-    /// - Throws: ``CloakroomError`` for a record that cannot be read: its item would be lost without it.
-    func recordedRows() throws(CloakroomError) -> [OutboxRow] {
+    /// - Throws: ``CloakroomError`` for a record or a copy that cannot be opened: its item would be lost without it.
+    @Sendable func recordedRows() throws(CloakroomError) -> [OutboxRow] {
         var rows: [OutboxRow] = []
         for name in try names() where name.hasSuffix(".json") {
             let file = files.appendingPathComponent(name, isDirectory: false)
@@ -146,17 +173,11 @@ struct OutboxFolder: Sendable {
             do { data = try Data(contentsOf: file) } catch {
                 throw CloakroomError(of: error, otherwise: .unreadableFile, "a record of the outbox")
             }
-            guard let row = Self.row(data), name == "\(row.id).json", row.state == .uploaded || hasBytes(row) else {
-                continue
-            }
-            rows.append(row)
+            guard let row = Self.row(data), name == "\(row.id).json" else { continue }
+            let isItem = row.state == .uploaded ? true : try hasBytes(row)
+            if isItem { rows.append(row) }
         }
         return rows.sorted { $0.added < $1.added }
-    }
-
-    /// Whether there is a copy that may be the one: what it has is looked at before it is sent.
-    private func hasBytes(_ row: OutboxRow) -> Bool {
-        (try? UploadFile(file(row.id)))?.byteCount == row.file.byteCount
     }
 
     /// - Returns: `nil` for a record that is damaged.

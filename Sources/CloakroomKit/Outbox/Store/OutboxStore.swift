@@ -3,11 +3,13 @@ import CloakroomSQLite
 
 /// The rows of an outbox, and its settings.
 ///
-/// A damaged file is moved aside; its items are made anew from the records beside their files.
+/// A damaged file is moved aside; its items are made anew from the records beside their files before the new one is used.
 struct OutboxStore {
     private var records: RecordsFile
-    /// How many files were moved aside before the items were last made anew.
-    private var movedAside = 0
+    /// Reads the records beside the files.
+    private let recordedRows: @Sendable () throws(CloakroomError) -> [OutboxRow]
+    /// How many files had been moved aside when this one was seen to have all items.
+    private var completeSince: Int?
     var movedAsideFiles: [URL] { records.movedAside }
 
     private static let kind = RecordsFile.Kind(
@@ -29,14 +31,19 @@ struct OutboxStore {
         ],
         tables: ["items"])
 
-    init(at file: URL, owner: StoreOwner, wallClock: @escaping @Sendable () -> Date) throws(CloakroomError) {
+    init(
+        at file: URL, owner: StoreOwner, recordedRows: @escaping @Sendable () throws(CloakroomError) -> [OutboxRow],
+        wallClock: @escaping @Sendable () -> Date
+    ) throws(CloakroomError) {
+        self.recordedRows = recordedRows
         records = try RecordsFile(Self.kind, at: file, owner: owner, unnamedRecords: .setAside, wallClock: wallClock)
+        try complete()
     }
 
     // MARK: Items
 
     mutating func row(id: String) throws(CloakroomError) -> OutboxRow? {
-        try records.perform { database throws(SQLiteError) in
+        try perform { database throws(SQLiteError) in
             try database.first("SELECT \(OutboxRow.columns) FROM items WHERE id = ?", [.text(id)]) {
                 row throws(SQLiteError) in try OutboxRow(row)
             }
@@ -44,7 +51,7 @@ struct OutboxStore {
     }
 
     mutating func row(_ kind: OutboxRow.Kind, identity: String) throws(CloakroomError) -> OutboxRow? {
-        try records.perform { database throws(SQLiteError) in
+        try perform { database throws(SQLiteError) in
             try database.first(
                 "SELECT \(OutboxRow.columns) FROM items WHERE kind = ? AND identity = ?",
                 [.text(kind.rawValue), .text(identity)]
@@ -54,7 +61,7 @@ struct OutboxStore {
 
     /// All of a state, or of any, in the order in which they are sent.
     mutating func rows(_ state: OutboxRow.State? = nil) throws(CloakroomError) -> [OutboxRow] {
-        try records.perform { database throws(SQLiteError) in
+        try perform { database throws(SQLiteError) in
             try database.rows(
                 """
                 SELECT \(OutboxRow.columns) FROM items WHERE ?1 IS NULL OR state = ?1 ORDER BY priority DESC, sequence
@@ -65,7 +72,7 @@ struct OutboxStore {
 
     /// Those of which a transfer was begun whose end is not known.
     mutating func begun() throws(CloakroomError) -> [OutboxRow] {
-        try records.perform { database throws(SQLiteError) in
+        try perform { database throws(SQLiteError) in
             try database.rows(
                 "SELECT \(OutboxRow.columns) FROM items WHERE state = 'waiting' AND transfer IS NOT NULL"
             ) { row throws(SQLiteError) in try OutboxRow(row) }
@@ -78,7 +85,7 @@ struct OutboxStore {
     ///   - now: seconds since 1970. A time further ahead than any wait was noted before the clock was set back.
     ///   - excluded: those under way, by identifier.
     mutating func nextDue(at now: Double, excluding excluded: Set<String>) throws(CloakroomError) -> OutboxRow? {
-        try records.perform { database throws(SQLiteError) in
+        try perform { database throws(SQLiteError) in
             var found: OutboxRow?
             try database.forEach(
                 """
@@ -97,7 +104,7 @@ struct OutboxStore {
 
     /// When the first of those that wait for a time is due, in seconds since 1970.
     mutating func nextDate(after now: Double) throws(CloakroomError) -> Double? {
-        try records.perform { database throws(SQLiteError) in
+        try perform { database throws(SQLiteError) in
             try database.first(
                 "SELECT min(not_before) FROM items WHERE state = 'waiting' AND not_before > ?", [.real(now)]
             ) { $0.realIfPresent(0) } ?? nil
@@ -108,7 +115,7 @@ struct OutboxStore {
 
     /// What is unsent, and how many of its bytes have failed.
     mutating func sums() throws(CloakroomError) -> (unsent: UnsentWork, failedBytes: Int64) {
-        let counts = try records.perform { database throws(SQLiteError) in
+        let counts = try perform { database throws(SQLiteError) in
             try database.first(
                 """
                 SELECT count(*), coalesce(sum(byte_count), 0), coalesce(sum(state = 'failed'), 0),
@@ -125,15 +132,20 @@ struct OutboxStore {
         return counts ?? (UnsentWork(items: 0, bytes: 0, failed: 0), 0)
     }
 
-    mutating func insert(_ rows: [OutboxRow]) throws(CloakroomError) {
-        let marks = Array(repeating: "?", count: rows.first?.values.count ?? 0).joined(separator: ", ")
-        try records.perform { database throws(SQLiteError) in
-            try database.transaction { () throws(SQLiteError) in
-                for row in rows {
-                    try database.run("INSERT INTO items (\(OutboxRow.columns)) VALUES (\(marks))", row.values)
-                }
-            }
+    mutating func insert(_ row: OutboxRow) throws(CloakroomError) {
+        try perform { database throws(SQLiteError) in
+            // A new file may have it from its record.
+            try Self.insert(row, unlessEqual: "(id)", in: database)
         }
+    }
+
+    /// - Parameter columns: does nothing where there is one with the same values of these.
+    private static func insert(
+        _ row: OutboxRow, unlessEqual columns: String, in database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        let marks = Array(repeating: "?", count: row.values.count).joined(separator: ", ")
+        try database.run(
+            "INSERT INTO items (\(OutboxRow.columns)) VALUES (\(marks)) ON CONFLICT \(columns) DO NOTHING", row.values)
     }
 
     /// Writes what has changed; one that is gone stays gone.
@@ -162,8 +174,8 @@ struct OutboxStore {
     private mutating func perform(
         _ durability: SQLiteSettings.Durability, _ work: (SQLiteDatabase) throws(SQLiteError) -> Void
     ) throws(CloakroomError) {
-        guard durability == .processEnd else { return try records.perform(work) }
-        try records.perform { database throws(SQLiteError) in
+        guard durability == .processEnd else { return try perform(work) }
+        try perform { database throws(SQLiteError) in
             try database.run("PRAGMA synchronous = NORMAL")
             defer { _ = try? database.run("PRAGMA synchronous = FULL") }
             try work(database)
@@ -177,38 +189,50 @@ struct OutboxStore {
 
     mutating func setPaused(_ isPaused: Bool) throws(CloakroomError) { try set("paused", isPaused) }
 
-    // MARK: After damage
-
-    /// Whether this is a file whose items have to be made from the records beside their files: a new one, whatever
-    /// became of the one before it.
-    mutating func needsItems() throws(CloakroomError) -> Bool {
-        let isComplete = try setting("complete")
-        defer { movedAside = records.movedAside.count }
-        return !isComplete || movedAside != records.movedAside.count
-    }
-
-    /// Writes those that were found, and that they are all.
-    mutating func complete(with rows: [OutboxRow]) throws(CloakroomError) {
-        var missing: [OutboxRow] = []
-        for row in rows where try self.row(id: row.id) == nil {
-            // An equal one may have been added since.
-            if try self.row(row.kind, identity: row.identity) == nil { missing.append(row) }
-        }
-        try insert(missing)
-        try set("complete", true)
-    }
-
     private mutating func setting(_ name: String) throws(CloakroomError) -> Bool {
-        try records.perform { database throws(SQLiteError) in
-            try database.first("SELECT value FROM settings WHERE name = ?", [.text(name)]) { $0.integer(0) != 0 }
-                ?? false
-        }
+        try perform { database throws(SQLiteError) in try Self.setting(name, in: database) }
     }
 
     private mutating func set(_ name: String, _ value: Bool) throws(CloakroomError) {
-        try records.perform { database throws(SQLiteError) in
-            try database.run(
-                "REPLACE INTO settings (name, value) VALUES (?, ?)", [.text(name), .integer(value ? 1 : 0)])
+        try perform { database throws(SQLiteError) in try Self.set(name, value, in: database) }
+    }
+
+    private static func setting(_ name: String, in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        try database.first("SELECT value FROM settings WHERE name = ?", [.text(name)]) { $0.integer(0) != 0 } ?? false
+    }
+
+    private static func set(_ name: String, _ value: Bool, in database: SQLiteDatabase) throws(SQLiteError) {
+        try database.run("REPLACE INTO settings (name, value) VALUES (?, ?)", [.text(name), .integer(value ? 1 : 0)])
+    }
+
+    // MARK: The file
+
+    /// Reads or writes, in a file that has all items.
+    private mutating func perform<Result>(
+        _ work: (SQLiteDatabase) throws(SQLiteError) -> Result
+    ) throws(CloakroomError) -> Result {
+        for _ in 0..<2 {
+            try complete()
+            if let result = try records.performOnThisFile(work) { return result }
         }
+        throw CloakroomError(.corrupt, of: Self.kind.name)
+    }
+
+    /// Makes the items of a new file from the records beside their files.
+    private mutating func complete() throws(CloakroomError) {
+        guard completeSince != records.movedAside.count else { return }
+        let isComplete = try records.perform { database throws(SQLiteError) in
+            try Self.setting("complete", in: database)
+        }
+        if !isComplete {
+            let rows = try recordedRows()
+            try records.perform { database throws(SQLiteError) in
+                try database.transaction { () throws(SQLiteError) in
+                    for row in rows { try Self.insert(row, unlessEqual: "", in: database) }
+                    try Self.set("complete", true, in: database)
+                }
+            }
+        }
+        completeSince = records.movedAside.count
     }
 }
