@@ -53,6 +53,27 @@ import Testing
         #expect(app.server.requests(.renewAssets).map(\.status) == [200, 401, 200, 200, 200])
     }
 
+    @Test func `what a user has added is not sent with the session of the next`() async throws {
+        let tokens = server.sessionTokens()
+        try await tokens.signIn(with: server.identity(forUser: "u_1"))
+        let app = try TestApp()
+        let cloakroom = try Cloakroom(
+            configuration: server.configuration(folder: app.folder.appendingPathComponent("state")), user: "u_1",
+            tokens: tokens)
+        let outbox = try cloakroom.outbox()
+        try await outbox.add(asset: UploadContent(Data("a".utf8), contentType: "image/jpeg"), reference: "a")
+        // The app has not signed the first user out of their parts.
+        try await tokens.signIn(with: server.identity(forUser: "u_2"))
+        let report = await outbox.run()
+        #expect(report.stoppedBy?.code == .storeOwnerMismatch && report.failed == 0 && report.unsent.items == 1)
+        #expect(server.count(.requestUpload) == 0)
+        #expect(await code { _ = try await cloakroom.client.renewAssets(keys: ["a.bin"]) } == .storeOwnerMismatch)
+        try await tokens.signIn(with: server.identity(forUser: "u_1"))
+        let item = try #require(try await outbox.items().first)
+        try await outbox.retry(item.id)
+        #expect(await outbox.run().sent == 1)
+    }
+
     @Test func `an identity is good for one sign-in`() async throws {
         let identity = server.identity(forUser: "u_1")
         try await server.sessionTokens().signIn(with: identity)

@@ -16,7 +16,7 @@ struct Account {
         let userFolder = UserFolder(of: owner, in: configuration.folder)
         try userFolder.make()
         folder = userFolder.url
-        self.tokens = SignedInTokens(tokens)
+        self.tokens = SignedInTokens(tokens, userID: user)
         client = CloakroomClient(
             endpoint: configuration.endpoint, tokenHeader: configuration.tokenHeader, tokens: self.tokens,
             transport: configuration.transport, retryPolicy: configuration.retryPolicy, runtime: configuration.runtime)

@@ -1,16 +1,20 @@
-/// The app's tokens until the user signs out: all that is sent with a token, or with credentials for one, ends with them.
+/// The app's tokens of one user until they sign out: all that is sent with a token, or with credentials for one, ends with them.
 actor SignedInTokens: TokenProvider {
     private let provider: any TokenProvider
+    private let userID: String
     private var isSignedOut = false
 
-    init(_ provider: any TokenProvider) { self.provider = provider }
+    init(_ provider: any TokenProvider, userID: String) {
+        self.provider = provider
+        self.userID = userID
+    }
 
     func signOut() { isSignedOut = true }
 
     /// - Throws: ``CloakroomError/Code/tokenUnavailable`` after the sign-out: the app's next token may be another user's.
     func token() async throws -> String {
         try requireSignedIn()
-        let token = try await provider.token()
+        let token = try await provider.token(ofUser: userID)
         try requireSignedIn()
         return token
     }

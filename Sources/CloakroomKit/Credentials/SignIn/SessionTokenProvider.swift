@@ -151,6 +151,18 @@ public actor SessionTokenProvider: TokenProvider {
         return try await awaitFlight().get().reveal()
     }
 
+    public func token(ofUser userID: String) async throws -> String {
+        while true {
+            let token = try await token()
+            // Of a session that has ended meanwhile it is not known whose it was.
+            guard let held, held.session.token == Secret(token) else { continue }
+            guard held.session.userID == userID else {
+                throw CloakroomError(.storeOwnerMismatch, "The session is that of another user")
+            }
+            return token
+        }
+    }
+
     public func tokenRefused(_ token: String) async {
         guard let held, held.session.token == Secret(token) else { return }
         end(held, .refused)

@@ -7,6 +7,12 @@ public protocol TokenProvider: Sendable {
     ///   that is a ``CloakroomError``.
     func token() async throws -> String
 
+    /// The same, of a user: what one user has added is never sent with the token of the next.
+    ///
+    /// The default calls ``token()``: right for a provider that is one user's.
+    /// - Throws: besides, ``CloakroomError/Code/storeOwnerMismatch`` when another user is signed in.
+    func token(ofUser userID: String) async throws -> String
+
     /// The server responded with 401 to this token. ``token()`` is called once more right afterwards, and should return a new
     /// one, or throw. Do nothing when the current token is another one by now.
     ///
@@ -21,6 +27,7 @@ public protocol TokenProvider: Sendable {
 }
 
 extension TokenProvider {
+    public func token(ofUser userID: String) async throws -> String { try await token() }
     public func sessionRevoked(_ token: String) async { await tokenRefused(token) }
     public func tokenRefused(_ token: String) async {}
 }
