@@ -35,9 +35,13 @@ extension S3BackupClient {
         file: URL, to key: String, contentType: String = "application/octet-stream", metadata: [String: String] = [:],
         condition: ObjectCondition = .none, md5: [UInt8]? = nil, progress: TransferProgress.Observer? = nil
     ) async throws -> ObjectInfo {
-        let request = try PutRequest(contentType, metadata, condition, md5: md5, progress)
-        let file = try UploadFile(file)
-        return try await performing("storing", key) { target in
+        try await put(UploadFile(file), to: key, PutRequest(contentType, metadata, condition, md5: md5, progress))
+    }
+
+    /// The same, of an open file: whatever has its name by now.
+    @discardableResult
+    func put(_ file: UploadFile, to key: String, _ request: PutRequest) async throws -> ObjectInfo {
+        try await performing("storing", key) { target in
             guard file.byteCount <= sizes.singlePut else {
                 return try await MultipartPut(client: self, target: target, file: file, request: request).run()
             }
