@@ -1,8 +1,8 @@
 import Foundation
 
 /// Which photos of a library are backed up, and which of their bytes.
-public struct PhotoSelection: Sendable, Equatable {
-    public enum Edits: Sendable, Equatable {
+public struct PhotoSelection: Sendable, Equatable, Codable {
+    public enum Edits: Sendable, Equatable, Codable {
         /// The bytes that the camera, or an import, made: an edit can be undone from these alone.
         case originals
         /// The same, and the current picture of what was edited, as files of their own.

@@ -72,6 +72,23 @@ import Testing
         #expect(try await names(since: token) == ["a#photo", "b#photo"])
     }
 
+    @Test func `what becomes visible by more access is named, although the library has not changed`() async throws {
+        await library.set([asset("a", .photo)], access: .limited)
+        let token = try await PhotoLibrarySource(library, selection: PhotoSelection()).changes(since: nil).token
+        await library.set([asset("a", .photo), asset("b", .photo)])
+        #expect(try await names(since: token) == ["a#photo", "b#photo"])
+    }
+
+    @Test func `what a wider selection adds is named, although the library has not changed`() async throws {
+        var film = asset("f", .video)
+        film.isVideo = true
+        await library.set([asset("a", .photo), film])
+        let narrow = PhotoSelection(includesVideos: false)
+        let token = try await PhotoLibrarySource(library, selection: narrow).changes(since: nil).token
+        #expect(try await names(since: token, narrow) == [])
+        #expect(try await names(since: token) == ["a#photo", "f#video"])
+    }
+
     @Test func `without permission it says so`() async throws {
         await library.set([], access: .none)
         let error = await #expect(throws: CloakroomError.self) { try await names() }
