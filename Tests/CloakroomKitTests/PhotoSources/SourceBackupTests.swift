@@ -91,6 +91,18 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
     }
 
+    @Test func `a film that is exported anew continues with the parts that S3 has`() async throws {
+        let source = ListedSource(["a": String(repeating: "a film of 16 B. ", count: 11 << 16)])
+        let backup = try backup(of: source)
+        server.fail(.uploadPart, nth: 2, times: .max, with: .transport(.unreachable))
+        #expect(await backup.run().failures.map(\.error.code) == [.unreachable])
+        server.clearFaults()
+        let report = await backup.run()
+        #expect(report.isComplete && report.backedUp == 1)
+        #expect(await source.exported == ["a", "a"])
+        #expect(server.count(.createMultipartUpload) == 1 && server.count(.abortMultipartUpload) == 0)
+    }
+
     @Test func `a folder's files are stored, and stay`() async throws {
         try folder.write("pictures/a.jpg", Data("one".utf8))
         try folder.write("pictures/trip/b.heic", Data("two".utf8))
