@@ -108,11 +108,16 @@ public class PHAssetResourceRequestOptions: NSObject {
     public var isNetworkAccessAllowed: Bool = false
 }
 
+public typealias PHAssetResourceDataRequestID = Int32
+
 public class PHAssetResourceManager: NSObject, @unchecked Sendable {
     public class func `default`() -> PHAssetResourceManager { never() }
-    public func writeData(
-        for resource: PHAssetResource, toFile fileURL: URL, options: PHAssetResourceRequestOptions?
-    ) async throws { never() }
+    public func requestData(
+        for resource: PHAssetResource, options: PHAssetResourceRequestOptions?,
+        dataReceivedHandler handler: @escaping @Sendable (Data) -> Void,
+        completionHandler: @escaping @Sendable ((any Swift.Error)?) -> Void
+    ) -> PHAssetResourceDataRequestID { never() }
+    public func cancelDataRequest(_ requestID: PHAssetResourceDataRequestID) { never() }
 }
 
 private func never() -> Never { preconditionFailure("a stub") }

@@ -70,9 +70,14 @@
             let options = PHAssetResourceRequestOptions()
             options.isNetworkAccessAllowed = true
             do {
-                try await PHAssetResourceManager.default().writeData(for: resource, toFile: file, options: options)
+                // Not `writeData`, which goes on when the task is cancelled.
+                try await DeliveredFile.write(to: file) { receive, end in
+                    let request = PHAssetResourceManager.default().requestData(
+                        for: resource, options: options, dataReceivedHandler: receive, completionHandler: end)
+                    return { PHAssetResourceManager.default().cancelDataRequest(request) }
+                }
             } catch {
-                throw CloakroomError(.unreadableFile, "\(resource.originalFilename) cannot be exported: \(error)")
+                throw CloakroomError(exporting: resource.originalFilename, error)
             }
         }
 

@@ -20,10 +20,13 @@ public actor SourceBackup {
     private let folder: URL
     private var ongoing: Task<SourceBackupReport, Never>?
 
-    /// Photos that are exported, and stored, together.
+    /// Photos that are exported, and stored, together: after so many, or so many bytes, the page is stored.
     private static let page = 32
+    private let pageByteCount: Int64
     /// After so many that were looked for one by one, the user's photos in S3 are listed.
     private static let lookups = 256
+    /// After so many exports in a row that failed because of the network, the run ends.
+    private static let maximumConsecutiveFailures = 8
 
     /// - Parameters:
     ///   - client: over networks that cost nothing, unless the user allows more.
@@ -32,11 +35,20 @@ public actor SourceBackup {
     public init(
         source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL
     ) {
+        self.init(
+            source: source, client: client, layout: layout, journal: journal, folder: folder, pageByteCount: 64 << 20)
+    }
+
+    init(
+        source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL,
+        pageByteCount: Int64
+    ) {
         self.source = source
         self.client = client
         self.layout = layout
         self.journal = journal
         self.folder = folder
+        self.pageByteCount = pageByteCount
         backup = PhotoBackup(client: client, layout: layout)
     }
 
@@ -85,23 +97,31 @@ public actor SourceBackup {
         /// `nil`: each photo is looked for.
         var listing: BackupListing?
         var lookups = 0
-        /// To be exported, and stored, together.
-        var page: [SourcePhoto] = []
+        var page = Page()
         /// Which this run has met: one that failed before may be among the changes, too.
         var failed: Set<String> = []
+        var consecutiveFailures = ConsecutiveFailures(most: SourceBackup.maximumConsecutiveFailures)
+    }
+
+    /// Photos that were exported to be stored together, and those that could not be.
+    private struct Page {
+        var photos: [SourcePhoto] = []
+        var files: [(photo: SourcePhoto, url: URL)] = []
+        var byteCount: Int64 = 0
+        var gone: [SourcePhoto] = []
+        var failures: [SourceBackupReport.Failure] = []
     }
 
     private func add(
         _ photo: SourcePhoto, to run: inout Run, _ progress: (@Sendable (SourceBackupReport) -> Void)?
     ) async throws {
-        try Task.checkCancellation()
-        if run.failed.contains(photo.id) || run.page.contains(photo) { return }
+        if run.failed.contains(photo.id) || run.page.photos.contains(photo) { return }
         if try await journal.isStored(photo) {
             run.report.alreadyThere += 1
             return
         }
-        run.page.append(photo)
-        guard run.page.count == Self.page else { return }
+        try await export(photo, &run)
+        guard run.page.photos.count == Self.page || run.page.byteCount >= pageByteCount else { return }
         try await store(&run)
         progress?(run.report)
     }
@@ -110,33 +130,41 @@ public actor SourceBackup {
         try await BackupListing(of: layout, from: client, withSidecars: false)
     }
 
-    /// The photos of the page.
+    /// - Throws: what ends the run.
+    private func export(_ photo: SourcePhoto, _ run: inout Run) async throws {
+        try Task.checkCancellation()
+        run.page.photos.append(photo)
+        do {
+            let file = try await source.file(of: photo, in: folder)
+            run.page.files.append((photo, file))
+            run.page.byteCount += (try? FileStamp(path: file.path))?.byteCount ?? 0
+            run.consecutiveFailures.end()
+        } catch {
+            let error = CloakroomError(of: error)
+            switch error.code {
+            case .noSuchObject: run.page.gone.append(photo)
+            case .cancelled: throw error
+            default:
+                run.page.failures.append(.init(photo: photo, error: error))
+                if run.consecutiveFailures.exceedsLimit(with: error) { throw error }
+            }
+        }
+    }
+
+    /// Stores the page.
     ///
     /// - Throws: what ends the run.
     private func store(_ run: inout Run) async throws {
-        run.lookups += run.page.count
+        let page = run.page
+        run.page = Page()
+        run.lookups += page.photos.count
         if run.listing == nil, run.lookups > Self.lookups { run.listing = try await list() }
-        var files: [(photo: SourcePhoto, url: URL)] = []
-        var gone: [SourcePhoto] = []
-        var failures: [SourceBackupReport.Failure] = []
-        for photo in run.page {
-            do {
-                files.append((photo, try await source.file(of: photo, in: folder)))
-            } catch {
-                let error = CloakroomError(of: error)
-                switch error.code {
-                case .noSuchObject: gone.append(photo)
-                case .cancelled, .diskFull: throw error
-                default: failures.append(.init(photo: photo, error: error))
-                }
-            }
-        }
-        run.page = []
-        let outcome = await backup.backUp(files.map(\.url), with: run.listing)
+        let outcome = await backup.backUp(page.files.map(\.url), with: run.listing)
         run.report.add(outcome)
         let errors = Dictionary(outcome.failures.map { ($0.file.path, $0.error) }) { first, _ in first }
         var stored: [SourcePhoto] = []
-        for (photo, url) in files {
+        var failures = page.failures
+        for (photo, url) in page.files {
             if let error = errors[url.path] {
                 failures.append(.init(photo: photo, error: error))
             } else if outcome.stoppedBy == nil {
@@ -145,7 +173,7 @@ public actor SourceBackup {
         }
         run.failed.formUnion(failures.map(\.photo.id))
         run.report.failures += failures
-        try await journal.save(stored: stored, gone: gone, failed: failures.map(\.photo))
+        try await journal.save(stored: stored, gone: page.gone, failed: failures.map(\.photo))
         try emptyFolder()
         if let error = outcome.stoppedBy { throw error }
     }

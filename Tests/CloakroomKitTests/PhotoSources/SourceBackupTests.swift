@@ -1,4 +1,5 @@
 import CloakroomCrypto
+import CloakroomKitTestSupport
 import CloakroomKitTesting
 import Foundation
 import Testing
@@ -59,6 +60,35 @@ import Testing
         #expect(second.backedUp == 1 && second.isComplete)
         #expect(await source.tokens == [nil, 2])
         #expect(try await journal().failures() == [])
+    }
+
+    @Test func `a run that is cancelled exports no other photo`() async throws {
+        let source = ListedSource(["a": "one", "b": "two"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        let backup = try backup(of: source)
+        let run = Task { await backup.run() }
+        await gate.arrival()
+        run.cancel()
+        #expect(await run.value.stoppedBy?.code == .cancelled)
+        #expect(await source.exported == ["a"])
+    }
+
+    @Test func `a page ends at its bytes, so that exports do not pile up`() async throws {
+        let source = ListedSource(["a": "one", "b": "two", "c": "three", "d": "four", "e": "five"])
+        let backup = SourceBackup(
+            source: source, client: .of(server), layout: layout, journal: try journal(), folder: scratch,
+            pageByteCount: 6)
+        #expect(await backup.run().backedUp == 5)
+        #expect(await source.filesBefore == [0, 1, 0, 1, 0])
+    }
+
+    @Test func `exports that fail for want of a network end the run`() async throws {
+        let source = ListedSource(Dictionary(uniqueKeysWithValues: (10..<30).map { ("\($0)", "photo \($0)") }))
+        for id in 12..<30 { await source.fail("\(id)", with: .unreachable) }
+        let report = try await backup(of: source).run()
+        #expect(report.stoppedBy?.code == .unreachable)
+        #expect(await source.attempted.count == 10)
     }
 
     @Test func `a photo that was deleted meanwhile is no failure`() async throws {
@@ -136,7 +166,11 @@ private actor ListedSource: PhotoSource {
     private var failures: [String: CloakroomError.Code] = [:]
     private var end: Int?
     private(set) var tokens: [Int?] = []
+    private var gates: [String: Gate] = [:]
+    private(set) var attempted: [String] = []
     private(set) var exported: [String] = []
+    /// How many files lay in the folder when each was exported.
+    private(set) var filesBefore: [Int] = []
 
     init(_ photos: [String: String]) {
         self.photos = photos.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -144,6 +178,7 @@ private actor ListedSource: PhotoSource {
 
     func add(_ id: String, _ content: String) { photos.append((id, content)) }
     func fail(_ id: String, with code: CloakroomError.Code?) { failures[id] = code }
+    func hold(_ id: String, at gate: Gate) { gates[id] = gate }
     func end(after count: Int?) { end = count }
 
     func changes(since token: Data?) throws -> PhotoChanges {
@@ -158,8 +193,11 @@ private actor ListedSource: PhotoSource {
         }
     }
 
-    func file(of photo: SourcePhoto, in folder: URL) throws -> URL {
+    func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
+        attempted.append(photo.id)
+        await gates[photo.id]?.pass()
         if let code = failures[photo.id] { throw CloakroomError(code, "as told") }
+        filesBefore.append(try FileManager.default.contentsOfDirectory(atPath: folder.path).count)
         exported.append(photo.id)
         let file = folder.appendingPathComponent("\(exported.count).heic")
         try Data((photos.first { $0.id == photo.id }?.content ?? "").utf8).write(to: file)
