@@ -10,7 +10,8 @@ public import Foundation
 /// ```
 ///
 /// A run can end at any point, even by a kill: what is stored is in the journal, and the source is asked for later changes only
-/// once all earlier ones are stored. Photos that the source has no more stay in the bucket.
+/// once all earlier ones are stored, or recorded as failed. What failed is attempted again after what is new. Photos that the
+/// source has no more stay in the bucket.
 public actor SourceBackup {
     private let source: any PhotoSource
     private let backup: PhotoBackup
@@ -25,6 +26,8 @@ public actor SourceBackup {
     private let pageByteCount: Int64
     /// After so many that were looked for one by one, the user's photos in S3 are listed.
     private static let lookups = 256
+    /// Of what failed in earlier runs, so many are attempted again by one run.
+    private static let retries = 64
     /// After so many exports in a row that failed because of the network, the run ends.
     private static let maximumConsecutiveFailures = 8
 
@@ -76,15 +79,20 @@ public actor SourceBackup {
         do {
             try emptyFolder()
             let token = try await journal.token()
-            for photo in try await journal.failures() { try await add(photo, to: &run, progress) }
+            let earlier = Set(try await journal.failures())
+            run.later = earlier
             let changes = try await source.changes(since: token)
             // Of a source that names everything, most may be there from an earlier installation.
             if token == nil { run.listing = try await list() }
             for try await photo in changes.photos { try await add(photo, to: &run, progress) }
-            try Task.checkCancellation()
-            try await store(&run)
-            progress?(run.report)
+            try await finishPage(&run, progress)
             try await journal.saveToken(changes.token)
+            run.later = []
+            // Without those that were stored, or failed again, as another version.
+            let failures = try await journal.failures().filter { earlier.contains($0) }
+            for photo in failures.prefix(Self.retries) { try await add(photo, to: &run, progress) }
+            try await finishPage(&run, progress)
+            run.report.remaining = try await journal.failures().count - run.report.failures.count
         } catch {
             run.report.stoppedBy = CloakroomError(of: error)
         }
@@ -98,8 +106,10 @@ public actor SourceBackup {
         var listing: BackupListing?
         var lookups = 0
         var page = Page()
-        /// Which this run has met: one that failed before may be among the changes, too.
+        /// Which failed in this run, by their names.
         var failed: Set<String> = []
+        /// Which failed in earlier runs: what is new comes first.
+        var later: Set<SourcePhoto> = []
         var consecutiveFailures = ConsecutiveFailures(most: SourceBackup.maximumConsecutiveFailures)
     }
 
@@ -115,13 +125,19 @@ public actor SourceBackup {
     private func add(
         _ photo: SourcePhoto, to run: inout Run, _ progress: (@Sendable (SourceBackupReport) -> Void)?
     ) async throws {
-        if run.failed.contains(photo.id) || run.page.photos.contains(photo) { return }
+        if run.failed.contains(photo.id) || run.later.contains(photo) || run.page.photos.contains(photo) { return }
         if try await journal.isStored(photo) {
             run.report.alreadyThere += 1
             return
         }
         try await export(photo, &run)
         guard run.page.photos.count == Self.page || run.page.byteCount >= pageByteCount else { return }
+        try await finishPage(&run, progress)
+    }
+
+    private func finishPage(_ run: inout Run, _ progress: (@Sendable (SourceBackupReport) -> Void)?) async throws {
+        try Task.checkCancellation()
+        guard !run.page.photos.isEmpty else { return }
         try await store(&run)
         progress?(run.report)
     }
@@ -195,13 +211,15 @@ public struct SourceBackupReport: Sendable, Equatable {
     /// Photos that were stored before.
     public internal(set) var alreadyThere = 0
     public internal(set) var bytesUploaded: Int64 = 0
-    /// What could not be stored, and why; the next run tries again.
+    /// What could not be stored, and why; a later run tries again.
     public internal(set) var failures: [Failure] = []
+    /// Photos that failed in earlier runs, and that this one left to later ones.
+    public internal(set) var remaining = 0
     /// Why the run ended early; `nil` when every photo was attempted.
     public internal(set) var stoppedBy: CloakroomError?
 
     /// Whether S3 has every photo that the source named.
-    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty }
+    public var isComplete: Bool { stoppedBy == nil && failures.isEmpty && remaining == 0 }
 
     /// One photo, and why S3 does not have it.
     public struct Failure: Sendable, Equatable {
