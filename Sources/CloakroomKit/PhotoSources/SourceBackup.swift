@@ -19,6 +19,8 @@ public actor SourceBackup {
     private let layout: PhotoLayout
     private let journal: SourceJournal
     private let folder: URL
+    private let conditions: any RunConditions
+    private let requirements: TransferConditions
     private var ongoing: Task<SourceBackupReport, Never>?
 
     /// Photos that are exported, and stored, together: after so many, or so many bytes, the page is stored.
@@ -35,22 +37,31 @@ public actor SourceBackup {
     ///   - client: over networks that cost nothing, unless the user allows more.
     ///   - journal: which photos are stored; of this source alone.
     ///   - folder: for files that have to be made of photos; emptied by each run, so for this alone.
+    ///   - conditions: power and network as they are; by default those of the device on Apple's systems, and on others any.
+    ///   - requirements: what they have to be for a photo to be exported, which may download it; the networks are those of
+    ///     `client`.
     public init(
-        source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL
+        source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL,
+        conditions: (any RunConditions)? = nil,
+        requirements: TransferConditions = TransferConditions(network: .inexpensive)
     ) {
         self.init(
-            source: source, client: client, layout: layout, journal: journal, folder: folder, pageByteCount: 64 << 20)
+            source: source, client: client, layout: layout, journal: journal, folder: folder, conditions: conditions,
+            requirements: requirements, pageByteCount: 64 << 20)
     }
 
     init(
         source: any PhotoSource, client: S3BackupClient, layout: PhotoLayout, journal: SourceJournal, folder: URL,
-        pageByteCount: Int64
+        conditions: (any RunConditions)? = nil,
+        requirements: TransferConditions = TransferConditions(network: .inexpensive), pageByteCount: Int64
     ) {
         self.source = source
         self.client = client
         self.layout = layout
         self.journal = journal
         self.folder = folder
+        self.conditions = conditions ?? DeviceConditions.ofThisDevice
+        self.requirements = requirements
         self.pageByteCount = pageByteCount
         backup = PhotoBackup(client: client, layout: layout)
     }
@@ -149,6 +160,10 @@ public actor SourceBackup {
     /// - Throws: what ends the run.
     private func export(_ photo: SourcePhoto, _ run: inout Run) async throws {
         try Task.checkCancellation()
+        // An export downloads what is only in iCloud, over any network.
+        if let refusal = requirements.refusal(of: await conditions.current()) {
+            throw CloakroomError(.notAllowedNow, refusal)
+        }
         run.page.photos.append(photo)
         do {
             let file = try await source.file(of: photo, in: folder)

@@ -83,6 +83,30 @@ import Testing
         #expect(await source.filesBefore == [0, 1, 0, 1, 0])
     }
 
+    @Test func `nothing is exported over a network that the backup may not use`() async throws {
+        let source = ListedSource(["a": "one"])
+        let conditions = SettableConditions(DeviceConditions())
+        let backup = SourceBackup(
+            source: source, client: .of(server), layout: layout, journal: try journal(), folder: scratch,
+            conditions: conditions)
+        #expect(await backup.run().isComplete)
+        // With the token of this run nothing asks S3 before an export.
+        await source.add("b", "two")
+        conditions.set(DeviceConditions(network: .expensive))
+        #expect(await backup.run().stoppedBy?.code == .notAllowedNow)
+        #expect(await source.attempted == ["a"])
+        conditions.set(DeviceConditions())
+        #expect(await backup.run().backedUp == 1)
+    }
+
+    @Test func `a backup runs where its requirements are met, whatever the network costs`() async throws {
+        let backup = SourceBackup(
+            source: ListedSource(["a": "one"]), client: .of(server), layout: layout, journal: try journal(),
+            folder: scratch, conditions: SettableConditions(DeviceConditions(network: .expensive)),
+            requirements: TransferConditions())
+        #expect(await backup.run().isComplete)
+    }
+
     @Test func `exports that fail for want of a network end the run`() async throws {
         let source = ListedSource(Dictionary(uniqueKeysWithValues: (10..<30).map { ("\($0)", "photo \($0)") }))
         for id in 12..<30 { await source.fail("\(id)", with: .unreachable) }
