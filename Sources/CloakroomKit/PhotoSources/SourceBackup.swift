@@ -21,7 +21,12 @@ public actor SourceBackup {
     private let folder: URL
     private let conditions: any RunConditions
     private let requirements: TransferConditions
-    private var ongoing: Task<SourceBackupReport, Never>?
+    private var ongoing: SharedRun<SourceBackupReport>?
+    /// Of the run in progress, so far.
+    private var reported = SourceBackupReport()
+    /// Of its callers.
+    private var observers: [Int: @Sendable (SourceBackupReport) -> Void] = [:]
+    private var lastCaller = 0
 
     /// Photos that are exported, and stored, together: after so many, or so many bytes, the page is stored.
     private static let page = 32
@@ -68,23 +73,36 @@ public actor SourceBackup {
 
     /// Stores what is not stored yet; a call meanwhile waits for the same run.
     ///
-    /// Cancelling the task that began it ends the run.
+    /// A caller whose task is cancelled leaves the run to the others; when the last one is, the run ends.
     ///
     /// - Parameter progress: called after each few photos, with the report so far, from any thread.
-    /// - Returns: what came of it, also of a run that failed or was cancelled.
+    /// - Returns: what came of it, also of a run that failed or was cancelled; for a caller that has left it to others, what had
+    ///   come of it by then.
     @discardableResult
     public func run(progress: (@Sendable (SourceBackupReport) -> Void)? = nil) async -> SourceBackupReport {
-        if let ongoing { return await ongoing.value }
-        let task = Task { await perform(progress) }
-        ongoing = task
-        return await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
+        while let ongoing, ongoing.isCancelled { await ongoing.end() }
+        let run = ongoing ?? begin()
+        lastCaller += 1
+        let caller = lastCaller
+        observers[caller] = progress
+        defer { observers[caller] = nil }
+        if let report = await run.value() { return report }
+        var report = reported
+        report.stoppedBy = .cancelled
+        return report
     }
 
-    private func perform(_ progress: (@Sendable (SourceBackupReport) -> Void)?) async -> SourceBackupReport {
+    /// How many wait for the run in progress.
+    var callerCount: Int { ongoing?.callerCount ?? 0 }
+
+    private func begin() -> SharedRun<SourceBackupReport> {
+        let run = SharedRun { await self.perform() }
+        ongoing = run
+        reported = SourceBackupReport()
+        return run
+    }
+
+    private func perform() async -> SourceBackupReport {
         defer { ongoing = nil }
         var run = Run()
         do {
@@ -95,14 +113,14 @@ public actor SourceBackup {
             let changes = try await source.changes(since: token)
             // Of a source that names everything, most may be there from an earlier installation.
             if token == nil { run.listing = try await list() }
-            for try await photo in changes.photos { try await add(photo, to: &run, progress) }
-            try await finishPage(&run, progress)
+            for try await photo in changes.photos { try await add(photo, to: &run) }
+            try await finishPage(&run)
             try await journal.saveToken(changes.token)
             run.later = []
             // Without those that were stored, or failed again, as another version.
             let failures = try await journal.failures().filter { earlier.contains($0) }
-            for photo in failures.prefix(Self.retries) { try await add(photo, to: &run, progress) }
-            try await finishPage(&run, progress)
+            for photo in failures.prefix(Self.retries) { try await add(photo, to: &run) }
+            try await finishPage(&run)
             run.report.remaining = try await journal.failures().count - run.report.failures.count
         } catch {
             run.report.stoppedBy = CloakroomError(of: error)
@@ -133,9 +151,7 @@ public actor SourceBackup {
         var failures: [SourceBackupReport.Failure] = []
     }
 
-    private func add(
-        _ photo: SourcePhoto, to run: inout Run, _ progress: (@Sendable (SourceBackupReport) -> Void)?
-    ) async throws {
+    private func add(_ photo: SourcePhoto, to run: inout Run) async throws {
         if run.failed.contains(photo.id) || run.later.contains(photo) || run.page.photos.contains(photo) { return }
         if try await journal.isStored(photo) {
             run.report.alreadyThere += 1
@@ -143,14 +159,15 @@ public actor SourceBackup {
         }
         try await export(photo, &run)
         guard run.page.photos.count == Self.page || run.page.byteCount >= pageByteCount else { return }
-        try await finishPage(&run, progress)
+        try await finishPage(&run)
     }
 
-    private func finishPage(_ run: inout Run, _ progress: (@Sendable (SourceBackupReport) -> Void)?) async throws {
+    private func finishPage(_ run: inout Run) async throws {
         try Task.checkCancellation()
         guard !run.page.photos.isEmpty else { return }
         try await store(&run)
-        progress?(run.report)
+        reported = run.report
+        for observer in observers.values { observer(reported) }
     }
 
     private func list() async throws -> BackupListing {

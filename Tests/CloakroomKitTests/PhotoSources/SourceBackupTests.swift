@@ -74,6 +74,51 @@ import Testing
         #expect(await source.exported == ["a"])
     }
 
+    @Test func `a call after the only caller was cancelled gets a run of its own`() async throws {
+        let source = ListedSource(["a": "one", "b": "two"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        let backup = try backup(of: source)
+        let first = Task { await backup.run() }
+        await gate.arrival()
+        first.cancel()
+        async let second = backup.run()
+        await gate.open()
+        #expect(await second.isComplete)
+        _ = await first.value
+        #expect(server.objects().count == 2)
+    }
+
+    @Test func `a caller that is cancelled leaves the run to the others, and the last one ends it`() async throws {
+        let source = ListedSource(["a": "one"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        let backup = try backup(of: source)
+        let callers = (0..<3).map { _ in Task { await backup.run() } }
+        await gate.arrival()
+        try await until { await backup.callerCount == 3 }
+        callers[0].cancel()
+        // Whichever has begun it.
+        #expect(await callers[0].value.stoppedBy?.code == .cancelled)
+        #expect(await backup.callerCount == 2)
+        for caller in callers { caller.cancel() }
+        for caller in callers { #expect(await caller.value.stoppedBy?.code == .cancelled) }
+        #expect(server.objects().isEmpty)
+    }
+
+    @Test func `each caller of a run is told of its progress`() async throws {
+        let source = ListedSource(["a": "one"])
+        let gate = Gate()
+        await source.hold("a", at: gate)
+        let backup = try backup(of: source)
+        let logs = [Log<Int>(), Log<Int>()]
+        let callers = logs.map { log in Task { await backup.run { log.append($0.backedUp) } } }
+        try await until { await backup.callerCount == 2 }
+        await gate.open()
+        for caller in callers { #expect(await caller.value.backedUp == 1) }
+        #expect(logs.map(\.all) == [[1], [1]])
+    }
+
     @Test func `a page ends at its bytes, so that exports do not pile up`() async throws {
         let source = ListedSource(["a": "one", "b": "two", "c": "three", "d": "four", "e": "five"])
         let backup = SourceBackup(
