@@ -39,7 +39,7 @@
 
         /// Requests the next run. A request that waits already is never postponed, so an app may call this often.
         ///
-        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notAllowedNow`` when the user has turned background work
+        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/backgroundNotAllowed`` when the user has turned background work
         ///   off, or the system rejects the request.
         public func schedule() async throws(CloakroomError) { try await work.schedule() }
     }

@@ -60,7 +60,7 @@
 
         /// Requests the next run. A request that waits already is never postponed, so an app may call this often.
         ///
-        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/notAllowedNow`` when the user has turned background work
+        /// - Throws: ``CloakroomError``: ``CloakroomError/Code/backgroundNotAllowed`` when the user has turned background work
         ///   off, or the system rejects the request.
         public func schedule() async throws(CloakroomError) { try await submit(due: await due()) }
 
@@ -69,7 +69,7 @@
             do {
                 try BGTaskScheduler.shared.submit(request(for: date))
             } catch {
-                throw CloakroomError(.notAllowedNow, "the system schedules no work in the background: \(error)")
+                throw CloakroomError(.backgroundNotAllowed, "the system schedules no work in the background: \(error)")
             }
         }
 

@@ -66,6 +66,8 @@ extension CloakroomError {
         case ("PHPhotosErrorDomain", 3072), (NSCocoaErrorDomain, 3072), (NSURLErrorDomain, -999): return .cancelled
         // networkAccessRequired, networkError
         case ("PHPhotosErrorDomain", 3164), ("PHPhotosErrorDomain", 3169), (NSURLErrorDomain, _): return .unreachable
+        // accessRestricted, accessUserDenied
+        case ("PHPhotosErrorDomain", 3310), ("PHPhotosErrorDomain", 3311): return .photosNotAllowed
         // notEnoughSpace, fileWriteOutOfSpace
         case ("PHPhotosErrorDomain", 3305), (NSCocoaErrorDomain, 640), (NSPOSIXErrorDomain, Int(ENOSPC)),
             (NSPOSIXErrorDomain, Int(EDQUOT)):

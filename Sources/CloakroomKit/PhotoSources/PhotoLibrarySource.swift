@@ -14,13 +14,13 @@ public struct PhotoLibrarySource: PhotoSource {
         self.selection = selection
     }
 
-    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/unreadableFile`` without the user's permission, which the app asks
+    /// - Throws: ``CloakroomError``: ``CloakroomError/Code/photosNotAllowed`` without the user's permission, which the app asks
     ///   for.
     public func changes(since token: Data?) async throws -> PhotoChanges {
         let access = await library.access()
         guard access != .none else {
             throw CloakroomError(
-                .unreadableFile,
+                .photosNotAllowed,
                 "the user has not allowed access to photos: ask with PHPhotoLibrary.requestAuthorization")
         }
         // Before the library is read: what is added meanwhile is among the next changes.

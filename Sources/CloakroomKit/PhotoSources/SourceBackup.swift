@@ -178,9 +178,7 @@ public actor SourceBackup {
     private func export(_ photo: SourcePhoto, _ run: inout Run) async throws {
         try Task.checkCancellation()
         // An export downloads what is only in iCloud, over any network.
-        if let refusal = requirements.refusal(of: await conditions.current()) {
-            throw CloakroomError(.notAllowedNow, refusal)
-        }
+        try requirements.check(await conditions.current())
         run.page.photos.append(photo)
         do {
             let file = try await source.file(of: photo, in: folder)

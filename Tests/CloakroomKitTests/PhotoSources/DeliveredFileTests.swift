@@ -55,6 +55,7 @@ import Testing
     @Test(arguments: [
         ("PHPhotosErrorDomain", 3072, CloakroomError.Code.cancelled), ("PHPhotosErrorDomain", 3164, .unreachable),
         ("PHPhotosErrorDomain", 3169, .unreachable), ("PHPhotosErrorDomain", 3305, .diskFull),
+        ("PHPhotosErrorDomain", 3310, .photosNotAllowed), ("PHPhotosErrorDomain", 3311, .photosNotAllowed),
         ("PHPhotosErrorDomain", -1, .unreadableFile), (NSCocoaErrorDomain, 640, .diskFull),
         (NSURLErrorDomain, -1009, .unreachable), (NSURLErrorDomain, -999, .cancelled),
         (NSPOSIXErrorDomain, 28, .diskFull), ("another", 1, .unreadableFile),

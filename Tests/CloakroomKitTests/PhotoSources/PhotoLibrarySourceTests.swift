@@ -89,10 +89,11 @@ import Testing
         #expect(try await names(since: token) == ["a#photo", "f#video"])
     }
 
-    @Test func `without permission it says so`() async throws {
+    @Test func `without permission it says so, and the user is sent to the settings`() async throws {
         await library.set([], access: .none)
-        let error = await #expect(throws: CloakroomError.self) { try await names() }
-        #expect(error?.code == .unreadableFile)
+        let error = try #require(await #expect(throws: CloakroomError.self) { try await names() })
+        #expect(error.code == .photosNotAllowed)
+        #expect(ErrorText(of: error.code).suggestion == .allowPhotos)
     }
 
     @Test func `a photo that was deleted since it was named is gone`() async throws {

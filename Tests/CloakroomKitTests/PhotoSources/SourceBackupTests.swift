@@ -144,6 +144,17 @@ import Testing
         #expect(await backup.run().backedUp == 1)
     }
 
+    @Test func `a backup that waits for power does not blame the network`() async throws {
+        let backup = SourceBackup(
+            source: ListedSource(["a": "one"]), client: .of(server), layout: layout, journal: try journal(),
+            folder: scratch,
+            conditions: SettableConditions(DeviceConditions(hasExternalPower: false, batteryLevel: 0.1)),
+            requirements: TransferConditions(minimumBatteryLevel: 0.2))
+        let error = try #require(await backup.run().stoppedBy)
+        #expect(error.code == .lowPower && error.isRetryable)
+        #expect(ErrorText(of: error.code).suggestion == .charge)
+    }
+
     @Test func `a backup runs where its requirements are met, whatever the network costs`() async throws {
         let backup = SourceBackup(
             source: ListedSource(["a": "one"]), client: .of(server), layout: layout, journal: try journal(),
