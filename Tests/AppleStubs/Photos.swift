@@ -79,6 +79,7 @@ public class PHPhotoLibrary: NSObject, @unchecked Sendable {
 
 public class PHFetchOptions: NSObject {
     public var includeHiddenAssets: Bool = false
+    public var includeAllBurstAssets: Bool = false
 }
 
 public class PHFetchResult<ObjectType: AnyObject>: NSObject, @unchecked Sendable {
@@ -92,6 +93,9 @@ public class PHAsset: NSObject, @unchecked Sendable {
     public var mediaType: PHAssetMediaType { never() }
     public var mediaSubtypes: PHAssetMediaSubtype { never() }
     public var modificationDate: Date? { never() }
+    public var isHidden: Bool { never() }
+    public var burstIdentifier: String? { never() }
+    public var representsBurst: Bool { never() }
     public class func fetchAssets(with options: PHFetchOptions?) -> PHFetchResult<PHAsset> { never() }
     public class func fetchAssets(
         withLocalIdentifiers identifiers: [String], options: PHFetchOptions?

@@ -46,9 +46,7 @@
         }
 
         @concurrent func allAssets() async throws -> [String] {
-            let options = PHFetchOptions()
-            options.includeHiddenAssets = false
-            let assets = PHAsset.fetchAssets(with: options)
+            let assets = PHAsset.fetchAssets(with: Self.everything)
             return (0..<assets.count).map { assets.object(at: $0).localIdentifier }
         }
 
@@ -57,6 +55,7 @@
             return LibraryAsset(
                 id: id, modified: asset.modificationDate,
                 isScreenshot: asset.mediaSubtypes.contains(.photoScreenshot), isVideo: asset.mediaType == .video,
+                isFurtherBurstFrame: asset.burstIdentifier != nil && !asset.representsBurst, isHidden: asset.isHidden,
                 files: PHAssetResource.assetResources(for: asset).compactMap { resource in
                     LibraryAsset.Kind(resource.type).map { .init(kind: $0, name: resource.originalFilename) }
                 })
@@ -82,7 +81,15 @@
         }
 
         private static func asset(_ id: String) -> PHAsset? {
-            PHAsset.fetchAssets(withLocalIdentifiers: [id], options: nil).firstObject
+            PHAsset.fetchAssets(withLocalIdentifiers: [id], options: everything).firstObject
+        }
+
+        /// What is left out of it is for ``PhotoSelection``.
+        private static var everything: PHFetchOptions {
+            let options = PHFetchOptions()
+            options.includeHiddenAssets = true
+            options.includeAllBurstAssets = true
+            return options
         }
     }
 

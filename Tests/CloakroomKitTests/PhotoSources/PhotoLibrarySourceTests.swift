@@ -54,6 +54,17 @@ import Testing
             ])
     }
 
+    @Test func `all frames of a burst are included, and what is hidden is not, unless the app says so`() async throws {
+        var frame = asset("f", .photo)
+        frame.isFurtherBurstFrame = true
+        var hidden = asset("h", .photo)
+        hidden.isHidden = true
+        await library.set([asset("a", .photo), frame, hidden])
+        #expect(try await names() == ["a#photo", "f#photo"])
+        #expect(try await names(PhotoSelection(includesBursts: false)) == ["a#photo"])
+        #expect(try await names(PhotoSelection(includesHidden: true)) == ["a#photo", "f#photo", "h#photo"])
+    }
+
     @Test func `later calls are for what has changed`() async throws {
         await library.set([asset("a", .photo), asset("b", .photo)])
         let token = try await PhotoLibrarySource(library, selection: PhotoSelection()).changes(since: nil).token
