@@ -20,7 +20,8 @@ extension Cloakroom {
         public var cacheFolder: URL
         /// For what the user waits for; all parts share its connections.
         public var transport: any HTTPTransport
-        /// For backups: networks that cost nothing, unless set; see ``NetworkAccess``.
+        /// For backups: networks that cost nothing, unless set; see ``NetworkAccess``. The `requirements` of
+        /// ``Cloakroom/backup(of:named:conditions:requirements:)`` say the same of exports.
         public var backgroundTransport: any HTTPTransport
         public var retryPolicy = RetryPolicy()
         /// The device's clock and tasks; tests of apps have `TestServer` replace them.

@@ -27,7 +27,8 @@ extension S3BackupClient {
     /// earlier upload of the same file to the same key stopped.
     ///
     /// A continued upload keeps the content type and the metadata that it was begun with. The parameters are those for
-    /// bytes; `md5` is that of the whole file, and only used for a small one.
+    /// bytes; `md5` is that of the whole file. Of a large one only its own parts are checked; where the key's name begins
+    /// with the `md5`, as a photo's does, an upload of the same size continues whichever copy of the file it is.
     /// - Throws: ``CloakroomError``: besides, ``CloakroomError/Code/unreadableFile`` when the file changes meanwhile;
     ///   nothing is stored then.
     @discardableResult
