@@ -24,8 +24,8 @@ public actor ImageLoader {
     private struct Flight {
         let number: UInt64
         var task: Task<Void, Never>?
-        /// Whether what comes may be cached.
-        var isCacheable = true
+        /// Why what comes is not cached.
+        var reasonNotToCache: CloakroomError?
         var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
     }
 
@@ -105,7 +105,7 @@ public actor ImageLoader {
         guard let id = try? place(of: source).id else { return }
         cache.remove(id)
         failures[id] = nil
-        flights[id]?.isCacheable = false
+        flights[id]?.reasonNotToCache = CloakroomError(.cancelled, "the image was removed while it was loaded")
     }
 
     /// Removes images whose messages have all ended, and ends requests for them. A message that names one of them again
@@ -213,19 +213,26 @@ public actor ImageLoader {
 
     private func url(of image: CachedImage) -> URL { cache.folder.url.appendingPathComponent(image.fileName) }
 
-    /// - Returns: `nil` without an image in the cache, or with a damaged one, which is removed.
+    /// - Returns: `nil` without an image in the cache that can be read. A damaged one is removed; one that cannot be opened
+    ///   now stays, and nothing takes its place.
     private func cached(_ place: Place) async -> Data? {
         guard let image = cache[place.id] else { return nil }
-        if let bytes = await Self.read(image, in: cache.folder, md5: place.md5) { return bytes }
-        if cache[place.id] == image { cache.remove(place.id) }
+        do throws(CloakroomError) {
+            if let bytes = try await Self.read(image, in: cache.folder, md5: place.md5) { return bytes }
+            if cache[place.id] == image { cache.remove(place.id) }
+        } catch {
+            flights[place.id]?.reasonNotToCache = error
+        }
         return nil
     }
 
-    @concurrent private static func read(_ image: CachedImage, in folder: ImageCacheFolder, md5: String?) async -> Data?
-    {
-        guard md5 == nil || md5 == image.digest,
-            let bytes = folder.read(image.fileName, byteCount: image.byteCount), image.matches(bytes)
-        else { return nil }
+    @concurrent private static func read(
+        _ image: CachedImage, in folder: ImageCacheFolder, md5: String?
+    ) async throws(CloakroomError) -> Data? {
+        guard md5 == nil || md5 == image.digest else { return nil }
+        guard let bytes = try folder.read(image.fileName, byteCount: image.byteCount), image.matches(bytes) else {
+            return nil
+        }
         return Data(bytes)
     }
 
@@ -235,12 +242,14 @@ public actor ImageLoader {
         guard Int64(data.count) <= settings.maximumCacheBytes, !data.isEmpty else {
             return .failure(CloakroomError(.bodyTooLarge, "the image has \(data.count) bytes, and is not cached"))
         }
+        if let reason = flights[place.id]?.reasonNotToCache { return .failure(reason) }
         do {
             let (image, temporary) = try await Self.write(
                 data, as: place, until: expiration, in: cache.folder)
-            guard isCurrent(number, place.id), flights[place.id]?.isCacheable == true else {
+            guard isCurrent(number, place.id), flights[place.id]?.reasonNotToCache == nil else {
                 cache.folder.remove(temporary)
-                return .failure(CloakroomError(.cancelled, "the image was removed while it was loaded"))
+                return .failure(
+                    flights[place.id]?.reasonNotToCache ?? CloakroomError(.cancelled, "the request has ended"))
             }
             try cache.add(image, from: temporary, now: runtime.wallClock())
             return .success(url(of: image))
