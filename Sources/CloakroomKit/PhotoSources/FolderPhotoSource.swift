@@ -37,8 +37,16 @@ public struct FolderPhotoSource: PhotoSource {
     public func file(of photo: SourcePhoto, in folder: URL) async throws -> URL {
         let file = self.folder.appendingPathComponent(photo.id, isDirectory: false)
         var status = stat()
-        guard lstat(file.path, &status) == 0 || errno != ENOENT else {
+        guard lstat(file.path, &status) == 0 else {
+            // Of what cannot be looked at, the read says why.
+            guard errno == ENOENT || errno == ENOTDIR else { return file }
             throw CloakroomError(.noSuchObject, "\(photo.id) is not in the folder any more")
+        }
+        guard !status.isFolder else {
+            // It could not be read once. As soon as it can, its files are the photos.
+            guard let stream = opendir(file.path) else { throw CloakroomError.unreadable(file.path, errno) }
+            closedir(stream)
+            throw CloakroomError(.noSuchObject, "\(photo.id) is a folder")
         }
         return file
     }

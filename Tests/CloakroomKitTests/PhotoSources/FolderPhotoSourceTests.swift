@@ -80,4 +80,40 @@ import Testing
         #expect(second.alreadyThere == 1 && second.isComplete)
         #expect(try await journal().isStored(photos(of: settled)[0]))
     }
+
+    @Test func `a file that is gone is no photo any more`() async throws {
+        try folder.write("pictures/a.jpg", "one")
+        #expect(try await photos(of: source).map(\.id) == ["a.jpg"])
+        for id in ["b.jpg", "a.jpg/b.jpg"] {
+            let gone = SourcePhoto(id: id, version: "", fileName: "b.jpg")
+            let error = await #expect(throws: CloakroomError.self) { try await source.file(of: gone, in: scratch) }
+            #expect(error?.code == .noSuchObject)
+        }
+    }
+
+    /// As a run leaves it that could not read the folder.
+    @Test func `a folder that could not be read is no failure once it can`() async throws {
+        try folder.write("pictures/trip/a.jpg", "one")
+        let trip = SourcePhoto(id: "trip", version: "", fileName: "trip")
+        try await journal().save(stored: [], gone: [], failed: [trip])
+        let report = try await run()
+        #expect(report.isComplete && report.backedUp == 1, "\(report)")
+        #expect(try await journal().failures() == [])
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "root reads every folder"))
+    func `a folder that cannot be read is a failure until it can`() async throws {
+        try folder.write("pictures/trip/a.jpg", "one")
+        let trip = pictures.appendingPathComponent("trip").path
+        #expect(chmod(trip, 0) == 0)
+        defer { chmod(trip, 0o700) }
+        for _ in 0..<2 {
+            let report = try await run()
+            #expect(report.failures.map(\.photo.id) == ["trip"])
+            #expect(report.failures.map(\.error.code) == [.unreadableFile])
+        }
+        #expect(chmod(trip, 0o700) == 0)
+        #expect(try await run().isComplete)
+        #expect(try await journal().failures() == [] && isStored("one"))
+    }
 }
