@@ -159,6 +159,8 @@ public actor AssetRenewalManager {
             await send(walk)
             await forget(walk)
         } catch {
+            // One record that cannot be read must not keep those before it from their renewal, run after run.
+            if !Task.isCancelled { await send(walk) }
             walk.report.notSent += walk.pending.assetsByKey.count
             walk.report.stop(
                 CloakroomError(of: error, otherwise: .storeFailed, "assets or their records could not be read"))

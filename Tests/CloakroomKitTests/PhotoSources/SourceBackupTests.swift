@@ -265,18 +265,6 @@ import Testing
         #expect(try String(contentsOf: pictures.appendingPathComponent("trip/b.heic"), encoding: .utf8) == "two")
     }
 
-    @Test func `a file that is gone is told apart from one that cannot be read`() async throws {
-        try folder.write("pictures/a.jpg", Data("one".utf8))
-        let noFile = folder.url.appendingPathComponent("pictures/b.jpg")
-        let source = FolderPhotoSource(folder.url.appendingPathComponent("pictures"))
-        let photos = try await source.changes(since: nil).photos.reduce(into: []) { $0.append($1) }
-        #expect(photos.map(\.id) == ["a.jpg"])
-        let gone = SourcePhoto(id: "b.jpg", version: "", fileName: "b.jpg")
-        let error = await #expect(throws: CloakroomError.self) { try await source.file(of: gone, in: scratch) }
-        #expect(error?.code == .noSuchObject)
-        try FileManager.default.createDirectory(at: noFile, withIntermediateDirectories: true)
-        #expect(try await source.file(of: gone, in: scratch).path == noFile.path)
-    }
 }
 
 /// Photos by their names, in that order; its token is how many it has named.
