@@ -55,7 +55,7 @@ extension Cloakroom {
             folder: configuration.cacheFolder, owner: owner, client: objects, layout: layout,
             transport: configuration.transport,
             baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings,
-            runtime: configuration.runtime, hasEnded: hasEnded)
+            serverClock: client.serverClock, runtime: configuration.runtime, hasEnded: hasEnded)
         open.withLock { $0.images.append(images) }
         return images
     }
