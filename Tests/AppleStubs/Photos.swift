@@ -70,6 +70,7 @@ public class PHPersistentChangeFetchResult: NSObject, Sequence {
 
 public class PHPhotoLibrary: NSObject, @unchecked Sendable {
     public class func shared() -> PHPhotoLibrary { never() }
+    public class func requestAuthorization(for accessLevel: PHAccessLevel) async -> PHAuthorizationStatus { never() }
     public class func authorizationStatus(for accessLevel: PHAccessLevel) -> PHAuthorizationStatus { never() }
     public var currentChangeToken: PHPersistentChangeToken { never() }
     public func fetchPersistentChanges(since token: PHPersistentChangeToken) throws -> PHPersistentChangeFetchResult {

@@ -8,7 +8,7 @@ extension Cloakroom {
     /// over ``Configuration/transport``.
     ///
     /// - Parameters:
-    ///   - carrier: such as `BackgroundSessionCarrier`; by default ``Configuration/transport``, while the app runs.
+    ///   - carrier: such as the process's `BackgroundSessionCarrier`; by default ``Configuration/transport``, while the app runs.
     ///   - conditions: power and network as they are, for `options` to demand; by default those of the device on Apple's
     ///     systems, and on others any.
     /// - Throws: ``CloakroomError``, as ``Outbox/init(folder:owner:photos:assets:carrier:conditions:options:)``.
@@ -55,7 +55,7 @@ extension Cloakroom {
             folder: configuration.cacheFolder, owner: owner, client: objects, layout: layout,
             transport: configuration.transport,
             baseURLs: baseURLs.isEmpty ? nil : try AssetBaseURLs(baseURLs), settings: settings,
-            runtime: configuration.runtime, hasEnded: hasEnded)
+            serverClock: client.serverClock, runtime: configuration.runtime, hasEnded: hasEnded)
         open.withLock { $0.images.append(images) }
         return images
     }

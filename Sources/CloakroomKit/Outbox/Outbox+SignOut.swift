@@ -47,7 +47,7 @@ extension Outbox {
             report.stoppedBy = sent.stoppedBy
             guard !feed.isTimeOver, let next = sent.nextAttempt, sent.stoppedBy.map({ $0.reach == .perhapsAll }) ?? true
             else { break }
-            await idle(for: .seconds(max(1, next.timeIntervalSince1970 - now)))
+            await idle(for: .seconds(max(1, next.timeIntervalSince1970 - now)), isPause: true)
         }
         timer.cancel()
         guard feed.isTimeOver, (try? store.unsent())?.isEmpty != true else { return }

@@ -40,6 +40,7 @@ public actor ImageLoader {
     let baseURLs: AssetBaseURLs?
     let settings: ImageLoaderSettings
     let runtime: RuntimeDependencies
+    private let serverClock: ServerClock?
     private let hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)?
     private var cache: ImageCache
     private var flights: [ImageID: Flight] = [:]
@@ -55,6 +56,7 @@ public actor ImageLoader {
     ///   - transport: for images of URLs.
     ///   - baseURLs: as the ``AssetRenewalManager`` has them: one object under two of them is one image, and can be
     ///     discarded by its key.
+    ///   - worker: by whose clock images end. The device's may be wrong: where it alone is known, nothing is removed for good.
     ///   - hasEnded: whether an object is not to be shown any more, such as `MessageRetention.hasEnded(assetKey:)`; called
     ///     before each image of a URL under `baseURLs`.
     /// - Throws: ``CloakroomError``: ``CloakroomError/Code/storeFailed``. A full disk is no failure: nothing is cached until
@@ -62,18 +64,18 @@ public actor ImageLoader {
     public init(
         folder: URL, owner: StoreOwner, client: S3BackupClient? = nil, layout: PhotoLayout? = nil,
         transport: any HTTPTransport = URLSessionTransport(), baseURLs: AssetBaseURLs? = nil,
-        settings: ImageLoaderSettings = ImageLoaderSettings(),
+        settings: ImageLoaderSettings = ImageLoaderSettings(), worker: CloakroomClient? = nil,
         hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)? = nil
     ) throws {
         try self.init(
             folder: folder, owner: owner, client: client, layout: layout, transport: transport, baseURLs: baseURLs,
-            settings: settings, runtime: RuntimeDependencies(), hasEnded: hasEnded)
+            settings: settings, serverClock: worker?.serverClock, runtime: RuntimeDependencies(), hasEnded: hasEnded)
     }
 
     init(
         folder: URL, owner: StoreOwner, client: S3BackupClient? = nil, layout: PhotoLayout? = nil,
         transport: any HTTPTransport, baseURLs: AssetBaseURLs? = nil,
-        settings: ImageLoaderSettings = ImageLoaderSettings(), runtime: RuntimeDependencies,
+        settings: ImageLoaderSettings = ImageLoaderSettings(), serverClock: ServerClock?, runtime: RuntimeDependencies,
         hasEnded: (@Sendable (_ objectKey: String) async throws -> Bool)? = nil
     ) throws {
         self.client = client
@@ -82,6 +84,7 @@ public actor ImageLoader {
         self.baseURLs = baseURLs
         self.settings = settings
         self.runtime = runtime
+        self.serverClock = serverClock
         self.hasEnded = hasEnded
         cache = ImageCache(
             try ImageCacheFolder(in: folder, owner: owner), maximumBytes: settings.maximumCacheBytes,
@@ -152,8 +155,16 @@ public actor ImageLoader {
     }
 
     private func checkIsShown(_ place: Place, until expiration: Date?) async throws(CloakroomError) {
-        let now = runtime.wallClock()
-        if expiration.map({ $0 <= now }) ?? false || cache[place.id]?.hasEnded(at: now) ?? false { discard(place.id) }
+        let serverTime = await serverClock?.current
+        let now = serverTime ?? runtime.wallClock()
+        if expiration.map({ $0 <= now }) ?? false || cache[place.id]?.hasEnded(at: now) ?? false {
+            // A device's clock that is ahead will be set right, and the image is shown again.
+            guard serverTime != nil else {
+                removeEnded(place.id)
+                throw Self.ended
+            }
+            discard(place.id)
+        }
         if !cache.isDiscarded(place.id), try await isEnded(place) {
             removeEnded(place.id)
             throw Self.ended
@@ -246,12 +257,13 @@ public actor ImageLoader {
         do {
             let (image, temporary) = try await Self.write(
                 data, as: place, until: expiration, in: cache.folder)
+            let now = await serverClock?.current ?? runtime.wallClock()
             guard isCurrent(number, place.id), flights[place.id]?.reasonNotToCache == nil else {
                 cache.folder.remove(temporary)
                 return .failure(
                     flights[place.id]?.reasonNotToCache ?? CloakroomError(.cancelled, "the request has ended"))
             }
-            try cache.add(image, from: temporary, now: runtime.wallClock())
+            try cache.add(image, from: temporary, now: now)
             return .success(url(of: image))
         } catch {
             return .failure(CloakroomError(of: error))

@@ -31,7 +31,7 @@
             await bench.s3.store("photos/u_1/\(md5).dat", photo)
             let images = try ImageLoader(
                 folder: folder.url, owner: .test, client: bench.client(), layout: try PhotoLayout(userID: "u_1"),
-                transport: ScriptedHTTP(), runtime: bench.fake.runtime)
+                transport: ScriptedHTTP(), serverClock: nil, runtime: bench.fake.runtime)
             let file = try await images.file(for: .photo(md5: md5))
             let requests = await bench.http.sent.count
             do {

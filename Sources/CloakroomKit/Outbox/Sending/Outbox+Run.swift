@@ -31,9 +31,10 @@ extension Outbox {
     /// Runs until the task is cancelled or the user signs out: again when something is added, is due, or after a minute.
     public func keepSending() async {
         while isOpen, !Task.isCancelled {
+            let seen = feed.changes
             let report = await run()
             let wait = report.nextAttempt.map { $0.timeIntervalSince1970 - now } ?? 60
-            await idle(for: .seconds(min(max(wait, 1), 60)))
+            await idle(for: .seconds(min(max(wait, 1), 60)), unless: seen)
         }
     }
 
@@ -161,17 +162,22 @@ extension Outbox {
         let wait = Duration.seconds(Double(row.file.byteCount) / Double(rate))
         self.run?.pacedUntil = runtime.now().advanced(by: wait)
         _ = runtime.spawn { [runtime] in
-            try? await runtime.sleep(wait)
+            try? await runtime.pause(wait)
             run.signal.yield()
         }
     }
 
     /// Waits, at most until something is added or due.
-    func idle(for duration: Duration) async {
+    ///
+    /// - Parameters:
+    ///   - isPause: whether it lasts until an item's next attempt.
+    ///   - seen: does not wait when something has changed since.
+    func idle(for duration: Duration, isPause: Bool = false, unless seen: Int? = nil) async {
+        guard seen == nil || seen == feed.changes else { return }
         let (wakeUps, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let sleeper = feed.add(wakeUp)
         let timer = runtime.spawn { [runtime] in
-            try? await runtime.sleep(duration)
+            try? await (isPause ? runtime.pause : runtime.sleep)(duration)
             wakeUp.yield()
         }
         for await _ in wakeUps { break }
