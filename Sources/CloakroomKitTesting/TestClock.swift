@@ -21,7 +21,8 @@ final class TestClock: @unchecked Sendable {
 
     private var elapsedNow: Duration { lock.withLock { elapsed } }
 
-    var date: Date { start.addingTimeInterval(elapsedNow / .seconds(1)) }
+    /// One that seconds since 1970 say exactly: what was stored at this instant is not later than it.
+    var date: Date { Date(timeIntervalSince1970: start.timeIntervalSince1970 + elapsedNow / .seconds(1)) }
 
     func advance(by duration: Duration) {
         let woken = lock.withLock {

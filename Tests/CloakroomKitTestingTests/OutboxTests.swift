@@ -34,6 +34,16 @@ import Testing
         #expect(report.sent == 1 && report.kept.isEmpty && report.stoppedBy == nil)
     }
 
+    @Test func `work that was done is not done again at the same instant`() async throws {
+        var options = TestServer.Options()
+        // Its seconds since 1970 are rounded up.
+        options.date = Date(timeIntervalSinceReferenceDate: 817_000_000 + 0x3p-23)
+        let schedule = try TestApp(options).cloakroom().schedule
+        await schedule.add(ScheduledWork("work", every: .seconds(60)) {})
+        #expect(await schedule.runDue().count == 1)
+        #expect(await schedule.runDue().isEmpty)
+    }
+
     @Test func `a run has its time, which a test lets pass`() async throws {
         let app = try TestApp()
         let outbox = try app.cloakroom().outbox()
