@@ -1,0 +1,110 @@
+import Foundation
+import Synchronization
+
+/// Real Redis servers on loopback ports, the first of which begins as the master of the others, and sentinels that watch
+/// it. What is started here is ended here.
+package final class RedisSentinelServers: Sendable {
+    package static let master = "main"
+
+    private let folder: TemporaryFolder
+    /// Of the servers, the master's first.
+    package let servers: [UInt16]
+    package let sentinels: [UInt16]
+    private let options: [String]
+    private let programs = Mutex<[UInt16: Program]>([:])
+
+    /// Blocks the thread until all listen.
+    ///
+    /// - Parameters:
+    ///   - downAfter: milliseconds without a reply, after which a sentinel takes a server for down.
+    ///   - options: of each server.
+    package init(
+        replicas: Int = 2, sentinels: Int = 3, downAfter: Int = 500, options: [String] = []
+    ) throws {
+        folder = try TemporaryFolder()
+        self.options = options
+        let ports = Self.freePorts(1 + replicas + sentinels)
+        servers = Array(ports.prefix(1 + replicas))
+        self.sentinels = Array(ports.suffix(sentinels))
+        for port in servers { try startServer(port, following: port == servers[0] ? nil : servers[0]) }
+        for sentinel in self.sentinels {
+            // What sentinels else find out within seconds: the replicas, and each other.
+            var lines = [
+                "port \(sentinel)", "bind 127.0.0.1", "dir \(folder.path)",
+                "sentinel myid \(Self.identifier(sentinel))",
+                "sentinel monitor \(Self.master) 127.0.0.1 \(servers[0]) \(sentinels / 2 + 1)",
+                "sentinel down-after-milliseconds \(Self.master) \(downAfter)",
+                "sentinel failover-timeout \(Self.master) 5000",
+            ]
+            lines += servers.dropFirst().map { "sentinel known-replica \(Self.master) 127.0.0.1 \($0)" }
+            lines += self.sentinels.filter { $0 != sentinel }.map {
+                "sentinel known-sentinel \(Self.master) 127.0.0.1 \($0) \(Self.identifier($0))"
+            }
+            try Data((lines.joined(separator: "\n") + "\n").utf8).write(
+                to: URL(fileURLWithPath: folder["\(sentinel).conf"]))
+            try startSentinel(sentinel)
+        }
+    }
+
+    deinit { for program in programs.withLock({ Array($0.values) }) { program.kill() } }
+
+    // MARK: Faults
+
+    /// `kill -9`
+    package func kill(_ port: UInt16) { programs.withLock { $0.removeValue(forKey: port) }?.kill() }
+
+    package func kill(_ ports: [UInt16]) { for port in ports { kill(port) } }
+
+    package func pause(_ port: UInt16) { programs.withLock { $0[port] }?.signal(SIGSTOP) }
+
+    package func resume(_ port: UInt16) { programs.withLock { $0[port] }?.signal(SIGCONT) }
+
+    /// Starts a server as if it had been a master last, without data.
+    package func startServer(_ port: UInt16, following master: UInt16? = nil) throws {
+        var arguments = [
+            "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.path,
+            "--dbfilename", "\(port).rdb", "--repl-diskless-sync-delay", "0",
+        ]
+        if let master { arguments += ["--replicaof", "127.0.0.1", "\(master)"] }
+        let program = try Program(
+            "redis-server", variable: "CLOAKROOM_REDIS_SERVER", arguments: arguments + options,
+            until: "Ready to accept connections")
+        programs.withLock { $0[port] = program }
+    }
+
+    /// Starts a sentinel with what it knew last.
+    package func startSentinel(_ port: UInt16) throws {
+        let program = try Program(
+            "redis-server", variable: "CLOAKROOM_REDIS_SERVER",
+            arguments: [folder["\(port).conf"], "--sentinel"], until: "Sentinel ID is")
+        programs.withLock { $0[port] = program }
+    }
+
+    // MARK: Ports
+
+    private static func identifier(_ port: UInt16) -> String { String(repeating: "0", count: 35) + "\(port)" }
+
+    /// Ports of five digits that nothing listens on, below those that the kernel gives to outgoing connections.
+    private static func freePorts(_ count: Int) -> [UInt16] {
+        var ports: [UInt16] = []
+        while ports.count < count {
+            let port = UInt16.random(in: 20_000..<32_000)
+            if !ports.contains(port), isFree(port) { ports.append(port) }
+        }
+        return ports
+    }
+
+    private static func isFree(_ port: UInt16) -> Bool {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}
