@@ -18,7 +18,7 @@ package final class RedisConnection: RedisClient {
         /// With commands on the way and no reply for so long, the connection counts as lost; checked four times in that
         /// time.
         package var timeout: Duration = .milliseconds(40)
-        /// Between attempts to connect again.
+        /// Between attempts to connect again, at most; at least half of it.
         package var retryInterval: Duration = .milliseconds(250)
         /// After so long without a request a link is checked with a PING.
         package var keepAliveInterval: Duration = .seconds(10)
@@ -26,6 +26,8 @@ package final class RedisConnection: RedisClient {
         package var keepsSpare = false
         /// Requests on the way; one more is refused.
         package var maximumPending = 20_000
+        /// What is subscribed to; a connection with any sends no requests.
+        package var channels: [String] = []
 
         package init(address: RedisAddress) { self.address = address }
     }
@@ -44,6 +46,11 @@ package final class RedisConnection: RedisClient {
     private var settling: CheckedContinuation<Void, Never>?
 
     package var onRepeat: (@LoopActor () -> Void)?
+    /// Called when requests get replies that got none before.
+    var onReady: (@LoopActor () -> Void)?
+    /// Called for each link that is lost, with why requests are refused until there is one again.
+    var onLoss: (@LoopActor (RedisError) -> Void)?
+    var onMessage: (@LoopActor (RedisMessage) -> Void)?
 
     package init(options: Options) {
         self.options = options
@@ -99,6 +106,30 @@ package final class RedisConnection: RedisClient {
         for request in unanswered { request.completion(.failure(.unavailable)) }
     }
 
+    /// Closes this connection for another. What has no reply here goes there as it would after a lost link, and what has
+    /// waited for a link does so there.
+    func close(movingTo next: RedisConnection) {
+        isClosed = true
+        reason = .unavailable
+        settled()
+        for link in links {
+            let unsentCount = link.unsentCount
+            let pending = link.close()
+            for (index, request) in pending.enumerated() {
+                if index >= pending.count - unsentCount {
+                    next.send(request)
+                } else if request.mayRepeat {
+                    next.sendAgain(request)
+                } else {
+                    request.completion(.failure(.interrupted))
+                }
+            }
+        }
+        let waiting = early
+        early = []
+        for request in waiting { next.send(request) }
+    }
+
     // MARK: Links
 
     func becameReady(_ link: RedisLink) {
@@ -107,7 +138,10 @@ package final class RedisConnection: RedisClient {
         let waiting = early
         early = []
         for request in waiting { send(request) }
+        onReady?()
     }
+
+    func received(_ message: RedisMessage) { onMessage?(message) }
 
     func lost(_ link: RedisLink, _ loss: RedisLink.Loss) {
         reason = loss.reason
@@ -126,13 +160,18 @@ package final class RedisConnection: RedisClient {
         for (index, request) in loss.pending.enumerated() {
             if mayHaveGoneOn, index >= loss.pending.count - loss.unsentCount {
                 send(request)
-            } else if mayHaveGoneOn, isInTime, request.batch.mayRepeat, !request.isRepeat {
-                onRepeat?()
-                send(PendingRedisRequest(batch: request.batch, completion: request.completion, isRepeat: true))
+            } else if mayHaveGoneOn, isInTime, request.mayRepeat {
+                sendAgain(request)
             } else {
                 request.completion(.failure(loss.error))
             }
         }
+        onLoss?(reason)
+    }
+
+    private func sendAgain(_ request: PendingRedisRequest) {
+        onRepeat?()
+        send(PendingRedisRequest(batch: request.batch, completion: request.completion, isRepeat: true))
     }
 
     private func refuseEarly() {

@@ -7,6 +7,23 @@ struct PendingRedisRequest {
     let completion: @LoopActor (RedisResponse) -> Void
     /// Whether this is the second time that it is sent.
     var isRepeat = false
+
+    var mayRepeat: Bool { batch.mayRepeat && !isRepeat }
+}
+
+/// What a server publishes on a channel.
+struct RedisMessage: Sendable, Equatable {
+    let channel: String
+    let text: String
+
+    /// - Returns: `nil` for the reply to a command.
+    init?(_ reply: RedisReply) {
+        guard case .array(let parts) = reply, parts.count == 3, parts[0] == .text(Array("message".utf8)),
+            case .text(let channel) = parts[1], case .text(let text) = parts[2]
+        else { return nil }
+        self.channel = String(decoding: channel, as: UTF8.self)
+        self.text = String(decoding: text, as: UTF8.self)
+    }
 }
 
 /// One socket to Redis: connects by itself and again after a loss, at once after the first. All requests of a turn of
@@ -85,10 +102,12 @@ final class RedisLink {
     private var isWatchScheduled = false
     private var attempt = 0
     private var pendingHandshakeReplies = 0
+    private let isSubscriber: Bool
 
     init(options: RedisConnection.Options, owner: RedisConnection) {
         self.options = options
         self.owner = owner
+        isSubscriber = !options.channels.isEmpty
     }
 
     /// Whether commands get replies.
@@ -96,6 +115,9 @@ final class RedisLink {
 
     /// No request waits for this link any longer.
     func stopWaiting() { isAwaited = false }
+
+    /// How many of the requests on their way are the last ones, of which not a byte was sent.
+    var unsentCount: Int { outgoing.unsentCount }
 
     /// - Returns: what was on its way.
     func close() -> [PendingRedisRequest] {
@@ -152,6 +174,8 @@ final class RedisLink {
         }
         if options.database != 0 { commands.append(RedisCommand(["SELECT", String(options.database)])) }
         commands.append(RedisCommand(["PING"]))
+        // Each with a reply of its own.
+        commands += options.channels.map { RedisCommand(["SUBSCRIBE", $0]) }
         pendingHandshakeReplies = commands.count
         outgoing.output = commands.flatMap(\.bytes)
         flush()
@@ -162,7 +186,15 @@ final class RedisLink {
             let refusal = RedisError(refusal: message)
             return lose(refusal, because: refusal)
         }
-        guard case .status = reply else { return lose(.unavailable) }
+        if isSubscriber, let message = RedisMessage(reply) {
+            owner?.received(message)
+            return
+        }
+        switch reply {
+        case .status: break
+        case .array where isSubscriber: break
+        default: return lose(.unavailable)
+        }
         pendingHandshakeReplies -= 1
         if pendingHandshakeReplies == 0 { becomeReady() }
     }
@@ -193,8 +225,9 @@ final class RedisLink {
         let loss = Loss(
             error: error, reason: reason, wasReady: wasReady, pending: drop(), unsentCount: unsentCount,
             silence: now &- min(now, lastProgress))
-        EventPoller.shared.schedule(after: isImmediate ? .zero : options.retryInterval) { [weak self] in self?.connect()
-        }
+        // Many workers lose a server at once: they do not all come back in the same instant.
+        let delay = isImmediate ? .zero : options.retryInterval * Double.random(in: 0.5...1)
+        EventPoller.shared.schedule(after: delay) { [weak self] in self?.connect() }
         owner?.lost(self, loss)
     }
 
@@ -275,6 +308,13 @@ final class RedisLink {
         if state == .connecting {
             var cursor = reader.cursor
             return handleHandshakeReply(RedisReply(&cursor))
+        }
+        if isSubscriber {
+            var cursor = reader.cursor
+            if let message = RedisMessage(RedisReply(&cursor)) {
+                owner?.received(message)
+                return
+            }
         }
         guard let request = outgoing.pending.popFirst() else { return lose(.interrupted) }
         hasReplied = true

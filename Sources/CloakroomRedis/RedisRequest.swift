@@ -18,6 +18,11 @@ package final class RedisRequest: Sendable {
         self.init(bytes: command.bytes, replies: 1, mayRepeat: mayRepeat)
     }
 
+    /// Two commands that go out together.
+    convenience init(_ first: RedisCommand, _ second: RedisCommand, mayRepeat: Bool) {
+        self.init(bytes: first.bytes + second.bytes, replies: 2, mayRepeat: mayRepeat)
+    }
+
     static let ping = RedisRequest(RedisCommand(["PING"]), mayRepeat: true)
 
     package convenience init(_ call: RedisScript.Call, beside command: RedisCommand? = nil, mayRepeat: Bool = false) {

@@ -82,7 +82,7 @@ import CloakroomLoop
 }
 
 /// Where Redis listens: `unix:PATH` or `HOST:PORT`, a name or a literal address.
-package enum RedisAddress: Sendable, Equatable, CustomStringConvertible {
+package enum RedisAddress: Sendable, Hashable, CustomStringConvertible {
     case unix(path: String)
     case internet(host: String, port: UInt16)
 

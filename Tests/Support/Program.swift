@@ -45,6 +45,12 @@ package final class Program: Sendable {
         process.waitUntilExit()
     }
 
+    /// Such as `SIGSTOP`.
+    package func signal(_ number: Int32) {
+        guard process.isRunning else { return }
+        Foundation.kill(process.processIdentifier, number)
+    }
+
     /// Runs a program to its end.
     package static func run(_ name: String, _ arguments: [String]) throws {
         let process = Process()

@@ -1,0 +1,216 @@
+package import CloakroomLoop
+
+/// The way to the master that Redis Sentinel names: a ``RedisConnection``, which is replaced when the master moves.
+///
+/// A server counts as the master when most sentinels name it, it says so itself, and it takes a write: a sentinel may be
+/// behind, and a former master that comes back says for seconds that it still is one. While a failover is under way,
+/// the sentinel that was elected for it names the new master before the others know.
+///
+/// A master that is in use is kept while no sentinel responds. At the start requests wait for a master as they wait for a
+/// connection: no longer than the timeout; after that they fail at once until there is one.
+@LoopActor
+package final class RedisFailoverClient: RedisClient {
+    package struct Options: Sendable {
+        package var sentinels: RedisSentinels.Options
+        /// To the master; its address is replaced.
+        package var server: RedisConnection.Options
+        /// What is written to try a server: a key of no other use, which lives for a second.
+        package var trialKey: String
+        /// Between two rounds with nothing amiss: an event of the sentinels' may be missed.
+        package var checkInterval: Duration = .seconds(5)
+        /// Between two rounds while no master is found.
+        package var retryInterval: Duration = .milliseconds(250)
+
+        package init(sentinels: RedisSentinels.Options, server: RedisConnection.Options, trialKey: String) {
+            self.sentinels = sentinels
+            self.server = server
+            self.trialKey = trialKey
+        }
+    }
+
+    /// How long an elected sentinel is trusted before the others say the same.
+    private static let promotionLifetime: Duration = .seconds(15)
+
+    private let options: Options
+    private let sentinels: RedisSentinels
+    private let trial: MasterTrial
+    private var current: RedisConnection?
+    /// Where the requests go; `nil` before a master was found.
+    package private(set) var master: RedisAddress?
+    /// Whether the master has refused as a replica does, and was not tried since.
+    private var isSuspect = false
+    private var promotion: RedisSentinels.Promotion?
+    private var promotedAt: UInt64 = 0
+    /// Why there is no master.
+    private var reason = RedisError.unavailable
+
+    private var early: [PendingRedisRequest] = []
+    private var mayWait = true
+    private var isClosed = false
+    private var settling: CheckedContinuation<Void, Never>?
+    private var sleeping: CheckedContinuation<Void, Never>?
+    private var hasNews = false
+
+    package var onRepeat: (@LoopActor () -> Void)?
+    /// Called when the master is another than before.
+    package var onMaster: (@LoopActor (RedisAddress) -> Void)?
+
+    package init(options: Options) {
+        self.options = options
+        sentinels = RedisSentinels(options: options.sentinels)
+        trial = MasterTrial(key: options.trialKey)
+        sentinels.onNews = { [weak self] in self?.wake() }
+        sentinels.onPromotion = { [weak self] in self?.promoted($0) }
+        EventPoller.shared.schedule(after: options.server.timeout) { [weak self] in self?.stopWaiting() }
+        LoopActor.spawn { await self.follow() }
+    }
+
+    // MARK: Requests
+
+    package var isReady: Bool { current?.isReady == true }
+
+    package var refusal: RedisError? {
+        guard !isReady else { return nil }
+        if let refusal = current?.refusal { return refusal }
+        guard current == nil, case .refused = reason else { return nil }
+        return reason
+    }
+
+    package func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
+        if let current { return current.send(request, completion) }
+        guard mayWait, !isClosed, early.count < options.server.maximumPending else {
+            return completion(.failure(reason))
+        }
+        early.append(PendingRedisRequest(batch: request, completion: completion))
+    }
+
+    package func settle(within limit: Duration) async {
+        guard !isReady, !isClosed else { return }
+        await withCheckedContinuation { settling in
+            self.settling = settling
+            EventPoller.shared.schedule(after: limit) { [weak self] in self?.settled() }
+        }
+    }
+
+    package func close() {
+        isClosed = true
+        reason = .unavailable
+        sentinels.close()
+        current?.close()
+        stopWaiting()
+        settled()
+        wake()
+    }
+
+    private func settled() {
+        settling?.resume()
+        settling = nil
+    }
+
+    private func stopWaiting() {
+        mayWait = false
+        let unsent = early
+        early = []
+        for request in unsent { request.completion(.failure(reason)) }
+    }
+
+    // MARK: The master
+
+    /// Looks for the master until this is closed: at once when there is news, and from time to time.
+    private func follow() async {
+        while !isClosed {
+            hasNews = false
+            let isFound = await check()
+            settled()
+            // A replica that was just told to be the master becomes one in some milliseconds.
+            let isPromoting = !isFound && isPromotion(newerThan: .seconds(1))
+            let pause = isFound ? options.checkInterval : isPromoting ? .milliseconds(20) : options.retryInterval
+            await sleep(for: pause * Double.random(in: 0.5...1))
+        }
+    }
+
+    /// - Returns: whether the master is in use, as far as the sentinels can tell.
+    private func check() async -> Bool {
+        if let promotion, isPromotion(), promotion.promoted != master, promotion.former == master || master == nil,
+            await adopt(promotion.promoted)
+        {
+            return true
+        }
+        let votes = await sentinels.votes()
+        guard !isClosed else { return false }
+        guard let named = votes.master else {
+            reason = votes.failure
+            return isWorking
+        }
+        if named == master {
+            if promotion?.promoted == master { promotion = nil }
+            if isSuspect, let current, current.isReady { isSuspect = await !trial.passes(current) }
+            return isWorking
+        }
+        // The other sentinels do not know yet.
+        if isWorking, promotion?.promoted == master, isPromotion() { return true }
+        // A few sentinels alone, of which one may be behind, do not take a master away that works.
+        if isWorking, !votes.agree(on: named) { return true }
+        return await adopt(named)
+    }
+
+    private var isWorking: Bool { isReady && !isSuspect }
+
+    private func isPromotion(newerThan age: Duration = promotionLifetime) -> Bool {
+        promotion != nil && Monotonic.now &- promotedAt < age.nanoseconds
+    }
+
+    private func promoted(_ promotion: RedisSentinels.Promotion) {
+        self.promotion = promotion
+        promotedAt = Monotonic.now
+        wake()
+    }
+
+    /// Connects to a server and tries it; if it is the master, requests go there from now on.
+    private func adopt(_ address: RedisAddress) async -> Bool {
+        var server = options.server
+        server.address = address
+        let connection = RedisConnection(options: server)
+        await connection.settle(within: min(.seconds(1), max(server.timeout, .milliseconds(250)) * 2))
+        guard !isClosed, connection.isReady, await trial.passes(connection), !isClosed else {
+            reason = connection.refusal ?? .unavailable
+            connection.close()
+            return false
+        }
+        use(connection, at: address)
+        return true
+    }
+
+    private func use(_ connection: RedisConnection, at address: RedisAddress) {
+        let former = current
+        current = connection
+        master = address
+        isSuspect = false
+        connection.onRepeat = { [weak self] in self?.onRepeat?() }
+        connection.onLoss = { [weak self, weak connection] reason in
+            guard let self, let connection, connection === current else { return }
+            if reason.requiresReconnect { isSuspect = true }
+            wake()
+        }
+        former?.close(movingTo: connection)
+        let waiting = early
+        early = []
+        for request in waiting { connection.send(request) }
+        onMaster?(address)
+    }
+
+    // MARK: Time
+
+    private func wake() {
+        hasNews = true
+        sleeping?.resume()
+        sleeping = nil
+    }
+
+    private func sleep(for pause: Duration) async {
+        guard !hasNews, !isClosed else { return }
+        let alarm = EventPoller.shared.schedule(after: pause) { [weak self] in self?.wake() }
+        await withCheckedContinuation { sleeping = $0 }
+        EventPoller.shared.cancel(alarm)
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Synchronization
+
+/// Real Redis servers on loopback ports, the first of which begins as the master of the others, and sentinels that watch
+/// it. What is started here is ended here.
+package final class RedisSentinelServers: Sendable {
+    package static let master = "main"
+
+    /// Files of all servers and sentinels, for TLS in place of plain bytes.
+    package struct TLS: Sendable {
+        let key: String
+        let certificate: String
+
+        package init(key: String, certificate: String) {
+            self.key = key
+            self.certificate = certificate
+        }
+    }
+
+    private let folder: TemporaryFolder
+    /// Of the servers, the master's first.
+    package let servers: [UInt16]
+    package let sentinels: [UInt16]
+    private let options: [String]
+    private let tls: TLS?
+    private let programs = Mutex<[UInt16: Program]>([:])
+
+    /// Blocks the thread until all listen.
+    ///
+    /// - Parameters:
+    ///   - downAfter: milliseconds without a reply, after which a sentinel takes a server for down. Sentinels connect again
+    ///     once a second: with less they take a new master for down at once.
+    ///   - options: of each server.
+    ///   - host: a name of 127.0.0.1, which the sentinels then announce, or that itself.
+    package init(
+        replicas: Int = 2, sentinels: Int = 3, downAfter: Int = 1000, options: [String] = [],
+        host: String = "127.0.0.1",
+        tls: TLS? = nil
+    ) throws {
+        folder = try TemporaryFolder()
+        self.options = options
+        self.tls = tls
+        let ports = Self.freePorts(1 + replicas + sentinels)
+        servers = Array(ports.prefix(1 + replicas))
+        self.sentinels = Array(ports.suffix(sentinels))
+        for port in servers { try startServer(port, following: port == servers[0] ? nil : servers[0]) }
+        for sentinel in self.sentinels {
+            // What sentinels else find out within seconds: the replicas, and each other.
+            var lines = listening(on: sentinel).map { "\($0) \($1)" }
+            if host != "127.0.0.1" { lines += ["sentinel resolve-hostnames yes", "sentinel announce-hostnames yes"] }
+            lines += [
+                "sentinel myid \(Self.identifier(sentinel))",
+                "sentinel monitor \(Self.master) \(host) \(servers[0]) \(sentinels / 2 + 1)",
+                "sentinel down-after-milliseconds \(Self.master) \(downAfter)",
+                "sentinel failover-timeout \(Self.master) 5000",
+            ]
+            lines += servers.dropFirst().map { "sentinel known-replica \(Self.master) 127.0.0.1 \($0)" }
+            lines += self.sentinels.filter { $0 != sentinel }.map {
+                "sentinel known-sentinel \(Self.master) 127.0.0.1 \($0) \(Self.identifier($0))"
+            }
+            try Data((lines.joined(separator: "\n") + "\n").utf8).write(
+                to: URL(fileURLWithPath: folder["\(sentinel).conf"]))
+            try startSentinel(sentinel)
+        }
+    }
+
+    deinit { for program in programs.withLock({ Array($0.values) }) { program.kill() } }
+
+    // MARK: Faults
+
+    /// `kill -9`
+    package func kill(_ port: UInt16) { programs.withLock { $0.removeValue(forKey: port) }?.kill() }
+
+    package func kill(_ ports: [UInt16]) { for port in ports { kill(port) } }
+
+    package func pause(_ port: UInt16) { programs.withLock { $0[port] }?.signal(SIGSTOP) }
+
+    package func resume(_ port: UInt16) { programs.withLock { $0[port] }?.signal(SIGCONT) }
+
+    /// Starts a server as if it had been a master last, without data.
+    package func startServer(_ port: UInt16, following master: UInt16? = nil) throws {
+        var arguments = listening(on: port).flatMap { ["--\($0)", $1] }
+        arguments += [
+            "--save", "", "--appendonly", "no", "--dbfilename", "\(port).rdb", "--repl-diskless-sync-delay", "0",
+        ]
+        if let master { arguments += ["--replicaof", "127.0.0.1", "\(master)"] }
+        let program = try Program(
+            "redis-server", variable: "CLOAKROOM_REDIS_SERVER", arguments: arguments + options,
+            until: "Ready to accept connections")
+        programs.withLock { $0[port] = program }
+    }
+
+    /// Starts a sentinel with what it knew last.
+    package func startSentinel(_ port: UInt16) throws {
+        let program = try Program(
+            "redis-server", variable: "CLOAKROOM_REDIS_SERVER",
+            arguments: [folder["\(port).conf"], "--sentinel"], until: "Sentinel ID is")
+        programs.withLock { $0[port] = program }
+    }
+
+    /// Options of servers and sentinels alike.
+    private func listening(on port: UInt16) -> [(String, String)] {
+        let all = [("bind", "127.0.0.1"), ("dir", folder.path)]
+        guard let tls else { return [("port", "\(port)")] + all }
+        return all + [
+            ("port", "0"), ("tls-port", "\(port)"), ("tls-replication", "yes"), ("tls-auth-clients", "no"),
+            ("tls-key-file", tls.key), ("tls-cert-file", tls.certificate), ("tls-ca-cert-file", tls.certificate),
+        ]
+    }
+
+    // MARK: Ports
+
+    private static func identifier(_ port: UInt16) -> String { String(repeating: "0", count: 35) + "\(port)" }
+
+    /// Ports of five digits that nothing listens on, below those that the kernel gives to outgoing connections.
+    private static func freePorts(_ count: Int) -> [UInt16] {
+        var ports: [UInt16] = []
+        while ports.count < count {
+            let port = UInt16.random(in: 20_000..<32_000)
+            if !ports.contains(port), isFree(port) { ports.append(port) }
+        }
+        return ports
+    }
+
+    private static func isFree(_ port: UInt16) -> Bool {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}
