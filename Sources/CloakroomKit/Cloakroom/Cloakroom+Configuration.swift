@@ -29,6 +29,8 @@ extension Cloakroom {
         /// For backups: networks that cost nothing, unless set; see ``NetworkAccess``. The `requirements` of
         /// ``Cloakroom/backup(of:named:conditions:requirements:)`` say the same of exports.
         public var backgroundTransport: any HTTPTransport
+        /// Of ``Cloakroom/backup``, such as for how long a file that is unchanged counts as stored without a look into S3.
+        public var backupOptions = PhotoBackup.Options()
         public var retryPolicy = RetryPolicy()
         /// The device's clock and tasks; tests of apps have `TestServer` replace them.
         package var runtime = RuntimeDependencies()

@@ -89,7 +89,7 @@ public struct Cloakroom: Sendable {
             client: background, layout: layout,
             index: try account.open("photos.sqlite") {
                 try PhotoIndex(at: $0, owner: account.owner, wallClock: runtime.wallClock)
-            })
+            }, options: configuration.backupOptions)
         restore = PhotoRestore(client: objects, layout: layout)
         uploads = AssetUploader(uploader: client, retention: configuration.assetRetention, runtime: runtime)
         schedule =

@@ -6,7 +6,10 @@ public import Foundation
 ///
 /// ```swift
 /// let schedule = try WorkSchedule(at: file, owner: owner)
-/// await schedule.add(ScheduledWork("renewals", every: .seconds(86_400)) { await renewals.renewIfNeeded() })
+/// await schedule.add(
+///     ScheduledWork("renewals", every: .seconds(86_400)) {
+///         if let error = await renewals.renewIfNeeded().error { throw error }
+///     })
 /// await schedule.runDue()
 /// ```
 ///

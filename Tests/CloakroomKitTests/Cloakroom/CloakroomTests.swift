@@ -106,6 +106,13 @@ import Testing
         #expect(put.request.url.path.contains("photos/u_1/"))
     }
 
+    @Test func `backups have the options of the configuration`() throws {
+        var configuration = try configuration()
+        configuration.backupOptions.recheckInterval = .seconds(7 * 86_400)
+        let cloakroom = try Cloakroom(configuration: configuration, user: "u_1") { "token" }
+        #expect(cloakroom.backup.options.recheckInterval == .seconds(7 * 86_400))
+    }
+
     @Test func `a source of photos has files of its own`() async throws {
         try folder.write("pictures/a.heic", Data("a photo".utf8))
         let cloakroom = try cloakroom(of: "u_1")
