@@ -77,6 +77,8 @@ public struct CloakroomError: Error, Sendable, Equatable {
         public static let cancelled = Code(rawValue: "cancelled")
         /// The network may not be used now, as in low data mode.
         public static let notAllowedNow = Code(rawValue: "not_allowed_now")
+        /// The user has paused it.
+        public static let paused = Code(rawValue: "paused")
         /// The battery is too low for work in the background, or the device has to charge for it.
         public static let lowPower = Code(rawValue: "low_power")
         /// The user has not allowed the app to run in the background.
@@ -149,7 +151,7 @@ extension CloakroomError {
         switch code {
         case .unauthorized, .sessionRevoked, .tokenUnavailable, .forbidden, .userDisabled, .subscriptionRequired,
             .storageQuotaExceeded, .accessDenied, .diskFull, .storeFailed, .storeOwnerMismatch,
-            .notAllowedNow, .lowPower, .photosNotAllowed, .untrusted:
+            .notAllowedNow, .paused, .lowPower, .photosNotAllowed, .untrusted:
             .all
         case .unreachable, .timedOut, .tooManyRequests, .unavailable, .internalError, .invalidResponse: .perhapsAll
         default: .one

@@ -27,6 +27,7 @@ extension ErrorText {
         case .untrusted: "The connection to the server is not secure."
         case .cancelled: "This was cancelled."
         case .notAllowedNow: "This network may not be used for it."
+        case .paused: "Uploads are paused."
         case .lowPower: "The battery of this device is too low for it."
         case .backgroundNotAllowed: "The app may not run in the background."
         case .photosNotAllowed: "The app may not read your photos."

@@ -29,6 +29,7 @@ public enum ErrorText: String, Sendable, CaseIterable {
     case untrusted = "error.untrusted"
     case cancelled = "error.cancelled"
     case notAllowedNow = "error.not_allowed_now"
+    case paused = "error.paused"
     case lowPower = "error.low_power"
     case backgroundNotAllowed = "error.background_not_allowed"
     case photosNotAllowed = "error.photos_not_allowed"
@@ -79,6 +80,7 @@ extension ErrorText {
         case .unauthorized, .tokenUnavailable: .tryThenSignIn
         case .unreachable: .connect
         case .notAllowedNow: .useFreeNetwork
+        case .paused: .resume
         case .lowPower: .charge
         case .backgroundNotAllowed: .allowBackground
         case .photosNotAllowed: .allowPhotos

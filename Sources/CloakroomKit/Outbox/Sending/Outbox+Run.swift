@@ -137,16 +137,15 @@ extension Outbox {
     private func nextStep() async throws -> Step? {
         guard let run, !Task.isCancelled, run.report.stoppedBy == nil else { return nil }
         guard hasRoom(run) else { return nil }
-        if isPaused { return .stop(CloakroomError(.notAllowedNow, "The outbox is paused")) }
+        if isPaused { return .stop(CloakroomError(.paused, "The outbox is paused")) }
         if let end = run.pacedUntil {
             guard runtime.now() >= end else { return nil }
             self.run?.pacedUntil = nil
         }
         try checkOpen()
         guard let row = try store.nextDue(at: now, excluding: replacing.union(run.active.keys)) else { return nil }
-        if let refusal = options.conditions.refusal(of: await conditions.current()) {
-            return .stop(CloakroomError(.notAllowedNow, refusal))
-        }
+        let conditions = await conditions.current()
+        do throws(CloakroomError) { try options.conditions.check(conditions) } catch { return .stop(error) }
         // Once more, after the wait. Whether the item is still to be sent is looked at when that begins.
         guard let run = self.run, hasRoom(run), !isPaused, isOpen, !Task.isCancelled else { return nil }
         return .send(row)
