@@ -153,7 +153,7 @@ struct DownloadTests {
         let client = bench.client()
         let first = Task { try await client.download("k", to: file) }
         await bench.http.arrival(of: 1)
-        #expect(await bench.code { try await client.download("k", to: file) } == .invalidRequest)
+        #expect(await bench.code { try await client.download("k", to: file) } == .storeInUse)
         first.cancel()
         #expect(await bench.code { try await first.value } == .cancelled)
         try await client.download("k", to: file)

@@ -46,7 +46,7 @@ struct ReadTests {
     @Test(
         arguments: [
             (ScriptedHTTP.Step.response(404), CloakroomError.Code.invalidRequest),
-            (MemoryS3.error(404, "NoSuchBucket"), .invalidRequest), (.response(403), .accessDenied),
+            (MemoryS3.error(404, "NoSuchBucket"), .unavailable), (.response(403), .accessDenied),
             (MemoryS3.error(403, "AccessDenied"), .accessDenied), (.response(503), .unavailable),
             (.response(429), .tooManyRequests), (.response(301), .unknown),
             (.response(200, [], Data("<html>Welcome</html>".utf8)), .invalidResponse),

@@ -60,7 +60,7 @@ struct S3TierProofTests {
         #expect(try await bench.tier.verify(photo, file: nil) == nil)
         #expect(await bench.lines == [head, get])
         for (response, expected) in [
-            (MemoryS3.error(404, "NoSuchBucket"), CloakroomError.Code.invalidRequest),
+            (MemoryS3.error(404, "NoSuchBucket"), CloakroomError.Code.unavailable),
             (.response(404), .invalidRequest),
             (MemoryS3.error(403, "AccessDenied"), .accessDenied),
         ] {
