@@ -51,6 +51,9 @@ package final class RedisConnection: RedisClient {
     /// Called for each link that is lost, with why requests are refused until there is one again.
     var onLoss: (@LoopActor (RedisError) -> Void)?
     var onMessage: (@LoopActor (RedisMessage) -> Void)?
+    /// Called when a part of a request was refused because the server is one of a cluster; returns whether the request is
+    /// in hand.
+    var onRedirection: (@LoopActor (PendingRedisRequest, RedisReplyCursor) -> Bool)?
 
     package init(options: Options) {
         self.options = options
@@ -66,7 +69,7 @@ package final class RedisConnection: RedisClient {
     }
 
     package func send(_ batch: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
-        send(PendingRedisRequest(batch: batch, completion: completion))
+        send(PendingRedisRequest(batch, completion: completion))
     }
 
     func send(_ request: PendingRedisRequest) {
@@ -108,7 +111,9 @@ package final class RedisConnection: RedisClient {
 
     /// Closes this connection for another. What has no reply here goes there as it would after a lost link, and what has
     /// waited for a link does so there.
-    func close(movingTo next: RedisConnection) {
+    ///
+    /// - Parameter next: sends a request there.
+    func close(movingTo next: @LoopActor (PendingRedisRequest) -> Void) {
         isClosed = true
         reason = .unavailable
         settled()
@@ -117,9 +122,10 @@ package final class RedisConnection: RedisClient {
             let pending = link.close()
             for (index, request) in pending.enumerated() {
                 if index >= pending.count - unsentCount {
-                    next.send(request)
+                    next(request)
                 } else if request.mayRepeat {
-                    next.sendAgain(request)
+                    onRepeat?()
+                    next(request.again)
                 } else {
                     request.completion(.failure(.interrupted))
                 }
@@ -127,7 +133,7 @@ package final class RedisConnection: RedisClient {
         }
         let waiting = early
         early = []
-        for request in waiting { next.send(request) }
+        for request in waiting { next(request) }
     }
 
     // MARK: Links
@@ -171,7 +177,7 @@ package final class RedisConnection: RedisClient {
 
     private func sendAgain(_ request: PendingRedisRequest) {
         onRepeat?()
-        send(PendingRedisRequest(batch: request.batch, completion: request.completion, isRepeat: true))
+        send(request.again)
     }
 
     private func refuseEarly() {

@@ -44,12 +44,10 @@ package final class RedisFailoverClient: RedisClient {
     /// Why there is no master.
     private var reason = RedisError.unavailable
 
-    private var early: [PendingRedisRequest] = []
-    private var mayWait = true
+    private var waiting: WaitingRequests
+    private let pause = InterruptiblePause()
     private var isClosed = false
     private var settling: CheckedContinuation<Void, Never>?
-    private var sleeping: CheckedContinuation<Void, Never>?
-    private var hasNews = false
 
     package var onRepeat: (@LoopActor () -> Void)?
     /// Called when the master is another than before.
@@ -57,9 +55,10 @@ package final class RedisFailoverClient: RedisClient {
 
     package init(options: Options) {
         self.options = options
+        waiting = WaitingRequests(limit: options.server.maximumPending)
         sentinels = RedisSentinels(options: options.sentinels)
         trial = MasterTrial(key: options.trialKey)
-        sentinels.onNews = { [weak self] in self?.wake() }
+        sentinels.onNews = { [weak self] in self?.pause.interrupt() }
         sentinels.onPromotion = { [weak self] in self?.promoted($0) }
         EventPoller.shared.schedule(after: options.server.timeout) { [weak self] in self?.stopWaiting() }
         LoopActor.spawn { await self.follow() }
@@ -78,10 +77,7 @@ package final class RedisFailoverClient: RedisClient {
 
     package func send(_ request: RedisRequest, _ completion: @escaping @LoopActor (RedisResponse) -> Void) {
         if let current { return current.send(request, completion) }
-        guard mayWait, !isClosed, early.count < options.server.maximumPending else {
-            return completion(.failure(reason))
-        }
-        early.append(PendingRedisRequest(batch: request, completion: completion))
+        if !waiting.add(PendingRedisRequest(request, completion: completion)) { completion(.failure(reason)) }
     }
 
     package func settle(within limit: Duration) async {
@@ -99,7 +95,7 @@ package final class RedisFailoverClient: RedisClient {
         current?.close()
         stopWaiting()
         settled()
-        wake()
+        pause.interrupt()
     }
 
     private func settled() {
@@ -108,10 +104,7 @@ package final class RedisFailoverClient: RedisClient {
     }
 
     private func stopWaiting() {
-        mayWait = false
-        let unsent = early
-        early = []
-        for request in unsent { request.completion(.failure(reason)) }
+        for request in waiting.end() { request.completion(.failure(reason)) }
     }
 
     // MARK: The master
@@ -119,13 +112,12 @@ package final class RedisFailoverClient: RedisClient {
     /// Looks for the master until this is closed: at once when there is news, and from time to time.
     private func follow() async {
         while !isClosed {
-            hasNews = false
             let isFound = await check()
             settled()
             // A replica that was just told to be the master becomes one in some milliseconds.
             let isPromoting = !isFound && isPromotion(newerThan: .seconds(1))
-            let pause = isFound ? options.checkInterval : isPromoting ? .milliseconds(20) : options.retryInterval
-            await sleep(for: pause * Double.random(in: 0.5...1))
+            let interval = isFound ? options.checkInterval : isPromoting ? .milliseconds(20) : options.retryInterval
+            await pause.wait(interval * Double.random(in: 0.5...1))
         }
     }
 
@@ -163,7 +155,7 @@ package final class RedisFailoverClient: RedisClient {
     private func promoted(_ promotion: RedisSentinels.Promotion) {
         self.promotion = promotion
         promotedAt = Monotonic.now
-        wake()
+        pause.interrupt()
     }
 
     /// Connects to a server and tries it; if it is the master, requests go there from now on.
@@ -190,27 +182,10 @@ package final class RedisFailoverClient: RedisClient {
         connection.onLoss = { [weak self, weak connection] reason in
             guard let self, let connection, connection === current else { return }
             if reason.requiresReconnect { isSuspect = true }
-            wake()
+            pause.interrupt()
         }
-        former?.close(movingTo: connection)
-        let waiting = early
-        early = []
-        for request in waiting { connection.send(request) }
+        former?.close { connection.send($0) }
+        for request in waiting.take() { connection.send(request) }
         onMaster?(address)
-    }
-
-    // MARK: Time
-
-    private func wake() {
-        hasNews = true
-        sleeping?.resume()
-        sleeping = nil
-    }
-
-    private func sleep(for pause: Duration) async {
-        guard !hasNews, !isClosed else { return }
-        let alarm = EventPoller.shared.schedule(after: pause) { [weak self] in self?.wake() }
-        await withCheckedContinuation { sleeping = $0 }
-        EventPoller.shared.cancel(alarm)
     }
 }

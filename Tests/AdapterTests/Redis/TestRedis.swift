@@ -17,7 +17,7 @@ func withRedis<Value>(
     return try await body(redis)
 }
 
-extension RedisConnection {
+extension RedisClient {
     func outcome(_ words: String...) async -> Result<RedisReply, RedisError> {
         do throws(RedisError) { return .success(try await send(RedisCommand(words))) } catch { return .failure(error) }
     }
